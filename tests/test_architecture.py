@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import ast
+import json
+import pkgutil
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+import pytest
+
+import vaultsync
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "vaultsync"
+LONGEST = 400
+"""Lines; what grows beyond has two purposes and is split."""
+VAGUE = {"base", "common", "helper", "helpers", "manager", "misc", "util", "utils"}
+HEAVY = {
+    "lancedb",
+    "numpy",
+    "qdrant_client",
+    "rich",
+    "ruamel",
+    "sentence_transformers",
+    "torch",
+}
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+@cache
+def project() -> dict[str, Any]:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    found: dict[str, Any] = tomllib.loads(text)["project"]
+    return found
+
+
+def test_imports_flow_downwards_only() -> None:
+    beside = str(Path(sys.executable).parent)
+    lint_imports = which("lint-imports", path=beside) or which("lint-imports")
+    assert lint_imports, "import-linter is not installed; run `make setup`"
+
+    done = subprocess.run(
+        [lint_imports, "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_module_fits_in_the_head() -> None:
+    lengths = {
+        path.relative_to(ROOT).as_posix(): len(path.read_bytes().splitlines())
+        for path in modules()
+    }
+
+    assert {path: n for path, n in lengths.items() if n > LONGEST} == {}
+
+
+def test_every_module_is_named_for_one_thing() -> None:
+    names = {path.relative_to(ROOT).as_posix(): path.stem for path in modules()}
+
+    assert [path for path, name in names.items() if VAGUE & {*name.split("_")}] == []
+
+
+def test_there_is_one_level_of_folders() -> None:
+    assert {len(path.relative_to(PACKAGE).parts) for path in modules()} <= {1, 2}
+
+
+def test_every_folder_of_modules_is_a_package() -> None:
+    folders = {path.parent for path in modules()}
+
+    assert [each for each in folders if not (each / "__init__.py").is_file()] == []
+
+
+@pytest.mark.parametrize("name", vaultsync.__all__)
+def test_every_public_name_is_there_and_documented(name: str) -> None:
+    public = getattr(vaultsync, name)
+
+    assert isinstance(public, str) or public.__doc__
+
+
+def test_public_names_are_listed_once() -> None:
+    assert len(vaultsync.__all__) == len({*vaultsync.__all__})
+
+
+def test_the_command_is_what_the_package_declares() -> None:
+    target = project()["scripts"]["vaultsync"]
+
+    assert callable(pkgutil.resolve_name(target))
+
+
+@pytest.mark.parametrize("module", ["vaultsync", "vaultsync.cli"])
+def test_nothing_heavy_is_loaded_before_it_is_needed(module: str) -> None:
+    code = f"import json, sys, {module}; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    loaded = {name.partition(".")[0] for name in json.loads(done.stdout)}
+
+    assert module.partition(".")[0] in loaded
+    assert loaded & HEAVY == set()
+
+
+def test_what_is_imported_is_what_is_declared() -> None:
+    extras = project().get("optional-dependencies", {}).values()
+    declared = {
+        requirement.partition(">=")[0].partition("[")[0].lower()
+        for requirement in [*project()["dependencies"], *(r for e in extras for r in e)]
+    }
+
+    homes = packages_distributions()
+    imported = {
+        homes.get(name, [name])[0].lower()
+        for path in modules()
+        for name in imported_by(path)
+        if name not in sys.stdlib_module_names and name != "vaultsync"
+    }
+
+    assert imported == declared
+
+
+def imported_by(path: Path) -> set[str]:
+    """The first words of what a module imports, at whatever place in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.partition(".")[0])
+    return found
