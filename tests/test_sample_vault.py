@@ -1,0 +1,364 @@
+"""The sample vault is what it claims to be, checked without the engine."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+import unicodedata
+from collections import Counter
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.sample_vault import (
+    BLOCK,
+    ENTITY_FOLDERS,
+    FENCE,
+    FOREIGN,
+    HEADING,
+    LINK,
+    OPENING,
+    ROOT,
+    TIERS,
+    Note,
+    by_id,
+    every_note,
+    facts,
+    links,
+    target_of,
+    without_code,
+    written_by_hand,
+    written_by_the_engine,
+)
+
+SCOPES = {"team-core", "project-tidebell", "private-indy"}
+FOLDERS = {
+    "decision": "decisions",
+    "commitment": "commitments",
+    "lesson": "lessons",
+    "person": "people",
+    "project": "projects",
+    "entity": "entities",
+    "note": "notes",
+    "fact": "facts",
+    "preference": "preferences",
+    "task": "tasks",
+    "episodic": "episodes",
+    "correction": "corrections",
+    "convention": "conventions",
+    "observation": "observations",
+}
+NOT_NOTES = {
+    ".meta/config.toml",
+    ".obsidian/app.json",
+    ".obsidian/graph.json",
+    ".obsidian/types.json",
+}
+UUID7 = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+)
+NEST = re.compile(r"\A\[\[[^\[\]]+\]\]\Z")
+ORDER = tuple(
+    re.findall(
+        r"\S+",
+        """
+        id type priority status tags aliases entities relatedFactIds
+        decisionOutcome decisionRationale decisionAlternatives decisionConsequences
+        decisionImpactedPaths commitmentDueDate commitmentStatus commitmentStakeholders
+        lessonCategory lessonContext lessonPrevention observationCompressed
+        observationOriginalContent entityType * createdAt agentId source sessionId
+        supersedesId supersededById importance confidence
+        """,
+    )
+)
+"""The keys of a note that the engine wrote; `*` stands for the author's."""
+
+
+def test_only_the_expected_files_are_there() -> None:
+    links_or_odd = [
+        path for path in ROOT.rglob("*") if path.is_symlink() or not path.exists()
+    ]
+    assert not links_or_odd
+    files = {
+        path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file()
+    }
+    assert {path for path in files if not path.endswith(".md")} == NOT_NOTES
+    outside = {path for path in files if path.partition("/")[0] not in SCOPES}
+    assert outside == NOT_NOTES | FOREIGN
+
+
+def test_it_holds_between_55_and_70_notes_most_of_them_the_engines() -> None:
+    assert 55 <= len(every_note()) <= 70
+    assert len(written_by_the_engine()) >= 45
+    assert len(written_by_hand()) == 10
+
+
+def test_all_scopes_types_and_tiers_occur() -> None:
+    assert {note.path.partition("/")[0] for note in facts()} == SCOPES
+    assert {note.properties["type"] for note in facts()} == set(FOLDERS)
+    tiers = {
+        note.path.split("/")[2] for note in facts() if "/observations/" in note.path
+    }
+    assert tiers == set(TIERS.values())
+
+
+def test_every_id_is_a_uuid7_that_occurs_once() -> None:
+    ids = [note.id for note in facts()]
+    assert [each for each in ids if not UUID7.fullmatch(each)] == []
+    assert [each for each, times in Counter(ids).items() if times > 1] == []
+
+
+def test_the_time_in_an_id_is_the_time_of_creation() -> None:
+    for note in facts():
+        if "createdAt" not in note.properties:
+            continue
+        seconds = int(note.id.replace("-", "")[:12], 16) // 1000
+        made = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        assert made == note.properties["createdAt"], note.path
+
+
+def test_foreign_notes_have_no_frontmatter() -> None:
+    foreign = [note for note in every_note() if note.path in FOREIGN]
+    assert {note.path for note in foreign} == FOREIGN
+    assert all(not note.properties for note in foreign)
+
+
+@pytest.mark.parametrize("note", facts(), ids=lambda note: note.path)
+def test_type_folder_and_tier_agree(note: Note) -> None:
+    parts = note.path.split("/")
+    assert parts[1] == FOLDERS[str(note.properties["type"])]
+    if parts[1] == "observations":
+        priority = note.properties["priority"]
+        assert isinstance(priority, int)
+        assert parts[2:-1] == [TIERS[priority]]
+    else:
+        assert len(parts) == 3
+    assert note.properties.get("priority", 2) in TIERS
+
+
+@pytest.mark.parametrize("note", facts(), ids=lambda note: note.path)
+def test_properties_are_flat(note: Note) -> None:
+    for key, value in note.properties.items():
+        many = value if isinstance(value, list) else [value]
+        for each in many:
+            assert each is None or isinstance(each, (str, int, float, bool)), key
+
+
+@pytest.mark.parametrize("note", facts(), ids=lambda note: note.path)
+def test_links_in_properties_are_quoted(note: Note) -> None:
+    for line in note.header.splitlines():
+        for found in re.finditer(r"\[\[[^\[\]]*\]\]", line):
+            before, after = line[: found.start()][-1:], line[found.end() :][:1]
+            assert before in ("'", '"'), line
+            assert before == after, line
+
+
+@pytest.mark.parametrize("note", every_note(), ids=lambda note: note.path)
+def test_every_link_and_embed_leads_somewhere(note: Note) -> None:
+    for _, target in links(note):
+        other = target_of(note, target)
+        assert other is not None, target
+        _, hash_, part = target.partition("#")
+        if not hash_:
+            continue
+        body = without_code(other.body)
+        if part.startswith("^"):
+            assert part[1:] in BLOCK.findall(body), target
+        else:
+            assert part in HEADING.findall(body), target
+
+
+def test_links_in_tables_escape_their_bar() -> None:
+    rows = [
+        line
+        for note in every_note()
+        for line in without_code(note.body).split("\n")
+        if line.startswith("|")
+    ]
+    assert [row for row in rows if re.search(r"\[\[[^\]\\]*\|", row)] == []
+    assert any("\\|" in row for row in rows)
+
+
+def test_embeds_block_links_and_heading_links_occur() -> None:
+    found = [pair for note in every_note() for pair in links(note)]
+    assert any(bang and "#" not in target for bang, target in found)
+    assert any(bang and "#^" in target for bang, target in found)
+    assert any("#" in target and "#^" not in target for _, target in found)
+
+
+def test_a_link_inside_code_is_there_to_be_left_alone() -> None:
+    hidden = [
+        note.path
+        for note in every_note()
+        for fence in FENCE.finditer(note.body)
+        if LINK.search(fence[0])
+    ]
+    assert hidden
+
+
+def test_file_names_are_unique_whatever_the_case_and_in_nfc() -> None:
+    stems = Counter(note.stem.casefold() for note in every_note())
+    assert [stem for stem, times in stems.items() if times > 1] == []
+    for note in every_note():
+        assert note.path == unicodedata.normalize("NFC", note.path)
+        assert not re.search(r'[#^|:\\<>"*?\[\]]|%%', note.path), note.path
+
+
+@pytest.mark.parametrize("note", facts(), ids=lambda note: note.path)
+def test_every_entity_named_is_a_note(note: Note) -> None:
+    entities = {
+        other.stem for other in facts() if other.path.split("/")[1] in ENTITY_FOLDERS
+    }
+    for key in ("entities", "commitmentStakeholders"):
+        assert set(note.names(key)) <= entities
+    held = note.properties.get("entities") or []
+    assert isinstance(held, list)
+    assert [each for each in held if not NEST.match(str(each))] == []
+
+
+def test_most_entities_are_named_by_many_notes() -> None:
+    named = Counter(name for note in facts() for name in note.names("entities"))
+    entities = [
+        other.stem for other in facts() if other.path.split("/")[1] in ENTITY_FOLDERS
+    ]
+    assert sum(named[name] >= 3 for name in entities) >= 10
+
+
+@pytest.mark.parametrize("note", facts(), ids=lambda note: note.path)
+def test_related_facts_exist_and_stay_inside_what_their_readers_see(note: Note) -> None:
+    for related in note.ids("relatedFactIds"):
+        assert related != note.id
+        assert related in by_id()
+        if not note.path.startswith("private-"):
+            assert not by_id()[related].path.startswith("private-")
+
+
+def test_no_shared_note_links_to_a_private_one() -> None:
+    for note in facts():
+        if note.path.startswith("private-"):
+            continue
+        for _, target in links(note):
+            other = target_of(note, target)
+            assert other is not None
+            assert not other.path.startswith("private-"), (note.path, target)
+
+
+def test_supersession_chains_are_linked_both_ways() -> None:
+    newer = {
+        note.id: str(note.properties["supersededById"])
+        for note in facts()
+        if "supersededById" in note.properties
+    }
+    older = {
+        str(note.properties["supersedesId"]): note.id
+        for note in facts()
+        if "supersedesId" in note.properties
+    }
+    assert newer == older
+    for old, new in newer.items():
+        assert by_id()[old].properties["status"] == "superseded"
+        dates = [str(by_id()[each].properties["createdAt"]) for each in (old, new)]
+        assert dates == sorted(dates)
+    heads = set(newer.values()) - set(newer)
+    assert all(by_id()[head].properties["status"] == "active" for head in heads)
+    assert any(newer.get(newer.get(each, "")) in newer for each in newer)
+
+
+@pytest.mark.parametrize("note", written_by_the_engine(), ids=lambda note: note.path)
+def test_the_managed_block_says_what_the_properties_say(note: Note) -> None:
+    sections = []
+    related = [by_id()[each] for each in note.ids("relatedFactIds")]
+    if related:
+        lines = [f"- [[{other.stem}|{other.title}]]" for other in related]
+        sections.append("\n".join(["## Related Facts", *lines]))
+    if note.names("entities"):
+        lines = [f"- [[{name}]]" for name in note.names("entities")]
+        sections.append("\n".join(["## Entities", *lines]))
+    agent = note.properties.get("agentId")
+    by = f"Created by agent `{agent}`" if agent else "Written by a person"
+    day = str(note.properties["createdAt"])[:10]
+    sections.append(f"## Provenance\n{by} on {day}.")
+    assert note.managed == "\n\n".join(sections)
+
+
+@pytest.mark.parametrize("note", written_by_the_engine(), ids=lambda note: note.path)
+def test_the_engines_notes_have_its_shape(note: Note) -> None:
+    text = note.raw.decode("utf-8")
+    assert text.startswith("---\nid: ")
+    assert "\r" not in text
+    assert "\ufeff" not in text
+    assert note.body.startswith(f"\n# {note.title}\n\n")
+    assert note.body.count(OPENING) == 1
+    assert [line for line in text.split("\n") if line != line.rstrip()] == []
+    free = ORDER.index("*")
+    places = [ORDER.index(key) if key in ORDER else free for key in note.properties]
+    assert places == sorted(places)
+    assert all(value not in (None, [], "") for value in note.properties.values())
+    for line in note.header.splitlines():
+        assert re.fullmatch(r"\w+:(?: [^\[{&*!|>'%@`#\s].*)?|  - [^\[\s].*", line), line
+
+
+@pytest.mark.parametrize("note", written_by_the_engine(), ids=lambda note: note.path)
+def test_the_engines_notes_are_named_by_date_and_title(note: Note) -> None:
+    if note.path.split("/")[1] in ENTITY_FOLDERS:
+        assert note.stem == note.title
+        return
+    slug = re.sub(r"[\W_]+", "-", note.title.lower()).strip("-")
+    assert len(slug) <= 50
+    assert note.stem == f"{str(note.properties['createdAt'])[:10]}-{slug}"
+
+
+def test_the_hand_written_notes_show_what_hands_do() -> None:
+    hand = written_by_hand()
+    assert sum(note.raw.startswith(b"\xef\xbb\xbf") for note in hand) == 1
+    assert sum(b"\r\n" in note.raw for note in hand) == 1
+    assert sum(not note.raw.endswith(b"\n") for note in hand) == 1
+    assert sum("#" in note.header for note in hand) >= 4
+    assert sum("'" in note.header for note in hand) >= 4
+    assert any(not re.search(r"^# ", note.body, re.MULTILINE) for note in hand)
+    assert any(next(iter(note.properties)) != "id" for note in hand)
+    extra = {key for note in hand for key in note.properties}
+    assert {"mood", "rating", "reviewed", "done"} <= extra
+    crlf = next(note for note in hand if b"\r\n" in note.raw)
+    assert crlf.raw.count(b"\n") == crlf.raw.count(b"\r\n")
+
+
+def test_the_vault_has_its_marker() -> None:
+    settings = tomllib.loads((ROOT / ".meta/config.toml").read_text("utf-8"))
+    assert UUID7.fullmatch(settings.pop("vault_id"))
+    assert settings == {"default_scope": "team-core"}
+
+
+def test_the_graph_has_a_colour_for_every_type() -> None:
+    graph = json.loads((ROOT / ".obsidian/graph.json").read_text("utf-8"))
+    queries = [group["query"] for group in graph["colorGroups"]]
+    assert {f"path:{folder}" for folder in FOLDERS.values()} <= set(queries)
+    assert queries.index("path:observations/critical") < queries.index(
+        "path:observations"
+    )
+    colours = [group["color"]["rgb"] for group in graph["colorGroups"]]
+    assert len(set(colours)) == len(colours)
+    assert all(0 <= colour <= 0xFFFFFF for colour in colours)
+
+
+def test_a_note_gets_the_colour_of_its_own_type() -> None:
+    graph = json.loads((ROOT / ".obsidian/graph.json").read_text("utf-8"))
+    wanted = [group["query"].removeprefix("path:") for group in graph["colorGroups"]]
+    for note in facts():
+        first = next(part for part in wanted if part.casefold() in note.path.casefold())
+        assert f"/{first}/" in f"/{note.path}", (note.path, first)
+
+
+def test_obsidians_settings_are_what_the_notes_need() -> None:
+    app = json.loads((ROOT / ".obsidian/app.json").read_text("utf-8"))
+    assert app == {"alwaysUpdateLinks": True}
+    types = json.loads((ROOT / ".obsidian/types.json").read_text("utf-8"))["types"]
+    for note in facts():
+        for key, value in note.properties.items():
+            if types.get(key) == "number":
+                assert isinstance(value, (int, float)), (note.path, key)
+            if types.get(key) == "checkbox":
+                assert isinstance(value, bool), (note.path, key)
+            if types.get(key) == "date":
+                assert re.fullmatch(r"\d{4}-\d\d-\d\d", str(value)), (note.path, key)
