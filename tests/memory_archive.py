@@ -1,0 +1,205 @@
+"""An archive in memory: the contract in its shortest form, for simulations."""
+
+from __future__ import annotations
+
+import copy
+import posixpath
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from vaultsync.core.conflict import Conflict
+from vaultsync.core.paths import VaultPath
+from vaultsync.ports import (
+    Attention,
+    Base,
+    HistoryEntry,
+    Intent,
+    Linger,
+    Outgoing,
+    Run,
+)
+
+
+@dataclass
+class _Rows:
+    settings: dict[str, str] = field(default_factory=dict)
+    folders: dict[VaultPath, bytes] = field(default_factory=dict)
+    bases: dict[str, Base] = field(default_factory=dict)
+    blobs: dict[str, bytes] = field(default_factory=dict)
+    intents: dict[str, Intent] = field(default_factory=dict)
+    lingers: dict[str, Linger] = field(default_factory=dict)
+    outbox: dict[str, Outgoing] = field(default_factory=dict)
+    conflicts: dict[str, Conflict] = field(default_factory=dict)
+    history: list[HistoryEntry] = field(default_factory=list)
+    runs: dict[str, Run] = field(default_factory=dict)
+    attention: dict[VaultPath, list[Attention]] = field(default_factory=dict)
+
+    def copy(self) -> _Rows:
+        """The rows are frozen values, so that copies of their containers are enough."""
+        return _Rows(**{name: copy.copy(rows) for name, rows in vars(self).items()})
+
+
+class MemoryArchive:
+    """An `Archive` whose transactions are all or nothing, like the real one's."""
+
+    def __init__(self) -> None:
+        self._rows = _Rows()
+        self._saved: _Rows | None = None
+        self.before: Callable[[str], None] = lambda method: None
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        if self._saved is not None:
+            message = "transactions are not to be nested"
+            raise RuntimeError(message)
+        self.before("begin")
+        self._saved = self._rows.copy()
+        try:
+            yield
+            self.before("commit")
+        except BaseException:
+            self._rows = self._saved
+            raise
+        finally:
+            self._saved = None
+
+    def _write(self) -> _Rows:
+        if self._saved is None:
+            message = "a write outside of a transaction"
+            raise RuntimeError(message)
+        return self._rows
+
+    def setting(self, key: str) -> str | None:
+        return self._rows.settings.get(key)
+
+    def set_setting(self, key: str, value: str | None) -> None:
+        if value is None:
+            self._write().settings.pop(key, None)
+        else:
+            self._write().settings[key] = value
+
+    def folders(self) -> dict[VaultPath, bytes]:
+        return dict(self._rows.folders)
+
+    def set_folders(self, fingerprints: Mapping[VaultPath, bytes | None]) -> None:
+        for path, mark in fingerprints.items():
+            if mark is None:
+                self._write().folders.pop(path, None)
+            else:
+                self._write().folders[path] = mark
+
+    def count_bases(self) -> int:
+        return len(self._rows.bases)
+
+    def find_base(self, fact_id: str) -> Base | None:
+        return self._rows.bases.get(fact_id)
+
+    def find_bases(self, fact_ids: Iterable[str]) -> dict[str, Base]:
+        bases = self._rows.bases
+        return {each: bases[each] for each in fact_ids if each in bases}
+
+    def bases_in(self, folder: VaultPath) -> dict[str, Base]:
+        return {
+            posixpath.basename(base.path): base
+            for base in self._rows.bases.values()
+            if posixpath.dirname(base.path) == folder
+        }
+
+    def folders_of_bases(self) -> set[VaultPath]:
+        return {
+            VaultPath(posixpath.dirname(base.path))
+            for base in self._rows.bases.values()
+        }
+
+    def missing_bases(self) -> list[Base]:
+        return [base for base in self._rows.bases.values() if base.missing_since]
+
+    def iter_bases(self) -> Iterator[Base]:
+        return iter([base for _, base in sorted(self._rows.bases.items())])
+
+    def paths(self) -> dict[VaultPath, str]:
+        return {base.path: key for key, base in self._rows.bases.items()}
+
+    def put_bases(self, bases: Iterable[Base]) -> None:
+        for base in bases:
+            self._write().bases[base.fact.id] = base
+
+    def drop_bases(self, fact_ids: Iterable[str]) -> None:
+        for fact_id in fact_ids:
+            self._write().bases.pop(fact_id, None)
+
+    def put_blobs(self, blobs: Mapping[str, bytes]) -> None:
+        self._write().blobs.update(blobs)
+
+    def blob(self, sha: str) -> bytes | None:
+        return self._rows.blobs.get(sha)
+
+    def put_intents(self, intents: Iterable[Intent]) -> None:
+        self._write().intents.update({each.op: each for each in intents})
+
+    def drop_intents(self, ops: Iterable[str]) -> None:
+        for op in ops:
+            self._write().intents.pop(op, None)
+
+    def intents(self) -> list[Intent]:
+        return list(self._rows.intents.values())
+
+    def put_lingers(self, lingers: Iterable[Linger]) -> None:
+        self._write().lingers.update({each.op: each for each in lingers})
+
+    def drop_lingers(self, ops: Iterable[str]) -> None:
+        for op in ops:
+            self._write().lingers.pop(op, None)
+
+    def lingers(self) -> list[Linger]:
+        return list(self._rows.lingers.values())
+
+    def put_outgoing(self, rows: Iterable[Outgoing]) -> None:
+        self._write().outbox.update({each.op: each for each in rows})
+
+    def drop_outgoing(self, ops: Iterable[str]) -> None:
+        for op in ops:
+            self._write().outbox.pop(op, None)
+
+    def outbox(self) -> list[Outgoing]:
+        return list(self._rows.outbox.values())
+
+    def put_conflict(self, conflict: Conflict) -> None:
+        self._write().conflicts[conflict.id] = conflict
+
+    def conflicts(self, *, closed: bool = False) -> list[Conflict]:
+        found = self._rows.conflicts.values()
+        return [each for each in found if closed or not each.outcome]
+
+    def add_history(self, entries: Iterable[HistoryEntry]) -> None:
+        self._write().history = [*self._rows.history, *entries]
+
+    def history(self, *, fact_id: str = "", run: str = "") -> list[HistoryEntry]:
+        return [
+            each
+            for each in self._rows.history
+            if (not fact_id or each.fact_id == fact_id) and (not run or each.run == run)
+        ]
+
+    def put_run(self, run: Run) -> None:
+        self._write().runs[run.run] = run
+
+    def find_run(self, run: str) -> Run | None:
+        return self._rows.runs.get(run)
+
+    def last_run(self) -> Run | None:
+        return next(reversed(list(self._rows.runs.values())), None)
+
+    def set_attention(self, path: VaultPath, notices: Sequence[Attention]) -> None:
+        self._write().attention.pop(path, None)
+        if notices:
+            self._write().attention[path] = list(notices)
+
+    def attention(self) -> list[Attention]:
+        return [
+            each for _, some in sorted(self._rows.attention.items()) for each in some
+        ]
+
+    def close(self) -> None:
+        pass

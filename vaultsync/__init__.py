@@ -1,0 +1,37 @@
+"""The memory that people and agents share: a store of facts, a vault of notes.
+
+    import vaultsync
+
+    with vaultsync.open("~/Memory", agent="indy") as memory:
+        fact = memory.remember("We chose LanceDB because it is embedded.", type="decision")
+        report = memory.sync()
+
+Importing this package loads nothing heavy: what is behind a name is loaded when it is
+first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "Fact": "vaultsync.core.fact",
+    "Memory": "vaultsync.app",
+    "VaultsyncError": "vaultsync.errors",
+    "errors": "vaultsync",
+    "init": "vaultsync.app",
+    "open": "vaultsync.app",
+}
+
+__all__ = ["Fact", "Memory", "VaultsyncError", "errors", "init", "open"]
+
+
+def __getattr__(name: str) -> object:
+    """Load what is behind a public name."""
+    if name == "errors":
+        return importlib.import_module("vaultsync.errors")
+    if name in _WHERE:
+        return getattr(importlib.import_module(_WHERE[name]), name)
+    raise AttributeError(name)

@@ -1,0 +1,8 @@
+"""`python -m vaultsync`."""
+
+from __future__ import annotations
+
+from vaultsync.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""The tables of the archive: values <-> rows. No adapter of a port."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sqlite3
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from vaultsync.adapters import sqlite_file
+from vaultsync.core import wire
+from vaultsync.core.conflict import Conflict, FieldConflict
+from vaultsync.core.fact import Fact, Value
+from vaultsync.core.paths import VaultPath
+from vaultsync.ports import (
+    Attention,
+    Base,
+    HistoryEntry,
+    Intent,
+    Linger,
+    Outgoing,
+    Run,
+    Stamp,
+)
+
+Row: TypeAlias = tuple[Any, ...]
+
+
+def m001_archive(db: sqlite3.Connection) -> None:
+    """Everything. Columns of paths take text, and bytes for what is no text."""
+    tables = """
+        CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+        CREATE TABLE folders (path PRIMARY KEY, fingerprint BLOB NOT NULL);
+        CREATE TABLE bases (
+            fact_id TEXT PRIMARY KEY, folder, name, sha TEXT, revision TEXT,
+            size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, inode TEXT,
+            missing_since TEXT, fact TEXT NOT NULL);
+        CREATE INDEX bases_by_place ON bases (folder, name, fact_id);
+        CREATE INDEX bases_missing ON bases (fact_id) WHERE missing_since IS NOT NULL;
+        CREATE TABLE blobs (sha TEXT PRIMARY KEY, data BLOB NOT NULL);
+        CREATE TABLE waiting (
+            n INTEGER PRIMARY KEY, kind TEXT NOT NULL, op TEXT NOT NULL,
+            body TEXT NOT NULL, UNIQUE (kind, op));
+        CREATE TABLE conflicts (
+            n INTEGER PRIMARY KEY, id TEXT UNIQUE, fact_id TEXT,
+            open INTEGER NOT NULL, body TEXT NOT NULL);
+        CREATE INDEX conflicts_open ON conflicts (n) WHERE open;
+        CREATE INDEX conflicts_by_fact ON conflicts (fact_id);
+        CREATE TABLE history (
+            n INTEGER PRIMARY KEY, run TEXT, at TEXT, fact_id TEXT, side TEXT,
+            actor TEXT, field TEXT, "before" TEXT, "after" TEXT);
+        CREATE INDEX history_by_fact ON history (fact_id);
+        CREATE INDEX history_by_run ON history (run);
+        CREATE TABLE runs (
+            n INTEGER PRIMARY KEY, run TEXT UNIQUE, at TEXT, kind TEXT, report TEXT);
+        CREATE TABLE attention (path, n INTEGER, body TEXT, PRIMARY KEY (path, n))
+    """
+    for statement in tables.split(";"):
+        db.execute(statement)
+
+
+MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_archive,)
+"""In order. A name once released stays."""
+
+
+def spell(path: str) -> str | bytes:
+    """A path for a column: text, or bytes when it is no text.
+
+    Names that are no Unicode hold half characters, which SQLite's text cannot.
+    """
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return path.encode("utf-8", "surrogatepass")
+    return path
+
+
+def read(held: str | bytes) -> VaultPath:
+    """The path of a column."""
+    if isinstance(held, bytes):
+        held = held.decode("utf-8", "surrogatepass")
+    return VaultPath(held)
+
+
+def join(folder: str | bytes, name: str | bytes) -> VaultPath:
+    """The path of the columns of a folder and of a name in it."""
+    return VaultPath(f"{read(folder)}/{read(name)}") if folder else read(name)
+
+
+def base_row(base: Base) -> Row:
+    """A base in the order of its table."""
+    folder, _, name = base.path.rpartition("/")
+    size, mtime_ns, ctime_ns, inode = base.stamp or (None, None, None, None)
+    return (
+        base.fact.id,
+        spell(folder),
+        spell(name),
+        base.sha,
+        base.fact.revision,
+        size,
+        mtime_ns,
+        ctime_ns,
+        # As text: some file systems use all 64 bits, of which SQLite has but 63.
+        None if inode is None else str(inode),
+        base.missing_since,
+        wire.to_json(base.fact),
+    )
+
+
+def base_of(row: Row) -> Base:
+    """The base that `base_row()` made a row of."""
+    _, folder, name, sha, revision, size, mtime_ns, ctime_ns, inode, since, fact = row
+    return Base(
+        dataclasses.replace(
+            wire.from_json(fact), path=join(folder, name) or None, revision=revision
+        ),
+        sha,
+        None if inode is None else Stamp(size, mtime_ns, ctime_ns, int(inode)),
+        since,
+    )
+
+
+def to_json(value: object) -> str:
+    """One line of JSON for anything that the archive holds whole."""
+    return json.dumps(value, default=_plain)
+
+
+def intent_of(body: str) -> Intent:
+    """The intent of a line of JSON."""
+    held = json.loads(body)
+    values = held.pop("fact")
+    fact = dataclasses.replace(
+        wire.from_values(values), path=values["path"], revision=values["revision"]
+    )
+    return Intent(**held, fact=fact)
+
+
+def linger_of(body: str) -> Linger:
+    """The linger of a line of JSON."""
+    return Linger(**json.loads(body))
+
+
+def outgoing_of(body: str) -> Outgoing:
+    """The queued change of a line of JSON."""
+    return Outgoing(**json.loads(body))
+
+
+def attention_of(body: str) -> Attention:
+    """The notice of a line of JSON."""
+    return Attention(**json.loads(body))
+
+
+def conflict_of(body: str) -> Conflict:
+    """The conflict of a line of JSON."""
+    held = json.loads(body)
+    fields = tuple(FieldConflict(**each) for each in held.pop("fields"))
+    return Conflict(**held, fields=fields)
+
+
+def history_row(entry: HistoryEntry) -> Row:
+    """An entry in the order of its table."""
+    return (
+        entry.run,
+        entry.at,
+        entry.fact_id,
+        entry.side,
+        entry.actor,
+        entry.field,
+        to_json(entry.before),
+        to_json(entry.after),
+    )
+
+
+def history_of(row: Row) -> HistoryEntry:
+    """The entry that `history_row()` made a row of."""
+    run, at, fact_id, side, actor, field, before, after = row
+    return HistoryEntry(
+        run, at, fact_id, side, actor, field, json.loads(before), json.loads(after)
+    )
+
+
+def run_of(row: Row) -> Run:
+    """The pass of a row of run, time, kind and report."""
+    run, at, kind, report = row
+    return Run(run, at, kind, json.loads(report))
+
+
+_Held: TypeAlias = (
+    Fact
+    | Intent
+    | Linger
+    | Outgoing
+    | Attention
+    | Conflict
+    | FieldConflict
+    | Mapping[str, Value]
+)
+
+
+def _plain(value: _Held) -> dict[str, Any]:
+    if isinstance(value, Fact):
+        return dict(wire.public(value))
+    if isinstance(value, Mapping):
+        return dict(value)
+    return {row.name: getattr(value, row.name) for row in dataclasses.fields(value)}

@@ -1,0 +1,72 @@
+"""Time and ids of this machine. Nothing else in vaultsync reads a clock."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from uuid import UUID
+
+_COUNTER_BITS = 12
+_START_BITS = 11
+"""A millisecond's first id leaves half of the counter free (RFC 9562 §6.2)."""
+_RANDOM_BITS = 62
+_VERSION = 7 << 76
+_VARIANT = 0b10 << 62
+
+
+class IdSource:
+    """Makes UUIDv7s, each greater than the one before, whatever its clock does.
+
+    The milliseconds stand first; then a counter, for ids of the same millisecond; then
+    random bits (RFC 9562 §5.7, §6.2 method 1). When the clock goes back the source
+    stays where it was; when the counter is full it runs one millisecond ahead.
+    """
+
+    def __init__(
+        self, millis: Callable[[], int], random_bits: Callable[[int], int]
+    ) -> None:
+        self._millis = millis
+        self._random_bits = random_bits
+        self._lock = threading.Lock()
+        self._at = -1
+        self._count = 0
+
+    def new(self) -> str:
+        """The next id."""
+        with self._lock:
+            now = self._millis()
+            self._count += 1
+            if now <= self._at and self._count >> _COUNTER_BITS:
+                now = self._at + 1
+            if now > self._at:
+                self._at = now
+                self._count = self._random_bits(_START_BITS)
+            head = (self._at << 80) | _VERSION | (self._count << 64)
+            return str(UUID(int=head | _VARIANT | self._random_bits(_RANDOM_BITS)))
+
+
+class SystemClock:
+    """The time of this machine."""
+
+    def __init__(self) -> None:
+        self._ids = IdSource(lambda: time.time_ns() // 1_000_000, secrets.randbits)
+
+    def now(self) -> datetime:
+        """The time, in UTC."""
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait; not at all when `seconds` are none or fewer."""
+        if seconds > 0:
+            time.sleep(seconds)
+
+    def new_id(self) -> str:
+        """A fresh UUIDv7, greater than all earlier ones of this clock."""
+        return self._ids.new()

@@ -1,0 +1,129 @@
+"""The marker of a vault, its state folder, and the lock that keeps engines apart."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from types import TracebackType
+
+import filelock
+
+from vaultsync.errors import ConfigError, EngineBusyError
+
+_MARKER = """\
+# The marker and settings of this vault. Keep it with the notes.
+vault_id = {vault_id}
+default_scope = {scope}
+{store}
+# Folders whose notes are left alone, for example templates:
+# ignore = ["Templates"]
+"""
+
+
+def make_marker(root: Path, vault_id: str, *, scope: str, store: str | None) -> None:
+    """Write `.meta/config.toml`, unless there is one.
+
+    Raises:
+        ConfigError: the folder cannot be made or written.
+    """
+    text = _MARKER.format(
+        vault_id=json.dumps(vault_id),
+        scope=json.dumps(scope),
+        store=f"store = {json.dumps(store)}\n" if store else "",
+    )
+    try:
+        (root / ".meta").mkdir(parents=True, exist_ok=True)
+        path = root / ".meta" / "config.toml"
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise ConfigError(
+            f"no vault can be made at {root}: {error.strerror}",
+            hint="give a folder that you may write in",
+        ) from None
+
+
+def make_state_dir(path: Path) -> None:
+    """Make the state folder, open to its owner alone.
+
+    Raises:
+        ConfigError: it cannot be made, or belongs to somebody else.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, exist_ok=True)
+        found = path.stat()
+        if hasattr(os, "getuid") and found.st_uid != os.getuid():
+            raise ConfigError(
+                f"the state folder {path} belongs to another user",
+                hint="name one of your own with --state-dir",
+            )
+        if found.st_mode & 0o077:
+            path.chmod(0o700)
+    except OSError as error:
+        raise ConfigError(
+            f"the state folder {path} cannot be used: {error.strerror}",
+            hint="name another one with --state-dir",
+        ) from None
+
+
+class EngineLock:
+    """One engine per vault: a lock on a file of the state folder.
+
+    The lock is the operating system's and goes with its process; the file stays.
+    """
+
+    def __init__(self, state_dir: Path, vault: str) -> None:
+        self._path = state_dir / "engine.lock"
+        self._holder = state_dir / "engine.json"
+        self._vault = vault
+        self._lock = filelock.FileLock(self._path, mode=0o600)
+
+    def try_lock(self) -> bool:
+        """Take the lock if it is free; to be let go once for each time it was taken."""
+        try:
+            self._lock.acquire(timeout=0)
+        except filelock.Timeout:
+            return False
+        return True
+
+    def unlock(self) -> None:
+        """Let go of it."""
+        self._lock.release()
+
+    def holder(self) -> str:
+        """Who has it: `idle` when nobody has."""
+        if self._lock.is_locked:
+            return "this process"
+        if self.try_lock():
+            self.unlock()
+            return "idle"
+        try:
+            said = json.loads(self._holder.read_text(encoding="utf-8"))
+            return f"process {int(said['pid'])}"
+        except (OSError, ValueError, KeyError, TypeError):
+            return "another process"
+
+    def __enter__(self) -> None:
+        """Take it.
+
+        Raises:
+            EngineBusyError: another engine has it.
+        """
+        if not self.try_lock():
+            raise EngineBusyError(self._vault, self.holder())
+        self._holder.write_text(json.dumps({"pid": os.getpid()}), encoding="utf-8")
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let go of it."""
+        self.unlock()

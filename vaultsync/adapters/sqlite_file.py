@@ -1,0 +1,149 @@
+"""A SQLite file of our own: private, durable, of a known schema. No adapter of a port.
+
+Both files outlive the process that made them and are read by newer versions: what they
+went through is recorded inside, by the names of functions such as `m001_facts`.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+IN_MEMORY = ":memory:"
+BATCH = 500
+"""Rows read at once while walking a table: no cursor stays open between two batches."""
+
+Migration: TypeAlias = Callable[[sqlite3.Connection], None]
+
+_BUSY_SECONDS = 5.0
+_PRAGMAS = (
+    "PRAGMA synchronous = FULL",
+    # On macOS fsync does not reach the platter; this asks for what does.
+    "PRAGMA fullfsync = ON",
+    "PRAGMA checkpoint_fullfsync = ON",
+    # One huge transaction would else leave a log of its size behind for ever.
+    "PRAGMA journal_size_limit = 16777216",
+)
+
+
+def make_private(path: str | Path) -> None:
+    """Make an empty file for this user alone, when there is none.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    # A file that is there is not even opened: closing it would drop the locks that
+    # SQLite holds on it elsewhere in this process (POSIX).
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def place(path: str | Path) -> tuple[int, int]:
+    """Which file has this name now; SQLite goes on with one that lost its name.
+
+    Raises:
+        OSError: there is none, or it cannot be seen.
+    """
+    found = Path(path).stat()
+    return (found.st_dev, found.st_ino)
+
+
+def connect(path: str | Path) -> sqlite3.Connection:
+    """Open an existing file, or `:memory:`; each commit is then durable at once.
+
+    Raises:
+        sqlite3.DatabaseError: it cannot be opened (`OperationalError`), or is damaged.
+    """
+    in_memory = str(path) == IN_MEMORY
+    db = sqlite3.connect(
+        IN_MEMORY if in_memory else f"{Path(path).absolute().as_uri()}?mode=rw",
+        uri=True,
+        timeout=_BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        _log_ahead(db)
+        for pragma in _PRAGMAS:
+            db.execute(pragma)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def migrate(
+    db: sqlite3.Connection, migrations: Sequence[Migration], *, create: bool
+) -> Literal["ready", "foreign", "newer"]:
+    """Bring the schema up to date; an empty file too, but only with `create`.
+
+    `foreign`: the file holds something else, or nothing. `newer`: it went through
+    migrations that are not known here. In both cases it is as it was.
+    """
+    known = [each.__name__ for each in migrations]
+    if _held(db) == known:
+        return "ready"
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        answer = _migrate(db, migrations, create=create)
+        db.execute("COMMIT" if answer == "ready" else "ROLLBACK")
+    except BaseException:
+        roll_back(db)
+        raise
+    return answer
+
+
+def roll_back(db: sqlite3.Connection) -> None:
+    """End a transaction that failed, if SQLite has not done so itself."""
+    with suppress(sqlite3.Error):
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
+def is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Whether the file is to blame: not a bug, not a lock, a full disk or the like."""
+    return type(error) is sqlite3.DatabaseError
+
+
+def _log_ahead(db: sqlite3.Connection) -> None:
+    # While two processes open a new file, SQLite refuses this one statement at once
+    # instead of waiting as it does everywhere else.
+    for wait in (0.01, 0.05, 0.1, 0.5, 1.0, 2.0):
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            time.sleep(wait)
+        else:
+            return
+    db.execute("PRAGMA journal_mode = WAL")
+
+
+def _migrate(
+    db: sqlite3.Connection, migrations: Sequence[Migration], *, create: bool
+) -> Literal["ready", "foreign", "newer"]:
+    held = _held(db)
+    if held is None:
+        if not create or db.execute("SELECT 1 FROM sqlite_master").fetchone():
+            return "foreign"
+        db.execute("CREATE TABLE migrations (n INTEGER PRIMARY KEY, name TEXT UNIQUE)")
+        held = []
+    if held != [each.__name__ for each in migrations[: len(held)]]:
+        return "newer"
+    for migration in migrations[len(held) :]:
+        migration(db)
+        db.execute("INSERT INTO migrations (name) VALUES (?)", (migration.__name__,))
+    return "ready"
+
+
+def _held(db: sqlite3.Connection) -> list[str] | None:
+    tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    if ("migrations",) not in tables.fetchall():
+        return None
+    return [name for (name,) in db.execute("SELECT name FROM migrations ORDER BY n")]

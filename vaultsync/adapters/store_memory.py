@@ -1,0 +1,171 @@
+"""A store in memory: the reference for the others, and one that fails on demand."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from vaultsync.core import wire
+from vaultsync.core.fact import Fact
+from vaultsync.errors import FactNotFoundError, StoreUnavailableError
+from vaultsync.ports import Clock, RevisionMismatch, StoreState, Write, Written
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    written: Written
+    body: str | None
+    """As text, so that nobody who holds a fact can change the store through it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreBackup:
+    """What `MemoryStore.snapshot()` kept."""
+
+    rows: tuple[tuple[str, _Row], ...]
+    seq: int
+
+
+class MemoryStore:
+    """A `Store` that is gone with the process.
+
+    Four knobs let it fail. `away` makes every call raise `StoreUnavailableError`;
+    `lose_ack` makes `write` raise it after the writes were done; `before` is called
+    with the name of a method before the method does anything, and may raise; `restore`
+    and `clear` take the store back in time.
+    """
+
+    def __init__(self, clock: Clock, store_id: str = "memory") -> None:
+        self.away = False
+        self.lose_ack = False
+        self.before: Callable[[str], None] = _nothing
+        self._clock = clock
+        self._store_id = store_id
+        self._rows: dict[str, _Row] = {}
+        self._seq = 0
+        self._writes = 0
+        self._closed = False
+
+    def state(self) -> StoreState:
+        """Where the store stands."""
+        self._enter("state")
+        alive = sum(not row.written.deleted for row in self._rows.values())
+        return StoreState(self._store_id, self._seq, alive)
+
+    def feed(self, since: int = 0) -> list[Written]:
+        """The last write of each fact written after `since`, tombstones too, by seq."""
+        self._enter("feed")
+        return sorted(
+            row.written for row in self._rows.values() if row.written.seq > since
+        )
+
+    def written(self, fact_id: str) -> Written | None:
+        """The last write of one fact; None when the store never knew it."""
+        self._enter("written")
+        row = self._rows.get(fact_id)
+        return row.written if row else None
+
+    def get(self, fact_id: str) -> Fact:
+        """The fact, with its `revision`.
+
+        Raises:
+            FactNotFoundError: unknown, or a tombstone.
+        """
+        self._enter("get")
+        found = self._find(fact_id, deleted=False)
+        if found is None:
+            raise FactNotFoundError(fact_id)
+        return found
+
+    def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
+        """Those of the facts that exist."""
+        self._enter("find_many")
+        found = {each: self._find(each, deleted=False) for each in fact_ids}
+        return {each: fact for each, fact in found.items() if fact is not None}
+
+    def buried(self, fact_id: str) -> Fact | None:
+        """What a tombstone last said, with the tombstone's `revision`; None if none."""
+        self._enter("buried")
+        return self._find(fact_id, deleted=True)
+
+    def iter_facts(self, after: str = "") -> Iterator[Fact]:
+        """All facts with an id greater than `after`, by id."""
+        self._enter("iter_facts")
+        for fact_id in sorted(each for each in self._rows if each > after):
+            fact = self._find(fact_id, deleted=False)
+            if fact is not None:
+                yield fact
+
+    def write(self, writes: Sequence[Write]) -> list[str | RevisionMismatch]:
+        """Do each write whose condition holds.
+
+        Returns one new revision, or the reason of a refusal, per write, in order.
+        """
+        self._enter("write")
+        answers = [self._write(each) for each in writes]
+        if self.lose_ack:
+            why = "the answer was lost"
+            raise StoreUnavailableError(why)
+        return answers
+
+    def close(self) -> None:
+        """Let go of the store; harmless when repeated."""
+        self._closed = True
+
+    def snapshot(self) -> StoreBackup:
+        """A backup, for `restore`."""
+        return StoreBackup(tuple(self._rows.items()), self._seq)
+
+    def restore(self, backup: StoreBackup) -> None:
+        """Go back to a backup: the same store, its counter back in time as well."""
+        self._rows = dict(backup.rows)
+        self._seq = backup.seq
+
+    def clear(self) -> None:
+        """Lose everything but the store's id."""
+        self.restore(StoreBackup((), 0))
+
+    def _enter(self, method: str) -> None:
+        self.before(method)
+        if self.away or self._closed:
+            raise StoreUnavailableError("it was closed" if self._closed else "away")
+
+    def _find(self, fact_id: str, *, deleted: bool) -> Fact | None:
+        row = self._rows.get(fact_id)
+        if row is None or row.body is None or row.written.deleted != deleted:
+            return None
+        return dataclasses.replace(
+            wire.from_json(row.body), revision=row.written.revision
+        )
+
+    def _write(self, write: Write) -> str | RevisionMismatch:
+        row = self._rows.get(write.fact_id)
+        found = row.written.revision if row else None
+        if found != write.expect:
+            return RevisionMismatch(write.fact_id, found)
+        self._seq += 1
+        # Unlike `seq` this never goes back: a revision is unique even after `restore`.
+        self._writes += 1
+        revision = f"{self._seq}-{self._writes:08x}"
+        if write.fact is not None:
+            body: str | None = wire.to_json(write.fact)
+        else:
+            body = row.body if row else None
+        at = self._clock.now().isoformat(timespec="seconds").replace("+00:00", "Z")
+        self._rows[write.fact_id] = _Row(
+            Written(
+                self._seq,
+                write.fact_id,
+                revision,
+                deleted=write.fact is None,
+                actor=write.actor,
+                at=at,
+            ),
+            body,
+        )
+        return revision
+
+
+def _nothing(method: str) -> None:
+    """Let every method go on."""

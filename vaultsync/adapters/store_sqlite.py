@@ -1,0 +1,293 @@
+"""The facts in one SQLite file, which any number of processes may use at once."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import secrets
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self
+
+from vaultsync.adapters import sqlite_file
+from vaultsync.core import wire
+from vaultsync.core.fact import Fact
+from vaultsync.errors import FactNotFoundError, StoreError, StoreUnavailableError
+from vaultsync.ports import Clock, RevisionMismatch, StoreState, Write, Written
+
+_DAMAGED = (
+    "restore the store from a backup, or move it away and give a new one what the"
+    " vault holds: `vaultsync rebuild --from vault`"
+)
+
+_WRITE = """
+    INSERT INTO facts (id, seq, revision, deleted, actor, at, type, scope, status, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET
+        seq = excluded.seq,
+        revision = excluded.revision,
+        deleted = excluded.deleted,
+        actor = excluded.actor,
+        at = excluded.at,
+        type = coalesce(excluded.type, type),
+        scope = coalesce(excluded.scope, scope),
+        status = coalesce(excluded.status, status),
+        body = coalesce(excluded.body, body)
+"""
+
+
+def m001_facts(db: sqlite3.Connection) -> None:
+    """Facts and their counter. A tombstone is a row that keeps its body."""
+    db.execute("CREATE TABLE store (store_id TEXT, seq INTEGER, facts INTEGER)")
+    db.execute("INSERT INTO store VALUES (?, 0, 0)", (secrets.token_hex(16),))
+    # The body stands last: the feed then never reads the pages it overflows to.
+    db.execute(
+        "CREATE TABLE facts (id TEXT PRIMARY KEY, seq INTEGER NOT NULL UNIQUE,"
+        " revision TEXT NOT NULL, deleted INTEGER NOT NULL, actor TEXT NOT NULL,"
+        " at TEXT NOT NULL, type TEXT, scope TEXT, status TEXT, body TEXT)"
+    )
+
+
+MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_facts,)
+"""In order. A name once released stays."""
+
+
+class SqliteStore:
+    """A `Store` in one file: write-ahead log, every commit on disk before it returns.
+
+    The file may go away and come back while the store is open. Another file in its
+    place is taken up again only when it is the same store.
+    """
+
+    def __init__(self, path: Path, *, clock: Clock, create: bool) -> None:
+        self._path = path
+        self._clock = clock
+        self._create = create
+        self._lock = threading.RLock()
+        self._db: sqlite3.Connection | None = None
+        self._place = (0, 0)
+        self._store_id = ""
+        self._closed = False
+
+    @classmethod
+    def open(cls, path: str | Path, *, clock: Clock, create: bool) -> Self:
+        """The store at `path`; with `create` a new one when there is none.
+
+        Raises:
+            StoreUnavailableError: there is no store, or it cannot be read.
+            StoreError: a newer vaultsync made it.
+        """
+        store = cls(Path(path).absolute(), clock=clock, create=create)
+        store.state()
+        return store
+
+    def state(self) -> StoreState:
+        """Where the store stands."""
+        return StoreState(*self._rows("SELECT store_id, seq, facts FROM store")[0])
+
+    def feed(self, since: int = 0) -> list[Written]:
+        """The last write of each fact written after `since`, tombstones too, by seq."""
+        rows = self._rows(
+            "SELECT seq, id, revision, deleted, actor, at FROM facts"
+            " WHERE seq > ? ORDER BY seq",
+            since,
+        )
+        return [_written(row) for row in rows]
+
+    def written(self, fact_id: str) -> Written | None:
+        """The last write of one fact; None when the store never knew it."""
+        rows = self._rows(
+            "SELECT seq, id, revision, deleted, actor, at FROM facts WHERE id = ?",
+            fact_id,
+        )
+        return _written(rows[0]) if rows else None
+
+    def get(self, fact_id: str) -> Fact:
+        """The fact, with its `revision`.
+
+        Raises:
+            FactNotFoundError: unknown, or a tombstone.
+        """
+        rows = self._rows(
+            "SELECT revision, body FROM facts WHERE id = ? AND deleted = 0", fact_id
+        )
+        if not rows:
+            raise FactNotFoundError(fact_id)
+        return _fact(*rows[0])
+
+    def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
+        """Those of the facts that exist."""
+        found: dict[str, Fact] = {}
+        wanted = iter(fact_ids)
+        while batch := list(islice(wanted, sqlite_file.BATCH)):
+            rows = self._rows(
+                "SELECT id, revision, body FROM facts"
+                " WHERE id IN (SELECT value FROM json_each(?)) AND deleted = 0",
+                json.dumps(batch),
+            )
+            found.update((row[0], _fact(row[1], row[2])) for row in rows)
+        return found
+
+    def buried(self, fact_id: str) -> Fact | None:
+        """What a tombstone last said, with the tombstone's `revision`; None if none."""
+        rows = self._rows(
+            "SELECT revision, body FROM facts"
+            " WHERE id = ? AND deleted = 1 AND body IS NOT NULL",
+            fact_id,
+        )
+        return _fact(*rows[0]) if rows else None
+
+    def iter_facts(self, after: str = "") -> Iterator[Fact]:
+        """All facts with an id greater than `after`, by id."""
+        while rows := self._rows(
+            "SELECT revision, body, id FROM facts"
+            " WHERE id > ? AND deleted = 0 ORDER BY id LIMIT ?",
+            after,
+            sqlite_file.BATCH,
+        ):
+            for revision, body, _ in rows:
+                yield _fact(revision, body)
+            after = rows[-1][2]
+
+    def write(self, writes: Sequence[Write]) -> list[str | RevisionMismatch]:
+        """Do each write whose condition holds, all in one durable transaction.
+
+        Returns one new revision, or the reason of a refusal, per write, in order.
+        """
+        at = self._clock.now().isoformat(timespec="seconds").replace("+00:00", "Z")
+        # Made before the file is locked: other processes wait for what is inside.
+        told = [_columns(each.fact) for each in writes]
+        with self._answering() as db:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                answers = _write_all(db, writes, told=told, at=at)
+                done = any(isinstance(each, str) for each in answers)
+                db.execute("COMMIT" if done else "ROLLBACK")
+            except BaseException:
+                sqlite_file.roll_back(db)
+                raise
+        return answers
+
+    def close(self) -> None:
+        """Let go of the file; harmless when repeated."""
+        with self._lock:
+            self._closed = True
+            self._drop()
+
+    def _rows(self, statement: str, *values: str | int) -> list[tuple[Any, ...]]:
+        with self._answering() as db:
+            return db.execute(statement, values).fetchall()
+
+    @contextmanager
+    def _answering(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                yield self._connection()
+            except OSError as error:
+                why = f"{self._path}: {error.strerror}"
+                raise StoreUnavailableError(why) from error
+            except sqlite3.OperationalError as error:
+                why = f"{self._path}: {error}"
+                raise StoreUnavailableError(why) from error
+            except sqlite3.DatabaseError as error:
+                if not sqlite_file.is_damage(error):
+                    raise  # a constraint or a misuse: our bug, not a bad file
+                damaged = StoreUnavailableError(f"{self._path} is damaged: {error}")
+                damaged.hint = _DAMAGED
+                raise damaged from error
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._closed:
+            why = "it was closed"
+            raise StoreUnavailableError(why)
+        if self._create:
+            sqlite_file.make_private(self._path)
+        place = sqlite_file.place(self._path)
+        if self._db is None:
+            self._db = self._connect()
+            self._place = place
+            self._create = False
+        elif place != self._place:
+            # SQLite itself would go on with the file that has no name any more.
+            self._drop()
+            why = f"{self._path} was replaced by another file"
+            raise StoreUnavailableError(why)
+        return self._db
+
+    def _connect(self) -> sqlite3.Connection:
+        db = sqlite_file.connect(self._path)
+        try:
+            self._recognise(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _recognise(self, db: sqlite3.Connection) -> None:
+        schema = sqlite_file.migrate(db, MIGRATIONS, create=self._create)
+        if schema == "newer":
+            message = f"{self._path} is the store of a newer vaultsync"
+            raise StoreError(message, hint="update vaultsync on this machine")
+        if schema == "foreign":
+            why = f"{self._path} holds no store"
+            raise StoreUnavailableError(why)
+        (store_id,) = db.execute("SELECT store_id FROM store").fetchone()
+        if self._store_id not in ("", store_id):
+            why = f"{self._path} was replaced by another store"
+            raise StoreUnavailableError(why)
+        self._store_id = store_id
+
+    def _drop(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+
+def _write_all(
+    db: sqlite3.Connection,
+    writes: Sequence[Write],
+    *,
+    told: Sequence[tuple[str | None, ...]],
+    at: str,
+) -> list[str | RevisionMismatch]:
+    seq, facts = db.execute("SELECT seq, facts FROM store").fetchone()
+    answers: list[str | RevisionMismatch] = []
+    for write, columns in zip(writes, told, strict=True):
+        row = db.execute(
+            "SELECT revision, deleted FROM facts WHERE id = ?", (write.fact_id,)
+        ).fetchone()
+        found, deleted = row or (None, True)
+        if found != write.expect:
+            answers.append(RevisionMismatch(write.fact_id, found))
+            continue
+        seq += 1
+        # A restored store counts the same numbers again; the random part differs.
+        revision = f"{seq}-{secrets.token_hex(4)}"
+        gone = write.fact is None
+        facts += deleted - gone
+        db.execute(
+            _WRITE,
+            (write.fact_id, seq, revision, gone, write.actor, at, *columns),
+        )
+        answers.append(revision)
+    db.execute("UPDATE store SET seq = ?, facts = ?", (seq, facts))
+    return answers
+
+
+def _columns(fact: Fact | None) -> tuple[str | None, ...]:
+    if fact is None:
+        return (None, None, None, None)
+    return (fact.type, fact.scope, fact.status, wire.to_json(fact))
+
+
+def _fact(revision: str, body: str) -> Fact:
+    return dataclasses.replace(wire.from_json(body), revision=revision)
+
+
+def _written(row: tuple[Any, ...]) -> Written:
+    seq, fact_id, revision, deleted, actor, at = row
+    return Written(seq, fact_id, revision, bool(deleted), actor, at)

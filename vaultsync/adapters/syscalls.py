@@ -1,0 +1,295 @@
+"""Files by open folder and name: calls that `os` lacks, and what stands in for them.
+
+A `Place` is a name in an open folder; nothing here walks a path or follows a link.
+Exchange and no-replace are `renameat2` on Linux (ext4, xfs, btrfs, tmpfs, f2fs) and
+`renameatx_np` on macOS; overlays, FUSE and network file systems often refuse both.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import stat
+import sys
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_MAC = sys.platform == "darwin"
+_RENAME = getattr(_LIBC, "renameatx_np" if _MAC else "renameat2", None)
+_SYNCFS = getattr(_LIBC, "syncfs", None)
+_NOREPLACE = 4 if _MAC else 1
+_EXCHANGE = 2
+_FULLFSYNC = 51
+"""macOS: `fsync` alone leaves the data in the drive's cache."""
+if _RENAME is not None:
+    _NAME = (ctypes.c_int, ctypes.c_char_p)
+    _RENAME.argtypes = (*_NAME, *_NAME, ctypes.c_uint)
+
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+"""NONBLOCK: opening a pipe must not wait for its other end."""
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+_NOATIME: int = getattr(os, "O_NOATIME", 0)
+_REFUSED = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
+_NO_LINKS = _REFUSED | {errno.EPERM, errno.EMLINK}
+
+
+class Place(NamedTuple):
+    """A name in an open folder."""
+
+    folder: int
+    name: str
+
+
+def exchange(one: Place, other: Place) -> bool:
+    """Swap two existing names in one atomic step; False where there is no such call."""
+    return _rename(one, other, _EXCHANGE)
+
+
+def rename_new(source: Place, target: Place) -> bool:
+    """Rename in one atomic step unless something is there (`FileExistsError`).
+
+    False where there is no such call.
+    """
+    return _rename(source, target, _NOREPLACE)
+
+
+def link_new(source: Place, target: Place) -> None:
+    """`rename_new` for a source that nobody else replaces: link, then unlink.
+
+    A crash in between leaves both names.
+    """
+    if _link(source, target):
+        remove(source)
+    else:
+        claim_new(source, target)
+
+
+def claim_new(source: Place, target: Place) -> None:
+    """`rename_new` for any source: claim the name with an empty file, rename over it.
+
+    Overwrites nothing but what is written into that file in the microseconds that it
+    exists; a crash in between leaves it there, empty.
+    """
+    stat_of(source)
+    os.close(os.open(target.name, _NEW, 0o600, dir_fd=target.folder))
+    try:
+        replace(source, target)
+    except OSError:
+        remove(target)
+        raise
+
+
+def aside(staged: Place) -> Place:
+    """Where `swap_by_link` keeps what it displaces until it is done."""
+    return Place(staged.folder, staged.name + "~")
+
+
+def swap_by_link(staged: Place, note: Place) -> None:
+    """Swap without `exchange`: link the note aside, replace it, rename what is aside.
+
+    Bytes that an editor writes into the old file are kept, whenever it does; a file
+    that an editor renames to the note's name between the last look and the replacing,
+    some microseconds, is not. Without hard links the old bytes are copied, and a save
+    of either kind between copying and replacing is lost.
+    """
+    stat_of(staged)
+    kept = aside(staged)
+    same = False
+    while not same:
+        remove_any(kept)
+        if not _link(note, kept):
+            copy(note, kept)
+            break
+        same = os.path.samestat(stat_of(note), stat_of(kept))
+    replace(staged, note)
+    replace(kept, staged)
+
+
+def across(act: Callable[[Place], T], staged: Place, note: Place) -> T:
+    """Act on the staged file; beside the note, when that is on another file system."""
+    try:
+        return act(staged)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+    there = Place(note.folder, f".vs-{staged.name}.tmp")
+    remove_any(there)
+    if exists(staged):
+        copy(staged, there)
+    try:
+        return act(there)
+    finally:
+        if exists(there):
+            back = aside(staged)
+            remove_any(back)
+            copy(there, back)
+            replace(back, staged)
+            remove(there)
+        else:
+            remove_any(staged)
+
+
+def finish(staging: int) -> None:
+    """Finish or undo what a crash left of swaps, links and temporary files."""
+    for name in names(staging):
+        place = Place(staging, name)
+        if name.startswith("~"):
+            remove(place)
+        elif name.endswith("~"):
+            staged = Place(staging, name.removesuffix("~"))
+            if exists(staged):
+                remove(place)
+            else:
+                replace(place, staged)
+        elif stat_of(place).st_nlink > 1:
+            remove(place)
+
+
+def replace(source: Place, target: Place) -> None:
+    """Rename over whatever file is there."""
+    os.replace(
+        source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder
+    )
+
+
+def remove(place: Place) -> None:
+    """Unlink."""
+    os.unlink(place.name, dir_fd=place.folder)
+
+
+def remove_any(place: Place) -> None:
+    """Unlink, if it is there."""
+    with contextlib.suppress(FileNotFoundError):
+        remove(place)
+
+
+def copy(source: Place, target: Place) -> None:
+    """Write the bytes of a file, and how it looks, to a new one."""
+    parts = []
+    fd = open_to_read(source)
+    try:
+        while part := os.read(fd, 1 << 20):
+            parts.append(part)
+    finally:
+        os.close(fd)
+    write_new(target, b"".join(parts))
+    copy_looks(source, target)
+
+
+def write_new(place: Place, data: bytes) -> None:
+    """Write a file that must not exist, with the mode that the umask leaves it."""
+    fd = os.open(place.name, _NEW, 0o666, dir_fd=place.folder)
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+    except OSError:
+        remove(place)
+        raise
+    finally:
+        os.close(fd)
+
+
+def open_to_read(place: Place) -> int:
+    """Open without changing the access time, where we may."""
+    if _NOATIME:
+        # Refused for other people's files. Without it each first read writes an inode.
+        with contextlib.suppress(PermissionError):
+            return os.open(place.name, READ | _NOATIME, dir_fd=place.folder)
+    return os.open(place.name, READ, dir_fd=place.folder)
+
+
+def copy_looks(source: Place, target: Place) -> None:
+    """Give a file the owner, mode and extended attributes of another, as we may."""
+    found, wanted = stat_of(target), stat_of(source)
+    if stat.S_ISLNK(wanted.st_mode):
+        return
+    kept = os.open(source.name, READ, dir_fd=source.folder)
+    fd = os.open(target.name, READ, dir_fd=target.folder)
+    try:
+        if (found.st_uid, found.st_gid) != (wanted.st_uid, wanted.st_gid):
+            with contextlib.suppress(OSError):
+                os.fchown(fd, wanted.st_uid, wanted.st_gid)
+        if found.st_mode != wanted.st_mode:
+            os.fchmod(fd, stat.S_IMODE(wanted.st_mode))
+        if sys.platform == "linux":
+            with contextlib.suppress(OSError):
+                for key in os.listxattr(kept):
+                    os.setxattr(fd, key, os.getxattr(kept, key))
+    finally:
+        os.close(fd)
+        os.close(kept)
+
+
+def names(folder: int) -> list[str]:
+    """All names in a folder."""
+    with os.scandir(folder) as entries:
+        return [entry.name for entry in entries]
+
+
+def stat_of(place: Place) -> os.stat_result:
+    """What the file system says of a name, links not followed."""
+    return os.stat(place.name, dir_fd=place.folder, follow_symlinks=False)
+
+
+def exists(place: Place) -> bool:
+    """Whether anything has the name."""
+    try:
+        stat_of(place)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def flush(fd: int) -> None:
+    """Return when the file or folder is on the disk."""
+    if _MAC:
+        import fcntl
+
+        fcntl.fcntl(fd, _FULLFSYNC)
+    else:
+        os.fsync(fd)
+
+
+def flush_all(fd: int) -> bool:
+    """`flush` the file system of an open file; False where there is no such call."""
+    if _SYNCFS is None:
+        return False
+    if _SYNCFS(fd):
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return True
+
+
+def _rename(source: Place, target: Place, flags: int) -> bool:
+    if _RENAME is None:
+        return False
+    one, other = os.fsencode(source.name), os.fsencode(target.name)
+    if not _RENAME(source.folder, one, target.folder, other, flags):
+        return True
+    code = ctypes.get_errno()
+    if code in _REFUSED:
+        return False
+    raise OSError(code, os.strerror(code), target.name)
+
+
+def _link(source: Place, target: Place) -> bool:
+    """Give a file a second name; False where there are no hard links."""
+    try:
+        os.link(
+            source.name,
+            target.name,
+            src_dir_fd=source.folder,
+            dst_dir_fd=target.folder,
+            follow_symlinks=False,
+        )
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        return False
+    return True

@@ -1,0 +1,389 @@
+"""The files of a vault, on Linux and macOS.
+
+- Paths are walked name by name from the open root, and no link is followed. Only the
+  root and the staging folder stay open between two calls: a folder that was renamed
+  meanwhile must not receive what was meant for its successor.
+- A note is written by exchange: what was displaced is examined, and put back if it is
+  not what the caller expected. Where the file system has no exchange, links stand in:
+  a file that an editor *renames* to the note's name within the microseconds between
+  the last look and the replacing is lost then (`syscalls.swap_by_link`).
+- A displaced file is never used again for another note: an editor may still hold it
+  open, and after a power cut it could show one note's text in another.
+- A note in a subfolder that is another mount is written beside itself, as
+  `.vs-{op}.tmp`; what an editor writes into it after it was displaced is lost.
+- The root is the folder that `vault_id` last looked at. While another one stands in its
+  place, everything but `vault_id` fails.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+from vaultsync.adapters import syscalls, vault_tree
+from vaultsync.adapters.syscalls import Place
+from vaultsync.adapters.vault_tree import Ignore, Tree
+from vaultsync.core.paths import VaultPath, key_of, vault_path
+from vaultsync.errors import (
+    NoteChangedError,
+    NoteError,
+    NoteExistsError,
+    NoteMissingError,
+    NotRegularFileError,
+    UnreadableNoteError,
+    UnsafePathError,
+    VaultMissingError,
+)
+from vaultsync.ports import Folder, NoteFile, Scan, Stamp
+
+_MARKER = ".meta/config.toml"
+_STAGING = ".meta/staging"
+_DERIVED = re.compile(
+    r"\.(?:index|meta(?!/(?:staging|config\.toml)(?:/|$)))(?:/[^./\\\0][^/\\\0]*)+",
+    re.IGNORECASE,
+)
+_OP = re.compile(r"[A-Za-z0-9_-]{1,80}")
+_SWAPS = 64
+"""An editor that saves between each two of so many swaps is no editor."""
+
+
+class VaultFs:
+    """`Vault` on the folder `root`.
+
+    `ignore` has folders, or patterns of paths as in a shell. `exchange=False` does
+    without the calls that not all file systems have.
+    """
+
+    def __init__(
+        self,
+        root: Path | str,
+        *,
+        ignore: Sequence[str] = (),
+        max_bytes: int = 4 << 20,
+        exchange: bool = True,
+    ) -> None:
+        self._tree = Tree(os.fspath(root))
+        self._ignore = Ignore(ignore)
+        self._max_bytes = max_bytes
+        self._exchange = exchange
+        self._staging_fd = -1
+
+    def close(self) -> None:
+        """Let go of the folders; harmless when repeated, and the next call reopens."""
+        self._tree.close()
+        if self._staging_fd >= 0:
+            os.close(self._staging_fd)
+            self._staging_fd = -1
+
+    def vault_id(self) -> str:
+        """The id in the marker; from now on the root is the folder that has it."""
+        try:
+            self._tree.verify()
+        except VaultMissingError:
+            self.close()
+        try:
+            with self._tree.place(_MARKER) as place:
+                data = vault_tree.read(place, _MARKER, limit=self._max_bytes).data
+            return str(tomllib.loads(data.decode())["vault_id"])
+        except (NoteError, OSError) as error:
+            raise VaultMissingError(self._tree.where, str(error)) from error
+        except (KeyError, ValueError) as error:
+            why = f"{_MARKER} holds no vault_id ({error})"
+            raise VaultMissingError(self._tree.where, why) from error
+
+    def scan(self) -> Scan:
+        """Walk all folders but the ignored."""
+        return self._tree.scan(self._ignore)
+
+    def folder(self, path: VaultPath) -> Folder | None:
+        """One folder, listed anew."""
+        if path:
+            vault_path(path)
+        return self._tree.list_one(path, self._ignore)
+
+    def stamp(self, path: VaultPath) -> Stamp | None:
+        """The stamp of a note; None only while the root is where it was."""
+        vault_path(path)
+        try:
+            with self._tree.place(path) as place:
+                return _stamp(path, place)
+        except (NoteMissingError, FileNotFoundError):
+            self._tree.verify()
+            return None
+        except OSError as error:
+            raise UnreadableNoteError(path, vault_tree.why(error)) from error
+
+    def read(self, path: VaultPath) -> NoteFile:
+        """The whole note."""
+        vault_path(path)
+        try:
+            with self._tree.place(path) as place:
+                return self._read(path, place)
+        except OSError as error:
+            raise UnreadableNoteError(path, vault_tree.why(error)) from error
+
+    def stage(self, op: str, data: bytes) -> None:
+        """Write a file into the staging folder, which only we may enter."""
+        staged = self._staged(op)
+        try:
+            syscalls.write_new(staged, data)
+        except FileExistsError:
+            syscalls.remove(staged)
+            syscalls.write_new(staged, data)
+        self._tree.touch(f"{_STAGING}/{op}")
+
+    def staged(self, op: str) -> NoteFile | None:
+        """The file under `op`, whatever its size."""
+        try:
+            return vault_tree.read(self._staged(op, make=False), f"{_STAGING}/{op}")
+        except FileNotFoundError:
+            return None
+
+    def ops(self) -> list[str]:
+        """The ops, sorted."""
+        try:
+            return sorted(
+                filter(_OP.fullmatch, syscalls.names(self._staging(make=False)))
+            )
+        except FileNotFoundError:
+            return []
+
+    def discard(self, op: str) -> None:
+        """Unlink the file under `op`."""
+        with contextlib.suppress(FileNotFoundError):
+            syscalls.remove(self._staged(op, make=False))
+            self._tree.forget(f"{_STAGING}/{op}")
+
+    def create(self, op: str, path: VaultPath) -> Stamp:
+        """Rename the staged file to `path`."""
+        self._check_new(path)
+        staged = self._staged(op)
+        syscalls.stat_of(staged)
+
+        def act(source: Place) -> Stamp:
+            before = vault_tree.stamp(syscalls.stat_of(source))
+            try:
+                self._rename_new(source, note)
+            except FileExistsError:
+                raise NoteExistsError(path) from None
+            return vault_tree.stamp_after(note, before)
+
+        with self._tree.place(path, make=True) as note:
+            stamp = syscalls.across(act, staged, note)
+        self._tree.forget(f"{_STAGING}/{op}")
+        self._tree.touch(path)
+        return stamp
+
+    def exchange(self, op: str, path: VaultPath, expect: str) -> Stamp:
+        """Swap, examine, and swap back what was not expected."""
+        vault_path(path)
+        staged = self._staged(op)
+        with self._tree.place(path) as note:
+            if self._note(path, note).sha != expect:
+                raise NoteChangedError(path)
+            self._tree.touch(path, f"{_STAGING}/{op}")
+
+            def act(staged: Place) -> Stamp:
+                return self._swap_checked(path, staged, note, expect)
+
+            return syscalls.across(act, staged, note)
+
+    def _swap_checked(
+        self, path: VaultPath, staged: Place, note: Place, expect: str
+    ) -> Stamp:
+        """Swap until what comes out of the note is what was last put into it.
+
+        Whatever else comes out was saved after that, is newer, and goes back in.
+        """
+        ours = vault_tree.read(staged, path)
+        syscalls.copy_looks(note, staged)
+        met: dict[str, bytes] = {}
+        put, under = ours.sha, expect
+        for swaps in range(_SWAPS):
+            try:
+                self._swap(path, staged, note)
+            except FileNotFoundError:  # the note was deleted or renamed
+                if not swaps:
+                    raise self._tree.missing(path) from None
+                with contextlib.suppress(FileExistsError):
+                    self._rename_new(staged, note)
+                    break
+                continue
+            found = self._peek(path, staged)
+            sha = found.sha if found else ""
+            if sha == under:
+                if not swaps:
+                    return vault_tree.stamp_after(note, ours.stamp)
+                break
+            if found:
+                met[sha] = found.data
+            put, under = sha, put
+        else:
+            put = under
+        known = {put, expect, ours.sha}
+        raise NoteChangedError(path, tuple(met[sha] for sha in met if sha not in known))
+
+    def move(self, path: VaultPath, to: VaultPath) -> Stamp:
+        """Rename; a change of case only is one too."""
+        vault_path(path)
+        self._check_new(to)
+        with self._tree.place(path) as source:
+            try:
+                before = _stamp(path, source)
+            except FileNotFoundError:
+                raise self._tree.missing(path) from None
+            with self._tree.place(to, make=True) as target:
+                try:
+                    self._rename_new(source, target, by_link=False)
+                except FileExistsError:
+                    twin = path != to and key_of(path) == key_of(to)
+                    if not twin or syscalls.stat_of(target).st_ino != before.inode:
+                        raise NoteExistsError(to) from None
+                    syscalls.replace(source, target)
+                except OSError as error:
+                    if error.errno != errno.EXDEV:
+                        raise
+                    raise UnsafePathError(to, "it is on another file system") from error
+                stamp = vault_tree.stamp_after(target, before)
+        self._tree.forget(path)
+        self._tree.touch(to)
+        return stamp
+
+    def withdraw(self, op: str, path: VaultPath, expect: str) -> None:
+        """Rename the note to the staging folder, examine, put back the unexpected."""
+        vault_path(path)
+        staged = self._staged(op)
+
+        def act(target: Place) -> None:
+            if syscalls.exists(target):
+                raise FileExistsError(errno.EEXIST, "something is staged already", op)
+            syscalls.replace(note, target)
+            taken = self._peek(path, target)
+            if taken and taken.sha == expect:
+                return
+            try:
+                self._rename_new(target, note)
+            except FileExistsError:
+                raise NoteChangedError(path, (taken.data,) if taken else ()) from None
+            raise NoteChangedError(path)
+
+        with self._tree.place(path) as note:
+            if self._note(path, note).sha != expect:
+                raise NoteChangedError(path)
+            self._tree.touch(path, f"{_STAGING}/{op}")
+            try:
+                syscalls.across(act, staged, note)
+            except FileNotFoundError:
+                raise self._tree.missing(path) from None
+        self._tree.forget(path)
+
+    def write_meta(self, path: VaultPath, data: bytes) -> None:
+        """Write beside and rename, unless the bytes are there."""
+        _check_derived(path)
+        temp = Place(self._staging(), "~derived")
+        with self._tree.place(path, make=True) as place:
+            with contextlib.suppress(NoteError, FileNotFoundError):
+                if vault_tree.read(place, path, links=1).data == data:
+                    return
+            syscalls.remove_any(temp)
+            syscalls.write_new(temp, data)
+            syscalls.replace(temp, place)
+        self._tree.touch(path)
+
+    def drop_meta(self, path: VaultPath) -> None:
+        """Unlink."""
+        _check_derived(path)
+        with contextlib.suppress(NoteMissingError), self._tree.place(path) as place:
+            syscalls.remove_any(place)
+            self._tree.forget(path)
+
+    def sync(self) -> None:
+        """Sync what was touched; once that failed, it fails for good."""
+        self._tree.sync()
+
+    def _note(self, path: VaultPath, note: Place) -> NoteFile:
+        """The bytes that a write is to replace; the system's errors are the note's."""
+        try:
+            return self._read(path, note)
+        except OSError as error:
+            raise UnreadableNoteError(path, vault_tree.why(error)) from error
+
+    def _read(self, path: VaultPath, note: Place) -> NoteFile:
+        try:
+            return vault_tree.read(note, path, limit=self._max_bytes, links=1)
+        except FileNotFoundError:
+            raise self._tree.missing(path) from None
+
+    def _peek(self, path: VaultPath, staged: Place) -> NoteFile | None:
+        """What was displaced; None when it is nothing that a note can be."""
+        try:
+            return vault_tree.read(staged, path, limit=self._max_bytes)
+        except NoteError:
+            return None
+
+    def _check_new(self, path: VaultPath) -> None:
+        """Refuse a path that no scan would find again."""
+        vault_path(path)
+        if self._ignore.path(path):
+            raise UnsafePathError(path, "it is ignored by the settings of this vault")
+
+    def _swap(self, path: VaultPath, staged: Place, note: Place) -> None:
+        if self._exchange and syscalls.exchange(staged, note):
+            return
+        try:
+            syscalls.swap_by_link(staged, note)
+        except IsADirectoryError:
+            raise NotRegularFileError(path, "a folder") from None
+
+    def _rename_new(self, source: Place, to: Place, *, by_link: bool = True) -> None:
+        if self._exchange and syscalls.rename_new(source, to):
+            return
+        (syscalls.link_new if by_link else syscalls.claim_new)(source, to)
+
+    def _staged(self, op: str, *, make: bool = True) -> Place:
+        if not _OP.fullmatch(op):
+            raise UnsafePathError(op, "it cannot name a staged file")
+        return Place(self._staging(make=make), op)
+
+    def _staging(self, *, make: bool = True) -> int:
+        """The staging folder, open; `FileNotFoundError` when it shall not be made."""
+        if self._staging_fd >= 0 and os.fstat(self._staging_fd).st_nlink:
+            return self._staging_fd
+        try:
+            with self._tree.place(f"{_STAGING}/.") as place:
+                fd = os.dup(place.folder)
+        except NoteMissingError as error:
+            if not make:
+                raise FileNotFoundError(errno.ENOENT, str(error)) from None
+            self._make_staging()
+            return self._staging()
+        self._staging_fd = fd
+        syscalls.finish(fd)
+        return fd
+
+    def _make_staging(self) -> None:
+        try:
+            with self._tree.place(_STAGING) as place:
+                os.mkdir(place.name, 0o700, dir_fd=place.folder)
+                with contextlib.suppress(FileExistsError):
+                    syscalls.write_new(Place(place.folder, ".gitignore"), b"staging/\n")
+        except NoteMissingError as error:  # never make a half vault in an empty folder
+            raise VaultMissingError(self._tree.where, "it has no .meta") from error
+        self._tree.touch(_STAGING)
+
+
+def _stamp(path: VaultPath, place: Place) -> Stamp:
+    found = syscalls.stat_of(place)
+    if odd := vault_tree.oddity(found):
+        raise NotRegularFileError(path, odd)
+    return vault_tree.stamp(found)
+
+
+def _check_derived(path: VaultPath) -> None:
+    if not _DERIVED.fullmatch(path):
+        raise UnsafePathError(path, "it is no derived file")

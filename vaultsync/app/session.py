@@ -1,0 +1,182 @@
+"""Wiring: settings -> the ports of one vault, and the lock that keeps engines apart."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from vaultsync.adapters.archive_sqlite import SqliteArchive
+from vaultsync.adapters.clock import SystemClock
+from vaultsync.adapters.home import EngineLock, make_state_dir
+from vaultsync.adapters.store_sqlite import SqliteStore
+from vaultsync.adapters.vault_fs import VaultFs
+from vaultsync.config import Settings
+from vaultsync.core.fact import Fact
+from vaultsync.core.paths import VaultPath, vault_path
+from vaultsync.engine.mirror import Mirror, Policy
+from vaultsync.engine.request import Request
+from vaultsync.engine.sync import sync
+from vaultsync.engine.write_through import WriteThrough
+from vaultsync.errors import (
+    ConfigError,
+    UnsafePathError,
+    VaultError,
+    VaultsyncError,
+)
+from vaultsync.ports import Store
+
+
+class Session:
+    """The two sides, the archive and the engine's lock of one vault, opened.
+
+    To be used as a context manager, or closed.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.agent = settings.agent
+        self._closing = ExitStack()
+        make_state_dir(settings.state_dir)
+        clock = SystemClock()
+        self.store_path = _store_path(settings)
+        store = self._open_store(clock)
+        archive = SqliteArchive.open(settings.state_dir / "archive.sqlite3")
+        self._closing.callback(archive.close)
+        vault = VaultFs(
+            settings.root, ignore=settings.ignore, max_bytes=settings.max_note_bytes
+        )
+        self._closing.callback(vault.close)
+        policy = Policy(
+            default_scope=settings.default_scope,
+            linger_seconds=settings.linger_seconds,
+            settle_seconds=settings.settle_seconds,
+            grace_seconds=settings.grace_seconds,
+        )
+        self._mirror = Mirror(vault, store, archive, clock, policy)
+        self._lock = EngineLock(settings.state_dir, str(settings.root))
+        self._through = WriteThrough(self._mirror)
+
+    def _open_store(self, clock: SystemClock) -> Store:
+        path = Path(self.store_path)
+        known = (self.settings.state_dir / "archive.sqlite3").exists()
+        # A store that was there before and is gone now is away: an empty one in its
+        # place would look as if every fact had been lost.
+        create = not known or path.exists()
+        store = SqliteStore.open(path, clock=clock, create=create)
+        self._closing.callback(store.close)
+        return store
+
+    def __enter__(self) -> Self:
+        """Ready."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def close(self) -> None:
+        """Finish the bookkeeping and let go of everything; harmless when repeated."""
+        try:
+            if not self._through.empty and self._lock.try_lock():
+                try:
+                    self._through.flush()
+                finally:
+                    self._lock.unlock()
+        finally:
+            self._closing.close()
+
+    def check(self) -> None:
+        """See that both sides answer.
+
+        Raises:
+            VaultError, StoreError.
+        """
+        self._mirror.vault.vault_id()
+        self._mirror.store.state()
+
+    @contextmanager
+    def _engine(self) -> Iterator[Mirror]:
+        """The engine's lock, with everything flushed that a pass has to see.
+
+        Raises:
+            EngineBusyError: another engine has this vault.
+        """
+        with self._lock:
+            self._through.flush()
+            yield self._mirror
+
+    def _person(self) -> str:
+        return self.agent or "person"
+
+    def _note(self, fact: Fact, agent: str | None) -> Fact:
+        """Give a new fact its note, unless another engine has the vault."""
+        if not self._lock.try_lock():
+            return fact
+        try:
+            if self._through.empty:
+                self._mirror.vault.vault_id()
+            noted = self._through.note(fact, actor=agent or "person")
+            if self._through.full:
+                self._through.flush()
+        except (VaultError, OSError):
+            return fact  # it is in the store; the next pass writes the note or says why
+        finally:
+            self._lock.unlock()
+        return noted
+
+    def _follow(self, *fact_ids: str) -> None:
+        """Bring changes of facts into their notes now, if this process may."""
+        if not self._lock.try_lock():
+            return
+        try:
+            self._through.flush()
+            request = Request(kind="follow", named=fact_ids, only_named=True)
+            with suppress(VaultsyncError, OSError):
+                sync(self._mirror, request)
+        finally:
+            self._lock.unlock()
+
+    def _flush(self) -> None:
+        if not self._through.empty and self._lock.try_lock():
+            try:
+                self._through.flush()
+            finally:
+                self._lock.unlock()
+
+    def _with_path(self, fact: Fact) -> Fact:
+        base = self._mirror.archive.find_base(fact.id)
+        return replace(fact, path=base.path if base else None)
+
+    def _vault_path(self, text: str) -> VaultPath:
+        """A path in the vault, given from its root or as the system has it."""
+        path = Path(text).expanduser()
+        root = self.settings.root
+        if not path.is_absolute() and (root / path).exists():
+            path = root / path
+        try:
+            inside = Path(os.path.normpath(path.absolute())).relative_to(root)
+        except ValueError:
+            raise UnsafePathError(text, "it is not inside the vault") from None
+        return vault_path(inside.as_posix()) if inside.parts else VaultPath("")
+
+
+def _store_path(settings: Settings) -> str:
+    """Where the SQLite file of a store is."""
+    kind, _, path = settings.store.partition(":")
+    if kind != "sqlite":
+        raise ConfigError(
+            f"there is no store {settings.store!r}", hint="use sqlite, or sqlite:PATH"
+        )
+    if not path:
+        return str(settings.state_dir / "store.sqlite3")
+    return str((settings.root / Path(path).expanduser()).absolute())

@@ -1,0 +1,39 @@
+"""`completion`: the script that teaches a shell the commands."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from vaultsync.cli.failure import DONE
+from vaultsync.cli.output import echo, emit
+
+_HOW = {
+    "bash": 'add to ~/.bashrc: eval "$(vaultsync completion bash)"',
+    "zsh": 'add to ~/.zshrc, after compinit: eval "$(vaultsync completion zsh)"',
+    "fish": "vaultsync completion fish > ~/.config/fish/completions/vaultsync.fish",
+}
+
+
+@click.command()
+@click.argument("shell", required=False, type=click.Choice(list(_HOW)))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def completion(context: click.Context, *, shell: str | None, as_json: bool) -> int:
+    """Print a script that completes commands in your shell."""
+    from click.shell_completion import get_completion_class
+
+    name = shell or os.environ.get("SHELL", "").rpartition("/")[2]
+    kind = get_completion_class(name) if name in _HOW else None
+    if kind is None:
+        message = "your $SHELL is none that can be completed: give bash, zsh or fish"
+        raise click.UsageError(message, context)
+    program = context.find_root().command
+    script = kind(program, {}, "vaultsync", "_VAULTSYNC_COMPLETE").source()
+    if as_json:
+        emit({"shell": name, "script": script})
+    else:
+        # At the end, for zsh wants its #compdef in the first line.
+        echo(f"{script.rstrip()}\n\n# To have it in every shell: {_HOW[name]}")
+    return DONE

@@ -1,0 +1,259 @@
+"""Commands about single facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from vaultsync.cli.failure import DONE
+from vaultsync.cli.options import (
+    Options,
+    agent_option,
+    common,
+    complete_type,
+    pairs,
+    text_of,
+)
+
+type_option = click.option(
+    "--type", "fact_type", metavar="T", shell_complete=complete_type, help="Its type."
+)
+
+
+@click.command()
+@click.argument("text", required=False, metavar="[TEXT|-]")
+@type_option
+@click.option("--title", metavar="S", help="Its title; else its first sentence.")
+@click.option("--context", metavar="S", help="When or why it came to be, in one line.")
+@click.option("--scope", metavar="S", help="Who may see it; else the vault's default.")
+@click.option(
+    "--priority",
+    metavar="N",
+    type=int,
+    help="0 critical, 1, 2 (usual), 3, 4 background.",
+)
+@click.option("--tag", "tags", metavar="X", multiple=True, help="A tag; repeatable.")
+@click.option(
+    "--entity",
+    "entities",
+    metavar="X",
+    multiple=True,
+    help="Who or what it is about; repeatable.",
+)
+@click.option(
+    "--field",
+    "fields",
+    metavar="K=V",
+    multiple=True,
+    callback=pairs,
+    help="Any other field or property; repeatable.",
+)
+@agent_option
+@click.option("--id", "fact_id", metavar="ID", help="A UUID of your own as its id.")
+@common
+def remember(
+    options: Options,
+    *,
+    text: str | None,
+    fact_type: str | None,
+    title: str | None,
+    context: str | None,
+    scope: str | None,
+    priority: int | None,
+    tags: Sequence[str],
+    entities: Sequence[str],
+    fields: Sequence[tuple[str, str]],
+    agent: str | None,
+    fact_id: str | None,
+) -> int:
+    """Keep a fact: in the store, and as a note in the vault.
+
+    TEXT may be piped in.
+    """
+    content = text_of(text, what="text to remember")
+    if not content.strip() and not title:
+        message = "there is no text to remember: what was given is empty"
+        raise click.UsageError(message)
+
+    from vaultsync.cli import session, show, values
+
+    own = values.values_of(fields)
+    with session.memory(options, agent=agent) as memory:
+        fact = memory.remember(
+            content,
+            type=fact_type,
+            title=title,
+            scope=scope,
+            priority=priority,
+            tags=tags,
+            entities=entities,
+            fields=own,
+            context=context,
+            id=fact_id,
+        )
+    show.remembered(options, fact)
+    return DONE
+
+
+@click.command()
+@click.argument("fact_id", metavar="ID")
+@agent_option
+@common
+def get(options: Options, *, fact_id: str, agent: str | None) -> int:
+    """Show a fact."""
+    from vaultsync.cli import session, show
+
+    with session.memory(options, agent=agent) as memory:
+        fact = memory.get(fact_id)
+    show.whole_fact(options, fact)
+    return DONE
+
+
+@click.command("list")
+@type_option
+@click.option("--scope", metavar="S", help="Only those of a scope.")
+@click.option("--status", metavar="S", help="Only those of a status, such as active.")
+@click.option("--tag", metavar="X", help="Only those with a tag.")
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    help="At most so many.",
+)
+@click.option("--after", metavar="ID", help="Go on after this one.")
+@agent_option
+@common
+def list_facts(
+    options: Options,
+    *,
+    fact_type: str | None,
+    scope: str | None,
+    status: str | None,
+    tag: str | None,
+    limit: int,
+    after: str | None,
+    agent: str | None,
+) -> int:
+    """List facts by id, a page at a time."""
+    from vaultsync.cli import session, show
+
+    with session.memory(options, agent=agent) as memory:
+        page = memory.list(
+            type=fact_type,
+            scope=scope,
+            status=status,
+            tag=tag,
+            limit=limit,
+            after=after,
+        )
+    show.page(options, page)
+    return DONE
+
+
+@click.command()
+@click.argument("fact_id", metavar="ID")
+@click.option(
+    "--content", metavar="TEXT|-", help="What it says from now on; - reads stdin."
+)
+@click.option(
+    "--set",
+    "settings",
+    metavar="K=V",
+    multiple=True,
+    callback=pairs,
+    help="A field or property; null clears it; repeatable.",
+)
+@click.option("--add-tag", "add_tags", metavar="X", multiple=True, help="Repeatable.")
+@click.option(
+    "--remove-tag", "remove_tags", metavar="X", multiple=True, help="Repeatable."
+)
+@click.option(
+    "--expect", metavar="REVISION", help="Only if it is at this revision still."
+)
+@agent_option
+@common
+def update(
+    options: Options,
+    *,
+    fact_id: str,
+    content: str | None,
+    settings: Sequence[tuple[str, str]],
+    add_tags: Sequence[str],
+    remove_tags: Sequence[str],
+    expect: str | None,
+    agent: str | None,
+) -> int:
+    """Change a fact in the store; its note follows."""
+    if content is None and not settings and not add_tags and not remove_tags:
+        message = "there is nothing to change: give --content, --set, --add-tag …"
+        raise click.UsageError(message)
+    if content is not None:
+        content = text_of(content, what="content")
+
+    from vaultsync.cli import session, show, values
+
+    changes = values.values_of(settings)
+    with session.memory(options, agent=agent) as memory:
+        fact = memory.update(
+            fact_id,
+            content=content,
+            set=changes,
+            add_tags=add_tags,
+            remove_tags=remove_tags,
+            expect=expect,
+        )
+    show.changed(options, fact, "changed")
+    return DONE
+
+
+@click.command()
+@click.argument("fact_id", metavar="ID")
+@click.argument("text", required=False, metavar="[TEXT|-]")
+@agent_option
+@common
+def supersede(
+    options: Options, *, fact_id: str, text: str | None, agent: str | None
+) -> int:
+    """Replace a fact by a new one; both stay, linked."""
+    content = text_of(text, what="text of the new fact")
+    if not content.strip():
+        message = "there is no text of the new fact: what was given is empty"
+        raise click.UsageError(message)
+
+    from vaultsync.cli import session, show
+
+    with session.memory(options, agent=agent) as memory:
+        fact = memory.supersede(fact_id, content)
+    show.changed(options, fact, "replaces the older one")
+    return DONE
+
+
+@click.command()
+@click.argument("fact_id", metavar="ID")
+@agent_option
+@common
+def forget(options: Options, *, fact_id: str, agent: str | None) -> int:
+    """Delete a fact and its note; `restore` brings both back."""
+    from vaultsync.cli import session, show
+
+    with session.memory(options, agent=agent) as memory:
+        done = memory.forget(fact_id)
+    show.forgotten(options, done)
+    return DONE
+
+
+@click.command()
+@click.argument("fact_id", metavar="ID")
+@agent_option
+@common
+def restore(options: Options, *, fact_id: str, agent: str | None) -> int:
+    """Bring back a fact that was forgotten, and its note."""
+    from vaultsync.cli import session, show
+
+    with session.memory(options, agent=agent) as memory:
+        done = memory.restore(fact_id)
+    show.forgotten(options, done)
+    return DONE

@@ -1,0 +1,118 @@
+"""How commands end: exit codes, and errors in words or as JSON."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+import click
+
+from vaultsync import errors
+from vaultsync.cli.output import clean, echo, emit, style
+
+DONE = 0
+FAILED = 1
+WRONG_USAGE = 2
+WAITS = 3
+"""Done, and something waits for a person."""
+GUARDED = 4
+BUSY = 5
+INTERRUPTED = 130
+"""128 + SIGINT, as shells count."""
+
+_CODES: tuple[tuple[type[Exception], int], ...] = (
+    (errors.ImportLineError, FAILED),  # the usage is right, the file is not
+    (errors.ScopeDeniedError, FAILED),
+    (errors.UsageError, WRONG_USAGE),
+    (errors.GuardError, GUARDED),
+    (errors.StoreRewoundError, GUARDED),
+    (errors.EngineBusyError, BUSY),
+    (click.UsageError, WRONG_USAGE),
+)
+
+
+def exit_code(run: Callable[[], object], *, as_json: bool) -> int:
+    """Run a command; whatever it raises is told and becomes an exit code."""
+    try:
+        code = run()
+        _flush()
+    except click.exceptions.NoArgsIsHelpError as no_words:
+        no_words.show()
+        return WRONG_USAGE
+    except (click.Abort, KeyboardInterrupt):
+        hint = "run it again; the next pass takes up what this one left"
+        _tell("Interrupted", "interrupted", hint, as_json=as_json)
+        return INTERRUPTED
+    except BrokenPipeError:
+        _let_go_of_stdout()
+        return FAILED
+    except Exception as error:  # noqa: BLE001 - a person or a script waits for words
+        return failed(error, as_json=as_json)
+    return code if isinstance(code, int) else DONE
+
+
+def failed(error: Exception, *, as_json: bool) -> int:
+    """Tell an error, and return its exit code."""
+    run = None
+    if isinstance(error, errors.VaultsyncError):
+        kind, message, hint = type(error).__name__, error.message, error.hint
+        if isinstance(error, (errors.GuardError, errors.StoreRewoundError)):
+            run = error.run
+    elif isinstance(error, click.ClickException):
+        kind, message, hint = _usage(error)
+    elif isinstance(error, OSError):
+        kind, message, hint = "OSError", _system(error), ""
+    else:
+        import traceback
+
+        echo(clean("".join(traceback.format_exception(error))), err=True)
+        kind, message = type(error).__name__, f"{type(error).__name__}: {error}"
+        hint = "this is a fault of vaultsync; please report it with the lines above"
+    _tell(kind, message, hint, as_json=as_json, run=run)
+    return next((code for kind, code in _CODES if isinstance(error, kind)), FAILED)
+
+
+def _usage(error: click.ClickException) -> tuple[str, str, str]:
+    message = error.format_message().strip().removesuffix(".")
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "vaultsync"
+    hint = f"`{path} --help` shows how"
+    if isinstance(error, click.NoSuchOption) and context and not context.parent:
+        hint = f"it stands after the command: `vaultsync status {error.option_name}`"
+    kind = "UsageError" if isinstance(error, click.UsageError) else type(error).__name__
+    return kind, message[:1].lower() + message[1:], hint
+
+
+def _system(error: OSError) -> str:
+    said = error.strerror or str(error) or type(error).__name__
+    return f"{os.fsdecode(error.filename)}: {said}" if error.filename else said
+
+
+def _tell(
+    kind: str, message: str, hint: str, *, as_json: bool, run: str | None = None
+) -> None:
+    try:
+        if as_json:
+            told = {"kind": kind, "message": message, "hint": hint}
+            emit({"error": told if run is None else {**told, "run": run}})
+            _flush()
+            return
+        echo(style("error:", fg="red", bold=True) + f" {clean(message)}", err=True)
+        if hint:
+            echo(f"\n{style('hint:', bold=True)} {clean(hint)}", err=True)
+    except OSError:
+        _let_go_of_stdout()  # nobody listens any more
+
+
+def _flush() -> None:
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _let_go_of_stdout() -> None:
+    """Keep the interpreter, which flushes at its end, from complaining too."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (AttributeError, OSError, ValueError):
+        return  # there is none, or it is a test's

@@ -1,0 +1,78 @@
+"""The files that `export` writes and `import` reads."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from errno import ENOTDIR
+from pathlib import Path
+from typing import BinaryIO
+
+from vaultsync.errors import ImportLineError
+
+Write = Callable[[str], object]
+
+
+def lines(source: BinaryIO) -> Iterator[str]:
+    """The lines as text; only a line feed ends one."""
+    for number, line in enumerate(source, 1):
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError:
+            raise ImportLineError(number, "it is not UTF-8") from None
+
+
+@contextmanager
+def reader(file: str) -> Iterator[BinaryIO]:
+    """A file or, for `-`, stdin."""
+    if file == "-":
+        yield sys.stdin.buffer
+        return
+    with Path(file).open("rb") as stream:
+        yield stream
+
+
+@contextmanager
+def writer(file: str) -> Iterator[Write]:
+    """A function that writes lines to a file, a pipe or stdout."""
+    if file == "-":
+        yield _to(sys.stdout.buffer)
+        return
+    target = Path(file).resolve()  # a link stays a link
+    if not target.parent.is_dir():
+        raise NotADirectoryError(ENOTDIR, "there is no such folder", str(target.parent))
+    if target.exists() and not target.is_file():
+        # A pipe or a device (`/dev/stdout`): a rename would put a file in its place.
+        with target.open("wb") as stream:
+            yield _to(stream)
+        return
+    with _replaced(target) as stream:
+        yield _to(stream)
+
+
+def _to(stream: BinaryIO) -> Write:
+    return lambda line: stream.write(line.rstrip("\n").encode() + b"\n")
+
+
+@contextmanager
+def _replaced(target: Path) -> Iterator[BinaryIO]:
+    """A file beside the target that takes its place when all is written.
+
+    It is its owner's alone, as memories are private, unless the target was otherwise.
+    """
+    number, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(number, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        if target.exists():
+            Path(name).chmod(stat.S_IMODE(target.stat().st_mode))
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

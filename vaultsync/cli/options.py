@@ -1,0 +1,108 @@
+"""What all commands take, and the kinds of words that several of them take."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import NamedTuple
+
+import click
+
+
+class Options(NamedTuple):
+    """What every command was told."""
+
+    vault: str | None
+    state_dir: str | None
+    json: bool
+    quiet: bool
+
+
+def common(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the common options; it gets them as its first argument."""
+
+    @click.option(
+        "--vault",
+        metavar="PATH",
+        envvar="VAULTSYNC_VAULT",
+        show_envvar=True,
+        help="The vault; else the nearest one upwards.",
+    )
+    @click.option(
+        "--state-dir",
+        metavar="DIR",
+        envvar="VAULTSYNC_STATE_DIR",
+        show_envvar=True,
+        help="Where the state of all vaults lies.",
+    )
+    @click.option(
+        "--json", "as_json", is_flag=True, help="Print one JSON object, on failure too."
+    )
+    @click.option("-q", "--quiet", is_flag=True, help="Print data and errors only.")
+    @functools.wraps(command)
+    def run(
+        *,
+        vault: str | None,
+        state_dir: str | None,
+        as_json: bool,
+        quiet: bool,
+        **said: object,
+    ) -> int:
+        return command(Options(vault, state_dir, as_json, quiet), **said)
+
+    return run
+
+
+agent_option = click.option(
+    "--agent",
+    metavar="NAME",
+    envvar="VAULTSYNC_AGENT",
+    show_envvar=True,
+    help="The agent that acts; else you, a person.",
+)
+
+
+def complete_type(
+    _context: click.Context, _parameter: click.Parameter, typed: str
+) -> list[str]:
+    """The types that begin with what was typed, for the shell."""
+    from vaultsync.core.fields import TYPES
+
+    return [name for name in TYPES if name.startswith(typed)]
+
+
+def pairs(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    """Part `KEY=VALUE` at the first `=`, for an option that may be repeated.
+
+    Raises:
+        click.BadParameter: there is no `=`, or nothing before it.
+    """
+    found = []
+    for each in given:
+        key, equals, text = each.partition("=")
+        if not equals or not key.strip():
+            message = f"{each!r} is not of the form K=V"
+            raise click.BadParameter(message)
+        found.append((key.strip(), text))
+    return tuple(found)
+
+
+def text_of(given: str | None, *, what: str) -> str:
+    """The text that was given, or stdin for `-` and for nothing in a pipe.
+
+    Raises:
+        click.UsageError: there is none, or it is not UTF-8.
+    """
+    if given is not None and given != "-":
+        return given
+    if sys.stdin is None or (given is None and sys.stdin.isatty()):
+        message = f"there is no {what}: give it as an argument, or pipe it in"
+        raise click.UsageError(message)
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as wrong:
+        message = f"what was piped in is not UTF-8 (byte {wrong.start})"
+        raise click.UsageError(message) from None

@@ -1,0 +1,146 @@
+"""How commands print: data on stdout, words on stderr, nothing that steers a terminal.
+
+On a terminal tables are drawn to its width. In a pipe they are one row a line, parted
+by tabs, without headings, and nothing is cut off.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TextIO
+
+import click
+
+from vaultsync.cli.options import Options
+
+_SEQUENCES = re.compile(
+    r"(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # titles, links, clipboard
+    r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x9c]*(?:\x1b\\|\x9c)?"
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # colours, cursor
+    r"|\x1b[ -/]*[0-~]?"
+)
+# All that is left of control characters, and what turns the reading direction around
+# ("Trojan Source"); half characters, which no encoding takes.
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_IN_JSON = re.compile(r"[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """Text of anybody's, without what a terminal would obey."""
+    return _CONTROL.sub("", _SEQUENCES.sub("", text.replace("\r\n", "\n")))
+
+
+def one_line(text: str) -> str:
+    """The same in one line."""
+    return " ".join(clean(text).split())
+
+
+def colour() -> bool | None:
+    """Whether to colour; None leaves it to whether it is a terminal."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return False if plain else None
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a person looks at it."""
+    return stream is not None and stream.isatty()
+
+
+def style(text: str, *, fg: str | None = None, bold: bool = False) -> str:
+    """Text with a colour, which `echo` drops where it does not belong."""
+    return click.style(text, fg=fg, bold=bold or None)
+
+
+def dim(text: str) -> str:
+    """Text that steps back."""
+    return click.style(text, dim=True)
+
+
+def echo(text: str = "", *, err: bool = False) -> None:
+    """Print text that has been cleaned and perhaps styled."""
+    click.echo(text, err=err, color=colour())
+
+
+def say(options: Options, text: str) -> None:
+    """Print words for a person, on stderr."""
+    if not options.quiet and not options.json:
+        echo(text, err=True)
+
+
+def emit(values: Mapping[str, object]) -> None:
+    """Print one JSON object: in one line, or readable on a terminal."""
+    import json
+
+    text = json.dumps(
+        values,
+        ensure_ascii="utf"
+        not in (getattr(sys.stdout, "encoding", "") or "utf").lower(),
+        allow_nan=False,
+        indent=2 if is_terminal(sys.stdout) else None,
+    )
+    echo(_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+
+
+def table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], *, whole: Sequence[str] = ()
+) -> None:
+    """Print rows; on a terminal under `heads`, with only the `whole` columns uncut."""
+    if not rows:
+        return
+    if is_terminal(sys.stdout):
+        _draw(heads, rows, whole)
+        return
+    for row in rows:
+        echo("\t".join(one_line(cell) for cell in row))
+
+
+def side_by_side(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Draw texts of many lines beside each other, on a terminal."""
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(header_style="bold", show_lines=True)
+    for head in heads:
+        drawn.add_column(Text(clean(head)), overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text(clean(cell)) for cell in row))
+    _print(drawn)
+
+
+def _draw(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], whole: Sequence[str]
+) -> None:
+    from rich.cells import cell_len
+    from rich.table import Table
+    from rich.text import Text
+
+    # Everything is Text: in a str, rich would obey [markup].
+    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for number, head in enumerate(heads):
+        keep = head in whole
+        widest = max(cell_len(one_line(row[number])) for row in rows) if keep else None
+        drawn.add_column(head, no_wrap=keep, min_width=widest, overflow="ellipsis")
+    for row in rows:
+        drawn.add_row(
+            *(Text(one_line(each), no_wrap=True, overflow="ellipsis") for each in row)
+        )
+    _print(drawn)
+
+
+def _print(drawn: object) -> None:
+    import shutil
+
+    from rich.console import Console
+
+    console = Console(
+        file=sys.stdout,
+        highlight=False,
+        width=shutil.get_terminal_size().columns,
+        color_system=None if colour() is False else "auto",
+    )
+    console.print(drawn)

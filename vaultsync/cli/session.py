@@ -1,0 +1,35 @@
+"""The vault that a command works on.
+
+Loaded by a command when it runs, for `--help` needs none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vaultsync import app
+from vaultsync.app import Initialised, Memory
+from vaultsync.cli.options import Options
+from vaultsync.engine.report import Check
+from vaultsync.errors import UsageError, VaultsyncError
+
+
+def memory(options: Options, *, agent: str | None = None) -> Memory:
+    """The memory of the vault that the options name, to be used in a `with`."""
+    return app.open(options.vault, agent=agent, state_dir=options.state_dir)
+
+
+def init(path: str, *, store: str | None, options: Options) -> Initialised:
+    """Make a vault."""
+    return app.init(path, store=store, state_dir=options.state_dir)
+
+
+def doctor(options: Options) -> Sequence[Check]:
+    """Check a vault, one that cannot even be opened too."""
+    try:
+        with memory(options) as opened:
+            return opened.doctor()
+    except UsageError:
+        raise
+    except VaultsyncError as error:
+        return [Check("open", ok=False, message=error.message, hint=error.hint)]

@@ -1,0 +1,128 @@
+"""Settings: read once, from the vault's marker, the environment and the caller."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from vaultsync.core.scope import PUBLIC, check_scope
+from vaultsync.errors import ConfigError, NotAVaultError
+
+MARKER = Path(".meta") / "config.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings of one vault."""
+
+    root: Path
+    vault_id: str
+    state_dir: Path
+    """Of this vault alone: archive, store, lock."""
+    store: str
+    """`sqlite` (in the state folder) or `sqlite:PATH`."""
+    agent: str | None = None
+    default_scope: str = PUBLIC
+    ignore: tuple[str, ...] = ()
+    linger_seconds: float = 60.0
+    settle_seconds: float = 30.0
+    grace_seconds: float = 1.0
+    max_note_bytes: int = 4 << 20
+
+
+def find_root(path: str | None) -> Path:
+    """The root of the vault: the folder given, else the nearest one upwards.
+
+    Raises:
+        NotAVaultError: there is no marker.
+    """
+    given = path or os.environ.get("VAULTSYNC_VAULT")
+    if given:
+        root = Path(given).expanduser()
+        if not (root / MARKER).is_file():
+            raise NotAVaultError(str(root))
+        return root.resolve()
+    here = Path.cwd()
+    for root in (here, *here.parents):
+        if (root / MARKER).is_file():
+            return root
+    raise NotAVaultError(str(here))
+
+
+def state_root(given: str | None) -> Path:
+    """The folder under which each vault keeps its state."""
+    chosen = given or os.environ.get("VAULTSYNC_STATE_DIR")
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    home = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(home).expanduser() / "vaultsync"
+
+
+def load(
+    root: Path,
+    *,
+    agent: str | None = None,
+    state_dir: str | None = None,
+    store: str | None = None,
+) -> Settings:
+    """The settings of the vault at `root`; arguments win over environment and file.
+
+    Raises:
+        NotAVaultError: no marker.
+        ConfigError: the marker is no TOML, or holds a setting that makes no sense.
+    """
+    said = _read(root)
+    vault_id = said.get("vault_id")
+    if not isinstance(vault_id, str) or not vault_id:
+        raise ConfigError(
+            f"{MARKER} names no vault_id", hint="`vaultsync init` writes one"
+        )
+    scope = check_scope(str(said.get("default_scope") or PUBLIC))
+    ignore = said.get("ignore", [])
+    if not isinstance(ignore, list) or not all(isinstance(x, str) for x in ignore):
+        raise ConfigError("ignore is no list of folders", hint='ignore = ["Templates"]')
+    state = state_root(state_dir) / _folder_name(vault_id)
+    return Settings(
+        root=root,
+        vault_id=vault_id,
+        state_dir=state,
+        store=store or str(said.get("store") or "sqlite"),
+        agent=agent or os.environ.get("VAULTSYNC_AGENT") or None,
+        default_scope=scope,
+        ignore=tuple(ignore),
+        linger_seconds=_seconds(said, "linger_seconds", 60.0),
+        settle_seconds=_seconds(said, "settle_seconds", 30.0),
+        grace_seconds=_seconds(said, "grace_seconds", 1.0),
+        max_note_bytes=int(_seconds(said, "max_note_bytes", 4 << 20)),
+    )
+
+
+def _folder_name(vault_id: str) -> str:
+    """The vault's id as the name of a folder; ids are ours, but the file is anybody's."""
+    kept = "".join(c for c in vault_id if c.isascii() and (c.isalnum() or c in "-_"))
+    if kept != vault_id or len(kept) > 64:  # noqa: PLR2004 - a UUID and room to spare
+        raise ConfigError(
+            f"vault_id {vault_id[:80]!r} is no id", hint="it is a UUID; see `.meta`"
+        )
+    return kept
+
+
+def _read(root: Path) -> Mapping[str, object]:
+    try:
+        return tomllib.loads((root / MARKER).read_text(encoding="utf-8"))
+    except OSError:
+        raise NotAVaultError(str(root)) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as broken:
+        raise ConfigError(
+            f"{root / MARKER} cannot be read: {broken}", hint="mend it by hand"
+        ) from None
+
+
+def _seconds(said: Mapping[str, object], key: str, default: float) -> float:
+    value = said.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+        raise ConfigError(f"{key} = {value!r} makes no sense", hint="give a number")
+    return float(value)

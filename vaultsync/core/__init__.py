@@ -1,0 +1,1 @@
+"""The pure core: values in, values out. No I/O, no clock, no ids, no logging."""

@@ -1,0 +1,352 @@
+"""The body of a note: heading, context line, content and the managed block.
+
+A body is cut into spans of its exact text, so that an edit replaces one span and leaves
+every other byte alone. The content is the author's: it is all that is neither heading nor
+context line nor what we manage. Text a person wrote inside or after the managed block is
+part of the content too, wherever it stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+START = "<!-- vaultsync:managed -->"
+END = "<!-- /vaultsync:managed -->"
+RELATED = "Related Facts"
+ENTITIES = "Entities"
+PROVENANCE = "Provenance"
+
+_TOP = re.compile(
+    r"(?P<lead>(?:[ \t]*(?:\r\n|\r|\n))*)"
+    r"(?:\#[ \t]+(?P<title>\S[^\r\n]*?)[ \t]*(?P<rest>(?:\r\n|\r|\n)(?:[ \t]*(?:\r\n|\r|\n))*|\Z))?"
+    r"(?:>[ \t]?\*\*Context:\*\*(?P<context>[^\r\n]*)(?P<after>\r\n|\r|\n|\Z))?"
+)
+_BREAK = re.compile(r"\r\n|\r|\n")
+_EDGE_START = re.compile(r"\A(?:\r\n|\r|\n)*")
+_EDGE_END = re.compile(r"(?:\r\n|\r|\n)*\Z")
+_ITEM = re.compile(r"\A[ \t]*[-*+][ \t]+\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\][ \t]*\Z")
+_ITEM_START = re.compile(r"\A[ \t]*[-*+][ \t]+\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
+_PROVENANCE = re.compile(
+    r"\A(?:Created by agent `[^`]*`|Written by a person)(?: on \d{4}-\d\d-\d\d)?\.\Z"
+)
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A body and where its parts are; spans are (start, end) in `text`."""
+
+    text: str
+    heading: tuple[int, int] | None
+    """The text of the heading, without `# `."""
+    context: tuple[int, int] | None
+    """The whole context line, its line end included."""
+    content: tuple[int, int]
+    """All between the top and the managed block, blank lines around it included."""
+    block: tuple[int, int] | None
+    """The managed block with its markers."""
+    related: tuple[str, ...] = ()
+    """Targets of the links under Related Facts."""
+    entities: tuple[str, ...] = ()
+    """Targets of the links under Entities."""
+    strays: tuple[str, ...] = ()
+    """What a person wrote inside or after the managed block."""
+
+    @property
+    def title(self) -> str | None:
+        """The text of the heading."""
+        return self.text[slice(*self.heading)] if self.heading else None
+
+    @property
+    def context_text(self) -> str | None:
+        """What the context line says; None when it is empty or missing."""
+        if self.context is None:
+            return None
+        return (
+            self.text[slice(*self.context)].partition("**Context:**")[2].strip() or None
+        )
+
+    @property
+    def said(self) -> str:
+        r"""The content, `\n` line ends, no blank lines around it."""
+        first = normal(self.text[slice(*self.content)])
+        return "\n\n".join(part for part in (first, *self.strays) if part)
+
+
+def normal(text: str) -> str:
+    r"""`\n` line ends, no blank lines around it."""
+    if "\r" in text:
+        text = _BREAK.sub("\n", text)
+    return text.strip("\n")
+
+
+def read_body(text: str) -> Body:
+    """Cut a body into its parts. Total: any text is a body."""
+    top = _TOP.match(text)
+    heading = context = None
+    start = 0
+    if top is not None:
+        if top["title"] is not None:
+            heading = top.span("title")
+            start = heading[1]
+        if top["context"] is not None:
+            context = (text.rfind(">", 0, top.start("context")), top.end("after"))
+            start = context[1]
+    block = _find_block(text, start)
+    if block is None:
+        return Body(text, heading, context, (start, len(text)), None)
+    related, entities, strays = _read_block(text[slice(*block)])
+    after = normal(text[block[1] :])
+    if after.strip():
+        strays = (*strays, after)
+    return Body(
+        text, heading, context, (start, block[0]), block, related, entities, strays
+    )
+
+
+def _find_block(text: str, start: int) -> tuple[int, int] | None:
+    """The last managed block on lines of its own, outside fenced code."""
+    at = len(text)
+    while (at := text.rfind(START, start, at)) >= 0:
+        own_line = at == start or text[at - 1] in "\r\n"
+        if own_line and not _in_fence(text, start, at):
+            end = text.find(END, at)
+            return at, (len(text) if end < 0 else end + len(END))
+    return None
+
+
+def _in_fence(text: str, start: int, at: int) -> bool:
+    opened = ""
+    for found in _FENCE.finditer(text, start, at):
+        fence = found[1]
+        if not opened:
+            opened = fence
+        elif fence[0] == opened[0] and len(fence) >= len(opened):
+            opened = ""
+    return bool(opened)
+
+
+def _read_block(
+    block: str,
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    related: list[str] = []
+    entities: list[str] = []
+    strays: list[list[str]] = [[]]
+    section = ""
+    inner = block[len(START) :].removesuffix(END)
+    for line in _BREAK.split(inner):
+        words = line.strip()
+        if not words:
+            strays.append([])
+            continue
+        if words in (f"## {RELATED}", f"## {ENTITIES}", f"## {PROVENANCE}"):
+            section = words[3:]
+            continue
+        into = {RELATED: related, ENTITIES: entities}.get(section)
+        link = _ITEM_START.match(line) if into is not None else None
+        if into is not None and link is not None:
+            into.append(link[1].strip())
+            if _ITEM.match(line):
+                continue
+        if section == PROVENANCE and _PROVENANCE.match(words):
+            continue
+        strays[-1].append(line)
+    texts = tuple("\n".join(lines) for lines in strays if lines)
+    return tuple(related), tuple(entities), texts
+
+
+def render_body(*, title: str, context: str | None, content: str, block: str) -> str:
+    """The body of a note of ours; `block` as `render_block()` made it."""
+    parts = [f"# {title}"]
+    if context or content.lstrip("\n").startswith("> **Context:**"):
+        # An empty context line keeps a content that begins like one from being it.
+        parts.append(f"> **Context:** {context}" if context else "> **Context:**")
+    if content:
+        parts.append(content)
+    parts.append(block)
+    return "\n" + "\n\n".join(parts) + "\n"
+
+
+def render_block(
+    *, related: Sequence[str], entities: Sequence[str], origin: str
+) -> str:
+    """The managed block from the texts of its links and the line of provenance."""
+    sections = []
+    if related:
+        sections.append(
+            "\n".join([f"## {RELATED}", *(f"- {each}" for each in related)])
+        )
+    if entities:
+        sections.append(
+            "\n".join([f"## {ENTITIES}", *(f"- {each}" for each in entities)])
+        )
+    sections.append(f"## {PROVENANCE}\n{origin}")
+    return f"{START}\n" + "\n\n".join(sections) + f"\n{END}"
+
+
+def set_title(body: Body, title: str) -> Body:
+    """Another heading, in a body that has one."""
+    assert body.heading is not None  # noqa: S101 - the caller chose this form by it
+    return read_body(_put(body.text, body.heading, title))
+
+
+def set_context(body: Body, context: str | None, eol: str) -> Body:
+    """Another context line, or none; a new one stands under the heading."""
+    if body.context is not None:
+        old = body.text[slice(*body.context)]
+        ending = old[len(old.rstrip("\r\n")) :]
+        if context:
+            return read_body(
+                _put(body.text, body.context, f"> **Context:** {context}{ending}")
+            )
+        rest = _EDGE_START.sub("", body.text[body.context[1] :], count=1)
+        kept = body.text[: body.context[0]]
+        if rest.startswith("> **Context:**"):
+            return read_body(_put(body.text, body.context, f"> **Context:**{ending}"))
+        return read_body(kept + rest)
+    if not context:
+        return body
+    at = body.heading[1] if body.heading else 0
+    line = (
+        f"{eol}{eol}> **Context:** {context}{eol}"
+        if at
+        else f"> **Context:** {context}{eol}{eol}"
+    )
+    if at and not body.text[at:].startswith(("\n", "\r")):
+        line += eol
+    return read_body(body.text[:at] + line + _one_break_less(body.text[at:]))
+
+
+def _one_break_less(text: str) -> str:
+    """The line end that followed the heading now follows the context line."""
+    return _BREAK.sub("", text, count=1) if _BREAK.match(text) else text
+
+
+def set_content(body: Body, content: str, eol: str) -> Body:
+    """Another content: lines that stay keep their bytes, strays move into it."""
+    raw = body.text[slice(*body.content)]
+    lead = _EDGE_START.search(raw)
+    tail = _EDGE_END.search(raw)
+    before = lead[0] if lead else ""
+    after = tail[0] if tail and len(before) < len(raw) else ""
+    middle = raw[len(before) : len(raw) - len(after)]
+    fresh = _keep_lines(middle, content, eol)
+    top = body.content[0] > 0
+    if fresh and not middle:
+        before = before if not top else max(before, eol + eol, key=len)
+        if body.block is not None:
+            after = eol + eol
+        elif not before:
+            after = eol
+    elif not fresh and body.block is not None:
+        before, after = (eol + eol if top else before), ""
+    text = body.text[: body.content[0]] + before + fresh + after
+    if body.block is not None:
+        block = body.text[slice(*body.block)]
+        rest = body.text[body.block[1] :]
+        if body.strays:
+            block = _without_strays(block)
+            rest = eol
+        text += block + rest
+    return read_body(text)
+
+
+def _keep_lines(old: str, new: str, eol: str) -> str:
+    """The new text, in which each line that the old one has keeps its exact ending."""
+    if "\r" not in old:
+        return new if eol == "\n" else new.replace("\n", eol)
+    before = re.split(r"(?<=\n)|(?<=\r)(?!\n)", old)
+    bare = [_BREAK.sub("", line) for line in before]
+    after = new.split("\n")
+    made: list[str] = []
+    matcher = SequenceMatcher(None, bare, after, autojunk=False)
+    for _, i1, i2, j1, j2 in matcher.get_opcodes():
+        if bare[i1:i2] == after[j1:j2]:
+            made += [
+                line if _BREAK.search(line) else line + eol for line in before[i1:i2]
+            ]
+        else:
+            made += [line + eol for line in after[j1:j2]]
+    return _EDGE_END.sub("", "".join(made), count=1)
+
+
+def _without_strays(block: str) -> str:
+    lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", block)
+    section, kept = "", []
+    for line in lines:
+        words = line.strip()
+        if words in (f"## {RELATED}", f"## {ENTITIES}", f"## {PROVENANCE}"):
+            section = words[3:]
+        elif words and words not in (START, END):
+            bare = line.rstrip("\r\n")
+            ours = (section in (RELATED, ENTITIES) and _ITEM.match(bare)) or (
+                section == PROVENANCE and _PROVENANCE.match(words)
+            )
+            if not ours:
+                continue
+        kept.append(line)
+    return "".join(kept)
+
+
+def set_links(
+    body: Body, section: str, *, add: Sequence[str], remove: Sequence[str], eol: str
+) -> Body:
+    """Add lines of links to a section of the managed block, and take lines out.
+
+    `add` holds texts of links, `remove` targets as `Body.related` spells them.
+    """
+    if body.block is None or not (add or remove):
+        return body
+    lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", body.text[slice(*body.block)])
+    kept: list[str] = []
+    current, at = "", -1
+    gone = set(remove)
+    for line in lines:
+        words = line.strip()
+        if words.startswith("## "):
+            current = words[3:]
+        link = _ITEM.match(line.rstrip("\r\n"))
+        if current == section and link and link[1].strip() in gone:
+            continue
+        kept.append(line)
+        if current == section and (link or words.startswith("## ")):
+            at = len(kept)
+    fresh = [f"- {each}{eol}" for each in add]
+    if fresh and at >= 0:
+        kept[at:at] = fresh
+    elif fresh:
+        place = _place_of(kept, section)
+        kept[place:place] = [f"## {section}{eol}", *fresh, eol]
+    text = _put(body.text, body.block, "".join(_without_empty(kept, section)))
+    return read_body(text)
+
+
+def _place_of(lines: Sequence[str], section: str) -> int:
+    """Where a new section begins: Related Facts first, then Entities."""
+    later = (ENTITIES, PROVENANCE) if section == RELATED else (PROVENANCE,)
+    for number, line in enumerate(lines):
+        if line.strip() in {f"## {each}" for each in later}:
+            return number
+    return 1
+
+
+def _without_empty(lines: Sequence[str], section: str) -> list[str]:
+    """The lines without the heading of a section in which nothing is left."""
+    for number, line in enumerate(lines):
+        if line.strip() != f"## {section}":
+            continue
+        end = number + 1
+        while end < len(lines) and not lines[end].strip():
+            end += 1
+        if end < len(lines) and (
+            lines[end].startswith("## ") or lines[end].strip() == END
+        ):
+            return [*lines[:number], *lines[end:]]
+    return list(lines)
+
+
+def _put(text: str, span: tuple[int, int], fresh: str) -> str:
+    return text[: span[0]] + fresh + text[span[1] :]

@@ -1,0 +1,345 @@
+"""Conflict record <-> conflict note.
+
+A conflict note lies beside the note, named and written by what the conflict says alone:
+the same conflict, met again after a crash, is the same file byte by byte. Its form is
+for a person; only its frontmatter and its tick boxes are ever read back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, count
+
+from vaultsync.core.fields import Value
+from vaultsync.core.paths import VaultPath
+
+NOTE = "note"
+"""The field of a conflict in which one side deleted what the other changed."""
+DELETED, CHANGED = "deleted", "changed"
+"""What the two sides did to it then."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldConflict:
+    """One thing that both sides changed differently."""
+
+    field: str
+    """A field or property by key; `note`: one side deleted what the other changed."""
+    base: Value
+    vault: Value
+    store: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """What both sides changed differently about one fact. The vault's values stand."""
+
+    id: str
+    """16 hex digits, made of the fact's id and all values: the same conflict, met
+    again, has the same id."""
+    fact_id: str
+    path: VaultPath
+    conflict_path: VaultPath | None
+    """Where its conflict note lies; None when it has none (any more)."""
+    fields: tuple[FieldConflict, ...]
+    """Those that are still open."""
+    actor: str
+    """The agent whose values did not win."""
+    at: str
+    run: str
+    title: str = ""
+    sha: str = ""
+    """Of the bytes of the conflict note as written."""
+    outcome: str = ""
+    """Empty while open; then `vault`, `store` or `mixed`: whose values stand."""
+
+
+def is_deletion(field: FieldConflict) -> bool:
+    """Whether one side deleted what the other changed; else it is a property `note`."""
+    sides = (field.vault, field.store)
+    return field.field == NOTE and sides in ((DELETED, CHANGED), (CHANGED, DELETED))
+
+
+def conflict_id(fact_id: str, fields: Sequence[FieldConflict]) -> str:
+    """16 hex digits, the same for the same values."""
+    rows = sorted(
+        json.dumps([each.field, each.base, each.vault, each.store], sort_keys=True)
+        for each in fields
+    )
+    return hashlib.sha256(json.dumps([fact_id, rows]).encode()).hexdigest()[:16]
+
+
+SUFFIX = ".conflict.md"
+_NAME_BYTES = 255
+"""What file systems allow for one name."""
+
+
+def conflict_path(
+    note_path: str, *, taken: frozenset[str] = frozenset(), conflict_id: str = ""
+) -> VaultPath:
+    """Where the conflict note of a note goes: `Name.md` -> `Name.conflict.md`.
+
+    Args:
+        note_path: where the note lies.
+        taken: paths that are in use, casefolded.
+        conflict_id: becomes part of the name when that is taken or too long.
+    """
+    folder, slash, name = note_path.rpartition("/")
+    stem = name[:-3] if name.casefold().endswith(".md") else name
+    tags = (f".{conflict_id[:8]}", f".{conflict_id}") if conflict_id else ()
+    fits = len((stem + SUFFIX).encode()) <= _NAME_BYTES
+
+    def named(tag: str) -> VaultPath:
+        room = _NAME_BYTES - len((tag + SUFFIX).encode())
+        short = stem.encode()[:room].decode(errors="ignore")
+        return VaultPath(f"{folder}{slash}{short}{tag}{SUFFIX}")
+
+    return next(
+        path
+        for tag in chain(("",) if fits else (), tags, (f".{n}" for n in count(2)))
+        if (path := named(tag)).casefold() not in taken
+    )
+
+
+def is_conflict_note(name: str) -> bool:
+    """Whether a file is a conflict note, by its name."""
+    return name.casefold().endswith(SUFFIX)
+
+
+def conflict_json(conflict: Conflict) -> dict[str, Value]:
+    """A conflict as surfaces show it."""
+    return {
+        "id": conflict.id,
+        "fact_id": conflict.fact_id,
+        "path": conflict.path,
+        "conflict_path": conflict.conflict_path,
+        "fields": [
+            {
+                "field": each.field,
+                "base": each.base,
+                "vault": each.vault,
+                "store": each.store,
+            }
+            for each in conflict.fields
+        ],
+    }
+
+
+def render_conflict(conflict: Conflict) -> str:
+    """The text of the conflict note."""
+    link = _link(conflict.path)
+    return "\n".join(
+        (
+            "---",
+            "vaultsync: conflict",
+            f"conflict: {_quoted(conflict.id)}",
+            f"note: {_quoted(link or conflict.path)}",
+            f"fact: {_quoted(conflict.fact_id)}",
+            "---",
+            "",
+            f"# Conflict: {_plain(conflict.title or _stem(conflict.path))}",
+            "",
+            *_story(conflict, link or _code(conflict.path)),
+            "",
+            *chain.from_iterable(_section(each) for each in conflict.fields),
+        )
+    )
+
+
+def _story(conflict: Conflict, note: str) -> Iterator[str]:
+    """What happened, and what to do."""
+    who = f"gent {_code(conflict.actor)}" if conflict.actor else "n agent"
+    changed = [_bold(each.field) for each in conflict.fields if not is_deletion(each)]
+    if changed:
+        yield (
+            f"A{who} changed {_listed(changed)} of {note}, and so did you, differently."
+            " Your version stands in the note. Nothing is lost: the agent's version is"
+            " kept here."
+        )
+    for each in conflict.fields:
+        if is_deletion(each) and each.vault == DELETED:
+            yield (
+                f"You deleted {note} while a{who} changed it. An edit beats a deletion,"
+                " so the note is back, with the agent's change."
+            )
+        elif is_deletion(each):
+            yield (
+                f"A{who} deleted the fact of {note} while you changed the note. An edit"
+                " beats a deletion, so your note stands and the fact is back."
+            )
+    yield ""
+    if changed:
+        yield "- To take the agent's version, tick its box below and save."
+        yield "- To keep yours, delete this note."
+    else:
+        yield "- To do what the box below says, tick it and save."
+        yield "- To leave everything as it is now, delete this note."
+    yield (
+        f"- Or run `vaultsync resolve {conflict.id} --take store` for what the agent"
+        " wanted, `--take vault` for what you wanted."
+    )
+
+
+def _section(field: FieldConflict) -> Iterator[str]:
+    label = f"Take the agent's version of {_bold(field.field)}"
+    if is_deletion(field):
+        label = (
+            "Keep the note, as the agent changed it (to delete it after all, delete the"
+            " note once more)"
+            if field.vault == DELETED
+            else "Delete the note, as the agent did with the fact"
+        )
+    yield f"## {_plain(field.field)}"
+    yield ""
+    yield f"- [ ] {label} <!-- {_MARK}{_encoded(field.field)} -->"
+    yield ""
+    if is_deletion(field):
+        return
+    for heading, value in (
+        ("Before", field.base),
+        ("Yours, in the note now", field.vault),
+        ("The agent's", field.store),
+    ):
+        text = _shown(value)
+        if not text:
+            yield f"**{heading}:** *(empty)*"
+        else:
+            runs = re.findall("`+", text)
+            fence = "`" * max(3, 1 + max(map(len, runs), default=0))
+            yield f"**{heading}:**"
+            yield ""
+            yield f"{fence}text\n{text}\n{fence}"
+        yield ""
+
+
+def _shown(value: Value) -> str:
+    """A value as a person reads it: text as it is, a list with one item per line."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, (list, tuple)):
+        return "\n".join(
+            each if isinstance(each, str) else _json(each) for each in value
+        )
+    return _json(value)
+
+
+def _json(value: Value) -> str:
+    indent = 2 if isinstance(value, (list, tuple, dict)) and value else None
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+def _stem(path: str) -> str:
+    name = path.rpartition("/")[2]
+    return name[:-3] if name.casefold().endswith(".md") else name
+
+
+def _link(path: str) -> str:
+    """A link to the note by its whole path, never ambiguous; "" if it cannot be."""
+    target = path[:-3] if path.casefold().endswith(".md") else path
+    if set("[]|#^\n") & set(target):
+        return ""
+    stem = _stem(path)
+    return f"[[{target}]]" if target == stem else f"[[{target}|{stem}]]"
+
+
+def _quoted(text: str) -> str:
+    """Text in double quotes, as YAML and JSON both read it."""
+    return re.sub(
+        r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]",
+        lambda found: f"\\u{ord(found[0]):04x}",
+        json.dumps(text, ensure_ascii=False),
+    )
+
+
+def _plain(text: str) -> str:
+    """Text that markdown, Obsidian and HTML read as nothing but text."""
+    return re.sub(r"([\\`*_\[\]<>|$~=%#&])", r"\\\1", " ".join(text.split()))
+
+
+def _bold(text: str) -> str:
+    return f"**{_plain(text)}**"
+
+
+def _code(text: str) -> str:
+    return _plain(text) if set("`\n") & set(text) else f"`{text}`"
+
+
+def _listed(words: Sequence[str]) -> str:
+    *many, last = words
+    return f"{', '.join(many)} and {last}" if many else last
+
+
+_MARK = "vaultsync:take field="
+_SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")
+
+
+def _encoded(field: str) -> str:
+    """A name with all that could end or break an HTML comment as `%` and two digits."""
+    return "".join(
+        chr(byte) if byte in _SAFE else f"%{byte:02X}" for byte in field.encode()
+    )
+
+
+def _decoded(text: str) -> str:
+    """What `_encoded()` made this of."""
+    raw = re.sub(
+        rb"%([0-9A-Fa-f]{2})", lambda found: bytes([int(found[1], 16)]), text.encode()
+    )
+    return raw.decode(errors="replace")
+
+
+_BOX = re.compile(
+    r" {0,3}[-*+] +\[(?P<tick>.)\] .*<!-- *" + _MARK + r"(?P<field>[\w.%]+) *-->"
+)
+_FENCE = re.compile(r" {0,3}(?P<fence>`{3,}(?=[^`]*\Z)|~{3,})(?P<info>.*)\Z", re.DOTALL)
+
+
+def ticked(text: str) -> frozenset[str] | None:
+    """The fields whose box a person ticked; None when it is no conflict note."""
+    if conflict_of_text(text) is None:
+        return None
+    boxes = [found for line in _unfenced(_lines(text)) if (found := _BOX.match(line))]
+    if not boxes:
+        return None
+    return frozenset(_decoded(each["field"]) for each in boxes if each["tick"] in "xX")
+
+
+def conflict_of_text(text: str) -> str | None:
+    """The id of the conflict whose note this is, from its frontmatter."""
+    first, *lines = _lines(text)
+    if first.rstrip() != "---":
+        return None
+    found: dict[str, str] = {}
+    for line in lines:
+        if line.rstrip() == "---":
+            break
+        key, colon, value = line.partition(":")
+        if colon:
+            found.setdefault(key.strip("\"'"), value.strip().strip("\"'"))
+    else:
+        return None
+    ours = found.get("vaultsync") == "conflict"
+    named = found.get("conflict", "")
+    return named if ours and re.fullmatch("[0-9a-f]{16}", named) else None
+
+
+def _lines(text: str) -> list[str]:
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+
+
+def _unfenced(lines: Iterable[str]) -> Iterator[str]:
+    """The lines that are not inside a fence."""
+    fence = ""
+    for line in lines:
+        found = _FENCE.match(line)
+        if not fence:
+            if found:
+                fence = found["fence"]
+            else:
+                yield line
+        elif found and found["fence"].startswith(fence) and not found["info"].strip():
+            fence = ""

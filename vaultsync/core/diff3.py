@@ -1,0 +1,179 @@
+"""Three-way merge of text by line, as `git merge-file` does it.
+
+Each side is compared with the base by Myers' algorithm ("An O(ND) difference algorithm
+and its variations", 1986). Its cost grows with the number of edits, not with how often
+a line repeats: notes are full of blank lines, on which `difflib` takes cubic time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+MOST_EDITS = 1_000
+"""A text with more inserted and deleted lines counts as rewritten in one piece.
+
+The search is quadratic in them, and takes a quarter of a second for so many.
+"""
+
+
+class _Hunk(NamedTuple):
+    """Lines `start` to `end` of the base became lines `begin` to `stop` of a side."""
+
+    start: int
+    end: int
+    begin: int
+    stop: int
+
+
+def merge_text(base: str, vault: str, store: str) -> str | None:
+    """Both sides' edits of a text in one; None when they conflict.
+
+    Edits conflict when they differ and touch the same or neighbouring lines. A line
+    ends at a line feed and nowhere else; a last line with one differs from one without.
+    """
+    if vault in (base, store):
+        return store
+    if store == base:
+        return vault
+    before = _lines(base)
+    sides = _lines(vault), _lines(store)
+    hunks = _hunks(before, sides[0]), _hunks(before, sides[1])
+    merged: list[str] = []
+    at = 0
+    for start, end, edits in _groups(hunks):
+        merged += before[at:start]
+        made = [
+            _between(start, end, hunks=each, side=side)
+            for each, side in zip(edits, sides, strict=True)
+            if each
+        ]
+        if made[0] != made[-1]:
+            return None
+        merged += made[0]
+        at = end
+    return "".join(merged + before[at:])
+
+
+def _lines(text: str) -> list[str]:
+    """The lines with their ends; `splitlines()` would break at ten other characters."""
+    *ended, last = text.split("\n")
+    lines = [line + "\n" for line in ended]
+    return [*lines, last] if last else lines
+
+
+_Both: TypeAlias = "tuple[list[_Hunk], list[_Hunk]]"
+
+
+def _groups(hunks: _Both) -> list[tuple[int, int, _Both]]:
+    """The hunks of both sides that touch each other, with the span of each group."""
+    found: list[tuple[int, int, _Both]] = []
+    for hunk, side in sorted((hunk, n) for n in (0, 1) for hunk in hunks[n]):
+        if not found or found[-1][1] < hunk.start:
+            found.append((hunk.start, hunk.end, ([], [])))
+        start, end, edits = found[-1]
+        edits[side].append(hunk)
+        found[-1] = (start, max(end, hunk.end), edits)
+    return found
+
+
+def _between(start: int, end: int, *, hunks: list[_Hunk], side: list[str]) -> list[str]:
+    """What a side made of a span of the base, in which all of `hunks` lie."""
+    first, last = hunks[0], hunks[-1]
+    return side[first.begin - (first.start - start) : last.stop + (end - last.end)]
+
+
+def _hunks(base: list[str], side: list[str]) -> list[_Hunk]:
+    """What changed between base and side, from top to bottom."""
+    shorter = min(len(base), len(side))
+    head = 0
+    while head < shorter and base[head] == side[head]:
+        head += 1
+    tail = 0
+    while tail < shorter - head and base[-1 - tail] == side[-1 - tail]:
+        tail += 1
+    pairs = _pairs(base[head : len(base) - tail], side[head : len(side) - tail])
+    hunks: list[_Hunk] = []
+    start, begin = head, head
+    for one, other in [*pairs, (len(base) - tail - head, len(side) - tail - head)]:
+        if start < head + one or begin < head + other:
+            hunks.append(_Hunk(start, head + one, begin, head + other))
+        start, begin = head + one + 1, head + other + 1
+    return _slid(hunks, base, side)
+
+
+def _slid(hunks: list[_Hunk], base: list[str], side: list[str]) -> list[_Hunk]:
+    """The same edits, each as far down as it can be, as git places them.
+
+    Which of two equal lines was inserted is arbitrary. Both sides must choose alike, or
+    one insertion made on both sides would count as two.
+    """
+    slid: list[_Hunk] = []
+    limit = len(base)
+    for each in reversed(hunks):
+        hunk = each
+        text, first = (base, 0) if hunk.begin == hunk.stop else (side, 2)
+        while (
+            (hunk.start == hunk.end or hunk.begin == hunk.stop)
+            and hunk.end < limit
+            and text[hunk[first]] == base[hunk.end]
+        ):
+            hunk = _Hunk(*(at + 1 for at in hunk))
+        slid.append(hunk)
+        limit = hunk.start
+    return slid[::-1]
+
+
+def _pairs(one: list[str], other: list[str]) -> list[tuple[int, int]]:
+    """Positions of equal lines, rising in both texts, as many as there can be."""
+    in_one, in_other = set(one), set(other)
+    ones = [at for at, line in enumerate(one) if line in in_other]
+    others = [at for at, line in enumerate(other) if line in in_one]
+    found = _common([one[at] for at in ones], [other[at] for at in others])
+    return [(ones[x], others[y]) for x, y in found]
+
+
+def _common(one: list[str], other: list[str]) -> list[tuple[int, int]]:
+    """The longest common subsequence, as positions; empty when it takes too many edits.
+
+    Row `d` holds, for the diagonals -d, -d + 2, … d, how far down `one` some `d` edits
+    reach.
+    """
+    rows: list[list[int]] = []
+    last: list[int] = []
+    for edits in range(min(len(one) + len(other), MOST_EDITS) + 1):
+        row: list[int] = []
+        for n in range(edits + 1):
+            x, _ = _entry(last, n)
+            y = x - (2 * n - edits)
+            while x < len(one) and y < len(other) and one[x] == other[y]:
+                x += 1
+                y += 1
+            row.append(x)
+            if x >= len(one) and y >= len(other):
+                return _walk_back([*rows, row])
+        rows.append(row)
+        last = row
+    return []
+
+
+def _entry(last: list[int], n: int) -> tuple[int, int]:
+    """Where diagonal `n` of a row is entered, and from which of the row before."""
+    if not last:
+        return 0, 0
+    if n == 0 or (n < len(last) and last[n - 1] < last[n]):
+        return last[n], n
+    return last[n - 1] + 1, n - 1
+
+
+def _walk_back(rows: list[list[int]]) -> list[tuple[int, int]]:
+    """The pairs on the way to the last entry of the last row."""
+    pairs: list[tuple[int, int]] = []
+    n = len(rows[-1]) - 1
+    for edits in range(len(rows) - 1, -1, -1):
+        start, before = _entry(rows[edits - 1] if edits else [], n)
+        diagonal = 2 * n - edits
+        pairs.extend(
+            (x, x - diagonal) for x in range(rows[edits][n] - 1, start - 1, -1)
+        )
+        n = before
+    return pairs[::-1]

@@ -1,0 +1,79 @@
+"""What a person changed: the difference between two readings of a note.
+
+What a note never showed is never taken for something removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from vaultsync.core.fact import Fact
+from vaultsync.core.fields import TIERS, Value
+from vaultsync.core.note import Note, type_of_folder
+from vaultsync.core.values import link_name
+
+
+def edited(
+    base: Fact, before: Note, now: Note, *, ids: Mapping[str, str] | None = None
+) -> Fact:
+    """The fact as the person left it: the base with what differs between two readings.
+
+    `ids` says which facts the links under Related Facts lead to (target -> id); targets
+    it does not know are left alone. The scope is not judged here.
+    """
+    held = {problem.key for problem in (*now.problems, *before.problems)}
+    changes: dict[str, Value] = {}
+    for key in {**before.values, **now.values}:
+        old, new = before.values.get(key), now.values.get(key)
+        if old != new and key not in held:
+            changes[key] = new
+    for key in {**before.properties, **now.properties}:
+        old, new = before.properties.get(key), now.properties.get(key)
+        if old != new and key not in held:
+            changes[key] = new
+    moved_to = type_of_folder(now.place)
+    if moved_to and moved_to != type_of_folder(before.place):
+        changes["type"] = moved_to
+    _set_tier(base, before, now, changes)
+    _set_links(base, before, now, changes, ids or {})
+    fact = base.changed(changes) if changes else base
+    return replace(fact, path=now.path)
+
+
+def _set_tier(base: Fact, before: Note, now: Note, changes: dict[str, Value]) -> None:
+    tier = now.place.tier
+    priority = changes.get("priority", base.priority)
+    if tier and tier != before.place.tier and priority not in TIERS[tier]:
+        changes["priority"] = TIERS[tier][0]
+
+
+def _set_links(
+    base: Fact,
+    before: Note,
+    now: Note,
+    changes: dict[str, Value],
+    ids: Mapping[str, str],
+) -> None:
+    """Lines added to or taken from the managed block are edits of its fields."""
+    for key, old, new in (
+        ("entities", before.body.entities, now.body.entities),
+        ("relatedFactIds", before.body.related, now.body.related),
+    ):
+        if key == "entities":
+            was, are = (
+                {link_name(x): None for x in old},
+                {link_name(x): None for x in new},
+            )
+        else:
+            was = {ids[x]: None for x in old if x in ids}
+            are = {ids[x]: None for x in new if x in ids}
+        if was == are or (before.body.block is None or now.body.block is None):
+            continue
+        listed = changes.get(key, base.value(key))
+        kept = list(listed) if isinstance(listed, (list, tuple)) else []
+        kept = [each for each in kept if each in are or each not in was]
+        changes[key] = [
+            *kept,
+            *(each for each in are if each not in was and each not in kept),
+        ]

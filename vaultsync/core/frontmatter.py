@@ -1,0 +1,270 @@
+"""Frontmatter: split, read, and edit the lines of one property and nothing else.
+
+A note's text is never re-dumped. `splice()` replaces the lines of the keys that change
+and then proves it: the result is read again, and everything else has to be what it was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from vaultsync.core.fields import Value
+from vaultsync.core.item_lines import edit_items
+from vaultsync.core.key_lines import Span, mark_spans, scan_spans
+from vaultsync.core.yaml_emit import block, emit, flow
+from vaultsync.core.yaml_read import jsonable, load
+from vaultsync.errors import UnreadableNoteError, UnsafeSpliceError
+
+__all__ = ["Parts", "emit", "read", "render", "splice", "split", "split_note"]
+
+_BOM = "\ufeff"
+_CRLF = "\r\n"
+_OPENING = re.compile("\ufeff?---[ \t]*\r?\n")
+_CLOSING = re.compile("---[ \t]*(?:\r?\n|\\Z)")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A note's text in pieces that join back to it."""
+
+    head: str
+    """Byte order mark and opening fence; just the mark, or nothing, without one."""
+    yaml: str
+    """The lines between the fences, with their line ends."""
+    fence: str
+    """The closing fence with its line end; empty when there is no frontmatter."""
+    body: str
+    """Everything below."""
+    eol: str
+    """The line end of the first line, `\\n` when there is none."""
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return self.head + self.yaml + self.fence + self.body
+
+    @property
+    def has_frontmatter(self) -> bool:
+        """Whether there are fences."""
+        return self.fence != ""
+
+
+def split(text: str) -> Parts:
+    """Take a note's text apart; never raises, and `split(text).text == text`."""
+    opening = _OPENING.match(text)
+    if opening is None:
+        return _bare(text)
+    start = opening.end()
+    at = text.find("\n---", start - 1)
+    while at >= 0:
+        closing = _CLOSING.match(text, at + 1)
+        if closing is not None:
+            end = closing.end()
+            return Parts(
+                text[:start],
+                text[start : at + 1],
+                text[at + 1 : end],
+                text[end:],
+                _CRLF if text[start - 2] == "\r" else "\n",
+            )
+        at = text.find("\n---", at + 1)
+    return _bare(text)
+
+
+def _bare(text: str) -> Parts:
+    head = _BOM if text.startswith(_BOM) else ""
+    at = text.find("\n")
+    eol = _CRLF if at > 0 and text[at - 1] == "\r" else "\n"
+    return Parts(head, "", "", text[len(head) :], eol)
+
+
+def read(parts: Parts, path: str) -> dict[str, Value]:
+    """The properties; none when there is no frontmatter.
+
+    Raises:
+        UnreadableNoteError: the frontmatter is no YAML, no map, or holds what a note
+            cannot: tags, merges, duplicate keys, names that are not text, too much.
+    """
+    if not parts.yaml:
+        return {}
+    values = load(parts.yaml, path)
+    if values is None:
+        why = "the frontmatter is no list of `name: value`"
+        raise UnreadableNoteError(path, why, line=2)
+    return values
+
+
+def split_note(text: str, path: str) -> tuple[Parts, dict[str, Value]]:
+    """Take a note apart and read its properties.
+
+    What stands between two rules and is YAML, but no map, is prose: all of it is body.
+
+    Raises:
+        UnreadableNoteError: as `read()`.
+    """
+    parts = split(text)
+    if not parts.yaml:
+        return parts, {}
+    values = load(parts.yaml, path)
+    if values is None:
+        return _bare(text), {}
+    return parts, values
+
+
+def render(values: Mapping[str, Value], eol: str = "\n") -> str:
+    """A whole frontmatter with both fences."""
+    lines = [emit(key, value, eol) for key, value in values.items()]
+    return f"---{eol}{''.join(lines)}---{eol}"
+
+
+def splice(
+    parts: Parts,
+    changes: Mapping[str, Value | None],
+    path: str,
+    *,
+    before: dict[str, Value] | None = None,
+) -> Parts:
+    """Replace the lines of the keys in `changes`; None removes one, new ones come last.
+
+    Args:
+        parts: the note.
+        changes: the new values by key.
+        path: of the note, for errors.
+        before: the properties as `read()` gave them, when the caller has them.
+
+    Raises:
+        UnreadableNoteError: the note itself cannot be read.
+        UnsafeSpliceError: the edit could not be proved to change these keys only.
+    """
+    if before is None:
+        before = read(parts, path)
+    try:
+        edits, expected = _intended(before, changes)
+        if not edits:
+            return parts
+        parts = _fenced(parts)
+        why = "its properties cannot be told apart line by line"
+        for find_spans in (scan_spans, mark_spans):
+            edit = _edited(parts, edits, before, find_spans)
+            if edit is None:
+                continue
+            flaw = _flaw(parts, edit, expected, path)
+            if flaw is None:
+                return edit.parts
+            why = flaw
+    except ValueError as error:
+        raise UnsafeSpliceError(path, str(error)) from error
+    raise UnsafeSpliceError(path, why)
+
+
+def _intended(
+    before: dict[str, Value], changes: Mapping[str, Value | None]
+) -> tuple[dict[str, Value], dict[str, Value]]:
+    """What really changes (None: goes), and all properties as they are to be."""
+    edits: dict[str, Value] = {}
+    expected = dict(before)
+    for key, value in changes.items():
+        if value is None:
+            if key in expected:
+                del expected[key]
+                edits[key] = None
+            continue
+        meant = jsonable(value)
+        if key not in before or repr(before[key]) != repr(meant):
+            expected[key] = edits[key] = meant
+    return edits, expected
+
+
+def _fenced(parts: Parts) -> Parts:
+    if parts.fence:
+        return parts
+    fence = f"---{parts.eol}"
+    return Parts(parts.head + fence, "", fence, parts.body, parts.eol)
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """The edited note, and which of its lines came for which of the old ones."""
+
+    parts: Parts
+    old: list[str]
+    new: list[str]
+    replaced: list[tuple[int, int, int]]
+    """First old line, line behind the last old one, number of new lines."""
+
+
+def _edited(
+    parts: Parts,
+    edits: Mapping[str, Value],
+    before: dict[str, Value],
+    find_spans: Callable[[str, list[str], list[str], set[str]], dict[str, Span] | None],
+) -> _Edit | None:
+    old = parts.yaml.split("\n")[:-1]
+    known = edits.keys() & before.keys()
+    spans = find_spans(parts.yaml, old, list(before), known) if known else {}
+    if spans is None:
+        return None
+    end = "\r" if parts.eol == _CRLF else ""
+    new: list[str] = []
+    replaced: list[tuple[int, int, int]] = []
+    at = 0
+    for key, span in sorted(spans.items(), key=lambda item: item[1].start):
+        if span.start < at:
+            return None
+        lines = _lines_for(span, edits[key], before[key], old, end)
+        new += old[at : span.start]
+        new += lines
+        replaced.append((span.start, span.end, len(lines)))
+        at = span.end
+    new += old[at:]
+    added = [key for key in edits if key not in before]
+    for key in added:
+        new += [line + end for line in emit(key, edits[key], "\n").split("\n")[:-1]]
+    replaced.append((len(old), len(old), len(new)))
+    yaml = "".join([line + "\n" for line in new])
+    made = Parts(parts.head, yaml, parts.fence, parts.body, parts.eol)
+    return _Edit(made, old, new, replaced)
+
+
+def _lines_for(
+    span: Span, value: Value, was: Value, old: list[str], end: str
+) -> list[str]:
+    """The lines that stand for `value` where `was` stood."""
+    if value is None:
+        return []
+    if isinstance(value, list) and isinstance(was, list) and not span.value:
+        below = edit_items(old[span.start + 1 : span.end], was, value, end=end)
+        if below is not None:
+            return [old[span.start], *below]
+    first, items = block(value)
+    if isinstance(value, list) and span.value.startswith("["):
+        first, items = flow(value), []
+    text = f"{span.gap or ' '}{first}" if first else ""
+    return [span.prefix + text + span.tail + end, *(item + end for item in items)]
+
+
+def _flaw(old: Parts, edit: _Edit, expected: dict[str, Value], path: str) -> str | None:
+    """Why the edit is not what was meant; None when it is proved to be."""
+    at, now = 0, 0
+    for start, stop, count in edit.replaced:
+        if edit.new[now : now + start - at] != edit.old[at:start]:
+            return "other lines would change"
+        now += start - at + count
+        at = stop
+    new = edit.parts
+    if split(new.text) != new or (new.head, new.fence, new.body) != (
+        old.head,
+        old.fence,
+        old.body,
+    ):
+        return "the frontmatter would end elsewhere"
+    try:
+        found = read(new, path)
+    except UnreadableNoteError as error:
+        return f"the result could not be read ({error.why})"
+    # The text of values tells 1 from 1.0 from true, and the order of keys; == does not.
+    if repr(found) != repr(expected):
+        return "other properties would change, or the new value would read differently"
+    return None

@@ -1,0 +1,188 @@
+"""Which lines of a frontmatter belong to which property.
+
+`scan_spans()` looks at the first column only, in microseconds, and says when that is
+not enough; `mark_spans()` asks a full parser for positions. Both may be wrong on text
+that sets out to fool them: whoever edits by them proves the result.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from vaultsync.core.yaml_emit import key_text
+from vaultsync.core.yaml_marks import KeyMark, key_marks
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The lines of a property, and how its first line is made up."""
+
+    start: int
+    end: int
+    """The line behind the last one."""
+    prefix: str
+    """`key:` as the author spelled it."""
+    gap: str
+    """Blanks between the colon and the value."""
+    value: str
+    """What stands behind the colon; empty when the value is below, or there is none."""
+    tail: str
+    """The comment behind, with the blanks before it."""
+
+
+_REST = re.compile(
+    r"(?P<gap>[ \t]*)"
+    r"(?P<value>"
+    r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'"
+    r"|(?P<flow>[\[{](?:\"(?:[^\"\\]|\\.)*\"|(?<![ \t])#|[^\"#])*[\]}])"
+    r"|(?P<block>[|>][0-9+-]*)"
+    r"|[^ \t\"'#|>&*!\[\]{}%@`,][^ \t]*(?:[ \t]+[^ \t#][^ \t]*)*"
+    r"|)"
+    r"(?P<tail>(?:[ \t]+#.*)?)[ \t]*\Z",
+    re.DOTALL,
+)
+_TAIL = re.compile(r"(?P<tail>(?:[ \t]+#.*)?)[ \t]*\Z")
+_COLON = re.compile(r"[ \t]*:")
+_NO_KEY = " \t#\r-"
+"""What a line in the first column cannot begin with when it begins a property."""
+
+
+def scan_spans(
+    yaml: str, lines: list[str], keys: list[str], wanted: set[str]
+) -> dict[str, Span] | None:
+    """The spans of the `wanted` keys, None when the first column does not tell.
+
+    Args:
+        yaml: the text.
+        lines: its lines, without their line feeds.
+        keys: all of its top-level keys in order, as the parser read them.
+        wanted: the keys to find.
+    """
+    if "\r" in yaml and yaml.count("\r") != yaml.count("\r\n"):
+        return None
+    starts: list[int] = []
+    names: list[str] = []
+    for number, line in enumerate(lines):
+        if line[:1] in _NO_KEY:  # so is an empty line
+            continue
+        name = line[: _colon(line)]
+        names.append(_unquoted(name.rstrip(" \t")))
+        starts.append(number)
+    if names != keys:
+        return None
+    starts.append(len(lines))
+    spans: dict[str, Span] = {}
+    for place, key in enumerate(keys):
+        if key in wanted:
+            span = _span(lines, starts[place], starts[place + 1])
+            if span is None:
+                return None
+            spans[key] = span
+    return spans
+
+
+def _colon(line: str) -> int:
+    """Where the colon behind the key is; the end of the line when there is none."""
+    at = line.find(": ")
+    if at < 0:
+        at = len(line.rstrip(" \t\r")) - 1
+        if line[at] != ":":
+            return len(line)
+    return at
+
+
+def _unquoted(name: str) -> str:
+    if name[:1] == '"' and "\\" not in name:
+        return name[1:-1]
+    if name[:1] == "'":
+        return name[1:-1].replace("''", "'")
+    return name
+
+
+def _span(lines: list[str], start: int, stop: int) -> Span | None:
+    line = lines[start].removesuffix("\r")
+    colon = _colon(line) + 1
+    found = _REST.match(line, colon)
+    if found is None:
+        return None
+    value = found["value"]
+    stop = _without_trailing(lines, start, stop, header=found["block"] or "")
+    if value and not found["block"]:
+        # Comments below a complete value are not the value's. Anything else there is a
+        # value of several lines.
+        if any(not _is_aside(each) for each in lines[start + 1 : stop]):
+            return None
+        stop = start + 1
+    gap = found["gap"] if value else ""
+    return Span(start, stop, line[:colon], gap, value, found["tail"])
+
+
+def _is_aside(line: str) -> bool:
+    text = line.strip(" \t\r")
+    return not text or text[0] == "#"
+
+
+def _without_trailing(lines: list[str], start: int, stop: int, *, header: str) -> int:
+    """Leave out the blank lines and the comments in the first column that follow.
+
+    Blank lines below a block of text are part of it when its `header` is such as `|+`.
+    """
+    last = stop
+    while stop > start + 1 and (
+        lines[stop - 1][:1] == "#" or not lines[stop - 1].strip(" \t\r")
+    ):
+        stop -= 1
+    while "+" in header and stop < last and lines[stop][:1] != "#":
+        stop += 1
+    return stop
+
+
+def mark_spans(
+    yaml: str,
+    lines: list[str],
+    keys: list[str],
+    wanted: set[str],
+) -> dict[str, Span] | None:
+    """As `scan_spans()`, by the positions that a full parser gives."""
+    marks = key_marks(yaml)
+    if marks is None or [mark.key for mark in marks] != keys:
+        return None
+    spans: dict[str, Span] = {}
+    for mark, follower in zip(marks, [*marks[1:], None], strict=True):
+        if mark.key in wanted:
+            stop = yaml.count("\n", 0, follower.start) if follower else len(lines)
+            spans[mark.key] = _marked(yaml, lines, mark, stop)
+    return spans
+
+
+def _marked(yaml: str, lines: list[str], mark: KeyMark, stop: int) -> Span:
+    start = yaml.count("\n", 0, mark.start)
+    line = lines[start].removesuffix("\r")
+    empty = mark.value_start == mark.value_end
+    if empty:  # the position is somewhere below, behind blank lines and comments
+        stop = start + 1
+    else:
+        behind = yaml.count("\n", 0, mark.value_end)
+        if yaml[mark.value_end - 1] != "\n":
+            behind += 1
+        stop = max(start + 1, min(behind, stop))
+        if mark.style in ("block", "|", ">"):
+            header = yaml[mark.value_start :].partition("\n")[0].partition("#")[0]
+            header = header if mark.style != "block" else ""
+            stop = _without_trailing(lines, start, stop, header=header)
+    line_start = yaml.rfind("\n", 0, mark.start) + 1
+    colon = _COLON.match(line, mark.key_end - line_start)
+    rest = _REST.match(line, colon.end()) if colon else None
+    beside = not empty and "\n" not in yaml[mark.start : mark.value_start]
+    if not empty and mark.style not in ("block", "|", ">"):
+        end_of_line = yaml.find("\n", mark.value_end)
+        tail = _TAIL.match(yaml[mark.value_end : end_of_line].removesuffix("\r"))
+    else:
+        tail = rest
+    if colon is None or line[: mark.start - line_start].strip(" "):  # `? key`
+        prefix = f"{key_text(mark.key)}:"
+    else:
+        prefix = line[: colon.end()]
+    value = yaml[mark.value_start : mark.value_end] if beside else ""
+    return Span(start, stop, prefix, " ", value, tail["tail"] if tail else "")

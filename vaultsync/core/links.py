@@ -1,0 +1,303 @@
+"""Links between notes: find them, resolve them as Obsidian does, write them."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from vaultsync.core.paths import VaultPath, name_of, parent
+from vaultsync.core.prose import paragraphs
+
+WIKI = "wiki"
+MARKDOWN = "markdown"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link as it stands in a text."""
+
+    target: str
+    """As written, percent-decoded in a markdown link, without heading, block and blanks
+    around it. Empty for a place in the same note."""
+    subpath: str
+    """`#Heading`, `#^block` or empty."""
+    alias: str | None
+    """What is shown instead of the target."""
+    embed: bool
+    start: int
+    end: int
+    """The span of the whole link in the text, brackets and `!` included."""
+    kind: str
+    """`WIKI` or `MARKDOWN`."""
+
+
+def find_links(text: str) -> list[Link]:
+    """The links in the body of a note, by where they begin.
+
+    What Obsidian does not take for a link is none: in code, math and comments, behind a
+    backslash, to the web. Spans nest only where an embed is the text of a link.
+    """
+    if "[[" not in text and "](" not in text:
+        return []
+    found = [
+        link
+        for start, end in paragraphs(text)
+        if text.find("[", start, end) >= 0
+        for link in _Paragraph(text, start, end).links()
+    ]
+    return sorted(found, key=lambda link: link.start)
+
+
+_TOKEN = re.compile(r"\\.|`+|%%|<!--|\$\$?|!?\[\[|!?\[|\]")
+_WIKI = re.compile(r"!?\[\[(?!\[)((?:[^\r\n\[\]]|\[(?!\[)|\](?!\]))++)\]\]")
+_PIPE = re.compile(r"\\?\|")
+# The next `$` closes or nothing does; `$5 and $6` is money.
+_MATH = re.compile(r"\$(?![\s$])(?:\\.|[^\n\\$])*+(?<!\s)\$(?![0-9])")
+# Bounded, so that a hostile text cannot make the search quadratic.
+_DESTINATION = re.compile(
+    r"""\(\s*(?:<(?P<angled>(?:\\.|[^<>\\\n]){0,2000}+)>
+    |(?P<bare>(?:\\.|[^\s\\()<>]|\((?:\\.|[^\s\\()<>]){0,2000}+\)){0,2000}+))
+    (?:\s+(?:"(?:\\.|[^"\\]){0,2000}+"|'(?:\\.|[^'\\]){0,2000}+'))?\s*\)""",
+    re.VERBOSE,
+)
+_WEB = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:|//")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+
+
+class _Paragraph:
+    """One walk over the tokens of a paragraph."""
+
+    def __init__(self, text: str, start: int, end: int) -> None:
+        self._text = text
+        self._at = start
+        self._end = end
+        self._links: list[Link] = []
+        self._openers: list[tuple[int, bool]] = []
+        """Brackets that may begin a link: where, and whether of an embed."""
+        self._unclosed: set[str] = set()
+
+    def links(self) -> list[Link]:
+        while True:
+            found = _TOKEN.search(self._text, self._at, self._end)
+            if found is None:
+                return self._links
+            self._at = found.end()
+            self._take(found[0], found.start())
+
+    def _take(self, mark: str, start: int) -> None:
+        if mark == "]":
+            self._close_bracket()
+        elif mark.endswith("[["):
+            self._wiki(start)
+        elif mark.endswith("["):
+            if mark[0] != "\\":
+                self._openers.append((start, mark[0] == "!"))
+        elif mark[0] == "`":
+            self._skip(mark, re.compile(f"(?<!`){mark}(?!`)"))
+        elif mark == "$":
+            math = _MATH.match(self._text, start, self._end)
+            if math:
+                self._at = math.end()
+        elif mark[0] != "\\":
+            self._skip(mark, re.compile("-->" if mark == "<!--" else re.escape(mark)))
+
+    def _skip(self, mark: str, closer: re.Pattern[str]) -> None:
+        if mark in self._unclosed:
+            return
+        found = closer.search(self._text, self._at, self._end)
+        if found:
+            self._at = found.end()
+        else:
+            self._unclosed.add(mark)
+
+    def _wiki(self, start: int) -> None:
+        found = _WIKI.match(self._text, start, self._end)
+        if found is None:
+            embed = self._text[start] == "!"
+            self._openers.append((start, embed))
+            self._at = start + 2 if embed else start + 1
+            return
+        self._at = found.end()
+        where, *alias = _PIPE.split(found[1], maxsplit=1)
+        target, _, place = where.partition("#")
+        self._add(
+            target.strip(),
+            place.strip(),
+            alias[0].strip() if alias else None,
+            span=(start, found.end()),
+            kind=WIKI,
+        )
+
+    def _close_bracket(self) -> None:
+        if not self._openers:
+            return
+        start, _ = self._openers.pop()
+        found = _DESTINATION.match(self._text, self._at, self._end)
+        if found is None:
+            return
+        alias = self._text[self._text.index("[", start) + 1 : self._at - 1]
+        self._at = found.end()
+        written = found["angled"] if found["angled"] is not None else found["bare"]
+        if _WEB.match(written):
+            return
+        target, _, place = _ESCAPED.sub(r"\1", written).partition("#")
+        self._add(
+            _percent_decoded(target).strip(),
+            _percent_decoded(place).strip(),
+            alias,
+            span=(start, found.end()),
+            kind=MARKDOWN,
+        )
+
+    def _add(
+        self,
+        target: str,
+        place: str,
+        alias: str | None,
+        *,
+        span: tuple[int, int],
+        kind: str,
+    ) -> None:
+        start, end = span
+        embed = self._text[start] == "!"
+        if not embed:  # no link holds a link
+            self._openers = [each for each in self._openers if each[1]]
+        if target or place:
+            subpath = f"#{place}" if place else ""
+            self._links.append(Link(target, subpath, alias, embed, start, end, kind))
+
+
+def _percent_decoded(text: str) -> str:
+    def decoded(found: re.Match[str]) -> str:
+        try:
+            return bytes.fromhex(found[0].replace("%", "")).decode()
+        except UnicodeDecodeError:
+            return found[0]
+
+    return _PERCENT.sub(decoded, text)
+
+
+class Names:
+    """The names of all files of a vault, and what a link to one of them means.
+
+    Obsidian's rule: the file at exactly that path; else the one in the folder of the
+    note that holds the link; else the one whose path is the shortest text. Case and
+    Unicode form do not count, `.md` may be left out, and aliases are no names.
+    """
+
+    __slots__ = ("_by_name", "_by_path")
+
+    def __init__(
+        self,
+        by_path: Mapping[str, VaultPath],
+        by_name: Mapping[str, tuple[VaultPath, ...]],
+    ) -> None:
+        self._by_path = by_path
+        self._by_name = by_name
+        """Folded names -> paths, the shortest first."""
+
+    @classmethod
+    def of(cls, paths: Iterable[VaultPath]) -> Names:
+        """The names of these paths; attachments may be among them."""
+        by_path: dict[str, VaultPath] = {}
+        by_name: dict[str, tuple[VaultPath, ...]] = {}
+        shared: dict[str, list[VaultPath]] = {}
+        for path in paths:
+            folded = path.lower() if path.isascii() else _folded(path)
+            # Of two that differ in case only, the same one whatever the order is.
+            if by_path.setdefault(folded, path) > path:
+                by_path[folded] = path
+            name = folded.rpartition("/")[2]
+            if name not in by_name:
+                by_name[name] = (path,)
+            else:
+                shared.setdefault(name, list(by_name[name])).append(path)
+        for name, many in shared.items():
+            by_name[name] = tuple(sorted(many, key=lambda path: (len(path), path)))
+        return cls(by_path, by_name)
+
+    def resolve(self, target: str, source: VaultPath) -> VaultPath | None:
+        """The file that a link's target means in the note at `source`.
+
+        An empty target is the note itself.
+        """
+        wanted = _folded(target.strip())
+        if not wanted:
+            return source
+        folder = _folded(parent(source))
+        if wanted.startswith(("./", "../")):
+            wanted = posixpath.normpath(f"{folder}/{wanted}" if folder else wanted)
+            return self._exactly(wanted)
+        if wanted.startswith("/"):
+            return self._exactly(wanted[1:])
+        return self._best(wanted, folder) or self._best(f"{wanted}.md", folder)
+
+    def _exactly(self, wanted: str) -> VaultPath | None:
+        return self._by_path.get(wanted) or self._by_path.get(f"{wanted}.md")
+
+    def _best(self, wanted: str, folder: str) -> VaultPath | None:
+        many = self._by_name.get(name_of(wanted))
+        if many is None:
+            return None
+        exact = self._by_path.get(wanted)
+        near = self._by_path.get(f"{folder}/{wanted}") if folder else None
+        if exact or near or "/" not in wanted:
+            return exact or near or many[0]
+        tail = f"/{wanted}"
+        return next((path for path in many if _folded(path).endswith(tail)), None)
+
+    def link_text(self, path: VaultPath) -> str:
+        """What a link to a file says: its name when only one has it, else its path."""
+        name = name_of(path)
+        text = name if self._by_name.get(_folded(name)) in (None, (path,)) else path
+        short = _without_suffix(text)
+        # A file that is called `Note`, without `.md`, would be meant by that.
+        return text if _folded(name_of(short)) in self._by_name else short
+
+
+def _folded(text: str) -> str:
+    """Lower case as in Obsidian, not case folding: `Straße` and `Strasse` are two."""
+    if text.isascii():
+        return text.lower()
+    # Obsidian takes a no-break blank in a link for a blank.
+    plain = text.replace("\u00a0", " ").replace("\u202f", " ")
+    return unicodedata.normalize("NFC", plain).lower()
+
+
+def _without_suffix(text: str) -> str:
+    """Without `.md`, unless what is left would again be read with one."""
+    short = text[:-3] if text[-3:].lower() == ".md" else text
+    return text if short[-3:].lower() == ".md" else short
+
+
+def wiki_link(path_or_name: str, title: str | None) -> str:
+    """A wiki-link that shows the title; always one link, whatever the title holds.
+
+    Brackets, bars and line breaks in the title are replaced by what looks alike.
+    """
+    name = _without_suffix(_UNNAMED.sub(" ", path_or_name).strip())
+    shown = _alias(title or "")
+    return f"[[{name}|{shown}]]" if shown and shown != name else f"[[{name}]]"
+
+
+def is_linkable(name: str) -> bool:
+    """Whether a wiki-link can say the name; Obsidian has no way to escape these."""
+    return re.search(r"[#^|\[\]\r\n]|%%", name) is None
+
+
+_UNNAMED = re.compile(r"[\[\]|\r\n]")
+# Controls, and what turns the direction of the text behind the link around.
+_DISTURBING = re.compile(r"[\x00-\x08\x0e-\x1b\x7f\u202a-\u202e\u2066-\u2069]")
+_ALIKE = str.maketrans({"[": "(", "]": ")", "|": "/"})
+
+
+def _alias(title: str) -> str:
+    text = _DISTURBING.sub("", title.translate(_ALIKE))
+    # A comment, or the end of the managed block, must not begin within a link.
+    text = text.replace("<!--", "<! --").replace("-->", "-- >")
+    text = re.sub("%(?=%)", "% ", text)
+    return " ".join(text.split()).rstrip("\\ ")

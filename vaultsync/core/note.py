@@ -1,0 +1,165 @@
+"""Read a note: what its text says, field by field, and nothing about what it lacks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from vaultsync.core import frontmatter
+from vaultsync.core.body import Body, read_body
+from vaultsync.core.fact import Fact
+from vaultsync.core.fields import FIELD, OWN, TYPES, Value, tier_of
+from vaultsync.core.frontmatter import Parts
+from vaultsync.core.paths import Place, VaultPath, place, stem_of
+from vaultsync.core.values import canonical, check_id, check_property, plain
+from vaultsync.errors import InvalidIdError, UnreadableNoteError, UsageError
+
+_IN_BODY = frozenset({"content", "scope"})
+_NESTED = frozenset({"decision", "commitment", "lesson", "observation", "entity"})
+_ENTITY_TYPES = ("person", "project")
+_FOLDER_TYPES = {row.folder: name for name, row in TYPES.items()}
+TYPE_FOLDERS = frozenset(_FOLDER_TYPES)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A property whose value its field does not take; the field keeps its old value."""
+
+    key: str
+    line: int
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What the text of a note says."""
+
+    path: VaultPath
+    place: Place
+    parts: Parts
+    body: Body
+    raw: Mapping[str, Value]
+    """The properties as written."""
+    id: str | None
+    values: Mapping[str, Value]
+    """What it shows, by key, canonical; lists as tuples of text."""
+    properties: Mapping[str, Value]
+    """The author's other properties."""
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def links(self) -> frozenset[str]:
+        """The targets of the links under Related Facts."""
+        return frozenset(self.body.related)
+
+
+def read_note(data: bytes, path: VaultPath) -> Note:
+    """Read a note.
+
+    Raises:
+        UnreadableNoteError: not UTF-8, NUL bytes, or frontmatter that is no YAML map.
+    """
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as broken:
+        line = data.count(b"\n", 0, broken.start) + 1
+        why = "the text is not UTF-8"
+        raise UnreadableNoteError(path, why, line=line) from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise UnreadableNoteError(
+            path, "it holds NUL bytes, so it is no text", line=line
+        )
+    parts, raw = frontmatter.split_note(text, path)
+    body = read_body(parts.body)
+    where = place(path, TYPE_FOLDERS)
+    values: dict[str, Value] = {}
+    properties: dict[str, Value] = {}
+    problems: list[Problem] = []
+    fact_id = _read_id(raw, parts, problems)
+    for key, value in _flat(raw):
+        if key in ("id", *_IN_BODY):
+            continue
+        row = FIELD.get(key) or OWN.get(key)
+        try:
+            if row is None:
+                properties[check_property(key)] = plain(key, value)
+            elif value is not None:
+                values[key] = canonical(row, value)
+        except UsageError as wrong:
+            line = _line_of(parts, key)
+            problems.append(Problem(key, line, wrong.message, wrong.hint))
+    if body.title is not None:
+        values["title"] = body.title.strip()
+    elif not values.get("title"):
+        values["title"] = stem_of(path)
+    if body.context is not None:
+        values["context"] = body.context_text
+    values["content"] = body.said
+    if values.get("type") == "entity" and values.get("entityType") in _ENTITY_TYPES:
+        values["type"] = values["entityType"]
+    return Note(
+        path, where, parts, body, raw, fact_id, values, properties, tuple(problems)
+    )
+
+
+def _read_id(
+    raw: Mapping[str, Value], parts: Parts, problems: list[Problem]
+) -> str | None:
+    if raw.get("id") is None:
+        return None
+    try:
+        return check_id(raw["id"])
+    except InvalidIdError as wrong:
+        hint = "an id of vaultsync is a UUID: rename this property, or remove it"
+        problems.append(Problem("id", _line_of(parts, "id"), wrong.message, hint))
+        return None
+
+
+def _flat(raw: Mapping[str, Value]) -> list[tuple[str, Value]]:
+    """All properties, own fields out of nested maps (as in `decision: {outcome: …}`) too."""
+    found: list[tuple[str, Value]] = []
+    for key, value in raw.items():
+        if key not in _NESTED or not isinstance(value, Mapping):
+            found.append((key, value))
+            continue
+        for inner, held in value.items():
+            flat = inner if inner in OWN else key + inner[:1].upper() + inner[1:]
+            if flat in raw:
+                continue
+            if flat in OWN:
+                found.append((flat, held))
+            elif (
+                key == "entity" and inner == "properties" and isinstance(held, Mapping)
+            ):
+                found += [pair for pair in held.items() if pair[0] not in raw]
+            elif key == "entity" and inner == "relationships":
+                found += _relationships(held, raw)
+    return found
+
+
+def _relationships(held: Value, raw: Mapping[str, Value]) -> list[tuple[str, Value]]:
+    """`[{target: "[[Bob]]", type: reports_to}]` as one property a relation."""
+    found: dict[str, list[Value]] = {}
+    for each in held if isinstance(held, (list, tuple)) else ():
+        if isinstance(each, Mapping) and each.get("type") and each.get("target"):
+            found.setdefault(str(each["type"]), []).append(each["target"])
+    return [(key, links) for key, links in found.items() if key not in raw]
+
+
+def _line_of(parts: Parts, key: str) -> int:
+    found = re.search(rf"(?m)^[\"']?{re.escape(key)}[\"']?\s*:", parts.yaml)
+    before = parts.yaml[: found.start()] if found else ""
+    return before.count("\n") + 2
+
+
+def type_of_folder(where: Place) -> str | None:
+    """The type whose notes belong in the folder of a note; None outside of all."""
+    return _FOLDER_TYPES.get(where.folder) if where.folder else None
+
+
+def tier_folder(fact: Fact) -> str | None:
+    """The tier folder that a fact's note belongs to; None for other types."""
+    return tier_of(fact.priority) if fact.type == "observation" else None

@@ -1,0 +1,352 @@
+"""Paths of notes: the folder taxonomy, file names, and which names are the same file.
+
+A path that comes from outside passes `vault_path` before anything uses it. A name that
+is made here is legal on every file system and inside a wiki-link, so that a vault may
+move between machines; the title itself stays in the note.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from typing import NewType
+
+from vaultsync.core.scope import is_scope
+from vaultsync.errors import UnsafePathError
+
+VaultPath = NewType("VaultPath", str)
+"""Vault-relative, `/` between names, NFC. `""` is the root."""
+
+NAME_BYTES = 255
+"""What ext4, APFS and NTFS hold, at worst counted in UTF-8."""
+SLUG_LENGTH = 50
+STEM_BYTES = 120
+"""Leaves room for a date, an id and the suffixes of sync tools (Syncthing hashes names
+of more than 160 bytes)."""
+
+_OBSERVATIONS = "observations"
+_TIERS = frozenset({"critical", "notable", "background"})
+
+# What Windows also calls .obsidian, .git and the like (8.3 names).
+_SHORT_NAME = re.compile(r"(?:obsidi|git|trash|meta|index|stfold)~\d+", re.IGNORECASE)
+_DRIVE = re.compile(r"[A-Za-z]:/")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def vault_path(text: str) -> VaultPath:
+    """The path in canonical spelling.
+
+    Raises:
+        UnsafePathError: it would leave the vault, names a hidden file or folder, or
+        cannot be a name on every file system.
+    """
+    path = text if text.isascii() else unicodedata.normalize("NFC", text)
+    if path.startswith("/") or _DRIVE.match(path):
+        raise UnsafePathError(text, "it is absolute")
+    if "\\" in path:
+        raise UnsafePathError(text, "it holds a backslash")
+    if _CONTROL.search(path):
+        raise UnsafePathError(text, "it holds a control character or is not UTF-8")
+    for name in path.split("/"):
+        why = _unsafe(name)
+        if why:
+            raise UnsafePathError(text, why)
+    return VaultPath(path)
+
+
+def _unsafe(name: str) -> str:
+    if name.isascii():
+        size, shown = len(name), name
+    else:
+        # HFS+ ignores format characters: a zero-width blank and `.git` is `.git`.
+        size, shown = len(name.encode()), _without_format(name)
+    if not shown:
+        return "a name in it is empty"
+    if shown.startswith("."):
+        return "names that begin with a dot are hidden and not ours"
+    if size > NAME_BYTES:
+        return f"a name in it has more than {NAME_BYTES} bytes"
+    if "~" in name and _SHORT_NAME.fullmatch(name):
+        return "Windows reads a name in it as a hidden folder"
+    return ""
+
+
+def _without_format(name: str) -> str:
+    for at, char in enumerate(name):
+        if unicodedata.category(char) != "Cf":
+            return name[at:]
+    return ""
+
+
+def key_of(path: str) -> str:
+    """The same for two paths that some file system takes for one file."""
+    if path.isascii():
+        return path.lower()
+    return unicodedata.normalize("NFC", path).casefold()
+
+
+def parent(path: VaultPath) -> VaultPath:
+    """The folder a path lies in."""
+    return VaultPath(path.rpartition("/")[0])
+
+
+def name_of(path: str) -> str:
+    """The last name of a path."""
+    return path.rpartition("/")[2]
+
+
+def stem_of(path: str) -> str:
+    """The last name of a path, without `.md`."""
+    name = name_of(path)
+    return name[:-3] if name[-3:].lower() == ".md" else name
+
+
+def join(folder: VaultPath, name: str) -> VaultPath:
+    """The path of `name` in a folder.
+
+    Raises:
+        UnsafePathError: see `vault_path`.
+    """
+    return vault_path(f"{folder}/{name}" if folder else name)
+
+
+# Letters and marks that show nothing (Default_Ignorable_Code_Point outside Cf and Cn).
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f"
+    "\U000e0100-\U000e01ef]"
+)
+_LONGEST_TITLE = 400
+
+
+def _visible(title: str) -> str:
+    """The title in NFC without what shows nothing; any blank is one space.
+
+    Unassigned and private characters go too: APFS refuses the former.
+    """
+    text = unicodedata.normalize("NFC", title)
+    if not text.isascii():
+        text = _UNSEEN.sub("", text)
+    text = "".join(
+        " " if char.isspace() or char == "\u2800" else char
+        for char in text
+        if char.isspace() or unicodedata.category(char)[0] != "C"
+    )
+    return unicodedata.normalize("NFC", " ".join(text.split()))[:_LONGEST_TITLE]
+
+
+def slug(title: str) -> str:
+    """The title in lower-case letters, digits and hyphens; empty when it has none.
+
+    At most `SLUG_LENGTH` characters and `STEM_BYTES` bytes, cut between words when a
+    word ends in the last third. A name that Windows keeps for itself gets a `_`.
+    """
+    text = unicodedata.normalize("NFC", _visible(title).lower())
+    kept: list[str] = []
+    for char in text:
+        if char.isalnum():
+            kept.append(char)
+        elif unicodedata.category(char) in ("Mn", "Mc"):
+            if kept and kept[-1] != "-":
+                kept.append(char)
+        elif char not in "'’" and unicodedata.category(char) != "Me":
+            kept.append("-")
+    whole = re.sub("-{2,}", "-", unicodedata.normalize("NFC", "".join(kept))).strip("-")
+    short = _cut(whole, size=STEM_BYTES, length=SLUG_LENGTH)
+    if short != whole and whole[len(short)] != "-":
+        word = short.rfind("-")
+        if word * 3 >= len(short) * 2:
+            short = short[:word]
+    return _unreserved(short.strip("-"))
+
+
+_GAPS = re.compile(r'[*?"<>#^\[\]%]')
+_JOINTS = re.compile(r"(?: ?[/\\:|])+ ?")
+_SUFFIXES = re.compile(r"(?:\.md|\.conflict|[ .])+\Z", re.IGNORECASE)
+
+
+def entity_name(title: str) -> str:
+    """The title as a file name that works everywhere; empty when nothing is left.
+
+    At most `STEM_BYTES` bytes, cut between characters as people see them.
+    """
+    text = " ".join(_GAPS.sub(" ", _visible(title)).split())
+    text = _JOINTS.sub(
+        lambda found: " - " if " " in found[0] else "-", text.strip(" ./\\:|")
+    )
+    if is_foreign_conflict_copy(text):
+        text = " ".join(re.sub(r"[().]", " ", text).split())
+    text = _trimmed(_cut(_trimmed(text), size=STEM_BYTES))
+    return _trimmed(_cut(_unreserved(text), size=STEM_BYTES))
+
+
+def _trimmed(text: str) -> str:
+    """Without what hides a file, reads as an option, or Windows drops at the end."""
+    start = 0
+    while start < len(text) and (
+        text[start] in " .-~" or unicodedata.category(text[start])[0] == "M"
+    ):
+        start += 1
+    return _SUFFIXES.sub("", text[start:])
+
+
+_RESERVED = re.compile(
+    r"(con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?=\.|\Z)", re.IGNORECASE
+)
+
+
+def _unreserved(name: str) -> str:
+    """Windows looks only at what stands before the first dot."""
+    return _RESERVED.sub(r"\1_", name, count=1) if _RESERVED.match(name) else name
+
+
+def _cut(text: str, *, size: int, length: int | None = None) -> str:
+    """At most `size` bytes and `length` characters, not within a visible character."""
+    if len(text) * 4 <= size and (length is None or len(text) <= length):
+        return text
+    end = len(text.encode(errors="replace")[:size].decode(errors="ignore"))
+    if length is not None:
+        end = min(end, length)
+    if end == len(text):
+        return text
+    at = end
+    while at and _continues(text, at):
+        at -= 1
+    # One character with marks beyond the limit is cut all the same.
+    return text[: at or end]
+
+
+_JOINER = "\u200d"
+
+
+def _continues(text: str, at: int) -> bool:
+    """Whether `text[at]` is part of the visible character before it."""
+    char = text[at]
+    if char < "\u0300":
+        return False
+    if unicodedata.category(char)[0] == "M" or _JOINER in (char, text[at - 1]):
+        return True
+    if "\U0001f3fb" <= char <= "\U0001f3ff" or "\u1160" <= char <= "\u11ff":
+        return True  # a skin tone; the vowel or end of a Hangul syllable
+    flags = itertools.takewhile(
+        lambda before: "\U0001f1e6" <= before <= "\U0001f1ff", reversed(text[: at + 1])
+    )
+    return sum(1 for _ in flags) % 2 == 0 and "\U0001f1e6" <= char <= "\U0001f1ff"
+
+
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+def _digits(fact_id: str) -> str:
+    return re.sub("[^0-9a-f]", "", fact_id.lower())
+
+
+def short_id(fact_id: str) -> str:
+    """The last 8 hex digits: a UUIDv7 begins with the time, and ends at random."""
+    return _digits(fact_id)[-8:]
+
+
+def file_name(
+    *, title: str, type_name: str, created_at: str, fact_id: str, named: bool
+) -> str:
+    """The name of a new note: date and title, or the title alone for `named` types."""
+    kind = f"{slug(type_name) or 'note'}-{short_id(fact_id)}"
+    if named:
+        return f"{entity_name(title) or kind}.md"
+    day = created_at[:10]
+    date = f"{day}-" if _DATE.fullmatch(day) else ""
+    return f"{date}{slug(title) or kind}.md"
+
+
+def folder_for(*, scope: str, folder: str, tier: str | None) -> VaultPath:
+    """The folder of a type's notes in a scope; observations lie in folders by tier.
+
+    Raises:
+        UnsafePathError: see `vault_path`.
+    """
+    below = f"{_OBSERVATIONS}/{tier}" if tier is not None else folder
+    return vault_path(f"{scope}/{below}")
+
+
+_NOTE_SUFFIX = re.compile(r"(?:\.conflict)?\.md\Z", re.IGNORECASE)
+
+
+def free_path(
+    folder: VaultPath, name: str, taken: Container[str], *, fact_id: str
+) -> VaultPath:
+    """The first path for `name` in a folder that is not taken.
+
+    Args:
+        folder: where; `""` is the root.
+        name: what it should be called; a name that is too long is cut.
+        taken: the keys (`key_of`) of all files and folders of the vault.
+        fact_id: tells notes of one name apart.
+
+    Raises:
+        UnsafePathError: see `vault_path`.
+    """
+    found = _NOTE_SUFFIX.search(name)
+    suffix = found[0] if found else ""
+    stem = unicodedata.normalize("NFC", name.removesuffix(suffix))
+    tails = (mark + suffix for mark in _marks(_digits(fact_id)))
+    paths = (join(folder, _fitted(stem, tail) + tail) for tail in tails)
+    return next(path for path in paths if key_of(path) not in taken)
+
+
+def _fitted(stem: str, tail: str) -> str:
+    short = _cut(stem, size=NAME_BYTES - len(tail.encode()))
+    return stem if len(short) == len(stem) else short.rstrip(" .")
+
+
+def _marks(digits: str) -> Iterator[str]:
+    yield ""
+    for length in (8, 12, 16, 24, 32):
+        if len(digits) >= length:
+            yield f" ({digits[-length:]})"
+    before = f"{digits} " if digits else ""
+    yield from map(f" ({before}{{}})".format, itertools.count(2))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a path says about the fact whose note lies there."""
+
+    scope: str | None
+    """None outside the folders of scopes."""
+    folder: str | None
+    """The folder of a type, directly below the scope's."""
+    tier: str | None
+    """Of an observation."""
+
+
+def place(path: VaultPath, type_folders: Container[str]) -> Place:
+    """Read scope, type folder and tier from a path."""
+    folders = path.split("/")[:-1]
+    if not folders or not is_scope(folders[0]):
+        return Place(None, None, None)
+    below = [key_of(name) for name in folders[1:3]]
+    if not below or below[0] not in type_folders:
+        return Place(folders[0], None, None)
+    tiered = below[0] == _OBSERVATIONS and below[-1] in _TIERS
+    return Place(folders[0], below[0], below[-1] if tiered else None)
+
+
+def is_note_name(name: str) -> bool:
+    """Whether a file of that name is a note."""
+    return name[-3:].lower() == ".md" and not name.startswith(".")
+
+
+# "(Conflicted copy Phone 202601021530)" is Obsidian Sync's since 1.9.7, "(Ann's
+# conflicted copy 2026-01-02)" Dropbox's and Nextcloud's. The date keeps a person's own
+# note about conflicted copies out.
+_CONFLICT_COPY = re.compile(
+    r"\(.*conflicted copy.*[0-9]{4}.*\)|\.sync-conflict-[0-9]{8}-[0-9]{6}",
+    re.IGNORECASE,
+)
+
+
+def is_foreign_conflict_copy(name: str) -> bool:
+    """Whether a sync tool (Obsidian Sync, Syncthing, Dropbox) made the file."""
+    return _CONFLICT_COPY.search(name) is not None

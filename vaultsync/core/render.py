@@ -1,0 +1,259 @@
+"""Write a note: a new one, or one in which only the lines change that must.
+
+Every rewrite is proved by reading its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from vaultsync.core import body as bodies
+from vaultsync.core import frontmatter
+from vaultsync.core.body import Body
+from vaultsync.core.edit import edited
+from vaultsync.core.fact import Fact
+from vaultsync.core.fields import FIELD, FIELDS, OWN, Field, Kind, Owner, Value
+from vaultsync.core.frontmatter import Parts
+from vaultsync.core.merge import differing
+from vaultsync.core.note import Note, read_note
+from vaultsync.core.paths import stem_of
+from vaultsync.core.values import canonical, link_name
+from vaultsync.errors import UnreadableNoteError, UnsafeSpliceError, UsageError
+
+_IN_BODY = frozenset({"content", "scope"})
+
+
+def render(fact: Fact, *, links: Mapping[str, str]) -> bytes:
+    """A new note. `links` gives the text of the link to a fact by its id."""
+    properties: dict[str, Value] = {"id": fact.id}
+    for row in FIELDS:
+        if row.key in ("id", "title", "context", *_IN_BODY):
+            continue
+        if row.key == "createdAt":
+            for key, value in fact.own.items():
+                properties[key] = _written(OWN[key], value)
+            properties.update(fact.properties)
+        value = _written(row, fact.value(row.key))
+        if value in (None, [], "") or (row.key == "accessCount" and not value):
+            continue
+        properties[row.key] = value
+    body = bodies.render_body(
+        title=fact.title,
+        context=fact.context,
+        content=fact.content,
+        block=bodies.render_block(
+            related=[links[each] for each in fact.related_fact_ids if each in links],
+            entities=[f"[[{each}]]" for each in fact.entities],
+            origin=origin(fact),
+        ),
+    )
+    return (frontmatter.render(properties) + body).encode()
+
+
+def origin(fact: Fact) -> str:
+    """The line of provenance."""
+    who = (
+        f"Created by agent `{fact.agent_id}`"
+        if fact.agent_id
+        else "Written by a person"
+    )
+    return f"{who} on {fact.created_at[:10]}." if fact.created_at else f"{who}."
+
+
+def _written(row: Field, value: Value) -> Value:
+    """A value as a note spells it: links quoted and in brackets."""
+    if isinstance(value, (list, tuple)):
+        if row.kind is Kind.LINKS:
+            return [f"[[{each}]]" for each in value]
+        return list(value)
+    return value
+
+
+def with_id(note: Note, fact_id: str) -> bytes:
+    """The text of a note with nothing but an `id` line added.
+
+    Raises:
+        UnsafeSpliceError: it could not be proved that nothing else changes.
+    """
+    parts = frontmatter.splice(
+        note.parts, {"id": fact_id}, note.path, before=dict(note.raw)
+    )
+    return parts.text.encode()
+
+
+def without_id(note: Note) -> bytes:
+    """The text of a note with its `id` line taken out, for the undo of an adoption."""
+    parts = frontmatter.splice(
+        note.parts, {"id": None}, note.path, before=dict(note.raw)
+    )
+    text = parts.text if parts.yaml.strip() else _bom(parts) + parts.body
+    return text.encode()
+
+
+def _bom(parts: Parts) -> str:
+    return "\ufeff" if parts.head.startswith("\ufeff") else ""
+
+
+def stale(note: Note, vault: Fact, merged: Fact) -> tuple[str, ...]:
+    """The keys that a note must be rewritten for, so that it says what was merged.
+
+    What a note shows is compared with what it shows; what it does not show, with what it
+    was taken to mean (`vault`). Volatile fields are never a reason to write.
+    """
+    found = []
+    held = {problem.key for problem in note.problems} - {"id"}
+    keys = dict.fromkeys([*(row.key for row in FIELDS), *vault.own, *merged.own])
+    keys.update(dict.fromkeys([*vault.properties, *merged.properties]))
+    for key in keys:
+        row = FIELD.get(key) or OWN.get(key)
+        if key in held or key == "scope" or (row and row.owner is Owner.VOLATILE):
+            continue
+        shown = note.id if key == "id" else _shown(note, key, vault)
+        if not _same(row, shown, merged.value(key)):
+            found.append(key)
+    return tuple(found)
+
+
+def _shown(note: Note, key: str, vault: Fact) -> Value:
+    for shown in (note.values, note.properties):
+        if key in shown:
+            return shown[key]
+    return vault.value(key)
+
+
+def _same(row: Field | None, one: Value, other: Value) -> bool:
+    if isinstance(one, (list, tuple)) or isinstance(other, (list, tuple)):
+        left = list(one) if isinstance(one, (list, tuple)) else [one] * (one is not None)
+        right = (
+            list(other) if isinstance(other, (list, tuple)) else [other] * (other is not None)
+        )
+        if row is not None and row.kind in (Kind.LINES, Kind.LINKS, Kind.IDS):
+            return set(left) == set(right)
+        return left == right
+    return one == other or (one in (None, "") and other in (None, ""))
+
+
+def rewrite(
+    note: Note, vault: Fact, merged: Fact, *, links: Mapping[str, str]
+) -> bytes:
+    """The text of a note that says `merged`, with only the lines changed that must.
+
+    `vault` is what the note was taken to mean. Volatile fields are brought up to date
+    where the note shows them.
+
+    Raises:
+        UnsafeSpliceError: the result could not be proved to say `merged`.
+    """
+    changed = stale(note, vault, merged)
+    parts = note.parts
+    properties = _property_changes(note, merged, changed)
+    if properties:
+        parts = frontmatter.splice(parts, properties, note.path, before=dict(note.raw))
+    body = _body_changes(note, merged, changed, parts.eol, links)
+    text = replace(parts, body=body.text).text
+    made = text.encode()
+    _prove(note, vault, merged, made)
+    return made
+
+
+def _property_changes(
+    note: Note, merged: Fact, changed: tuple[str, ...]
+) -> dict[str, Value | None]:
+    found: dict[str, Value | None] = {}
+    for key in changed:
+        if key == "content" or (key == "title" and note.body.heading):
+            continue
+        if key == "context" and (note.body.context or note.body.block):
+            continue
+        row = FIELD.get(key) or OWN.get(key)
+        value = merged.value(key)
+        if row is not None and isinstance(value, (list, tuple)):
+            value = _keep_spelling(row, note.raw.get(key), value)
+        elif key == "title" and value == stem_of(note.path):
+            value = None
+        if value in (None, "", []):
+            if key in note.raw:
+                found[key] = None
+        else:
+            found[key] = value
+    for row in FIELDS:
+        if row.owner is Owner.VOLATILE and row.key in note.values:
+            value = _written(row, merged.value(row.key))
+            if value not in (None, []) and value != note.raw.get(row.key):
+                found[row.key] = value
+    return found
+
+
+def _keep_spelling(row: Field, old: Value, new: Value) -> list[Value]:
+    """A list in which every element that stays is spelled as its author did."""
+    spelled: dict[Value, Value] = {}
+    for each in old if isinstance(old, (list, tuple)) else ():
+        try:
+            bare = canonical(row, [each])
+        except UsageError:
+            continue
+        if isinstance(bare, tuple) and len(bare) == 1 and isinstance(each, str):
+            spelled[bare[0]] = each
+    fresh = _written(row, new)
+    assert isinstance(new, (list, tuple)) and isinstance(fresh, list)  # noqa: S101, PT018 - narrows
+    return [spelled.get(bare, text) for bare, text in zip(new, fresh, strict=True)]
+
+
+def _body_changes(
+    note: Note,
+    merged: Fact,
+    changed: tuple[str, ...],
+    eol: str,
+    links: Mapping[str, str],
+) -> Body:
+    body = note.body
+    if "entities" in changed:
+        had = {link_name(each): each for each in body.entities}
+        body = bodies.set_links(
+            body,
+            bodies.ENTITIES,
+            add=[f"[[{x}]]" for x in merged.entities if x not in had],
+            remove=[text for name, text in had.items() if name not in merged.entities],
+            eol=eol,
+        )
+    if "relatedFactIds" in changed:
+        wanted = {links[x]: x for x in merged.related_fact_ids if x in links}
+        had = {link_name(text): text for text in wanted}
+        known = {link_name(text) for text in links.values()}
+        body = bodies.set_links(
+            body,
+            bodies.RELATED,
+            add=[text for text in wanted if link_name(text) not in body.related],
+            remove=[x for x in body.related if x in known and x not in had],
+            eol=eol,
+        )
+    if "content" in changed:
+        body = bodies.set_content(body, merged.content, eol)
+    if "context" in changed and (body.context or body.block):
+        body = bodies.set_context(body, merged.context, eol)
+    if "title" in changed and body.heading:
+        body = bodies.set_title(body, merged.title)
+    return body
+
+
+def _prove(note: Note, vault: Fact, merged: Fact, made: bytes) -> None:
+    try:
+        again = read_note(made, note.path)
+    except UnreadableNoteError as broken:
+        raise UnsafeSpliceError(
+            note.path, f"the result could not be read: {broken.why}"
+        ) from None
+    left = stale(again, merged, merged)
+    if left:
+        raise UnsafeSpliceError(
+            note.path, f"{', '.join(left)} cannot be written into it"
+        )
+    said = edited(vault, note, again)
+    wrong = [
+        key
+        for key in differing(said, merged)
+        if key not in ("relatedFactIds", "scope") and key not in again.values
+    ]
+    if wrong:
+        raise UnsafeSpliceError(note.path, f"{', '.join(wrong)} would change with it")

@@ -1,0 +1,42 @@
+"""Scopes: who may see a fact. A scope is a folder of the vault, never a property."""
+
+from __future__ import annotations
+
+import re
+
+from vaultsync.errors import InvalidScopeError
+
+PUBLIC = "public"
+_SCOPE = re.compile(r"\A(?:public|(?:private|team|project)-[a-z0-9][a-z0-9_-]{0,62})\Z")
+
+
+def is_scope(name: str) -> bool:
+    """Whether `name` is the folder name of a scope."""
+    return _SCOPE.match(name) is not None
+
+
+def check_scope(name: str) -> str:
+    """Return `name` when it is a scope.
+
+    Raises:
+        InvalidScopeError: it is not.
+    """
+    if not isinstance(name, str) or not is_scope(name):
+        raise InvalidScopeError(name)
+    return name
+
+
+def private(agent: str) -> str:
+    """The scope of one agent alone.
+
+    Raises:
+        InvalidScopeError: the agent's name cannot be part of a folder name.
+    """
+    return check_scope(f"private-{agent.casefold()}")
+
+
+def sees(agent: str | None, scope: str) -> bool:
+    """Whether `agent` may read and write facts of `scope`; a person (None) sees all."""
+    if agent is None or not scope.startswith("private-"):
+        return True
+    return scope == f"private-{agent.casefold()}"

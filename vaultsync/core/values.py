@@ -1,0 +1,228 @@
+"""Canonical values: what each field takes, and how it is spelled.
+
+Whatever comes from outside goes through here once; equal meanings become equal values.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
+
+from vaultsync.core.fields import (
+    DEFAULT_PRIORITY,
+    DEFAULT_STATUS,
+    TYPES,
+    Field,
+    Kind,
+    Value,
+)
+from vaultsync.core.scope import check_scope
+from vaultsync.errors import InvalidFieldError, InvalidIdError, UnknownTypeError
+
+_UUID = re.compile(r"\A[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
+
+
+def check_id(value: object) -> str:
+    """Return the id in its canonical spelling: a lower-case UUID with hyphens.
+
+    Raises:
+        InvalidIdError: it is no UUID.
+    """
+    if isinstance(value, str):
+        text = value.strip().lower()
+        if _UUID.match(text):
+            return text
+    raise InvalidIdError(value)
+
+
+_NO_TEXT = re.compile(r"[\x00\ud800-\udfff]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+def clean_text(key: str, value: object) -> str:
+    r"""Text with `\n` line ends and no blank lines around it.
+
+    Raises:
+        InvalidFieldError: it is no text, or holds NUL or half characters.
+    """
+    if not isinstance(value, str):
+        raise InvalidFieldError(key, value, Kind.TEXT.value)
+    if _NO_TEXT.search(value):
+        raise InvalidFieldError(key, value, "text without NUL or half characters")
+    return value.replace("\r\n", "\n").strip("\n")
+
+
+_BREAKS = re.compile(r"[\r\n\u2028\u2029\x85]")
+
+
+def clean_line(key: str, value: object) -> str:
+    """One line of text, without blanks around it."""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise InvalidFieldError(key, value, Kind.LINE.value)
+    text = clean_text(key, str(value)).strip()
+    if _BREAKS.search(text) or _CONTROL.search(text):
+        raise InvalidFieldError(key, value, Kind.LINE.value)
+    return text
+
+
+_TRAILING = re.compile(r"(?<=\.\d{3})0{3}(?=Z)")
+
+
+def clean_time(key: str, value: object) -> str:
+    """A time in UTC, as `2026-02-14T13:45:00Z`; a date alone is its midnight."""
+    if isinstance(value, str):
+        try:
+            parsed = datetime.fromisoformat(value.strip())
+        except ValueError:
+            pass
+        else:
+            if parsed.tzinfo is None:
+                parsed = parsed.replace(tzinfo=UTC)
+            try:
+                text = parsed.astimezone(UTC).isoformat()
+            except OverflowError:
+                raise InvalidFieldError(key, value, Kind.TIME.value) from None
+            return _TRAILING.sub("", text.replace("+00:00", "Z"))
+    raise InvalidFieldError(key, value, Kind.TIME.value)
+
+
+def _date(key: str, value: object) -> str:
+    if isinstance(value, str):
+        try:
+            return date.fromisoformat(value.strip()[:10]).isoformat()
+        except ValueError:
+            pass
+    raise InvalidFieldError(key, value, Kind.DATE.value)
+
+
+def _number(row: Field, value: object) -> float | int:
+    if not isinstance(value, bool) and isinstance(value, (int, float)):
+        whole = isinstance(value, int) or value.is_integer()
+        if row.kind is Kind.PRIORITY and whole and 0 <= value <= 4:  # noqa: PLR2004
+            return int(value)
+        if row.kind is Kind.COUNT and whole and value >= 0:
+            return int(value)
+        if row.kind is Kind.SHARE and 0 <= value <= 1:
+            return float(value)
+    raise InvalidFieldError(row.key, value, row.kind.value)
+
+
+LINK = re.compile(r"\A\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]\Z")
+
+
+def link_name(text: str) -> str:
+    """`[[Name|alias]]` -> `Name`; anything else is itself."""
+    found = LINK.match(text.strip())
+    return found[1].strip() if found else text.strip()
+
+
+def _unlisted(value: object) -> object:
+    """An unquoted `[[Name]]` reads as a list in a list; take it for the link it is."""
+    while isinstance(value, (list, tuple)) and len(value) == 1:
+        value = value[0]
+    return value
+
+
+def _list(row: Field, value: object) -> tuple[str, ...]:
+    if value is None or value == "":
+        return ()
+    if isinstance(value, str) and row.key == "tags":
+        value = [part for part in re.split(r"[,\s]+", value) if part]
+    many: Sequence[object] = value if isinstance(value, (list, tuple)) else (value,)
+    seen: dict[str, None] = {}
+    for one in many:
+        each = clean_line(row.key, _unlisted(one) if row.kind is Kind.LINKS else one)
+        if row.kind is Kind.LINKS:
+            each = link_name(each)
+            if set("[]|") & set(each):
+                raise InvalidFieldError(row.key, each, "names of notes, without []|")
+        elif row.kind is Kind.IDS:
+            each = check_id(each)
+        elif row.key == "tags":
+            each = each.lstrip("#")
+        if each:
+            seen[each] = None
+    return tuple(seen)
+
+
+def canonical(row: Field, value: object) -> Value | tuple[str, ...]:  # noqa: C901, PLR0911, PLR0912 - one arm a kind
+    """The canonical spelling of a value of a field; None or () when it is not set.
+
+    Raises:
+        InvalidFieldError, UnknownTypeError, InvalidIdError, InvalidScopeError: the
+        field does not take it.
+    """
+    match row.kind:
+        case Kind.LINES | Kind.LINKS | Kind.IDS:
+            return _list(row, value)
+        case Kind.TYPE:
+            name = value.strip().lower() if isinstance(value, str) else value
+            if not isinstance(name, str) or name not in TYPES:
+                raise UnknownTypeError(value, tuple(TYPES))
+            return name
+        case Kind.SCOPE:
+            return check_scope(value if isinstance(value, str) else repr(value))
+        case Kind.PRIORITY:
+            return DEFAULT_PRIORITY if value is None else _number(row, value)
+        case Kind.COUNT:
+            return 0 if value is None else _number(row, value)
+        case Kind.TEXT if row.key == "content":
+            return "" if value is None else clean_text(row.key, value)
+    if row.key == "title":
+        return "" if value is None else clean_line(row.key, value)
+    if row.key == "status":
+        return DEFAULT_STATUS if value in (None, "") else clean_line(row.key, value)
+    if value is None or value == "":
+        return None
+    match row.kind:
+        case Kind.TIME:
+            return clean_time(row.key, value)
+        case Kind.DATE:
+            return _date(row.key, value)
+        case Kind.ID:
+            return check_id(value)
+        case Kind.SHARE | Kind.NUMBER:
+            return _number(row, value)
+        case Kind.FLAG:
+            if isinstance(value, bool):
+                return value
+            raise InvalidFieldError(row.key, value, row.kind.value)
+        case Kind.TEXT:
+            return clean_text(row.key, value) or None
+        case _:
+            return clean_line(row.key, value) or None
+
+
+_PROPERTY = re.compile(
+    r"\A[^\s:#\-?\[\]{}&*!|>'\"%@`,\x00-\x1f][^:\x00-\x1f\x7f]{0,99}\Z"
+)
+
+
+def check_property(key: str) -> str:
+    """Return `key` when it can be the name of a property."""
+    if not _PROPERTY.match(key) or key != key.strip() or _CONTROL.search(key):
+        raise InvalidFieldError("a property's name", key, "a short word without colon")
+    return key
+
+
+def plain(key: str, value: object) -> Value:
+    """A value as JSON holds it: lists, string-keyed maps, no infinite numbers.
+
+    Raises:
+        InvalidFieldError: it holds what JSON cannot.
+    """
+    if isinstance(value, float) and (not math.isfinite(value)):
+        return str(value)
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, str):
+        if re.search(r"[\ud800-\udfff]", value):
+            raise InvalidFieldError(key, value, "text without half characters")
+        return value
+    if isinstance(value, (list, tuple)):
+        return [plain(key, each) for each in value]
+    if isinstance(value, Mapping) and all(isinstance(each, str) for each in value):
+        return {str(name): plain(key, each) for name, each in value.items()}
+    raise InvalidFieldError(key, value, "text, a number, true, false or a list of them")

@@ -1,0 +1,66 @@
+"""A fact as JSON holds it, and back: for stores, exports and surfaces.
+
+Keys are spelled as in frontmatter. Reading trusts what writing made: text that came from
+elsewhere goes through `make_fact()` instead.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from operator import attrgetter
+
+from vaultsync.core.fact import Fact
+from vaultsync.core.fields import FIELD, FIELDS, OWN, Value
+
+_ATTRS = tuple(row.attr for row in FIELDS)
+_KEYS = tuple(row.key for row in FIELDS)
+_GET = attrgetter(*_ATTRS)
+
+
+def to_values(fact: Fact) -> dict[str, Value]:
+    """All that is set, by key, with `properties` as a map of its own when there are any."""
+    found: dict[str, Value] = {
+        key: value
+        for key, value in zip(_KEYS, _GET(fact), strict=True)
+        if value is not None and value != () and value != ""
+    }
+    if not fact.access_count:
+        del found["accessCount"]
+    found.update(fact.own)
+    if fact.properties:
+        found["properties"] = dict(fact.properties)
+    return found
+
+
+def to_json(fact: Fact) -> str:
+    """One line of JSON, the same for equal facts."""
+    return json.dumps(to_values(fact), ensure_ascii=False, sort_keys=True)
+
+
+def from_values(values: Mapping[str, Value]) -> Fact:
+    """The fact that `to_values()` made these values of, without checking them."""
+    attrs: dict[str, object] = {}
+    own: dict[str, Value] = {}
+    for key, value in values.items():
+        row = FIELD.get(key)
+        if row is not None:
+            attrs[row.attr] = tuple(value) if isinstance(value, list) else value
+        elif key in OWN:
+            own[key] = value
+    properties = values.get("properties")
+    return Fact(
+        **attrs,  # type: ignore[arg-type]  # as to_values() left them
+        own=own,
+        properties=properties if isinstance(properties, Mapping) else {},
+    )
+
+
+def from_json(text: str) -> Fact:
+    """The fact of one line that `to_json()` made."""
+    return from_values(json.loads(text))
+
+
+def public(fact: Fact) -> dict[str, Value]:
+    """What surfaces show of a fact: its values, its path and its revision."""
+    return {**to_values(fact), "path": fact.path, "revision": fact.revision}

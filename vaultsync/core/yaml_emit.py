@@ -1,0 +1,118 @@
+"""Values as YAML that every dialect reads the same, 1.1 and 1.2, Obsidian's included.
+
+Text stands plain only where no reader can take it for anything else; all other text is
+in JSON's double quotes, with the escapes that YAML needs besides.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from vaultsync.core.fields import Value
+
+# Letters of any script first: nothing that begins with one is a number. Blanks inside
+# only, and none of the characters that mean something to YAML, in flow or in block.
+_WORDS = re.compile(r"[^\W\d_](?:[\w./-]|[ ]+(?=[\w./-]))*\Z")
+_RESERVED = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
+_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:[0-9]{2})?)?\Z"
+)
+# Besides what JSON escapes: line ends of YAML 1.1, what YAML does not take raw, and
+# what editors lose.
+_ESCAPED = re.compile(
+    "[\x7f-\xa0\u2028-\u202f\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
+)
+
+
+def emit(key: str, value: Value, eol: str) -> str:
+    """The lines of `key: value`, each with its line end."""
+    first, items = block(value)
+    gap = " " if first else ""
+    return eol.join([f"{key_text(key)}:{gap}{first}", *items, ""])
+
+
+def block(value: Value) -> tuple[str, list[str]]:
+    """What stands behind `key: `, and the lines below it without line ends."""
+    if value is None:
+        return "", []
+    if isinstance(value, Sequence) and not isinstance(value, str) and value:
+        return "", [f"  - {inline(each)}" for each in value]
+    return inline(value), []
+
+
+def key_text(key: str) -> str:
+    """The name of a property, quoted where it has to be."""
+    return _quoted(key) if key[:1].isdecimal() else _text(key)
+
+
+def inline(value: Value) -> str:
+    """A value on one line; lists and maps in JSON's notation."""
+    return _text(value) if isinstance(value, str) else _json(value)
+
+
+def flow(values: Sequence[Value]) -> str:
+    """A list on one line, its texts plain where they can be."""
+    return f"[{', '.join(map(inline, values))}]"
+
+
+def _text(text: str) -> str:
+    if _WORDS.match(text):
+        plain = text.lower() not in _RESERVED
+    elif text[:1].isdecimal():
+        plain = _UUID.match(text) is not None or _is_time(text)
+    else:
+        plain = False
+    return text if plain else _quoted(text)
+
+
+def _is_time(text: str) -> bool:
+    if not _TIME.match(text):
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:  # some readers would fail on a 30th of February
+        return False
+    return True
+
+
+def _quoted(text: str) -> str:
+    return _ESCAPED.sub(
+        lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False)
+    )
+
+
+def _json(value: Value) -> str:
+    if isinstance(value, str):
+        return _quoted(value)
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, int):
+        return int.__repr__(value)
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, Mapping):
+        pairs = (f"{_quoted(key)}: {_json(each)}" for key, each in value.items())
+        return f"{{{', '.join(pairs)}}}"
+    return f"[{', '.join(map(_json, value))}]"
+
+
+def _number(value: float) -> str:
+    if not math.isfinite(value):
+        return _quoted(non_finite(value))
+    text = float.__repr__(value)
+    if "e" in text and "." not in text:  # YAML 1.1 takes 1e22 for text
+        text = text.replace("e", ".0e")
+    return text
+
+
+def non_finite(value: float) -> str:
+    """The text that stands for a number which JSON does not have."""
+    if math.isnan(value):
+        return ".nan"
+    return ".inf" if value > 0 else "-.inf"

@@ -1,0 +1,137 @@
+"""Where things stand in a YAML text: for error lines and for edits of hard cases.
+
+Slow (milliseconds), so only for what the fast reader cannot answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_DEEPEST = 64
+"""Nobody asks about nodes further down, and hostile text goes down thousands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of the document, or the end of a list or map."""
+
+    depth: int
+    """1 is the root."""
+    parent: int
+    """Number of the list or map it lies in; 0 for the root."""
+    is_key: bool
+    is_end: bool
+    text: str | None
+    """Of a scalar; None for all others."""
+    style: str
+    """`plain`, `'`, `"`, `|`, `>` for scalars; `flow` or `block`; `alias`."""
+    start: int
+    """Characters from the start of the text."""
+    end: int
+    tagged: bool
+    anchored: bool
+    """It has an anchor or is an alias."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The nodes of a YAML text in order, up to where it could be followed."""
+
+    nodes: tuple[Node, ...]
+    whole: bool
+    """The end was reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyMark:
+    """A top-level key and its value, as offsets in characters."""
+
+    key: str
+    start: int
+    key_end: int
+    value_start: int
+    value_end: int
+    style: str
+    """Of the value, as `Node.style`."""
+
+
+def outline(yaml: str) -> Outline:
+    """The nodes of `yaml`; never raises."""
+    found: list[Node] = []
+    try:
+        for node in _walk(yaml):
+            found.append(node)
+            if node.depth > _DEEPEST:
+                return Outline(tuple(found), whole=False)
+    except Exception:  # noqa: BLE001 - ruamel raises far more than its own errors
+        return Outline(tuple(found), whole=False)
+    return Outline(tuple(found), whole=True)
+
+
+def _walk(yaml: str) -> Iterator[Node]:
+    from ruamel.yaml import YAML  # noqa: PLC0415 - 60 ms that few runs need
+
+    # (number, is it a map, how many children so far) of every open list and map
+    opened: list[tuple[int, bool, int]] = []
+    numbers = 0
+    for event in YAML(typ="safe", pure=True).parse(yaml):
+        kind = type(event).__name__
+        ends = kind in ("MappingEndEvent", "SequenceEndEvent")
+        starts = kind in ("MappingStartEvent", "SequenceStartEvent")
+        if not (ends or starts or kind in ("ScalarEvent", "AliasEvent")):
+            continue
+        if ends:
+            opened.pop()
+        parent, in_map, children = opened[-1] if opened else (0, False, 0)
+        if opened and not ends:
+            opened[-1] = (parent, in_map, children + 1)
+        if starts:
+            style = "flow" if event.flow_style else "block"
+        elif kind == "ScalarEvent":
+            style = event.style or "plain"
+        else:
+            style = "alias"
+        yield Node(
+            depth=len(opened) + 1,
+            parent=parent,
+            is_key=in_map and not ends and children % 2 == 0,
+            is_end=ends,
+            text=event.value if kind == "ScalarEvent" else None,
+            style=style,
+            start=event.start_mark.index,
+            end=event.end_mark.index,
+            tagged=not ends and getattr(event, "tag", None) is not None,
+            anchored=not ends and getattr(event, "anchor", None) is not None,
+        )
+        if starts:
+            numbers += 1
+            opened.append((numbers, kind == "MappingStartEvent", 0))
+
+
+def key_marks(yaml: str) -> list[KeyMark] | None:
+    """The top-level keys of a block map in order; None when it is something else."""
+    seen = outline(yaml)
+    if not (seen.whole and seen.nodes and seen.nodes[0].style == "block"):
+        return None
+    marks: list[KeyMark] = []
+    key: Node | None = None
+    value: Node | None = None
+    for node in seen.nodes[1:]:
+        if node.depth != 2:  # noqa: PLR2004 - the children of the root
+            continue
+        if node.is_key:
+            key, value = node, None
+            if node.text is None:
+                return None
+            continue
+        if key is None or key.text is None:
+            return None
+        value = value or node
+        if node.is_end or node.style not in ("block", "flow"):
+            marks.append(
+                KeyMark(
+                    key.text, key.start, key.end, value.start, node.end, value.style
+                )
+            )
+    return marks

@@ -1,0 +1,309 @@
+"""YAML of frontmatter -> properties, or one sentence on why not, with the line.
+
+The parser reads YAML 1.2 in microseconds, and it is written in Rust. What it lets
+through and JSON, Obsidian or our own edits could not bear is refused here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+
+import yaml_rs
+
+from vaultsync.core.fields import Value
+from vaultsync.core.yaml_emit import non_finite
+from vaultsync.core.yaml_marks import Node, outline
+from vaultsync.errors import UnreadableNoteError
+
+MAX_BYTES = 64 * 1024
+MAX_KEYS = 500
+MAX_DEPTH = 20
+MAX_ALIASES = 20
+
+_LARGEST = 10**308
+"""What other readers of JSON can hold, and well below what Python can write."""
+_LONG_NUMBER = 250
+"""Characters; the shortest spelling of what is too large, in hexadecimal."""
+_FIRST_LINE = 2
+"""Where the YAML begins in the file: below the opening fence."""
+_WIDE = 99
+"""Characters of a line that could nest deeper than the parser's stack allows."""
+_DEEP = re.compile(r"(?:---)?(?:[ \t]{100}|[ \t]*(?:[-?:][ \t]+){40})")
+_TAG = re.compile(r"(?<![^\s\[{,:])!\S*")
+_DOCUMENT = re.compile(r"^(?:---|\.\.\.)(?:\s|\Z)", re.MULTILINE)
+_PARSE_ERROR = re.compile(r"YAML parse error at line ([0-9]+), column ([0-9]+)")
+# A bomb of aliases stops at this many values, long before it costs memory.
+_LIMITS = yaml_rs.AliasLimits(max_total_replayed_events=10_000)
+
+_DEPTH = f"lists and maps lie more than {MAX_DEPTH} deep"
+_KEYS = f"more than {MAX_KEYS} properties"
+_KEY = "the name of a property is not text"
+_MERGE = "a merge (`<<`) of properties"
+_KIND = "a value that is no text, number, list or map"
+_ALIASES = f"more than {MAX_ALIASES} anchors and aliases (`&name`, `*name`)"
+_HALF = "half a character"
+_LARGE = "a number that is too large"
+_NUL = "a NUL byte"
+_SIMPLER = "properties are names with a text, a number, true, false, or a list"
+_QUOTE = "put it in quotes"
+
+_HINTS = {
+    _DEPTH: _SIMPLER,
+    _KEYS: "move what is no property into the text of the note",
+    _KEY: "put the name in quotes",
+    _MERGE: "write the properties out",
+    _KIND: _SIMPLER,
+    _ALIASES: "write the values out",
+}
+
+# What the parser says (a part of it) -> what a person understands, and what to do.
+_SAYINGS = (
+    ("mapping values are not allowed", "a second `: ` in one value", _QUOTE),
+    ("unclosed bracket", "a bracket is not closed", ""),
+    ("flow ", "a list or map in brackets is not well-formed", ""),
+    ("unexpected character", "a value begins with a character YAML reserves", _QUOTE),
+    ("escape", "an unknown escape (backslash) in double quotes", "use single quotes"),
+    ("surrogate", _HALF, ""),
+    ("quoted scalar", "a quoted text is not closed, or goes on unindented", ""),
+    ("tab", "a tab where YAML wants blanks", "use blanks"),
+    ("whitespace", "a tab where YAML wants blanks", "use blanks"),
+    ("unknown anchor", "an alias (`*name`) without its anchor", _QUOTE),
+    ("':'", "a line that is no `name: value`", ""),
+    ("did not find expected key", "the indentation does not fit", ""),
+    ("indentation", "the indentation does not fit", ""),
+    ("not allowed in this context", "a list item where none can be", ""),
+    ("recursion limit", _DEPTH, _SIMPLER),
+)
+
+
+def load(yaml: str, path: str) -> dict[str, Value] | None:
+    """The properties; None when the text is YAML, but no map.
+
+    Raises:
+        UnreadableNoteError: it is no YAML, or holds what a note cannot.
+    """
+    _check_before(yaml, path)
+    try:
+        found: object = yaml_rs.loads(yaml, parse_datetime=False, alias_limits=_LIMITS)
+    except yaml_rs.YAMLDecodeError as error:
+        raise _explained(str(error), yaml, path) from error
+    except UnicodeError as error:
+        raise _refused(_HALF, yaml, path) from error
+    except RecursionError as error:
+        raise _refused(_DEPTH, yaml, path) from error
+    except (ValueError, OverflowError, TypeError) as error:
+        raise _refused(_LARGE, yaml, path) from error
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        _check_one_document(found, yaml, path)
+        return None
+    try:
+        values = _checked(found)
+    except RecursionError as error:
+        raise _refused(_DEPTH, yaml, path) from error
+    except _RefusedError as error:
+        raise _refused(error.why, yaml, path) from None
+    _check_notation(yaml, path)
+    return values
+
+
+def jsonable(value: object) -> Value:
+    """A value as JSON holds it, as reading would give it.
+
+    Raises:
+        ValueError: JSON cannot hold it, or it is too deep.
+    """
+    return _Plain().of(value, 2)
+
+
+class _RefusedError(ValueError):
+    """The values hold what a note cannot."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class _Plain:
+    """Makes values plain, and counts the keys on the way."""
+
+    __slots__ = ("keys",)
+
+    def __init__(self) -> None:
+        self.keys = 0
+
+    def of(self, value: object, depth: int) -> Value:
+        """The value as JSON holds it; `depth` is its own, the root's is 1."""
+        if value is None or isinstance(value, (str, bool)):
+            return value
+        if isinstance(value, int):
+            if -_LARGEST < value < _LARGEST:
+                return value
+            raise _RefusedError(_LARGE)
+        if isinstance(value, float):
+            return value if math.isfinite(value) else non_finite(value)
+        if depth > MAX_DEPTH:
+            raise _RefusedError(_DEPTH)
+        if isinstance(value, (list, tuple)):
+            return [self.of(each, depth + 1) for each in value]
+        if not isinstance(value, Mapping):
+            raise _RefusedError(_KIND)
+        self.count(len(value))
+        made: dict[str, Value] = {}
+        for key, each in value.items():
+            made[_name(key)] = self.of(each, depth + 1)
+        return made
+
+    def count(self, keys: int) -> None:
+        """Take `keys` more keys into account."""
+        self.keys += keys
+        if self.keys > MAX_KEYS:
+            raise _RefusedError(_KEYS)
+
+
+def _name(key: object) -> str:
+    """The key when it can be the name of a property."""
+    if type(key) is not str:
+        raise _RefusedError(_KEY)
+    if key == "<<":
+        raise _RefusedError(_MERGE)
+    return key
+
+
+_AS_IS = frozenset({str, bool, type(None)})
+
+
+def _checked(found: dict[object, object]) -> dict[str, Value]:
+    walk = _Plain()
+    walk.count(len(found))
+    values: dict[str, Value] = {}
+    for key, value in found.items():
+        # Most values are plain already: the walk is for the others.
+        values[_name(key)] = value if type(value) in _AS_IS else walk.of(value, 2)  # type: ignore[assignment]
+    return values
+
+
+def _check_before(yaml: str, path: str) -> None:
+    """What must not reach the parser: too much, cut short by NUL, or a stack killer."""
+    if len(yaml) * 4 > MAX_BYTES and len(yaml.encode(errors="replace")) > MAX_BYTES:
+        why = f"the frontmatter is larger than {MAX_BYTES // 1024} KiB"
+        raise UnreadableNoteError(path, why, hint=_HINTS[_KEYS], line=_FIRST_LINE - 1)
+    if "\x00" in yaml:
+        raise _refused(_NUL, yaml, path, at=yaml.index("\x00"))
+    lines = yaml.split("\n")
+    if "\r" in yaml and yaml.count("\r") != yaml.count("\r\n"):
+        lines = re.split("[\r\n]", yaml)
+    for line in lines:
+        if len(line) > _WIDE and _DEEP.match(line):
+            seen = outline(yaml)
+            if not seen.whole or any(_TROUBLES[_DEPTH](node) for node in seen.nodes):
+                raise _refused(_DEPTH, yaml, path)
+            return
+
+
+def _check_notation(yaml: str, path: str) -> None:
+    """Tags and anchors, which leave no trace in the values."""
+    if "!" in yaml and (tag := _TAG.search(yaml)):
+        seen = outline(yaml)
+        at = next((node.start for node in seen.nodes if node.tagged), None)
+        if at is not None or not seen.whole:
+            at = tag.start() if at is None else at
+            why = f"a tag ({yaml[at : at + 30].split(maxsplit=1)[0]})"
+            raise _refused(why, yaml, path, at=at, hint=_QUOTE)
+    if yaml.count("&") + yaml.count("*") > MAX_ALIASES:
+        seen = outline(yaml)
+        anchored = [node.start for node in seen.nodes if node.anchored]
+        if len(anchored) > MAX_ALIASES or not seen.whole:
+            at = anchored[MAX_ALIASES] if len(anchored) > MAX_ALIASES else 0
+            raise _refused(_ALIASES, yaml, path, at=at)
+
+
+def _check_one_document(found: object, yaml: str, path: str) -> None:
+    """Several documents come as a list; one of them may be a map of properties."""
+    if isinstance(found, list) and any(isinstance(each, dict) for each in found):
+        marker = _DOCUMENT.search(yaml)
+        if marker:
+            why = "more than one YAML document"
+            raise _refused(why, yaml, path, at=marker.start())
+
+
+def _refused(
+    why: str, yaml: str, path: str, *, at: int | None = None, hint: str = ""
+) -> UnreadableNoteError:
+    if at is None and why in _TROUBLES:
+        trouble = _TROUBLES[why]
+        at = next((node.start for node in outline(yaml).nodes if trouble(node)), None)
+    if why == _KEY and "{{" in yaml:
+        hint = 'put the placeholder in quotes, as in "{{date}}"'
+    line = _FIRST_LINE + yaml.count("\n", 0, at or 0)
+    return UnreadableNoteError(path, why, hint=hint or _HINTS.get(why, ""), line=line)
+
+
+def _is_text_key(node: Node) -> bool:
+    if node.text is None:
+        return False
+    if node.style != "plain":
+        return True
+    try:
+        found: object = yaml_rs.loads(node.text, parse_datetime=False)
+    except ValueError:
+        return True
+    return isinstance(found, str)
+
+
+def _is_large(text: str) -> bool:
+    return len(text) > _LONG_NUMBER and text.lstrip("+-")[0].isdecimal()
+
+
+_TROUBLES: dict[str, Callable[[Node], bool]] = {
+    _DEPTH: lambda node: node.text is None and node.depth > MAX_DEPTH,
+    _KEY: lambda node: node.is_key and not _is_text_key(node),
+    _MERGE: lambda node: node.is_key and node.text == "<<",
+    _LARGE: lambda node: node.style == "plain" and _is_large(node.text or ""),
+}
+
+
+def _explained(message: str, yaml: str, path: str) -> UnreadableNoteError:
+    last = message.rsplit("\n", 1)[-1].strip()
+    if last.startswith("duplicate mapping key: "):
+        return _duplicate(last.removeprefix("duplicate mapping key: "), yaml, path)
+    if last.startswith("alias "):
+        return _refused(_ALIASES, yaml, path)
+    line = _FIRST_LINE + _place(message, last, yaml)
+    for part, why, hint in _SAYINGS:
+        if part in last:
+            return UnreadableNoteError(path, why, hint=hint, line=line)
+    return UnreadableNoteError(path, last[:100], line=line)
+
+
+def _place(message: str, last: str, yaml: str) -> int:
+    """The line of the YAML, from 0, that the parser complains about."""
+    found = _PARSE_ERROR.match(message)
+    if found is None:
+        return 0
+    at = int(found[1]) - 1
+    lines = yaml.split("\n")
+    if last.endswith("expect ':'") and found[2] == "1":
+        # It missed the colon when the next line had begun.
+        above = [n for n in range(min(at, len(lines))) if lines[n].strip()]
+        return above[-1] if above else at
+    if last.endswith("found a tab"):  # somewhere in the text that began there
+        below = [n for n in range(at, len(lines)) if "\t" in lines[n]]
+        return below[0] if below else at
+    return at
+
+
+def _duplicate(shown: str, yaml: str, path: str) -> UnreadableNoteError:
+    seen: set[tuple[int, str]] = set()
+    at = None
+    for node in outline(yaml).nodes:
+        if node.is_key and node.text is not None:
+            if (node.parent, node.text) in seen:
+                at = node.start
+                break
+            seen.add((node.parent, node.text))
+    why = f"the property {shown[:60]} is there twice"
+    return _refused(why, yaml, path, at=at, hint="keep one of the two")

@@ -1,0 +1,1 @@
+"""Orders the work of a pass. Talks to ports only."""

@@ -1,0 +1,72 @@
+"""Adopt existing notes: they become facts and stay where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vaultsync.core.conflict import is_conflict_note
+from vaultsync.core.fact import Fact
+from vaultsync.core.paths import VaultPath, join
+from vaultsync.core.scope import check_scope
+from vaultsync.engine.cases import adopted_folders
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.report import Progress, Report
+from vaultsync.engine.request import Request
+from vaultsync.engine.sync import sync
+from vaultsync.errors import NoteMissingError
+
+
+def adopt(
+    mirror: Mirror,
+    paths: Sequence[VaultPath],
+    *,
+    scope: str | None = None,
+    type_name: str | None = None,
+    dry_run: bool = False,
+    actor: str = "person",
+    progress: Progress | None = None,
+) -> Report:
+    """Take notes into the store; the only thing added to a file is its id.
+
+    Folders are remembered: what appears in them later is adopted by the next pass.
+
+    Raises:
+        NoteMissingError: nothing is at one of the paths; nothing was done.
+        InvalidScopeError, UnknownTypeError.
+    """
+    if scope is not None:
+        check_scope(scope)
+    if type_name is not None:
+        type_name = Fact("").changed({"type": type_name}).type
+    scan = mirror.vault.scan()
+    known = mirror.archive.paths()
+    wanted: set[VaultPath] = set()
+    folders: list[VaultPath] = []
+    for path in paths or (VaultPath(""),):
+        inside = [
+            join(folder.path, name)
+            for folder in scan.folders.values()
+            if path in ("", folder.path) or folder.path.startswith(path + "/")
+            for name in folder.files
+            if not is_conflict_note(name)
+        ]
+        if path == "" or path in scan.folders:
+            folders.append(path)
+            wanted.update(inside)
+        elif mirror.vault.stamp(path) is not None:
+            wanted.add(path)
+        else:
+            raise NoteMissingError(path)
+    request = Request(
+        kind="adopt",
+        dry_run=dry_run,
+        adopt=frozenset(path for path in wanted if path not in known),
+        adopt_scope=scope,
+        adopt_type=type_name,
+        actor=actor,
+    )
+    if folders and not dry_run:
+        listed = dict.fromkeys([*adopted_folders(mirror), *folders])
+        with mirror.archive.transaction():
+            mirror.archive.set_setting("adopted_folders", "\n".join(listed))
+    return sync(mirror, request, progress=progress)

@@ -1,0 +1,40 @@
+"""Carry out a plan, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from vaultsync.core.paths import VaultPath
+from vaultsync.core.reconcile import Action, Do
+from vaultsync.engine.batch import Batch, Outcome
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.report import Progress
+from vaultsync.engine.snapshot import Seen
+
+_IDLE = frozenset({Do.NOTHING, Do.WAIT, Do.ATTEND})
+
+
+def apply_plan(
+    mirror: Mirror,
+    actions: Sequence[Action],
+    *,
+    run: str,
+    seen: Mapping[VaultPath, Seen],
+    progress: Progress | None = None,
+    actor: str = "person",
+) -> Outcome:
+    """Carry out the actions. What cannot be done now is named in the outcome.
+
+    Raises:
+        OSError: the disk is full or broken; what was begun is repaired by the next pass.
+        StoreUnavailableError: the same, of the store.
+    """
+    outcome = Outcome()
+    todo = [action for action in actions if action.do not in _IDLE]
+    size = mirror.policy.batch
+    for start in range(0, len(todo), size):
+        batch = Batch(mirror, outcome, run=run, seen=seen, actor=actor)
+        batch.apply(todo[start : start + size])
+        if progress is not None:
+            progress("apply", min(start + size, len(todo)), len(todo))
+    return outcome

@@ -1,0 +1,407 @@
+"""Some actions carried out together, so that they share their waits for the disk.
+
+The order of
+effects is that of the protocol (docs/concepts/what-is-safe.md), so that a crash anywhere
+leaves what `engine/recovery.py` can repair:
+
+1. one archive transaction: the bytes of before and after, conflicts, intents
+2. conflict notes and staged files, then one wait for the disk
+3. the store: conditional writes, all in one transaction
+4. the vault: atomic exchange, what was displaced is examined
+5. one wait for the disk
+6. one archive transaction: bases, history, what lingers; the intents go
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from vaultsync.core.conflict import Conflict, conflict_id
+from vaultsync.core.fact import Fact
+from vaultsync.core.note import Note, read_note
+from vaultsync.core.paths import VaultPath, parent
+from vaultsync.core.reconcile import Action, Do
+from vaultsync.core.render import render, rewrite, with_id
+from vaultsync.engine.conflicts import write_conflict_note
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.record import Graves, entries, notice
+from vaultsync.engine.snapshot import RACY_NS, Seen, trusted
+from vaultsync.errors import (
+    NoteChangedError,
+    NoteError,
+    NoteExistsError,
+    NoteMissingError,
+    UnsafeSpliceError,
+)
+from vaultsync.ports import (
+    Attention,
+    Base,
+    HistoryEntry,
+    Intent,
+    Linger,
+    RevisionMismatch,
+    Stamp,
+    Write,
+)
+
+WRITES_STORE = frozenset(
+    {
+        Do.UPDATE_STORE,
+        Do.MERGE,
+        Do.CREATE_FACT,
+        Do.DELETE_FACT,
+        Do.REVIVE_FACT,
+        Do.RESTORE_FACT,
+    }
+)
+CREATES_NOTE = frozenset({Do.CREATE_NOTE, Do.RECREATE_NOTE})
+EXCHANGES = frozenset({Do.UPDATE_VAULT, Do.MERGE})
+
+
+@dataclass(slots=True)
+class Item:
+    """One action being carried out."""
+
+    action: Action
+    op: str
+    fact: Fact
+    """What both sides shall say."""
+    data: bytes | None = None
+    """The bytes the note shall have; None when it is to go, or is not written."""
+    sha: str = ""
+    conflict: Conflict | None = None
+    failed: bool = False
+    store_done: bool = False
+    stamp: Stamp | None = None
+
+    @property
+    def writes_vault(self) -> bool:
+        """Whether the note is written, moved or taken away."""
+        return (
+            self.data is not None and self.sha != self.action.sha
+        ) or self.action.do is Do.DELETE_NOTE
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a plan."""
+
+    done: list[Action] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    """Facts for the next pass: something changed while they were worked on."""
+    notices: list[Attention] = field(default_factory=list)
+    touched: set[VaultPath] = field(default_factory=set)
+    """Folders in which something was written."""
+    conflicts: list[Conflict] = field(default_factory=list)
+
+
+class Batch:
+    """The six steps over some actions."""
+
+    def __init__(
+        self,
+        mirror: Mirror,
+        outcome: Outcome,
+        *,
+        run: str,
+        seen: Mapping[VaultPath, Seen],
+        actor: str,
+    ) -> None:
+        self.mirror = mirror
+        self.outcome = outcome
+        self.run = run
+        self.seen = seen
+        self.actor = actor
+        self.at = mirror.now()
+        self.today = mirror.today()
+        self.began_ns = int(mirror.clock.now().timestamp() * 1e9)
+        self.blobs: dict[str, bytes] = {}
+        self.lingers: list[Linger] = []
+        self.agreed: dict[str, Base] = {}
+
+    def apply(self, actions: Sequence[Action]) -> None:
+        """Carry the actions out; what cannot be done now is named in the outcome."""
+        items = [item for each in actions if (item := self._prepare(each))]
+        self._begin(items)
+        self._stage(items)
+        self._write_store(items)
+        for item in items:
+            if not item.failed and item.writes_vault:
+                self._write_vault(item)
+        if any(item.writes_vault for item in items):
+            self.mirror.vault.sync()
+        self._restamp(items)
+        self._record(items)
+
+    # 0 ------------------------------------------------------------------ decide bytes
+
+    def _prepare(self, action: Action) -> Item | None:
+        fact = action.merged or action.store or action.base
+        if fact is None:
+            return None
+        item = Item(action, self.mirror.clock.new_id().replace("-", ""), fact)
+        if action.do is Do.DELETE_FACT and self._is_back(action):
+            self._give_up(item)
+            return None
+        try:
+            item.data = self._bytes(action, fact)
+        except UnsafeSpliceError as unsafe:
+            self._give_up(item, notice("unsafe_splice", unsafe, self.at))
+            return None
+        if item.data is not None:
+            item.sha = hashlib.sha256(item.data).hexdigest()
+        return item
+
+    def _is_back(self, action: Action) -> bool:
+        """Whether there is something where the note was, after all."""
+        try:
+            return self.mirror.vault.stamp(action.path or VaultPath("")) is not None
+        except NoteError:
+            return True
+
+    def _bytes(self, action: Action, fact: Fact) -> bytes | None:
+        note = action.note
+        match action.do:
+            case Do.CREATE_NOTE | Do.RECREATE_NOTE:
+                return self._note_again(fact)
+            case Do.DELETE_NOTE | Do.DELETE_FACT | Do.DROP_BASE:
+                return None
+            case Do.CREATE_FACT | Do.REVIVE_FACT | Do.RESTORE_FACT:
+                assert note is not None  # noqa: S101 - these rows have a note
+                return with_id(note, fact.id) if note.id != fact.id else _text(note)
+            case _:
+                pass
+        assert note is not None and action.vault is not None  # noqa: S101, PT018
+        if action.do in EXCHANGES:
+            links = self.mirror.links(frozenset(fact.related_fact_ids))
+            return rewrite(note, action.vault, fact, links=links)
+        return _text(note)
+
+    def _note_again(self, fact: Fact) -> bytes:
+        """The note of a fact: as it last was when it had one, else a new one."""
+        links = self.mirror.links(frozenset(fact.related_fact_ids))
+        last = Graves(self.mirror.archive).find(fact.id)
+        if last is not None:
+            try:
+                note = read_note(
+                    last.data, fact.path or last.fact.path or VaultPath("")
+                )
+                return rewrite(note, last.fact, fact, links=links)
+            except NoteError:
+                pass  # its last text cannot be built upon: the new form says it all
+        return render(fact, links=links)
+
+    # 1 -------------------------------------------------------------------- intents
+
+    def _begin(self, items: Sequence[Item]) -> None:
+        intents = []
+        for item in items:
+            action = item.action
+            if item.data is not None:
+                self.blobs[item.sha] = item.data
+            if action.note is not None and action.sha:
+                self.blobs[action.sha] = _text(action.note)
+            if action.conflicts:
+                item.conflict = self._conflict(item)
+            if item.writes_vault:
+                after = item.sha if item.data is not None else None
+                path = action.path or VaultPath("")
+                intents.append(
+                    Intent(item.op, item.fact.id, path, action.sha, after, item.fact)
+                )
+        conflicts = [item.conflict for item in items if item.conflict]
+        if not (intents or conflicts):
+            return
+        with self.mirror.archive.transaction():
+            self.mirror.archive.put_blobs(self.blobs)
+            for conflict in conflicts:
+                self.mirror.archive.put_conflict(conflict)
+            self.mirror.archive.put_intents(intents)
+        self.blobs = {}
+
+    def _conflict(self, item: Item) -> Conflict:
+        action = item.action
+        return Conflict(
+            id=conflict_id(action.fact_id, action.conflicts),
+            fact_id=action.fact_id,
+            path=action.to or action.path or VaultPath(""),
+            conflict_path=None,
+            fields=action.conflicts,
+            actor=action.actor,
+            at=self.at,
+            run=self.run,
+            title=item.fact.title,
+        )
+
+    # 2 --------------------------------------------------------------------- stage
+
+    def _stage(self, items: Sequence[Item]) -> None:
+        staged = False
+        for item in items:
+            if item.conflict is not None:
+                item.conflict = write_conflict_note(self.mirror, item.conflict)
+                self.outcome.conflicts.append(item.conflict)
+                if item.conflict.conflict_path:
+                    self.outcome.touched.add(parent(item.conflict.conflict_path))
+                staged = True
+            if item.writes_vault and item.data is not None:
+                self.mirror.vault.stage(item.op, item.data)
+                staged = True
+        if staged:
+            self.mirror.vault.sync()
+
+    # 3 --------------------------------------------------------------------- store
+
+    def _write_store(self, items: Sequence[Item]) -> None:
+        todo = [item for item in items if item.action.do in WRITES_STORE]
+        writes = []
+        for item in todo:
+            action = item.action
+            held = None if action.do is Do.DELETE_FACT else self._stored(item)
+            writes.append(Write(item.fact.id, held, action.revision, "vault"))
+        if not writes:
+            return
+        for item, result in zip(todo, self.mirror.store.write(writes), strict=True):
+            if isinstance(result, RevisionMismatch):
+                self._give_up(item)
+            else:
+                item.store_done = True
+                item.fact = replace(item.fact, revision=result)
+
+    def _stored(self, item: Item) -> Fact:
+        return replace(item.fact, updated_at=self.today, path=None)
+
+    # 4 --------------------------------------------------------------------- vault
+
+    def _write_vault(self, item: Item) -> None:
+        action, vault = item.action, self.mirror.vault
+        path = action.path or VaultPath("")
+        self.outcome.touched.add(parent(path))
+        try:
+            if action.do in CREATES_NOTE:
+                item.stamp = vault.create(item.op, path)
+            elif action.do is Do.DELETE_NOTE:
+                vault.withdraw(item.op, path, action.sha or "")
+                self._linger(item, path)
+            else:
+                if action.to is not None:
+                    vault.move(path, action.to)
+                    path = action.to
+                    self.outcome.touched.add(parent(path))
+                if item.sha != action.sha:
+                    item.stamp = vault.exchange(item.op, path, action.sha or "")
+                    self._linger(item, path)
+        except NoteChangedError as changed:
+            for data in changed.displaced:
+                self.blobs[hashlib.sha256(data).hexdigest()] = data
+            self._half_done(item)
+        except (NoteMissingError, NoteExistsError):
+            self._half_done(item)
+        except NoteError as trouble:
+            self._half_done(item)
+            self.outcome.notices.append(notice("not_written", trouble, self.at))
+
+    def _linger(self, item: Item, path: VaultPath) -> None:
+        due = self.mirror.clock.now().timestamp() + self.mirror.policy.linger_seconds
+        self.lingers.append(
+            Linger(item.op, item.fact.id, path, item.action.sha or "", due)
+        )
+
+    def _half_done(self, item: Item) -> None:
+        """The note changed under our hands: the store may have what was merged already.
+
+        What the note said when we read it is in the store then, so it is the base now:
+        the next pass merges what the person wrote since.
+        """
+        self.mirror.vault.discard(item.op)
+        action = item.action
+        if item.store_done and action.vault is not None and action.sha and action.note:
+            fact = replace(
+                action.vault, revision=action.revision or "", path=action.path
+            )
+            self.agreed[fact.id] = Base(fact, action.sha, None)
+        self._give_up(item)
+
+    def _give_up(self, item: Item, why: Attention | None = None) -> None:
+        item.failed = True
+        self.outcome.waiting.append(item.fact.id)
+        if item.action.path:
+            self.outcome.touched.add(parent(item.action.path))
+        if why is not None:
+            self.outcome.notices.append(why)
+
+    # 5 ------------------------------------------------------------------- durable
+
+    def _restamp(self, items: Sequence[Item]) -> None:
+        """Trust no stamp that a change in the same tick of the clock could hide behind."""
+        now_ns = int(self.mirror.clock.now().timestamp() * 1e9)
+        racy = [
+            item
+            for item in items
+            if item.stamp and trusted(item.stamp, now_ns) is None and not item.failed
+        ]
+        if not racy:
+            return
+        self.mirror.clock.sleep(RACY_NS / 1e9)
+        for item in racy:
+            path = item.action.to or item.action.path or VaultPath("")
+            try:
+                again = self.mirror.vault.read(path)
+            except NoteError:
+                item.stamp = None
+                continue
+            item.stamp = again.stamp if again.sha == item.sha else None
+
+    # 6 -------------------------------------------------------------------- record
+
+    def _record(self, items: Sequence[Item]) -> None:
+        bases: dict[str, Base] = dict(self.agreed)
+        dropped: list[str] = []
+        history: list[HistoryEntry] = []
+        for item in items:
+            if item.failed:
+                if item.writes_vault and item.data is not None:
+                    self.mirror.vault.discard(item.op)
+                continue
+            action = item.action
+            history += entries(action, item.fact, self.run, self.at, self.actor)
+            if action.do in (Do.DELETE_NOTE, Do.DELETE_FACT, Do.DROP_BASE):
+                dropped.append(item.fact.id)
+            else:
+                bases[item.fact.id] = self._base(item)
+            self.outcome.done.append(action)
+        with self.mirror.archive.transaction():
+            self.mirror.archive.put_blobs(
+                {
+                    **self.blobs,
+                    **{
+                        i.sha: i.data
+                        for i in items
+                        if i.data is not None and not i.failed
+                    },
+                }
+            )
+            self.mirror.archive.put_bases(bases.values())
+            self.mirror.archive.drop_bases(dropped)
+            self.mirror.archive.add_history(history)
+            self.mirror.archive.put_lingers(self.lingers)
+            self.mirror.archive.drop_intents([item.op for item in items])
+
+    def _base(self, item: Item) -> Base:
+        action = item.action
+        revision = item.fact.revision if item.store_done else action.revision or ""
+        path = action.to or action.path
+        fact = replace(item.fact, path=path, revision=revision)
+        if item.store_done:
+            fact = replace(fact, updated_at=self.today)
+        stamp = item.stamp
+        seen = self.seen.get(path) if path else None
+        if stamp is None and not item.writes_vault and seen is not None:
+            stamp = trusted(seen.file.stamp, self.began_ns)
+        return Base(fact, item.sha, stamp)
+
+
+def _text(note: Note) -> bytes:
+    return note.parts.text.encode()

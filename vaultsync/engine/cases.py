@@ -1,0 +1,251 @@
+"""One case per fact that something may have happened to: both sides, side by side.
+
+Here identity is settled: which file is the note of which fact, after renames, copies and
+edits of the id itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from vaultsync.core.changes import (
+    StoreChange,
+    StoreSide,
+    VaultChange,
+    VaultSide,
+    store_change,
+    vault_change,
+)
+from vaultsync.core.note import Note, read_note
+from vaultsync.core.paths import key_of
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.snapshot import Seen, Snapshot, is_managed
+from vaultsync.errors import ArchiveError
+from vaultsync.ports import Base, Written
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One fact, with its base and both sides."""
+
+    fact_id: str
+    base: Base | None
+    vault: VaultSide
+    store: StoreSide
+    new_id: bool = False
+    """Its note has still to be given this id."""
+    elsewhere: bool = False
+    """The note lies outside of what vaultsync adopts by itself."""
+
+
+@dataclass(slots=True)
+class Identities:
+    """Which file is whose note."""
+
+    of_fact: dict[str, Seen] = field(default_factory=dict)
+    twins: dict[str, list[Seen]] = field(default_factory=dict)
+    """Ids that several files claim, none with a better right."""
+    nameless: list[Seen] = field(default_factory=list)
+    """Notes without an id, and copies: they are to get a new one."""
+    gone: dict[str, Base] = field(default_factory=dict)
+    frozen: dict[str, Seen] = field(default_factory=dict)
+    """Facts whose note cannot be read, or is half saved."""
+    strange: list[Seen] = field(default_factory=list)
+    """Files that cannot be read and belong to no fact."""
+
+
+def settle_identities(mirror: Mirror, found: Snapshot) -> Identities:
+    """Say which of the files that were read is the note of which fact.
+
+    The file at the base's path owns the id. If it is gone, a single other file with the
+    id is the note, moved; among several, the one with the base's very bytes; else nobody.
+    A file that owns nothing is a copy.
+    """
+    who = Identities(gone=dict(found.gone))
+    claims: dict[str, list[Seen]] = {}
+    for seen in found.seen.values():
+        if seen.note is None:
+            if seen.base is not None:
+                who.frozen[seen.base.fact.id] = seen
+            else:
+                who.strange.append(seen)
+            continue
+        claims.setdefault(_claimed(found, seen), []).append(seen)
+    who.nameless = claims.pop("", [])
+    bases = mirror.archive.find_bases(claims)
+    for fact_id, files in claims.items():
+        base = bases.get(fact_id)
+        owner = _owner(files, base, found)
+        if owner is not None:
+            who.of_fact[fact_id] = owner
+            who.gone.pop(fact_id, None)
+            who.nameless += [each for each in files if each is not owner]
+        elif base and fact_id not in found.gone and not found.blind(base.path):
+            who.nameless += files
+        else:
+            who.twins[fact_id] = files
+            who.gone.pop(fact_id, None)
+    return who
+
+
+def _claimed(found: Snapshot, seen: Seen) -> str:
+    """The id a file stands for: its own, or that of the base at its path."""
+    assert seen.note is not None  # noqa: S101 - narrows
+    own = seen.note.id
+    if seen.base is None:
+        return own or ""
+    if own is None or own == seen.base.fact.id:
+        return seen.base.fact.id
+    moved_here = own in found.gone
+    return own if moved_here else seen.base.fact.id
+
+
+def _owner(files: Sequence[Seen], base: Base | None, found: Snapshot) -> Seen | None:
+    if base is None:
+        return min(files, key=lambda seen: (len(seen.path), seen.path))
+    for seen in files:
+        if seen.path == base.path:
+            return seen
+    if base.fact.id not in found.gone:
+        return None
+    if len(files) == 1:
+        return files[0]
+    same = [seen for seen in files if seen.file.sha == base.sha]
+    return same[0] if len(same) == 1 else None
+
+
+def make_cases(
+    mirror: Mirror,
+    found: Snapshot,
+    who: Identities,
+    feed: Sequence[Written] | None,
+    *,
+    named: Iterable[str] = (),
+) -> list[Case]:
+    """The cases of a pass, but for notes that have no id yet.
+
+    Args:
+        mirror: the sides.
+        found: the scan.
+        who: whose note each file is.
+        feed: what the store wrote since the last pass; None when it is away.
+        named: further facts to look at.
+    """
+    rows = {row.fact_id: row for row in feed or ()}
+    ids = dict.fromkeys([*who.of_fact, *who.twins, *who.gone, *who.frozen, *named])
+    bases = mirror.archive.find_bases([*ids, *rows])
+    for fact_id, row in rows.items():
+        base = bases.get(fact_id)
+        if base is None or base.fact.revision != row.revision:
+            ids[fact_id] = None
+    sides = _store_sides(mirror, list(ids), bases, rows, away=feed is None)
+    adopted = adopted_folders(mirror)
+    return [
+        Case(
+            fact_id,
+            bases.get(fact_id),
+            _vault_side(mirror, found, who, fact_id, bases.get(fact_id)),
+            sides[fact_id],
+            elsewhere=_elsewhere(who.of_fact.get(fact_id), bases.get(fact_id), adopted),
+        )
+        for fact_id in ids
+    ]
+
+
+def adopted_folders(mirror: Mirror) -> tuple[str, ...]:
+    """The folders outside the scopes that a person adopted."""
+    listed = mirror.archive.setting("adopted_folders")
+    return tuple(listed.split("\n")) if listed is not None else ()
+
+
+def _elsewhere(seen: Seen | None, base: Base | None, adopted: Sequence[str]) -> bool:
+    return seen is not None and base is None and not is_managed(seen.path, adopted)
+
+
+def _store_sides(
+    mirror: Mirror,
+    ids: Sequence[str],
+    bases: dict[str, Base],
+    rows: dict[str, Written],
+    *,
+    away: bool,
+) -> dict[str, StoreSide]:
+    if away:
+        return dict.fromkeys(ids, StoreSide(StoreChange.AWAY))
+    facts = mirror.store.find_many(ids)
+    sides = {}
+    for fact_id in ids:
+        current = facts.get(fact_id)
+        row = rows.get(fact_id) or mirror.store.written(fact_id)
+        base = bases.get(fact_id)
+        change = store_change(
+            base.fact if base else None,
+            current,
+            known=row is not None,
+            deleted=row is not None and row.deleted,
+        )
+        said = current or (mirror.store.buried(fact_id) if row else None)
+        revision = said.revision if said else None
+        sides[fact_id] = StoreSide(change, revision, said, row.actor if row else "")
+    return sides
+
+
+def _vault_side(
+    mirror: Mirror, found: Snapshot, who: Identities, fact_id: str, base: Base | None
+) -> VaultSide:
+    if fact_id in who.twins:
+        return VaultSide(VaultChange.COPIED, who.twins[fact_id][0].path)
+    if fact_id in who.frozen:
+        seen = who.frozen[fact_id]
+        kind = VaultChange.UNREADABLE if seen.settled else VaultChange.UNSETTLED
+        return VaultSide(kind, seen.path)
+    seen_now = who.of_fact.get(fact_id)
+    if base is None:
+        if seen_now is None:
+            return VaultSide(VaultChange.NONE)
+        known = VaultChange.FOREIGN
+        return VaultSide(known, seen_now.path, seen_now.file.sha, seen_now.note)
+    if base.path in found.odd:
+        return VaultSide(VaultChange.UNREADABLE, base.path)
+    if seen_now is not None and seen_now.note is not None:
+        before = base_note(mirror, base)
+        return vault_change(
+            base.fact,
+            before,
+            seen_now.note,
+            seen_now.file.sha,
+            ids=mirror.ids(before.links ^ seen_now.note.links, seen_now.path),
+        )
+    if found.blind(base.path):
+        return VaultSide(VaultChange.UNKNOWN, base.path)
+    if fact_id in who.gone:
+        due = _second_look(mirror, base)
+        return VaultSide(VaultChange.DELETED if due else VaultChange.GONE, base.path)
+    note = base_note(mirror, base)
+    return VaultSide(VaultChange.UNCHANGED, base.path, base.sha, note, base.fact)
+
+
+def _second_look(mirror: Mirror, base: Base) -> bool:
+    return base.missing_since is not None and base.missing_since < mirror.now()
+
+
+def base_note(mirror: Mirror, base: Base) -> Note:
+    """The note as both sides last agreed on it."""
+    data = mirror.archive.blob(base.sha)
+    if data is None:
+        raise ArchiveError(
+            f"the archive lost the bytes of {base.path}",
+            hint="move the archive away; the next pass rebuilds it from both sides",
+        )
+    return read_note(data, base.path)
+
+
+def taken_keys(found: Snapshot) -> set[str]:
+    """The keys of all paths of the vault, so that no new note meets another."""
+    keys = set()
+    for folder in found.scan.folders.values():
+        keys.add(key_of(folder.path))
+        prefix = folder.path + "/" if folder.path else ""
+        keys.update(key_of(prefix + name) for name in (*folder.files, *folder.odd))
+    return keys

@@ -1,0 +1,211 @@
+"""Conflict notes in the vault: written, found again, resolved by a tick or a deletion."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from vaultsync.core.conflict import (
+    DELETED,
+    Conflict,
+    FieldConflict,
+    conflict_json,
+    conflict_of_text,
+    conflict_path,
+    is_deletion,
+    render_conflict,
+    ticked,
+)
+from vaultsync.core.fact import Fact
+from vaultsync.core.paths import VaultPath
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.snapshot import Snapshot
+from vaultsync.errors import (
+    ConflictNotFoundError,
+    NoteError,
+    NoteExistsError,
+    RevisionMismatchError,
+)
+from vaultsync.ports import RevisionMismatch, Write
+
+
+def write_conflict_note(mirror: Mirror, conflict: Conflict) -> Conflict:
+    """Put the conflict note beside the note; the same conflict again changes nothing.
+
+    Returns the conflict with the path and the sha of its note.
+    """
+    data = render_conflict(conflict).encode()
+    sha = hashlib.sha256(data).hexdigest()
+    op = f"conflict-{conflict.id}"
+    mirror.vault.stage(op, data)
+    taken: frozenset[str] = frozenset()
+    path = conflict_path(conflict.path)
+    for _ in range(3):
+        try:
+            mirror.vault.create(op, path)
+        except NoteExistsError:
+            if _holds(mirror, path, conflict.id):
+                break
+            taken |= {path.casefold()}
+            path = conflict_path(conflict.path, taken=taken, conflict_id=conflict.id)
+        else:
+            break
+    mirror.vault.discard(op)
+    written = replace(conflict, conflict_path=path, sha=sha)
+    mirror.vault.write_meta(_meta(conflict), _record(written))
+    with mirror.archive.transaction():
+        mirror.archive.put_conflict(written)
+    return written
+
+
+def _holds(mirror: Mirror, path: VaultPath, conflict_id: str) -> bool:
+    try:
+        data = mirror.vault.read(path).data
+    except NoteError:
+        return False
+    return conflict_of_text(data.decode(errors="replace")) == conflict_id
+
+
+def _meta(conflict: Conflict) -> VaultPath:
+    return VaultPath(f".meta/conflicts/{conflict.id}.json")
+
+
+def _record(conflict: Conflict) -> bytes:
+    said = {**conflict_json(conflict), "actor": conflict.actor, "at": conflict.at}
+    return (json.dumps(said, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a person said about a conflict by what they did to its note."""
+
+    conflict: Conflict
+    take: str
+    """`store` for the ticked fields, `vault` when the note was deleted."""
+    fields: tuple[str, ...]
+
+
+def verdicts(mirror: Mirror, found: Snapshot) -> list[Verdict]:
+    """What was said about the open conflicts since the last pass."""
+    said = []
+    for conflict in mirror.archive.conflicts():
+        path = conflict.conflict_path
+        if path is None or found.blind(path):
+            continue
+        if path not in found.conflict_notes:
+            if _folder_is_clean(found, path):
+                continue
+            moved = _moved(mirror, found, conflict)
+            if moved is None:
+                everything = tuple(each.field for each in conflict.fields)
+                said.append(Verdict(conflict, "vault", everything))
+                continue
+            conflict = replace(conflict, conflict_path=moved)  # noqa: PLW2901 - the same conflict, elsewhere
+            path = moved
+        boxes = _boxes(mirror, path)
+        fields = tuple(x.field for x in conflict.fields if x.field in boxes)
+        if fields:
+            said.append(Verdict(conflict, "store", fields))
+    return said
+
+
+def _folder_is_clean(found: Snapshot, path: VaultPath) -> bool:
+    folder = VaultPath(path.rpartition("/")[0])
+    return folder in found.scan.folders and folder not in found.dirty
+
+
+def _moved(mirror: Mirror, found: Snapshot, conflict: Conflict) -> VaultPath | None:
+    for path in sorted(found.conflict_notes):
+        if _holds(mirror, path, conflict.id):
+            return path
+    return None
+
+
+def _boxes(mirror: Mirror, path: VaultPath) -> frozenset[str]:
+    try:
+        data = mirror.vault.read(path).data
+    except NoteError:
+        return frozenset()
+    return ticked(data.decode(errors="replace")) or frozenset()
+
+
+def find_conflict(mirror: Mirror, conflict_id: str) -> Conflict:
+    """The open conflict of that id, or of the one id that begins so.
+
+    Raises:
+        ConflictNotFoundError: there is none, or more than one.
+    """
+    found = [x for x in mirror.archive.conflicts() if x.id.startswith(conflict_id)]
+    if len(found) != 1 or not conflict_id:
+        raise ConflictNotFoundError(conflict_id)
+    return found[0]
+
+
+def settle(mirror: Mirror, verdict: Verdict, *, actor: str = "person") -> Conflict:
+    """Do what a person said about a conflict, and close what it settles.
+
+    Taking the store's version writes it to the store as an edit by that person: the pass
+    that follows brings it into the note through the same merge as any other edit.
+
+    Raises:
+        StoreUnavailableError: the store is away; the conflict stays open.
+    """
+    conflict = verdict.conflict
+    chosen = [each for each in conflict.fields if each.field in verdict.fields]
+    wish = _wish(chosen, verdict.take)
+    if wish is not None:
+        _write_wish(mirror, conflict, wish, actor)
+    left = tuple(each for each in conflict.fields if each not in chosen)
+    outcome = "" if left else verdict.take
+    settled = replace(conflict, fields=left or conflict.fields, outcome=outcome)
+    if outcome:
+        _take_away(mirror, conflict)
+        settled = replace(settled, conflict_path=None)
+    with mirror.archive.transaction():
+        mirror.archive.put_conflict(settled)
+    return settled
+
+
+def _wish(chosen: Sequence[FieldConflict], take: str) -> Sequence[FieldConflict] | None:
+    """The fields that the store has to be given other values for; None when none."""
+    deletion = next((each for each in chosen if is_deletion(each)), None)
+    if deletion is not None:
+        wanted = deletion.vault if take == "vault" else deletion.store
+        return chosen if wanted == DELETED else None
+    return chosen if take == "store" and chosen else None
+
+
+def _write_wish(
+    mirror: Mirror, conflict: Conflict, chosen: Sequence[FieldConflict], actor: str
+) -> None:
+    for _ in range(5):
+        current = mirror.store.find_many([conflict.fact_id]).get(conflict.fact_id)
+        if current is None:
+            return
+        fact: Fact | None = None
+        if not any(is_deletion(each) for each in chosen):
+            fact = current.changed({each.field: each.store for each in chosen})
+            fact = replace(fact, updated_at=mirror.today())
+        write = Write(conflict.fact_id, fact, current.revision, actor)
+        if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
+            return
+    raise RevisionMismatchError(conflict.fact_id, "the one just read", "another")
+
+
+def _take_away(mirror: Mirror, conflict: Conflict) -> None:
+    """The conflict note goes; its bytes stay in the archive."""
+    path = conflict.conflict_path
+    mirror.vault.drop_meta(_meta(conflict))
+    if path is None:
+        return
+    try:
+        file = mirror.vault.read(path)
+        with mirror.archive.transaction():
+            mirror.archive.put_blobs({file.sha: file.data})
+        op = f"settled-{conflict.id}"
+        mirror.vault.withdraw(op, path, file.sha)
+        mirror.vault.discard(op)
+    except NoteError:
+        return  # it is gone already, or somebody is writing in it: it may stay

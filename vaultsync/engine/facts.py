@@ -1,0 +1,360 @@
+"""What agents do with facts: the store is written first, the note follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from vaultsync.core.fact import Fact, make_fact
+from vaultsync.core.fields import FIELD, OWN, Owner, Value
+from vaultsync.core.scope import check_scope, private, sees
+from vaultsync.core.values import check_id
+from vaultsync.core.wire import to_values
+from vaultsync.engine.mirror import Mirror
+from vaultsync.errors import (
+    FactNotFoundError,
+    InvalidFieldError,
+    RevisionMismatchError,
+    ScopeDeniedError,
+    StoreUnavailableError,
+)
+from vaultsync.ports import Outgoing, RevisionMismatch, Write
+
+TRIES = 20
+"""How often an update is repeated when other writers get in between."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some facts, and where the next ones begin."""
+
+    facts: tuple[Fact, ...]
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """A fact that was deleted or brought back."""
+
+    id: str
+    status: str
+    """`forgotten` or `active`."""
+
+
+def remember(mirror: Mirror, values: Mapping[str, Value], *, agent: str | None) -> Fact:
+    """Write a new fact to the store.
+
+    Raises:
+        InvalidFieldError, UnknownTypeError, InvalidIdError, InvalidScopeError.
+        ScopeDeniedError: the scope is another agent's.
+        RevisionMismatchError: the id is taken.
+    """
+    at = mirror.today()
+    scope = values.get("scope") or (
+        private(agent) if agent else mirror.policy.default_scope
+    )
+    filled: dict[str, Value] = {
+        "createdAt": at,
+        "type": mirror.policy.default_type,
+        **{key: value for key, value in values.items() if value is not None},
+        "id": values.get("id") or mirror.clock.new_id(),
+        "scope": scope,
+        "updatedAt": at,
+    }
+    if agent:
+        filled.setdefault("agentId", agent)
+    fact = make_fact(filled)
+    if not fact.content.strip() and not str(values.get("title") or "").strip():
+        raise InvalidFieldError("content", fact.content, "text to be remembered")
+    _check_access(agent, fact.scope)
+    write = Write(fact.id, fact, None, agent or "person")
+    try:
+        result = mirror.store.write([write])[0]
+    except StoreUnavailableError:
+        _queue(mirror, fact, "create", before={}, after=to_values(fact), agent=agent)
+        return fact
+    if isinstance(result, RevisionMismatch):
+        raise RevisionMismatchError(fact.id, None, result.found)
+    return replace(fact, revision=result)
+
+
+def _check_access(agent: str | None, scope: str) -> None:
+    if not sees(agent, scope):
+        raise ScopeDeniedError(agent or "", scope)
+
+
+def _queue(
+    mirror: Mirror,
+    fact: Fact,
+    kind: str,
+    *,
+    before: Mapping[str, Value],
+    after: Mapping[str, Value],
+    agent: str | None,
+) -> None:
+    """Keep a change for the store until it is back."""
+    row = Outgoing(
+        mirror.clock.new_id(),
+        fact.id,
+        kind,
+        before,
+        after,
+        agent or "person",
+        mirror.now(),
+    )
+    with mirror.archive.transaction():
+        mirror.archive.put_outgoing([row])
+
+
+def get(mirror: Mirror, fact_id: str, *, agent: str | None) -> Fact:
+    """One fact with the path of its note; from the base while the store is away.
+
+    Raises:
+        FactNotFoundError: there is none, or not for this agent.
+    """
+    fact_id = check_id(fact_id)
+    base = mirror.archive.find_base(fact_id)
+    try:
+        fact = mirror.store.get(fact_id)
+    except StoreUnavailableError:
+        if base is None:
+            raise
+        fact = base.fact
+    if not sees(agent, fact.scope):
+        raise FactNotFoundError(fact_id)
+    return replace(fact, path=base.path if base else None)
+
+
+def select(
+    mirror: Mirror,
+    *,
+    agent: str | None,
+    type_name: str | None = None,
+    scope: str | None = None,
+    status: str | None = None,
+    tag: str | None = None,
+    limit: int = 100,
+    after: str | None = None,
+) -> Page:
+    """Facts by id, those that match; superseded ones too.
+
+    Raises:
+        UnknownTypeError, InvalidScopeError, InvalidFieldError: a filter makes no sense.
+    """
+    if limit < 1:
+        raise InvalidFieldError("limit", limit, "1 or more")
+    if type_name is not None:
+        make_fact({"id": "0" * 8 + "-0000-0000-0000-" + "0" * 12, "type": type_name})
+    if scope is not None:
+        check_scope(scope)
+    found: list[Fact] = []
+    more = False
+    for fact in _visible(mirror, agent, after):
+        if (
+            (type_name and fact.type != type_name.lower())
+            or (scope and fact.scope != scope)
+            or (status and fact.status != status)
+            or (tag and tag.lstrip("#").casefold() not in map(str.casefold, fact.tags))
+        ):
+            continue
+        if len(found) == limit:
+            more = True
+            break
+        found.append(fact)
+    bases = mirror.archive.find_bases([fact.id for fact in found])
+    facts = tuple(
+        replace(fact, path=bases[fact.id].path if fact.id in bases else None)
+        for fact in found
+    )
+    return Page(facts, facts[-1].id if more else None)
+
+
+def _visible(mirror: Mirror, agent: str | None, after: str | None) -> Iterator[Fact]:
+    start = check_id(after) if after else ""
+    return (fact for fact in mirror.store.iter_facts(start) if sees(agent, fact.scope))
+
+
+def update(
+    mirror: Mirror,
+    fact_id: str,
+    values: Mapping[str, Value],
+    *,
+    agent: str | None,
+    add_tags: Sequence[str] = (),
+    remove_tags: Sequence[str] = (),
+    expect: str | None = None,
+) -> Fact:
+    """Change a fact in the store. Without `expect`, what others write meanwhile stays.
+
+    Raises:
+        FactNotFoundError.
+        InvalidFieldError: a value that its field does not take, or a field that never
+            changes.
+        RevisionMismatchError: the fact is not at `expect`.
+    """
+    fact_id = check_id(fact_id)
+    for key in values:
+        if key in FIELD and FIELD[key].owner is Owner.IDENTITY:
+            raise InvalidFieldError(key, values[key], "what it was: it never changes")
+    for _ in range(TRIES):
+        try:
+            current = get(mirror, fact_id, agent=agent)
+            fact = _changed(current, values, add_tags, remove_tags)
+            if fact == current and (expect is None or expect == current.revision):
+                return current
+            _check_access(agent, fact.scope)
+            fact = replace(fact, updated_at=mirror.today())
+            write = Write(fact_id, fact, expect or current.revision, agent or "person")
+            result = mirror.store.write([write])[0]
+        except StoreUnavailableError:
+            return _update_later(
+                mirror, fact_id, values, (add_tags, remove_tags), agent=agent
+            )
+        if not isinstance(result, RevisionMismatch):
+            return replace(fact, revision=result, path=current.path)
+        if expect is not None:
+            raise RevisionMismatchError(fact_id, expect, result.found)
+    raise RevisionMismatchError(
+        fact_id, "the one just read", "another, again and again"
+    )
+
+
+def _changed(
+    fact: Fact,
+    values: Mapping[str, Value],
+    add_tags: Sequence[str],
+    remove_tags: Sequence[str],
+) -> Fact:
+    changed = fact.changed(values)
+    if add_tags or remove_tags:
+        gone = {tag.lstrip("#") for tag in remove_tags}
+        kept = [tag for tag in changed.tags if tag not in gone]
+        changed = changed.changed({"tags": [*kept, *add_tags]})
+    return changed
+
+
+def _update_later(
+    mirror: Mirror,
+    fact_id: str,
+    values: Mapping[str, Value],
+    tags: tuple[Sequence[str], Sequence[str]],
+    *,
+    agent: str | None,
+) -> Fact:
+    """Queue an update against the base, which is all that can be known now."""
+    base = mirror.archive.find_base(fact_id)
+    if base is None:
+        raise FactNotFoundError(fact_id)
+    fact = _changed(base.fact, values, *tags)
+    keys = [*values, *(["tags"] if any(tags) else [])]
+    _queue(
+        mirror,
+        fact,
+        "update",
+        before={key: _plain(base.fact.value(key)) for key in keys},
+        after={key: _plain(fact.value(key)) for key in keys},
+        agent=agent,
+    )
+    return fact
+
+
+def _plain(value: Value) -> Value:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> Fact:
+    """A new fact that replaces an older one; both name each other.
+
+    Raises:
+        FactNotFoundError, RevisionMismatchError: the older one is gone, or changed again
+        and again.
+    """
+    for _ in range(TRIES):
+        old = get(mirror, fact_id, agent=agent)
+        at = mirror.today()
+        fresh = make_fact(
+            {
+                "id": mirror.clock.new_id(),
+                "type": old.type,
+                "content": text,
+                "priority": old.priority,
+                "tags": list(old.tags),
+                "entities": list(old.entities),
+                "scope": old.scope,
+                "createdAt": at,
+                "updatedAt": at,
+                "agentId": agent,
+                "supersedesId": old.id,
+            }
+        )
+        replaced = replace(old, superseded_by_id=fresh.id, updated_at=at)
+        results = mirror.store.write(
+            [Write(old.id, replaced, old.revision, agent or "person")]
+        )
+        if isinstance(results[0], RevisionMismatch):
+            continue
+        made = mirror.store.write([Write(fresh.id, fresh, None, agent or "person")])[0]
+        return replace(
+            fresh, revision="" if isinstance(made, RevisionMismatch) else made
+        )
+    raise RevisionMismatchError(
+        fact_id, "the one just read", "another, again and again"
+    )
+
+
+def forget(mirror: Mirror, fact_id: str, *, agent: str | None) -> Forgotten:
+    """Delete a fact: it becomes a tombstone, and `restore` brings it back.
+
+    Raises:
+        FactNotFoundError.
+    """
+    for _ in range(TRIES):
+        try:
+            fact = get(mirror, fact_id, agent=agent)
+            write = Write(fact.id, None, fact.revision, agent or "person")
+            if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
+                return Forgotten(fact.id, "forgotten")
+        except StoreUnavailableError:
+            base = mirror.archive.find_base(check_id(fact_id))
+            if base is None:
+                raise
+            _queue(mirror, base.fact, "delete", before={}, after={}, agent=agent)
+            return Forgotten(base.fact.id, "forgotten")
+    raise RevisionMismatchError(
+        fact_id, "the one just read", "another, again and again"
+    )
+
+
+def restore(mirror: Mirror, fact_id: str, *, agent: str | None) -> Forgotten:
+    """Bring back a fact that was deleted, on whichever side.
+
+    Raises:
+        FactNotFoundError: the store never knew it.
+    """
+    fact_id = check_id(fact_id)
+    for _ in range(TRIES):
+        buried = mirror.store.buried(fact_id)
+        if buried is None:
+            get(mirror, fact_id, agent=agent)
+            return Forgotten(fact_id, "active")
+        if not sees(agent, buried.scope):
+            raise FactNotFoundError(fact_id)
+        fact = replace(buried, updated_at=mirror.today())
+        write = Write(fact_id, fact, buried.revision, agent or "person")
+        if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
+            return Forgotten(fact_id, "active")
+    raise RevisionMismatchError(
+        fact_id, "the one just read", "another, again and again"
+    )
+
+
+def field_key(key: str, type_name: str) -> str:
+    """The full key of a field that may be named without its type's prefix.
+
+    `outcome` of a decision is `decisionOutcome`; `created_at` is not a key.
+    """
+    if key in FIELD or key in OWN:
+        return key
+    prefix = "entity" if type_name in ("person", "project", "entity") else type_name
+    full = prefix + key[:1].upper() + key[1:]
+    return full if full in OWN else key

@@ -1,0 +1,76 @@
+"""What every part of the engine is given: the two sides, the archive, the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from vaultsync.core.fields import DEFAULT_TYPE
+from vaultsync.core.links import Names, is_linkable, wiki_link
+from vaultsync.core.paths import VaultPath
+from vaultsync.core.scope import PUBLIC
+from vaultsync.ports import Archive, Clock, Store, Vault
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The settings that decide, all with the defaults of the design."""
+
+    default_scope: str = PUBLIC
+    default_type: str = DEFAULT_TYPE
+    linger_seconds: float = 60.0
+    """How long a displaced file is kept while an editor might still write into it."""
+    settle_seconds: float = 30.0
+    """How long a note that looks half saved must stay so to count as an edit."""
+    grace_seconds: float = 1.0
+    """How far apart the two looks must be that find a note deleted."""
+    batch: int = 1000
+    """How many actions share one wait for the disk."""
+
+
+def _utc(time: datetime, precision: str) -> str:
+    return time.isoformat(timespec=precision).replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """The two sides and what joins them."""
+
+    vault: Vault
+    store: Store
+    archive: Archive
+    clock: Clock
+    policy: Policy = field(default_factory=Policy)
+
+    def now(self) -> str:
+        """The time to the millisecond, in UTC; later times are greater texts."""
+        return _utc(self.clock.now(), "milliseconds")
+
+    def today(self) -> str:
+        """The time to the second, as facts spell it."""
+        return _utc(self.clock.now(), "seconds")
+
+    def links(self, fact_ids: frozenset[str]) -> Mapping[str, str]:
+        """The texts of the links to those of the facts that have notes."""
+        if not fact_ids:
+            return {}
+        names = Names.of(self.archive.paths())
+        return {
+            fact_id: wiki_link(text, base.fact.title)
+            for fact_id, base in self.archive.find_bases(fact_ids).items()
+            if is_linkable(text := names.link_text(base.path))
+        }
+
+    def ids(self, targets: frozenset[str], source: VaultPath) -> Mapping[str, str]:
+        """The facts that links of a note lead to, by target; dead links are left out."""
+        if not targets:
+            return {}
+        paths = self.archive.paths()
+        names = Names.of(paths)
+        found = {}
+        for target in targets:
+            path = names.resolve(target.partition("#")[0], source)
+            if path is not None:
+                found[target] = paths[path]
+        return found

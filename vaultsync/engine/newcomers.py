@@ -1,0 +1,44 @@
+"""Notes that have no id yet: new ones, copies, and those a person wants adopted."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+from vaultsync.core.changes import StoreChange, StoreSide, VaultChange, VaultSide
+from vaultsync.core.paths import VaultPath
+from vaultsync.engine.cases import Case, Identities, adopted_folders
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.snapshot import Seen, is_managed
+
+
+def newcomers(
+    mirror: Mirror,
+    who: Identities,
+    wanted: AbstractSet[VaultPath],
+    *,
+    away: bool,
+) -> list[Case]:
+    """A case with a fresh id for each note that is to become a fact.
+
+    A note is taken when it lies in a scope, in an adopted folder or among `wanted`, or
+    when it is the copy of one of ours.
+    """
+    adopted = adopted_folders(mirror)
+    store = StoreSide(StoreChange.AWAY if away else StoreChange.NONE)
+    cases = []
+    for seen in sorted(who.nameless, key=lambda each: each.path):
+        if not _is_taken(seen, wanted, adopted):
+            continue
+        vault = VaultSide(VaultChange.CREATED, seen.path, seen.file.sha, seen.note)
+        cases.append(Case(mirror.clock.new_id(), None, vault, store, new_id=True))
+    return cases
+
+
+def _is_taken(
+    seen: Seen, wanted: AbstractSet[VaultPath], adopted: tuple[str, ...]
+) -> bool:
+    note = seen.note
+    if note is None or any(problem.key == "id" for problem in note.problems):
+        return False
+    is_copy = note.id is not None
+    return is_copy or seen.path in wanted or is_managed(seen.path, adopted)

@@ -1,0 +1,101 @@
+"""What a person has to know or do, out of a scan and a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vaultsync.core.changes import VaultChange
+from vaultsync.core.paths import VaultPath
+from vaultsync.core.reconcile import Action, Do
+from vaultsync.engine.cases import Case, Identities, adopted_folders
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.snapshot import Snapshot, invalid, is_managed
+from vaultsync.ports import Attention
+
+ODD_HINT = "vaultsync reads and writes regular files only; rename it or move it away"
+
+
+def notices_of_scan(
+    mirror: Mirror, found: Snapshot, who: Identities
+) -> list[Attention]:
+    """Files and folders that cannot be read, and ids that are none."""
+    at, adopted = mirror.now(), adopted_folders(mirror)
+    listed = [
+        Attention(
+            "unreadable_folder",
+            folder,
+            f"{folder or 'the vault'}: {why}; what is below it is left alone",
+            "give yourself the right to read it; the next pass takes it up",
+            seen=at,
+        )
+        for folder, why in found.scan.unreadable.items()
+    ]
+    for path, what in found.odd.items():
+        text = f"{path}: is {what}, not a note"
+        listed.append(Attention("odd", path, text, ODD_HINT, seen=at))
+    for seen in found.seen.values():
+        ours = seen.base is not None or is_managed(seen.path, adopted)
+        if seen.trouble is not None and ours:
+            listed.append(seen.trouble)
+        if seen.note is None:
+            continue
+        for problem in seen.note.problems:
+            if problem.key == "id":
+                if ours and seen.base is None:
+                    listed.append(
+                        _foreign_id(mirror, seen.path, problem.line, problem.hint)
+                    )
+            elif ours:
+                listed.append(invalid(mirror, seen.path, seen.file.sha, problem))
+    for fact_id, files in who.twins.items():
+        names = ", ".join(sorted(each.path for each in files))
+        listed.append(
+            Attention(
+                "twins",
+                files[0].path,
+                f"{names}: all carry the id {fact_id}, and none lies where it was",
+                "take the id line out of all but one of them",
+                seen=at,
+            )
+        )
+    return listed
+
+
+def _foreign_id(mirror: Mirror, path: VaultPath, line: int, hint: str) -> Attention:
+    text = f"{path}:{line}: its id is not one of ours, so the note is left alone"
+    return Attention("foreign_id", path, text, hint, line, seen=mirror.now())
+
+
+def notices_of_plan(
+    mirror: Mirror,
+    cases: Sequence[Case],
+    actions: Sequence[Action],
+    allow_scope_moves: bool,  # noqa: FBT001 - one word of the caller's
+) -> list[Attention]:
+    """Moves into other scopes, edits of what is not a person's, unknown ids."""
+    at = mirror.now()
+    listed: list[Attention] = []
+    for case, action in zip(cases, actions, strict=True):
+        path = action.path or VaultPath("")
+        scope = case.vault.scope
+        if scope is not None and not allow_scope_moves and action.merged:
+            if scope == action.merged.scope:
+                continue
+            text = (
+                f"{path}: was moved to {scope}, but its fact belongs to"
+                f" {action.merged.scope}; who may see it did not change"
+            )
+            hint = "`vaultsync sync --allow-scope-moves` if that is meant; else move it back"
+            listed.append(Attention("scope_move", path, text, hint, seen=at))
+        if action.put_back:
+            text = f"{path}: {', '.join(action.put_back)} belongs to the store and was put back"
+            hint = "an agent changes it: `vaultsync update ID --set KEY=VALUE`"
+            listed.append(Attention("put_back", path, text, hint, seen=at))
+        if action.do is Do.ATTEND and case.vault.change is VaultChange.FOREIGN:
+            text = f"{path}: {action.reason}"
+            hint = (
+                "`vaultsync adopt PATH` takes the note in; `vaultsync rebuild --from"
+                " vault` takes all of them when the store was lost"
+            )
+            listed.append(Attention("unknown_id", path, text, hint, seen=at))
+    return listed

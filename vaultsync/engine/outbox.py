@@ -1,0 +1,80 @@
+"""What agents wrote while the store was away: deltas that wait, merged when it is back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from vaultsync.core.fact import Fact
+from vaultsync.core.fields import Value
+from vaultsync.core.merge import merge
+from vaultsync.core.wire import from_values
+from vaultsync.engine.mirror import Mirror
+from vaultsync.errors import StoreUnavailableError
+from vaultsync.ports import HistoryEntry, Outgoing, RevisionMismatch, Write
+
+
+def drain_outbox(mirror: Mirror) -> list[str]:
+    """Bring what waits into the store, oldest first; returns the facts it touched.
+
+    A row that cannot be written (any more) stays in the history and lets the others pass.
+    """
+    touched = []
+    for row in mirror.archive.outbox():
+        try:
+            _deliver(mirror, row)
+        except StoreUnavailableError:
+            break
+        touched.append(row.fact_id)
+        entry = HistoryEntry(
+            row.op,
+            row.at,
+            row.fact_id,
+            "store",
+            row.actor,
+            "outbox",
+            row.kind,
+            dict(row.after),
+        )
+        with mirror.archive.transaction():
+            mirror.archive.add_history([entry])
+            mirror.archive.drop_outgoing([row.op])
+    return touched
+
+
+def _deliver(mirror: Mirror, row: Outgoing) -> None:
+    """Write one row; harmless when it was written already and the answer got lost."""
+    for _ in range(5):
+        current = mirror.store.find_many([row.fact_id]).get(row.fact_id)
+        write = _write(mirror, row, current)
+        if write is None:
+            return
+        if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
+            return
+
+
+def _write(mirror: Mirror, row: Outgoing, current: Fact | None) -> Write | None:
+    if row.kind == "delete":
+        if current is None:
+            return None
+        return Write(row.fact_id, None, current.revision, row.actor)
+    if row.kind == "create":
+        if current is not None:
+            return None
+        fact = from_values(row.after)
+        buried = mirror.store.buried(row.fact_id)
+        return Write(row.fact_id, fact, buried.revision if buried else None, row.actor)
+    if current is None:
+        current = mirror.store.buried(row.fact_id)
+        if current is None:
+            return None
+    before = _with(current, row.before)
+    wanted = _with(before, row.after)
+    # The row's writer saw `before`; what others wrote since is merged, not overwritten.
+    merged = merge(before, wanted, current).fact
+    fact = replace(merged, updated_at=mirror.today())
+    return Write(row.fact_id, fact, current.revision, row.actor)
+
+
+def _with(fact: Fact, values: Mapping[str, Value]) -> Fact:
+    return fact.changed(values)

@@ -1,0 +1,236 @@
+"""Cases -> the plan: what to do about each fact, decided before anything is done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from vaultsync.core.changes import StoreChange, VaultChange, moved_scope
+from vaultsync.core.conflict import CHANGED, DELETED, NOTE, FieldConflict
+from vaultsync.core.fact import Fact, make_fact
+from vaultsync.core.fields import TYPES
+from vaultsync.core.merge import differing, merge
+from vaultsync.core.note import Note, tier_folder, type_of_folder
+from vaultsync.core.paths import (
+    VaultPath,
+    file_name,
+    folder_for,
+    free_path,
+    key_of,
+    name_of,
+    parent,
+)
+from vaultsync.core.reconcile import Action, Do, decide
+from vaultsync.core.render import stale
+from vaultsync.engine.cases import Case
+from vaultsync.ports import Attention
+
+
+@dataclass(slots=True)
+class Plan:
+    """The frozen list of actions, and what a person should know."""
+
+    actions: list[Action] = field(default_factory=list)
+    notices: list[Attention] = field(default_factory=list)
+    unchanged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the caller of a pass allowed."""
+
+    allow_scope_moves: bool = False
+    adopt_unknown: bool = False
+    """Take notes that carry ids this store never gave."""
+    default_scope: str = "public"
+    created_at: str = ""
+    """The time of creation of notes that do not say one."""
+    type_name: str = "note"
+
+
+def plan_case(case: Case, taken: set[str], rules: Rules) -> Action:
+    """What to do about one fact."""
+    vault, store = case.vault, case.store
+    change = vault.change
+    if change is VaultChange.FOREIGN and rules.adopt_unknown:
+        change = VaultChange.CREATED
+    row = decide(change, store.change, base=case.base is not None)
+    do, reason = row
+    if do is Do.ATTEND and change is VaultChange.FOREIGN and case.elsewhere:
+        do, reason = Do.NOTHING, "a note outside of what was adopted"
+    base = case.base.fact if case.base else None
+    action = Action(
+        do,
+        case.fact_id,
+        reason,
+        path=vault.path,
+        sha=vault.sha,
+        revision=store.revision,
+        note=vault.note,
+        vault=vault.fact,
+        store=store.fact,
+        base=base,
+        actor=store.actor,
+        new_id=case.new_id,
+    )
+    match do:
+        case Do.RECORD | Do.UPDATE_STORE | Do.UPDATE_VAULT | Do.MERGE:
+            return _plan_merge(action, vault.scope, taken, rules)
+        case Do.CREATE_NOTE:
+            return plan_note(action, taken)
+        case Do.RECREATE_NOTE:
+            both = FieldConflict(NOTE, store.revision, DELETED, CHANGED)
+            return replace(plan_note(action, taken), conflicts=(both,))
+        case Do.CREATE_FACT:
+            fact = vault.fact or laid_over(None, action, rules)
+            return replace(action, vault=fact, merged=fact, fields=_said(fact))
+        case Do.REVIVE_FACT:
+            both = FieldConflict(NOTE, store.revision, CHANGED, DELETED)
+            return replace(_plan_revival(action, vault.fact), conflicts=(both,))
+        case Do.RESTORE_FACT:
+            return _plan_revival(action, laid_over(store.fact, action, rules))
+        case _:
+            return action
+
+
+def _said(fact: Fact) -> tuple[str, ...]:
+    return differing(Fact(fact.id), fact)
+
+
+def laid_over(under: Fact | None, action: Action, rules: Rules) -> Fact:
+    """What a note without a base means: what it shows, the rest as `under` has it."""
+    note = action.note
+    assert note is not None  # noqa: S101 - these rows have a note
+    shown = {**note.properties, **note.values}
+    if under is not None:
+        said = {key: value for key, value in shown.items() if key in note.values}
+        kept = under.changed({**note.properties, **said})
+        return replace(kept, path=note.path, revision=under.revision)
+    scope = note.place.scope or rules.default_scope
+    shown.setdefault("type", type_of_folder(note.place) or rules.type_name)
+    shown.setdefault("createdAt", rules.created_at)
+    return replace(
+        make_fact({**shown, "id": action.fact_id, "scope": scope}), path=note.path
+    )
+
+
+def _plan_revival(action: Action, fact: Fact | None) -> Action:
+    assert fact is not None  # noqa: S101 - these rows have a note
+    return replace(action, vault=fact, merged=fact, fields=("note",))
+
+
+def _plan_merge(
+    action: Action, scope: str | None, taken: set[str], rules: Rules
+) -> Action:
+    """Both sides are there: merge, and see which of them has to be written."""
+    note, store, base = action.note, action.store, action.base
+    assert note is not None and store is not None  # noqa: S101, PT018 - narrows
+    vault = action.vault
+    if base is None:
+        vault = laid_over(store, action, rules)
+        if note.place.scope not in (None, store.scope):
+            scope = note.place.scope
+    assert vault is not None  # noqa: S101 - narrows
+    done = merge(base, vault, store)
+    fact, from_vault = done.fact, done.from_vault
+    if scope is not None and rules.allow_scope_moves and scope != store.scope:
+        fact, from_vault = replace(fact, scope=scope), (*from_vault, "scope")
+    to = None
+    if base is not None and not moved_scope(base, note):
+        to = _relocation(base, fact, note, taken)
+    if to is not None:
+        fact = replace(fact, path=to)
+    keys = stale(note, vault, fact)
+    moved = base is not None and note.path != base.path
+    writes_vault = bool(keys) or to is not None
+    do = {
+        (True, True): Do.MERGE,
+        (True, False): Do.UPDATE_STORE,
+        (False, True): Do.UPDATE_VAULT,
+        (False, False): Do.RECORD,
+    }[bool(from_vault), writes_vault]
+    fields = dict.fromkeys([*from_vault, *done.from_store, *keys])
+    put_back = done.put_back
+    if base is not None and note.id != base.id:
+        put_back = ("id", *put_back)
+    return replace(
+        action,
+        do=do,
+        vault=vault,
+        merged=fact,
+        to=to,
+        fields=tuple(fields),
+        conflicts=done.conflicts,
+        put_back=put_back,
+        moved=moved or to is not None,
+    )
+
+
+def _relocation(
+    base: Fact, fact: Fact, note: Note, taken: set[str]
+) -> VaultPath | None:
+    """Where a note goes when the store changed its type, tier or scope.
+
+    Only from the folder where such a note belongs: a place a person chose is theirs.
+    """
+    old = home_of(base)
+    new = home_of(fact)
+    if old == new or parent(note.path) != old:
+        return None
+    if note.place.scope is None:
+        return None
+    return _free(new, name_of(note.path), fact.id, taken)
+
+
+def home_of(fact: Fact) -> VaultPath:
+    """The folder in which the note of a fact belongs."""
+    return folder_for(
+        scope=fact.scope, folder=TYPES[fact.type].folder, tier=tier_folder(fact)
+    )
+
+
+def _free(folder: VaultPath, name: str, fact_id: str, taken: set[str]) -> VaultPath:
+    path = free_path(folder, name, taken, fact_id=fact_id)
+    taken.add(key_of(path))
+    return path
+
+
+def plan_note(action: Action, taken: set[str]) -> Action:
+    """A fact gets a note: where it was when that is free, else where it belongs."""
+    fact = action.store
+    assert fact is not None  # noqa: S101 - these rows have a fact
+    old = action.base.path if action.base else None
+    if old and key_of(old) not in taken:
+        taken.add(key_of(old))
+        path = old
+    else:
+        path = new_path(fact, taken)
+    merged = replace(fact, path=path)
+    return replace(action, path=path, merged=merged, sha=None, fields=_said(fact))
+
+
+def new_path(fact: Fact, taken: set[str]) -> VaultPath:
+    """Where the note of a fact belongs that has none."""
+    row = TYPES[fact.type]
+    name = file_name(
+        title=fact.title,
+        type_name=fact.type,
+        created_at=fact.created_at,
+        fact_id=fact.id,
+        named=row.named,
+    )
+    return _free(home_of(fact), name, fact.id, taken)
+
+
+def waits(actions: Sequence[Action]) -> list[str]:
+    """The facts that the next pass has to look at again."""
+    return [
+        action.fact_id
+        for action in actions
+        if action.do in (Do.WAIT, Do.ATTEND) and action.base is not None
+    ]
+
+
+def is_store_away(case: Case) -> bool:
+    """Whether a case waits for the store."""
+    return case.store.change is StoreChange.AWAY

@@ -1,0 +1,146 @@
+"""Rebuild one side and the base from the other. What is replaced stays in the archive."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from vaultsync.core.changes import StoreChange, VaultChange
+from vaultsync.core.merge import differing
+from vaultsync.core.paths import join
+from vaultsync.core.reconcile import Action, Do
+from vaultsync.core.render import stale
+from vaultsync.engine.cases import Case
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.planning import Rules, laid_over
+from vaultsync.engine.report import Progress, Report
+from vaultsync.engine.request import Request
+from vaultsync.engine.sync import ByTheTable, sync_with
+
+_TOMBSTONE = (StoreChange.DELETED, StoreChange.BURIED)
+_ABSENT = (StoreChange.NONE, StoreChange.MISSING)
+_NO_NOTE = (VaultChange.NONE, VaultChange.GONE, VaultChange.DELETED)
+_HANDS_OFF = (
+    VaultChange.UNREADABLE,
+    VaultChange.UNSETTLED,
+    VaultChange.UNKNOWN,
+    VaultChange.COPIED,
+)
+
+
+def rebuild(
+    mirror: Mirror,
+    source: str,
+    *,
+    actor: str = "person",
+    progress: Progress | None = None,
+) -> Report:
+    """Make the other side say what `source` (`vault` or `store`) says, and the base too.
+
+    From the vault: each note becomes what its fact says, with machine fields from the
+    base where notes do not show them; facts without a note are kept. From the store: each
+    fact becomes what its note says; notes that the store does not know are left alone.
+
+    Raises:
+        StoreUnavailableError: both sides are needed.
+    """
+    state = mirror.store.state()
+    with mirror.archive.transaction():
+        # The store may be another one than before: from here on it is the one.
+        mirror.archive.set_setting("store_id", state.store_id)
+        mirror.archive.set_setting("cursor", None)
+        mirror.archive.set_setting("cursor_row", None)
+    scan = mirror.vault.scan()
+    everything = frozenset(
+        join(folder.path, name)
+        for folder in scan.folders.values()
+        for name in folder.files
+    )
+    request = Request(
+        kind=f"rebuild-from-{source}",
+        look_again=everything,
+        named=tuple(base.fact.id for base in mirror.archive.iter_bases()),
+        actor=actor,
+    )
+    planner = FromVault() if source == "vault" else FromStore()
+    return sync_with(mirror, request, planner, progress=progress)
+
+
+def _action(case: Case, do: Do, reason: str) -> Action:
+    return Action(
+        do,
+        case.fact_id,
+        reason,
+        path=case.vault.path,
+        sha=case.vault.sha,
+        revision=case.store.revision,
+        note=case.vault.note,
+        vault=case.vault.fact,
+        store=case.store.fact,
+        base=case.base.fact if case.base else None,
+        actor=case.store.actor,
+        new_id=case.new_id,
+    )
+
+
+class FromVault(ByTheTable):
+    """Plans that the store says what the notes say."""
+
+    def plan(self, case: Case, rules: Rules) -> Action:
+        """What to do about one fact."""
+        change = case.vault.change
+        if change in _HANDS_OFF:
+            return _action(case, Do.ATTEND, "the note cannot be read; it is left alone")
+        if change in _NO_NOTE:
+            return _action(case, Do.NOTHING, "it has no note")
+        action = _action(case, Do.RECORD, "both say the same")
+        gone = case.store.change in (*_ABSENT, *_TOMBSTONE)
+        fact = case.vault.fact or laid_over(
+            None if gone else case.store.fact, action, rules
+        )
+        if gone:
+            do = Do.CREATE_FACT if case.store.change in _ABSENT else Do.RESTORE_FACT
+            return replace(
+                action, do=do, vault=fact, merged=fact, reason="from its note"
+            )
+        store = case.store.fact
+        assert store is not None  # noqa: S101 - it exists
+        fact = replace(fact, scope=store.scope) if case.vault.fact is None else fact
+        keys = differing(fact, store)
+        do = Do.UPDATE_STORE if keys else Do.RECORD
+        return replace(action, do=do, vault=fact, merged=fact, fields=keys)
+
+
+class FromStore(ByTheTable):
+    """Plans that the notes say what the store says."""
+
+    def plan(self, case: Case, rules: Rules) -> Action:
+        """What to do about one fact."""
+        change = case.vault.change
+        if change in _HANDS_OFF:
+            return _action(case, Do.ATTEND, "the note cannot be read; it is left alone")
+        action = _action(case, Do.NOTHING, "the store does not know it")
+        if case.store.change in _ABSENT:
+            return action
+        if case.store.change in _TOMBSTONE:
+            if change in _NO_NOTE:
+                return replace(action, do=Do.DROP_BASE, reason="deleted on both sides")
+            return replace(action, do=Do.DELETE_NOTE, reason="deleted in the store")
+        if change in _NO_NOTE:
+            made = self.plan_note(action)
+            return replace(made, do=Do.CREATE_NOTE, reason="from the store")
+        store = case.store.fact
+        assert store is not None  # noqa: S101 - it exists
+        vault = case.vault.fact or laid_over(store, action, rules)
+        note = case.vault.note
+        assert note is not None  # noqa: S101 - it was read
+        merged = replace(store, path=note.path)
+        keys = stale(note, vault, merged)
+        do = Do.UPDATE_VAULT if keys else Do.RECORD
+        return replace(
+            action,
+            do=do,
+            vault=vault,
+            merged=merged,
+            fields=keys,
+            reason="from the store",
+        )

@@ -1,0 +1,118 @@
+"""What a pass leaves in the archive: history entries, notices, the graves of notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from vaultsync.core.fact import Fact
+from vaultsync.core.fields import Value
+from vaultsync.core.merge import differing
+from vaultsync.core.paths import VaultPath
+from vaultsync.core.reconcile import Action, Do
+from vaultsync.core.wire import from_json, to_json
+from vaultsync.errors import NoteError
+from vaultsync.ports import Archive, Attention, HistoryEntry
+
+VAULT, STORE = "vault", "store"
+
+
+def notice(kind: str, trouble: NoteError, at: str) -> Attention:
+    """An error about one note, as something that waits for a person."""
+    return Attention(
+        kind,
+        VaultPath(trouble.path),
+        trouble.message,
+        trouble.hint,
+        trouble.line,
+        "",
+        at,
+    )
+
+
+def entries(
+    action: Action, fact: Fact, run: str, at: str, person: str
+) -> Iterable[HistoryEntry]:
+    """The history of one action that was carried out."""
+
+    def entry(side: str, field: str, before: Value, after: Value) -> HistoryEntry:
+        actor = person if side == VAULT else action.actor or "agent"
+        return HistoryEntry(run, at, fact.id, side, actor, field, before, after)
+
+    path = action.to or action.path
+    match action.do:
+        case Do.CREATE_NOTE | Do.RECREATE_NOTE:
+            yield entry(STORE, "note", None, path)
+            return
+        case Do.CREATE_FACT:
+            yield entry(VAULT, "fact", None, path)
+            return
+        case Do.REVIVE_FACT | Do.RESTORE_FACT:
+            yield entry(VAULT, "fact", None, path)
+        case Do.DELETE_NOTE | Do.DELETE_FACT | Do.DROP_BASE:
+            if action.base is not None:
+                side = STORE if action.do is Do.DELETE_NOTE else VAULT
+                yield entry(side, "note", grave(action.base, action), None)
+            return
+        case _:
+            pass
+    if action.base is not None:
+        yield from _field_entries(action, fact, action.base, entry)
+
+
+def _field_entries(
+    action: Action,
+    fact: Fact,
+    base: Fact,
+    entry: Callable[[str, str, Value, Value], HistoryEntry],
+) -> Iterable[HistoryEntry]:
+    path = action.to or action.path
+    if path != base.path:
+        yield entry(STORE if action.to else VAULT, "path", base.path, path)
+    theirs = set(differing(base, action.store)) if action.store else set()
+    for key in differing(base, fact):
+        from_store = key in theirs and _agrees(action.store, fact, key)
+        side = STORE if from_store else VAULT
+        yield entry(side, key, _plain(base.value(key)), _plain(fact.value(key)))
+    for conflict in action.conflicts:
+        yield entry(STORE, conflict.field, conflict.store, conflict.vault)
+
+
+def _agrees(store: Fact | None, fact: Fact, key: str) -> bool:
+    return store is not None and store.value(key) == fact.value(key)
+
+
+def _plain(value: Value) -> Value:
+    return list(value) if isinstance(value, tuple) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Grave:
+    """The last note of a fact that has none now."""
+
+    fact: Fact
+    data: bytes
+
+
+def grave(base: Fact, action: Action) -> Value:
+    """What has to be known to bring a note back: its bytes by sha, and what it said."""
+    return {"sha": action.sha or "", "path": base.path, "fact": to_json(base)}
+
+
+class Graves:
+    """Finds the last notes of facts in the history."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+
+    def find(self, fact_id: str) -> Grave | None:
+        """The last note of a fact, if it ever had one that is gone now."""
+        for entry in reversed(self._archive.history(fact_id=fact_id)):
+            if entry.field != "note" or not isinstance(entry.before, dict):
+                continue
+            data = self._archive.blob(str(entry.before.get("sha")))
+            if data is None:
+                return None
+            said = from_json(str(entry.before["fact"]))
+            return Grave(said, data)
+        return None

@@ -1,0 +1,219 @@
+"""What a crash left: intents, staged and displaced files. Run before every pass.
+
+The staged file tells how far the vault's leg of an intent came: it holds what was to be
+written (not yet), or what was displaced (done), or it is gone (created). The store is
+asked how far its leg came. The base is then moved to what both sides provably hold, and
+everything else is left to the pass that follows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+from vaultsync.core.edit import edited
+from vaultsync.core.fact import Fact
+from vaultsync.core.merge import differing
+from vaultsync.core.note import read_note
+from vaultsync.core.paths import VaultPath
+from vaultsync.engine.cases import base_note
+from vaultsync.engine.mirror import Mirror
+from vaultsync.errors import (
+    NoteError,
+    NoteExistsError,
+    StoreUnavailableError,
+    UnreadableNoteError,
+)
+from vaultsync.ports import Base, Intent, Linger, NoteFile
+
+
+def recover(mirror: Mirror) -> list[str]:
+    """Repair what a crash left, and examine displaced files whose time is up.
+
+    Returns the facts that the pass has to look at.
+    """
+    again: list[str] = []
+    for intent in mirror.archive.intents():
+        again.append(intent.fact_id)
+        try:
+            _repair(mirror, intent)
+        except StoreUnavailableError:
+            continue  # the intent stays until the store can be asked
+    again += _examine_lingers(mirror)
+    _sweep(mirror)
+    return again
+
+
+def _repair(mirror: Mirror, intent: Intent) -> None:
+    staged = mirror.vault.staged(intent.op)
+    here = _read(mirror, intent.path)
+    stored = _store_leg(mirror, intent)
+    base: Base | None = None
+    dropped = False
+    linger: Linger | None = None
+    kept: dict[str, bytes] = {}
+    if intent.after is None:
+        # A note to be taken away: gone, and the store has the tombstone.
+        dropped = staged is not None and here is None and stored is not None
+    elif staged is not None and staged.sha == intent.after:
+        # Not written. If the store has what was merged, what was read is in it.
+        if stored is not None:
+            base = _base_of_before(mirror, intent)
+        mirror.vault.discard(intent.op)
+    elif staged is not None and intent.before is not None:
+        kept[staged.sha] = staged.data
+        base, linger = _exchanged(mirror, intent, staged, stored)
+    elif staged is None and here is not None and here.sha == intent.after and stored:
+        base = Base(_at(stored, intent.path), intent.after, None)
+        kept[here.sha] = here.data
+    mirror.vault.sync()
+    with mirror.archive.transaction():
+        mirror.archive.put_blobs(kept)
+        if base is not None:
+            mirror.archive.put_bases([base])
+        if dropped:
+            mirror.archive.drop_bases([intent.fact_id])
+        if linger is not None:
+            mirror.archive.put_lingers([linger])
+        mirror.archive.drop_intents([intent.op])
+
+
+def _read(mirror: Mirror, path: VaultPath) -> NoteFile | None:
+    try:
+        return mirror.vault.read(path)
+    except NoteError:
+        return None
+
+
+def _store_leg(mirror: Mirror, intent: Intent) -> Fact | None:
+    """The store's fact when it says what the intent wanted it to say."""
+    if intent.after is None:
+        return mirror.store.buried(intent.fact_id)
+    current = mirror.store.find_many([intent.fact_id]).get(intent.fact_id)
+    if current is None or differing(current, intent.fact):
+        return None
+    return current if current.scope == intent.fact.scope else None
+
+
+def _at(fact: Fact, path: VaultPath) -> Fact:
+    return replace(fact, path=path)
+
+
+def _base_of_before(mirror: Mirror, intent: Intent) -> Base | None:
+    """The base when the store holds what was merged and the vault what was read.
+
+    Its revision is the old one, so that the store counts as changed since.
+    """
+    old = mirror.archive.find_base(intent.fact_id)
+    data = mirror.archive.blob(intent.before) if intent.before else None
+    if old is None or data is None or intent.before is None:
+        return None
+    try:
+        now = read_note(data, intent.path)
+    except UnreadableNoteError:
+        return None
+    before = base_note(mirror, old)
+    ids = mirror.ids(before.links ^ now.links, intent.path)
+    fact = edited(old.fact, before, now, ids=ids)
+    return Base(
+        replace(fact, path=intent.path, revision=old.fact.revision), intent.before, None
+    )
+
+
+def _exchanged(
+    mirror: Mirror, intent: Intent, displaced: NoteFile, stored: Fact | None
+) -> tuple[Base | None, Linger | None]:
+    """The swap was done. What it displaced is what was read, or a save it ran over."""
+    due = mirror.clock.now().timestamp() + mirror.policy.linger_seconds
+    linger = Linger(intent.op, intent.fact_id, intent.path, intent.before or "", due)
+    if displaced.sha != intent.before and _put_back(
+        mirror, intent.op, intent.path, intent.after
+    ):
+        return (_base_of_before(mirror, intent) if stored else None), None
+    if stored is None or intent.after is None:
+        return None, linger
+    if mirror.archive.blob(intent.after) is None:
+        return None, linger
+    path = intent.fact.path or intent.path
+    return Base(_at(stored, path), intent.after, None), linger
+
+
+def _put_back(mirror: Mirror, op: str, path: VaultPath, ours: str | None) -> bool:
+    """Swap a save that we ran over back into the note, if the note is still ours."""
+    try:
+        mirror.vault.exchange(op, path, ours or "")
+    except NoteError:
+        return False
+    mirror.vault.discard(op)
+    return True
+
+
+def _examine_lingers(mirror: Mirror) -> list[str]:
+    """Look into displaced files: an editor may have saved into one after the swap."""
+    again = []
+    now = mirror.clock.now().timestamp()
+    for linger in mirror.archive.lingers():
+        file = mirror.vault.staged(linger.op)
+        if file is not None and file.sha == linger.sha and now < linger.due:
+            continue
+        if file is not None and file.sha != linger.sha and file.data.strip():
+            _rescue(mirror, linger, file)
+            again.append(linger.fact_id)
+        elif file is not None and file.sha != linger.sha and now < linger.due:
+            continue  # emptied: its editor is about to write
+        with mirror.archive.transaction():
+            mirror.archive.drop_lingers([linger.op])
+        mirror.vault.discard(linger.op)
+    return again
+
+
+def _rescue(mirror: Mirror, linger: Linger, file: NoteFile) -> None:
+    """A save went into a displaced file: it becomes the note, the base what it was.
+
+    The note then counts as edited since `linger.sha`, and the store as changed since, so
+    that the pass merges both.
+    """
+    with mirror.archive.transaction():
+        mirror.archive.put_blobs({file.sha: file.data})
+    base = mirror.archive.find_base(linger.fact_id)
+    before = mirror.archive.blob(linger.sha)
+    if base is not None and before is not None:
+        rebased = _rebased(mirror, base, before, linger)
+        if rebased is not None and _put_back(mirror, linger.op, base.path, base.sha):
+            mirror.vault.sync()
+            with mirror.archive.transaction():
+                mirror.archive.put_bases([rebased])
+            return
+    _save_beside(mirror, linger, file)
+
+
+def _rebased(mirror: Mirror, base: Base, before: bytes, linger: Linger) -> Base | None:
+    try:
+        then = read_note(before, base.path)
+    except UnreadableNoteError:
+        return None
+    now = base_note(mirror, base)
+    ids = mirror.ids(then.links ^ now.links, base.path)
+    fact = edited(base.fact, now, then, ids=ids)
+    return Base(replace(fact, path=base.path, revision=""), linger.sha, None)
+
+
+def _save_beside(mirror: Mirror, linger: Linger, file: NoteFile) -> None:
+    """The note went on without it: the save becomes a note of its own, beside it."""
+    digest = hashlib.sha256(file.data).hexdigest()[:8]
+    stem = linger.path.removesuffix(".md")
+    op = f"rescued-{digest}"
+    mirror.vault.stage(op, file.data)
+    try:
+        mirror.vault.create(op, VaultPath(f"{stem} (saved {digest}).md"))
+    except NoteExistsError:
+        mirror.vault.discard(op)
+
+
+def _sweep(mirror: Mirror) -> None:
+    """Remove staged files that no intent and no linger knows: nothing rests on them."""
+    known = {x.op for x in mirror.archive.intents()}
+    known |= {x.op for x in mirror.archive.lingers()}
+    for op in mirror.vault.ops():
+        if op not in known:
+            mirror.vault.discard(op)

@@ -1,0 +1,50 @@
+"""What a pass is asked to do, and the pass under way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from vaultsync.core.paths import VaultPath
+from vaultsync.engine.cases import Case, Identities
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.planning import Plan
+from vaultsync.engine.snapshot import Snapshot
+from vaultsync.ports import StoreState, Written
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a pass is asked to do, and what it is allowed."""
+
+    kind: str = "sync"
+    dry_run: bool = False
+    allow_scope_moves: bool = False
+    max_delete: int | None = None
+    confirm: str | None = None
+    """The run that the guard stopped and a person confirmed."""
+    adopt: frozenset[VaultPath] = frozenset()
+    """Notes to be adopted wherever they lie."""
+    adopt_scope: str | None = None
+    adopt_type: str | None = None
+    look_again: frozenset[VaultPath] = frozenset()
+    named: tuple[str, ...] = ()
+    """Facts to look at even when nothing seems to have changed."""
+    only_named: bool = False
+    """Look at nothing else: an incremental pass."""
+    actor: str = "person"
+
+
+@dataclass(slots=True)
+class Pass:
+    """A pass under way."""
+
+    mirror: Mirror
+    request: Request
+    run: str
+    found: Snapshot
+    who: Identities
+    cases: list[Case]
+    feed: Sequence[Written] | None
+    state: StoreState | None
+    plan: Plan = field(default_factory=Plan)

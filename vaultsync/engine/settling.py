@@ -1,0 +1,152 @@
+"""After the plan: the cursor, what waits, and which folders need no second look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from vaultsync.core.paths import VaultPath, join, parent
+from vaultsync.core.reconcile import Do
+from vaultsync.engine.batch import Outcome
+from vaultsync.engine.planning import waits
+from vaultsync.engine.request import Pass
+from vaultsync.ports import Attention, Base, Stamp
+
+
+def record_pass(work: Pass, outcome: Outcome) -> None:
+    """Move the cursor, remember what waits, and which folders need no second look."""
+    mirror, archive = work.mirror, work.mirror.archive
+    waiting = dict.fromkeys([*waits(work.plan.actions), *outcome.waiting])
+    gone = [
+        replace(base, missing_since=mirror.now())
+        for fact_id, base in work.who.gone.items()
+        if base.missing_since is None and not work.found.partial
+    ]
+    if work.found.partial:
+        waiting = dict.fromkeys([*(archive.setting("waiting") or "").split(), *waiting])
+    settings = {"waiting": " ".join(waiting) or None}
+    if work.feed:
+        settings["cursor"] = str(work.feed[-1].seq)
+        settings["cursor_row"] = f"{work.feed[-1].fact_id} {work.feed[-1].revision}"
+    settings = {k: v for k, v in settings.items() if archive.setting(k) != v}
+    folders = _folders(work, outcome)
+    notices = changed_notices(work)
+    done = {action.fact_id for action in outcome.done}
+    fresh = [base for base in work.found.fresh if base.fact.id not in done]
+    if not (gone or settings or folders or notices or fresh):
+        return
+    with archive.transaction():
+        archive.put_bases([*fresh, *gone])
+        archive.set_folders(folders)
+        for key, value in settings.items():
+            archive.set_setting(key, value)
+        for path, listed in notices.items():
+            archive.set_attention(path, listed)
+
+
+def _folders(work: Pass, outcome: Outcome) -> dict[VaultPath, bytes | None]:
+    """The fingerprints of the folders in which everything is settled now."""
+    mirror = work.mirror
+    unsettled = {parent(s.path) for s in work.found.seen.values() if not s.settled}
+    unsettled |= {parent(base.path) for base in work.who.gone.values()}
+    unsettled |= {
+        parent(a.path)
+        for a in work.plan.actions
+        if a.path is not None
+        and (a.do is Do.WAIT or (a.do is Do.ATTEND and a.base is None))
+    }
+    fact_paths = {a.fact_id: a.to or a.path for a in work.plan.actions}
+    unsettled |= {
+        parent(path)
+        for fact_id in outcome.waiting
+        if (path := fact_paths.get(fact_id)) is not None
+    }
+    found: dict[VaultPath, bytes | None] = {}
+    known = mirror.archive.folders()
+    for path in {*work.found.dirty, *outcome.touched}:
+        folder = (
+            mirror.vault.folder(path)
+            if path in outcome.touched
+            else work.found.dirty[path]
+        )
+        settled = (
+            folder is not None
+            and path not in unsettled
+            and _all_known(work, path, folder.files)
+        )
+        found[path] = folder.fingerprint if settled and folder else b""
+    for path in known:
+        if path not in work.found.scan.folders and not work.found.blind(path):
+            found[path] = b"" if path in unsettled else None
+    return {p: mark for p, mark in found.items() if known.get(p) != mark}
+
+
+def _all_known(work: Pass, path: VaultPath, files: Mapping[str, Stamp]) -> bool:
+    """Whether each file of a folder is one whose bytes were seen under this stamp."""
+    bases: dict[str, Base] = work.mirror.archive.bases_in(path)
+    before = work.found.dirty.get(path) or work.found.scan.folders.get(path)
+    for name, stamp in files.items():
+        base = bases.get(name)
+        if base is not None:
+            fresh = next(
+                (b for b in work.found.fresh if b.fact.id == base.fact.id), base
+            )
+            if fresh.stamp != stamp:
+                seen = work.found.seen.get(join(path, name))
+                if seen is None or seen.file.stamp != stamp or base.stamp is None:
+                    return False
+        elif before is None or before.files.get(name) != stamp:
+            return False
+    return set(bases) <= set(files)
+
+
+def changed_notices(work: Pass) -> dict[VaultPath, list[Attention]]:
+    """What is to be remembered as waiting for a person, where that differs."""
+    old: dict[VaultPath, list[Attention]] = {}
+    for each in work.mirror.archive.attention():
+        old.setdefault(each.path, []).append(each)
+    new: dict[VaultPath, list[Attention]] = {}
+    for each in work.plan.notices:
+        if each.kind in LASTING:
+            new.setdefault(each.path, []).append(each)
+    changed: dict[VaultPath, list[Attention]] = {}
+    for path in {*old, *new}:
+        looked_at = (
+            path in new
+            or path in work.found.seen
+            or parent(path) in work.found.dirty
+            or (
+                parent(path) not in work.found.scan.folders
+                and not work.found.blind(path)
+            )
+        )
+        if looked_at and _essence(old.get(path, [])) != _essence(new.get(path, [])):
+            still = path in work.found.seen or path in work.found.odd or path not in old
+            if still or not _still_there(work, path):
+                changed[path] = new.get(path, [])
+    return changed
+
+
+LASTING = frozenset(
+    {
+        "unreadable",
+        "invalid_field",
+        "scope_move",
+        "foreign_id",
+        "unknown_id",
+        "twins",
+        "odd",
+    }
+)
+"""What stays true until somebody does something about it."""
+
+
+def _essence(notices: Sequence[Attention]) -> list[tuple[str, str, int | None]]:
+    return sorted((n.kind, n.message, n.line) for n in notices)
+
+
+def _still_there(work: Pass, path: VaultPath) -> bool:
+    """Whether a file that was not read again is still the one that was warned about."""
+    folder = work.found.scan.folders.get(parent(path))
+    name = path.rpartition("/")[2]
+    return folder is not None and name in folder.files

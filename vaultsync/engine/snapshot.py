@@ -1,0 +1,202 @@
+"""What a scan found, set against the bases: which notes have to be looked at, and how.
+
+Folders whose fingerprint is known are not looked into, files whose stamp is known are not
+read, and files whose bytes are known are not parsed.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from vaultsync.core.changes import half_saved
+from vaultsync.core.conflict import is_conflict_note
+from vaultsync.core.note import TYPE_FOLDERS, Note, Problem, read_note
+from vaultsync.core.paths import VaultPath, join, place
+from vaultsync.engine.mirror import Mirror
+from vaultsync.errors import NoteError, UnreadableNoteError
+from vaultsync.ports import Attention, Base, Folder, NoteFile, Scan, Stamp
+
+RACY_NS = 20_000_000
+"""A file changed so shortly before it was looked at could change again without its stamp
+telling: the clocks of file systems tick every 1 to 10 ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A file that had to be read."""
+
+    path: VaultPath
+    file: NoteFile
+    base: Base | None
+    """The base whose note lies at this path."""
+    note: Note | None = None
+    trouble: Attention | None = None
+    """Why it cannot be read as a note."""
+    settled: bool = True
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """The vault as one scan found it, as far as it differs from what is known."""
+
+    scan: Scan
+    dirty: dict[VaultPath, Folder] = field(default_factory=dict)
+    """Folders that had to be looked into."""
+    seen: dict[VaultPath, Seen] = field(default_factory=dict)
+    """Files whose bytes are not those of their base."""
+    fresh: list[Base] = field(default_factory=list)
+    """Bases whose bytes are the same under a new stamp."""
+    gone: dict[str, Base] = field(default_factory=dict)
+    """Bases whose file is not where it was, by fact."""
+    odd: dict[VaultPath, str] = field(default_factory=dict)
+    conflict_notes: set[VaultPath] = field(default_factory=set)
+    """All conflict notes in dirty folders."""
+    empty: set[VaultPath] = field(default_factory=set)
+    """New files without text: somebody is about to write."""
+    partial: bool = False
+    """Whether only some folders were looked into."""
+
+    def blind(self, path: VaultPath) -> bool:
+        """Whether nothing is known about a path: its folder was not or cannot be read."""
+        if self.partial and posixpath.dirname(path) not in self.scan.folders:
+            return True
+        return any(
+            folder in ("", path) or path.startswith(folder + "/")
+            for folder in self.scan.unreadable
+        )
+
+
+def take_snapshot(
+    mirror: Mirror,
+    *,
+    look_again: Iterable[VaultPath] = (),
+    only: Iterable[VaultPath] | None = None,
+) -> Snapshot:
+    """Scan the vault and read what may have changed.
+
+    Args:
+        mirror: the sides.
+        look_again: paths to be read even when nothing seems to have changed.
+        only: the folders to look into; None for the whole vault.
+    """
+    scan = mirror.vault.scan() if only is None else _some_folders(mirror, only)
+    known = mirror.archive.folders()
+    again = {VaultPath(posixpath.dirname(path)) for path in look_again}
+    forced = set(look_again)
+    found = Snapshot(scan, partial=only is not None)
+    for path, folder in scan.folders.items():
+        if known.get(path) != folder.fingerprint or path in again:
+            found.dirty[path] = folder
+            _look_into(mirror, found, folder, forced)
+    for path in known:
+        if path in scan.folders or found.blind(path):
+            continue
+        for base in mirror.archive.bases_in(path).values():
+            found.gone[base.fact.id] = base
+    return found
+
+
+def _some_folders(mirror: Mirror, only: Iterable[VaultPath]) -> Scan:
+    at_ns = int(mirror.clock.now().timestamp() * 1e9)
+    listed = {path: mirror.vault.folder(path) for path in only}
+    return Scan({p: f for p, f in listed.items() if f is not None}, {}, at_ns)
+
+
+def _look_into(
+    mirror: Mirror, found: Snapshot, folder: Folder, forced: set[VaultPath]
+) -> None:
+    bases = mirror.archive.bases_in(folder.path)
+    for name, stamp in folder.files.items():
+        path = join(folder.path, name)
+        base = bases.pop(name, None)
+        if is_conflict_note(name) and base is None:
+            found.conflict_notes.add(path)
+        elif (
+            base is None or base.stamp != stamp or path in forced or base.missing_since
+        ):
+            _look_at(mirror, found, path, base, stamp)
+    for name, what in folder.odd.items():
+        found.odd[join(folder.path, name)] = what
+        bases.pop(name, None)
+    for base in bases.values():
+        if base.path not in found.odd:
+            found.gone[base.fact.id] = base
+
+
+def _look_at(
+    mirror: Mirror, found: Snapshot, path: VaultPath, base: Base | None, stamp: Stamp
+) -> None:
+    try:
+        file = mirror.vault.read(path)
+    except UnreadableNoteError as trouble:
+        file = NoteFile(b"", "", stamp)
+        found.seen[path] = Seen(path, file, base, trouble=unreadable(mirror, trouble))
+        return
+    except NoteError:
+        # It went away or keeps changing: the next pass looks again.
+        found.seen[path] = Seen(path, NoteFile(b"", "", stamp), base, settled=False)
+        return
+    if base is not None and file.sha == base.sha:
+        if base.stamp != trusted(file.stamp, found.scan.at_ns) or base.missing_since:
+            found.fresh.append(
+                Base(base.fact, base.sha, trusted(file.stamp, found.scan.at_ns))
+            )
+        return
+    if base is None and not file.data.strip():
+        found.empty.add(path)
+        return
+    found.seen[path] = _read(mirror, path, file, base)
+
+
+def trusted(stamp: Stamp, at_ns: int) -> Stamp | None:
+    """The stamp, unless the file changed so shortly before that it could hide a change."""
+    return None if stamp.ctime_ns > at_ns - RACY_NS else stamp
+
+
+def _read(mirror: Mirror, path: VaultPath, file: NoteFile, base: Base | None) -> Seen:
+    age = mirror.clock.now().timestamp() - file.stamp.mtime_ns / 1e9
+    if 0 <= age < mirror.policy.settle_seconds:
+        before = mirror.archive.blob(base.sha) if base else None
+        if half_saved(before if before is not None else b"---\n---\n", file.data):
+            return Seen(path, file, base, settled=False)
+    try:
+        return Seen(path, file, base, read_note(file.data, path))
+    except UnreadableNoteError as trouble:
+        return Seen(path, file, base, trouble=unreadable(mirror, trouble, file.sha))
+
+
+def unreadable(
+    mirror: Mirror, trouble: UnreadableNoteError, sha: str = ""
+) -> Attention:
+    """The notice of a note that cannot be read."""
+    return Attention(
+        "unreadable",
+        VaultPath(trouble.path),
+        trouble.message,
+        trouble.hint,
+        trouble.line,
+        sha,
+        mirror.now(),
+    )
+
+
+def invalid(mirror: Mirror, path: VaultPath, sha: str, problem: Problem) -> Attention:
+    """The notice of a property whose value its field does not take."""
+    return Attention(
+        "invalid_field",
+        path,
+        f"{path}:{problem.line}: {problem.message}; the old value stands",
+        problem.hint,
+        problem.line,
+        sha,
+        mirror.now(),
+    )
+
+
+def is_managed(path: VaultPath, adopted: Iterable[str]) -> bool:
+    """Whether a new note at a path is adopted by itself: in a scope or adopted folder."""
+    if place(path, TYPE_FOLDERS).scope is not None:
+        return True
+    return any(not folder or path.startswith(folder + "/") for folder in adopted)

@@ -1,0 +1,53 @@
+"""What waits and what is wrong, without changing anything."""
+
+from __future__ import annotations
+
+from vaultsync.core.conflict import is_conflict_note
+from vaultsync.core.reconcile import Do
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.report import Status
+from vaultsync.engine.request import Request
+from vaultsync.engine.sync import preview
+from vaultsync.errors import StoreUnavailableError
+
+
+def status(mirror: Mirror, *, engine: str = "idle") -> Status:
+    """Look at both sides as a pass would, and say what it would find.
+
+    Raises:
+        VaultMissingError, VaultMismatchError, StoreMismatchError, StoreRewoundError.
+    """
+    work, report = preview(mirror, Request(dry_run=True))
+    pending = sum(
+        action.do not in (Do.NOTHING, Do.ATTEND) for action in work.plan.actions
+    )
+    notes = mirror.archive.count_bases()
+    files = sum(
+        not is_conflict_note(name)
+        for folder in work.found.scan.folders.values()
+        for name in folder.files
+    )
+    waiting = sum(action.new_id for action in work.plan.actions)
+    try:
+        facts = mirror.store.state().facts
+    except StoreUnavailableError:
+        facts = notes
+    last = mirror.archive.last_run()
+    return Status(
+        facts=facts,
+        notes=notes - len(work.who.gone),
+        pending=pending,
+        conflicts=len(mirror.archive.conflicts()),
+        attention=report.attention,
+        outbox=len(mirror.archive.outbox()),
+        last_run=None
+        if last is None
+        else {
+            "run": last.run,
+            "at": last.at,
+            "kind": last.kind,
+            "counts": last.report.get("counts") or {},
+        },
+        engine=engine,
+        foreign=max(files - (notes - len(work.who.gone)) - waiting, 0),
+    )

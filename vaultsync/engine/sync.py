@@ -1,0 +1,259 @@
+"""One pass: scan -> changes -> reconcile -> apply -> record -> report.
+
+Full and incremental passes are this same code: the scan and the store's feed only name
+which facts to look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from vaultsync.core.paths import VaultPath, parent
+from vaultsync.core.reconcile import Action, Do, guard
+from vaultsync.engine.apply import apply_plan
+from vaultsync.engine.batch import Outcome
+from vaultsync.engine.cases import (
+    Case,
+    Identities,
+    make_cases,
+    settle_identities,
+    taken_keys,
+)
+from vaultsync.engine.conflicts import settle, verdicts
+from vaultsync.engine.gate import check_vault, confirmed, store_state
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.newcomers import newcomers
+from vaultsync.engine.notices import notices_of_plan, notices_of_scan
+from vaultsync.engine.outbox import drain_outbox
+from vaultsync.engine.planning import Rules, home_of, plan_case, plan_note
+from vaultsync.engine.recovery import recover
+from vaultsync.engine.report import Progress, Report
+from vaultsync.engine.request import Pass, Request
+from vaultsync.engine.settling import record_pass
+from vaultsync.engine.snapshot import Snapshot, take_snapshot
+from vaultsync.engine.tally import report_of
+from vaultsync.errors import GuardError, NoteError
+from vaultsync.ports import Attention, Run, StoreState, Written
+
+SHOWN = 2000
+"""How many actions a remembered run lists."""
+
+
+def sync(
+    mirror: Mirror, request: Request | None = None, *, progress: Progress | None = None
+) -> Report:
+    """One complete pass, by the table.
+
+    Raises: as `sync_with()`.
+    """
+    return sync_with(mirror, request or Request(), ByTheTable(), progress=progress)
+
+
+class Planner(Protocol):
+    """Decides what is to be done about each fact of a pass."""
+
+    def prepare(self, found: Snapshot) -> None:
+        """Told of the scan before the first case."""
+        ...
+
+    def plan(self, case: Case, rules: Rules) -> Action:
+        """What to do about one fact."""
+        ...
+
+
+class ByTheTable:
+    """Plans by the table of `core/reconcile.py`."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def prepare(self, found: Snapshot) -> None:
+        """Note which paths are taken."""
+        self._taken = taken_keys(found)
+
+    def plan(self, case: Case, rules: Rules) -> Action:
+        """The row of the table, worked out for this fact."""
+        return plan_case(case, self._taken, rules)
+
+    def plan_note(self, action: Action) -> Action:
+        """A note for a fact that has none."""
+        return plan_note(action, self._taken)
+
+
+def sync_with(
+    mirror: Mirror,
+    request: Request,
+    planner: Planner,
+    *,
+    progress: Progress | None = None,
+) -> Report:
+    """One complete pass, by another planner than the table (as a rebuild has one).
+
+    Raises:
+        VaultMissingError, VaultMismatchError: not this vault; nothing was done.
+        StoreMismatchError, StoreRewoundError: not this store; nothing was done.
+        GuardError: the plan is not plausible; nothing was done.
+        OSError: the disk is full or broken; the next pass repairs what was begun.
+    """
+    began = mirror.clock.monotonic()
+    run = mirror.clock.new_id()
+    check_vault(mirror)
+    state = store_state(mirror, run, request)
+    again: list[str] = []
+    if not request.dry_run:
+        again = recover(mirror)
+        if state is not None:
+            again += drain_outbox(mirror)
+    work = look(mirror, request, run, state, again, progress=progress)
+    _plan(work, planner)
+    stopped = (
+        None
+        if request.kind.startswith("rebuild")
+        else guard(
+            work.plan.actions,
+            mirror.archive.count_bases(),
+            max_delete=request.max_delete,
+        )
+    )
+    if stopped and not request.dry_run and not confirmed(mirror, request):
+        with mirror.archive.transaction():
+            mirror.archive.set_setting("stopped_run", run)
+        raise GuardError(stopped, run)
+    outcome = Outcome()
+    if not request.dry_run:
+        outcome = apply_plan(
+            mirror,
+            work.plan.actions,
+            run=run,
+            seen=work.found.seen,
+            progress=progress,
+            actor=request.actor,
+        )
+    seconds = mirror.clock.monotonic() - began
+    if request.dry_run:
+        done: Sequence[Action] = [
+            a for a in work.plan.actions if a.do is not Do.NOTHING
+        ]
+        return report_of(work, done, [], seconds, guarded=stopped)
+    record_pass(work, outcome)
+    report = report_of(work, outcome.done, outcome.notices, seconds)
+    if not report.quiet or outcome.done:
+        said = report.as_json()
+        said["actions"] = list(said["actions"])[:SHOWN]  # type: ignore[arg-type]
+        with mirror.archive.transaction():
+            mirror.archive.put_run(Run(run, mirror.now(), request.kind, said))
+    return report
+
+
+def preview(mirror: Mirror, request: Request) -> tuple[Pass, Report]:
+    """What a pass would find and do, with nothing written."""
+    run = mirror.clock.new_id()
+    check_vault(mirror)
+    work = look(mirror, request, run, store_state(mirror, run, request))
+    _plan(work, ByTheTable())
+    would = [action for action in work.plan.actions if action.do is not Do.NOTHING]
+    return work, report_of(work, would, [], 0.0)
+
+
+def look(
+    mirror: Mirror,
+    request: Request,
+    run: str,
+    state: StoreState | None,
+    again: Iterable[str] = (),
+    *,
+    progress: Progress | None = None,
+) -> Pass:
+    """Everything before the plan; only what a person said of conflicts is written."""
+    look_again = set(request.look_again) | set(request.adopt)
+    if request.allow_scope_moves:
+        look_again |= {
+            each.path
+            for each in mirror.archive.attention()
+            if each.kind == "scope_move"
+        }
+    only = _folders_of(mirror, request.named) if request.only_named else None
+    found = take_snapshot(mirror, look_again=look_again, only=only)
+    if progress is not None:
+        progress("scan", len(found.seen), len(found.seen))
+    settled: list[str] = []
+    if state is not None and not request.dry_run:
+        settled += [settle(mirror, v).fact_id for v in verdicts(mirror, found)]
+    who = settle_identities(mirror, found)
+    _take_second_look(mirror, who)
+    named = dict.fromkeys([*again, *settled, *request.named])
+    feed: Sequence[Written] | None = None
+    if state is not None:
+        feed = []
+    if not request.only_named:
+        if state is not None:
+            feed = mirror.store.feed(int(mirror.archive.setting("cursor") or 0))
+        waiting = (mirror.archive.setting("waiting") or "").split()
+        named = dict.fromkeys([*waiting, *named])
+    cases = make_cases(mirror, found, who, feed, named=named)
+    cases += newcomers(mirror, who, request.adopt, away=state is None)
+    return Pass(mirror, request, run, found, who, cases, feed, state)
+
+
+def _folders_of(mirror: Mirror, named: Sequence[str]) -> set[VaultPath]:
+    """The folders in which the notes of some facts lie, or would lie."""
+    bases = mirror.archive.find_bases(named)
+    folders = {parent(base.path) for base in bases.values()}
+    for fact in mirror.store.find_many(named).values():
+        folders.add(home_of(fact))
+    return folders
+
+
+def _take_second_look(mirror: Mirror, who: Identities) -> None:
+    """Notes that were gone before: wait out the grace, then see whether they are back."""
+    now = mirror.clock.now().timestamp()
+    due = [base for base in who.gone.values() if base.missing_since]
+    if not due:
+        return
+    newest = max(_seconds(base.missing_since or "") for base in due)
+    left = newest + mirror.policy.grace_seconds - now
+    if left > 0:
+        mirror.clock.sleep(min(left, mirror.policy.grace_seconds))
+    for base in due:
+        try:
+            back = mirror.vault.stamp(base.path) is not None
+        except NoteError:
+            back = True
+        if back:
+            del who.gone[base.fact.id]
+
+
+def _seconds(at: str) -> float:
+    return datetime.fromisoformat(at).timestamp()
+
+
+def _plan(work: Pass, planner: Planner) -> None:
+    request, mirror = work.request, work.mirror
+    rules = Rules(
+        allow_scope_moves=request.allow_scope_moves,
+        adopt_unknown=bool(request.adopt),
+        default_scope=request.adopt_scope or mirror.policy.default_scope,
+        created_at=mirror.today(),
+        type_name=request.adopt_type or mirror.policy.default_type,
+    )
+    if work.cases:
+        planner.prepare(work.found)
+    work.plan.actions = [planner.plan(case, rules) for case in work.cases]
+    work.plan.notices += notices_of_scan(mirror, work.found, work.who)
+    work.plan.notices += notices_of_plan(
+        mirror, work.cases, work.plan.actions, request.allow_scope_moves
+    )
+    if work.state is None:
+        work.plan.notices.append(_store_away(mirror))
+
+
+def _store_away(mirror: Mirror) -> Attention:
+    return Attention(
+        "store_away",
+        VaultPath(""),
+        "the store does not answer; what must reach it waits",
+        "nothing to do: the next pass after it is back brings everything over",
+        seen=mirror.now(),
+    )

@@ -1,0 +1,99 @@
+"""The report of a pass: what was done, counted and listed, and what waits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from vaultsync.core.paths import VaultPath
+from vaultsync.core.reconcile import Action, Do
+from vaultsync.engine.report import COUNTS, ActionTaken, Report
+from vaultsync.engine.request import Pass
+from vaultsync.engine.settling import changed_notices
+from vaultsync.ports import Attention
+
+
+def report_of(
+    work: Pass,
+    done: Sequence[Action],
+    notices: Sequence[Attention],
+    seconds: float,
+    *,
+    guarded: str | None = None,
+) -> Report:
+    """The report of a pass that did `done`, or would."""
+    counts = Counter(dict.fromkeys(COUNTS, 0))
+    for action in done:
+        counts.update(_counted(action))
+    worked = {a.fact_id for a in done if a.do is not Do.DROP_BASE}
+    total = work.mirror.archive.count_bases()
+    counts["unchanged"] = max(total - len(worked), 0)
+    lasting = {
+        (n.kind, n.path, n.message): n
+        for n in [*_remembered(work), *work.plan.notices, *notices]
+    }
+    extra = []
+    if guarded:
+        extra.append(
+            Attention(
+                "guard", VaultPath(""), f"the guard would stop this: {guarded}", ""
+            )
+        )
+    waiting = (
+        []
+        if work.request.dry_run
+        else [a for a in work.plan.actions if a.do is Do.WAIT]
+    )
+    return Report(
+        work.run,
+        work.request.dry_run,
+        seconds,
+        dict(counts),
+        [_taken(action) for action in (*done, *waiting) if action.do is not Do.NOTHING],
+        [*lasting.values(), *extra],
+    )
+
+
+def _remembered(work: Pass) -> list[Attention]:
+    """What was waiting for a person before and was not looked at again in this pass."""
+    if work.request.dry_run:
+        changed = changed_notices(work)
+        return [n for n in work.mirror.archive.attention() if n.path not in changed]
+    return work.mirror.archive.attention()
+
+
+_COUNTED: dict[Do, tuple[str, ...]] = {
+    Do.UPDATE_STORE: ("updated_in_store",),
+    Do.UPDATE_VAULT: ("updated_in_vault",),
+    Do.MERGE: ("updated_in_store", "updated_in_vault"),
+    Do.CREATE_NOTE: ("created_in_vault",),
+    Do.RECREATE_NOTE: ("created_in_vault",),
+    Do.CREATE_FACT: ("created_in_store",),
+    Do.REVIVE_FACT: ("created_in_store",),
+    Do.RESTORE_FACT: ("created_in_store",),
+    Do.DELETE_NOTE: ("deleted_in_vault",),
+    Do.DELETE_FACT: ("deleted_in_store",),
+}
+
+
+def _counted(action: Action) -> Counter[str]:
+    counted = Counter(_COUNTED.get(action.do, ()))
+    if action.reason in ("changed on both sides", "on both sides, without a base") and (
+        action.do is not Do.RECORD
+    ):
+        counted["merged"] += 1
+    if action.moved:
+        counted["moved"] += 1
+    if action.conflicts:
+        counted["conflicts"] += 1
+    return counted
+
+
+def _taken(action: Action) -> ActionTaken:
+    return ActionTaken(
+        action.do.value.replace(" ", "_"),
+        action.fact_id,
+        action.to or action.path,
+        action.fields,
+        action.reason,
+    )

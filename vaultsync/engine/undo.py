@@ -1,0 +1,131 @@
+"""Take a run back: its changes, in reverse, through the same merge as any edit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from vaultsync.core.fact import Fact
+from vaultsync.core.fields import FIELD, Owner, Value
+from vaultsync.core.merge import merge
+from vaultsync.core.note import read_note
+from vaultsync.core.render import without_id
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.report import Progress, Report
+from vaultsync.engine.request import Request
+from vaultsync.engine.sync import sync
+from vaultsync.errors import NoteError, RunNotFoundError
+from vaultsync.ports import HistoryEntry, RevisionMismatch, Write
+
+EVENTS = frozenset({"fact", "note", "path", "outbox"})
+
+
+def undo(
+    mirror: Mirror,
+    run: str,
+    *,
+    actor: str = "person",
+    progress: Progress | None = None,
+) -> Report:
+    """Take back what a run changed. What was changed again since then stays as it is.
+
+    Facts that the run made are deleted (a note that was adopted only loses its id), facts
+    that it deleted come back, fields get the value they had.
+
+    Raises:
+        RunNotFoundError.
+        StoreUnavailableError: nothing was done.
+    """
+    entries = mirror.archive.history(run=run)
+    if not entries and mirror.archive.find_run(run) is None:
+        raise RunNotFoundError(run)
+    by_fact: dict[str, list[HistoryEntry]] = {}
+    for entry in entries:
+        by_fact.setdefault(entry.fact_id, []).append(entry)
+    word = f"undo {run}"
+    for fact_id, listed in by_fact.items():
+        made = any(e.field in ("fact", "note") and e.before is None for e in listed)
+        gone = any(e.field == "note" and e.after is None for e in listed)
+        if gone:
+            _bring_back(mirror, fact_id, word)
+        elif made:
+            _take_out(mirror, fact_id, listed, word)
+        else:
+            _restore_fields(mirror, fact_id, listed, word)
+    request = Request(
+        kind=word, named=tuple(by_fact), actor=actor, max_delete=len(by_fact)
+    )
+    return sync(mirror, request, progress=progress)
+
+
+def _bring_back(mirror: Mirror, fact_id: str, word: str) -> None:
+    buried = mirror.store.buried(fact_id)
+    if buried is not None:
+        fact = replace(buried, updated_at=mirror.today())
+        mirror.store.write([Write(fact_id, fact, buried.revision, word)])
+
+
+def _take_out(
+    mirror: Mirror, fact_id: str, entries: Sequence[HistoryEntry], word: str
+) -> None:
+    current = mirror.store.find_many([fact_id]).get(fact_id)
+    if current is None:
+        return
+    adopted = any(e.field == "fact" and e.side == "vault" for e in entries)
+    if adopted and not _forget_note(mirror, fact_id):
+        return
+    mirror.store.write([Write(fact_id, None, current.revision, word)])
+
+
+def _forget_note(mirror: Mirror, fact_id: str) -> bool:
+    """Take the id out of a note that was adopted, and its base out of the archive."""
+    base = mirror.archive.find_base(fact_id)
+    if base is None:
+        return False
+    try:
+        file = mirror.vault.read(base.path)
+        note = read_note(file.data, base.path)
+        if note.id == fact_id:
+            op = mirror.clock.new_id().replace("-", "")
+            with mirror.archive.transaction():
+                mirror.archive.put_blobs({file.sha: file.data})
+            mirror.vault.stage(op, without_id(note))
+            mirror.vault.exchange(op, base.path, file.sha)
+            mirror.vault.sync()
+            mirror.vault.discard(op)
+    except NoteError:
+        return False
+    with mirror.archive.transaction():
+        mirror.archive.drop_bases([fact_id])
+    return True
+
+
+def _restore_fields(
+    mirror: Mirror, fact_id: str, entries: Sequence[HistoryEntry], word: str
+) -> None:
+    for _ in range(5):
+        current = mirror.store.find_many([fact_id]).get(fact_id)
+        if current is None:
+            return
+        fact = _undone(current, entries)
+        if fact == current:
+            return
+        fact = replace(fact, updated_at=mirror.today())
+        write = Write(fact_id, fact, current.revision, word)
+        if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
+            return
+
+
+def _undone(current: Fact, entries: Sequence[HistoryEntry]) -> Fact:
+    """The fact with the entries taken back, where they are still the last word."""
+    before: dict[str, Value] = {}
+    after: dict[str, Value] = {}
+    for entry in entries:
+        row = FIELD.get(entry.field)
+        if entry.field in EVENTS or (row and row.owner is Owner.VOLATILE):
+            continue
+        before.setdefault(entry.field, entry.before)
+        after[entry.field] = entry.after
+    then = current.changed(after)
+    earlier = current.changed(before)
+    return merge(then, current, earlier).fact

@@ -1,0 +1,106 @@
+"""The proof that vault = store = base, field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vaultsync.core.edit import edited
+from vaultsync.core.fact import Fact
+from vaultsync.core.merge import differing
+from vaultsync.core.note import read_note
+from vaultsync.core.render import stale
+from vaultsync.engine.cases import base_note
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.report import Difference, Progress, Verification
+from vaultsync.errors import NoteError
+from vaultsync.ports import Base
+
+CHUNK = 500
+
+
+def verify(mirror: Mirror, *, progress: Progress | None = None) -> Verification:
+    """Read every note and every fact anew and compare all three, trusting no stamp.
+
+    Raises:
+        VaultError, StoreError: a side is not there.
+    """
+    mirror.vault.vault_id()
+    differences: list[Difference] = []
+    total, checked = mirror.archive.count_bases(), 0
+    with_base: set[str] = set()
+    chunk: list[Base] = []
+    for base in mirror.archive.iter_bases():
+        with_base.add(base.fact.id)
+        chunk.append(base)
+        if len(chunk) == CHUNK:
+            differences += _chunk(mirror, chunk)
+            checked += len(chunk)
+            chunk = []
+            if progress is not None:
+                progress("verify", checked, total)
+    differences += _chunk(mirror, chunk)
+    checked += len(chunk)
+    for fact in mirror.store.iter_facts():
+        if fact.id not in with_base:
+            checked += 1
+            differences.append(
+                Difference(
+                    fact.id, None, "note", None, fact.title, None, "it has no note yet"
+                )
+            )
+    if progress is not None:
+        progress("verify", total, total)
+    return Verification(checked, tuple(differences))
+
+
+def _chunk(mirror: Mirror, bases: list[Base]) -> Iterator[Difference]:
+    facts = mirror.store.find_many([base.fact.id for base in bases])
+    for base in bases:
+        yield from _compare(mirror, base, facts.get(base.fact.id))
+
+
+def _compare(mirror: Mirror, base: Base, store: Fact | None) -> Iterator[Difference]:
+    fact_id, path = base.fact.id, base.path
+    if store is None:
+        yield Difference(
+            fact_id,
+            path,
+            "fact",
+            base.fact.title,
+            None,
+            base.fact.title,
+            "the store has no such fact",
+        )
+        return
+    try:
+        file = mirror.vault.read(path)
+        note = read_note(file.data, path)
+    except NoteError as trouble:
+        yield Difference(
+            fact_id, path, "note", None, store.title, None, trouble.message
+        )
+        return
+    vault = base.fact
+    if file.sha != base.sha:
+        before = base_note(mirror, base)
+        ids = mirror.ids(before.links ^ note.links, path)
+        vault = edited(base.fact, before, note, ids=ids)
+    keys = dict.fromkeys(
+        [
+            *differing(base.fact, store),
+            *differing(vault, store),
+            *stale(note, vault, store),
+        ]
+    )
+    if vault.scope != store.scope:
+        keys["scope"] = None
+    for key in keys:
+        yield Difference(
+            fact_id,
+            path,
+            key,
+            vault.value(key),
+            store.value(key),
+            base.fact.value(key),
+            "not equal",
+        )

@@ -1,0 +1,122 @@
+"""A new fact becomes a note at once: one durable commit of the store, then the file.
+
+The base follows later, for many facts together, when the files are durable. Until then
+the fact and its note have no base, which every pass takes for what it is: both sides say
+the same, so the base is recorded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+
+from vaultsync.core.fact import Fact
+from vaultsync.core.fields import TYPES
+from vaultsync.core.paths import VaultPath, key_of, parent
+from vaultsync.core.render import render
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.planning import new_path
+from vaultsync.engine.snapshot import trusted
+from vaultsync.errors import NoteError, NoteExistsError
+from vaultsync.ports import Base, HistoryEntry, Run
+
+MANY = 256
+"""How many facts share one wait for the disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    fact: Fact
+    data: bytes
+    actor: str
+
+
+class WriteThrough:
+    """Notes that were written and have no base yet. To be used under the engine's lock."""
+
+    def __init__(self, mirror: Mirror) -> None:
+        self._mirror = mirror
+        self._pending: list[_Pending] = []
+
+    def note(self, fact: Fact, *, actor: str) -> Fact:
+        """Write the note of a new fact; returns the fact with its path.
+
+        Where it cannot be written now, the next pass does it.
+        """
+        links = self._mirror.links(frozenset(fact.related_fact_ids))
+        data = render(fact, links=links)
+        op = self._mirror.clock.new_id().replace("-", "")
+        self._mirror.vault.stage(op, data)
+        path = new_path(fact, self._taken(fact) if TYPES[fact.type].named else set())
+        try:
+            self._mirror.vault.create(op, path)
+        except NoteExistsError:
+            path = new_path(fact, self._taken(fact))
+            try:
+                self._mirror.vault.create(op, path)
+            except NoteError:
+                self._mirror.vault.discard(op)
+                return fact
+        except NoteError:
+            self._mirror.vault.discard(op)
+            return fact
+        written = replace(fact, path=path)
+        self._pending.append(_Pending(written, data, actor))
+        return written
+
+    def _taken(self, fact: Fact) -> set[str]:
+        home = parent(new_path(fact, set()))
+        folder = self._mirror.vault.folder(home)
+        if folder is None:
+            return set()
+        return {key_of(f"{home}/{name}") for name in (*folder.files, *folder.odd)}
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time to `flush()`."""
+        return len(self._pending) >= MANY
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to flush."""
+        return not self._pending
+
+    def flush(self) -> None:
+        """Make the notes durable and record their bases."""
+        pending, self._pending = self._pending, []
+        if not pending:
+            return
+        mirror = self._mirror
+        mirror.vault.sync()
+        known = mirror.archive.find_bases([each.fact.id for each in pending])
+        run, at = mirror.clock.new_id(), mirror.now()
+        bases, blobs, history = [], {}, []
+        for each in pending:
+            sha = hashlib.sha256(each.data).hexdigest()
+            base = self._base(each, sha)
+            if each.fact.id in known or base is None:
+                continue
+            blobs[sha] = each.data
+            bases.append(base)
+            history.append(
+                HistoryEntry(
+                    run, at, each.fact.id, "store", each.actor, "note", None, base.path
+                )
+            )
+        with mirror.archive.transaction():
+            mirror.archive.put_blobs(blobs)
+            mirror.archive.put_bases(bases)
+            mirror.archive.add_history(history)
+            mirror.archive.set_folders({parent(base.path): b"" for base in bases})
+            mirror.archive.put_run(Run(run, at, "remember", {"notes": len(bases)}))
+
+    def _base(self, each: _Pending, sha: str) -> Base | None:
+        path = each.fact.path or VaultPath("")
+        try:
+            file = self._mirror.vault.read(path)
+        except NoteError:
+            return None
+        if file.sha != sha:
+            return None  # somebody wrote in it already: the next pass sees both sides
+        now_ns = int(self._mirror.clock.now().timestamp() * 1e9)
+        return Base(each.fact, sha, trusted(file.stamp, now_ns))

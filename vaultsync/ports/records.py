@@ -1,0 +1,113 @@
+"""The rows of the archive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from vaultsync.core.fact import Fact
+from vaultsync.core.fields import Value
+from vaultsync.core.paths import VaultPath
+from vaultsync.ports.vault import Stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What both sides last agreed on about one fact."""
+
+    fact: Fact
+    """`fact.revision` is the store's version, `fact.path` where the note lies."""
+    sha: str
+    """Of the note's bytes; the bytes are the blob of that sha."""
+    stamp: Stamp | None
+    """The note's stamp when its bytes were last seen to be `sha`; None: look again."""
+    missing_since: str | None = None
+    """The time of the pass that first found the note gone."""
+
+    @property
+    def path(self) -> VaultPath:
+        """Where the note lies."""
+        return self.fact.path or VaultPath("")
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A write to the vault that was begun; what a crash leaves is judged by it."""
+
+    op: str
+    fact_id: str
+    path: VaultPath
+    before: str | None
+    """The sha the note had; None when it is to be created."""
+    after: str | None
+    """The sha it shall have; None when it is to be withdrawn."""
+    fact: Fact
+    """What the store shall hold then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linger:
+    """A displaced file, kept while an editor might still write into it."""
+
+    op: str
+    fact_id: str
+    path: VaultPath
+    sha: str
+    due: float
+    """Seconds since the epoch after which it goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A change that waits for a store that is away: a delta, not a copy."""
+
+    op: str
+    fact_id: str
+    kind: str
+    """`create`, `update` or `delete`."""
+    before: Mapping[str, Value]
+    after: Mapping[str, Value]
+    actor: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One field of one fact changed."""
+
+    run: str
+    at: str
+    fact_id: str
+    side: str
+    """The side that the change came from: `vault` or `store`."""
+    actor: str
+    field: str
+    """A field, a property, or one of `path`, `note`, `fact`: where it lies, whether
+    there is a note, whether there is a fact."""
+    before: Value
+    after: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """Something that waits for a person."""
+
+    kind: str
+    path: VaultPath
+    message: str
+    hint: str
+    line: int | None = None
+    sha: str = ""
+    """The bytes it was seen in; empty when it is not about bytes."""
+    seen: str = ""
+    """The time it was first seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One pass that did something."""
+
+    run: str
+    at: str
+    kind: str
+    report: Mapping[str, Value] = field(default_factory=dict)

@@ -1,0 +1,106 @@
+"""The store: the facts, for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from vaultsync.core.fact import Fact
+
+
+class Written(NamedTuple):
+    """A row of the store's change feed: the last write of one fact."""
+
+    seq: int
+    """Grows with every write; the newest of a fact only is in the feed."""
+    fact_id: str
+    revision: str
+    deleted: bool
+    actor: str
+    """Who wrote it: an agent, or `vault` for the mirror."""
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoreState:
+    """Where a store stands."""
+
+    store_id: str
+    """Of this store, for ever; another one has another."""
+    seq: int
+    """The newest row of the feed; 0 in an empty store."""
+    facts: int
+    """How many facts there are, tombstones not counted."""
+
+
+class Write(NamedTuple):
+    """One conditional write."""
+
+    fact_id: str
+    fact: Fact | None
+    """What to hold; None makes a tombstone, which keeps what the fact last said."""
+    expect: str | None
+    """The revision that this replaces; None when the store must not know the id."""
+    actor: str
+
+
+class Store(Protocol):
+    """The facts. Any number of processes may use one store at once.
+
+    A fact that was deleted is a *tombstone*: `find` does not return it, the feed names
+    it, and it can be written again with its last revision as `expect`. Every method may
+    raise `StoreUnavailableError`; the write may then have happened or not.
+    """
+
+    def state(self) -> StoreState:
+        """Where the store stands."""
+        ...
+
+    def feed(self, since: int = 0) -> list[Written]:
+        """The last write of each fact written after `since`, tombstones too, by seq."""
+        ...
+
+    def written(self, fact_id: str) -> Written | None:
+        """The last write of one fact; None when the store never knew it."""
+        ...
+
+    def get(self, fact_id: str) -> Fact:
+        """The fact, with its `revision`.
+
+        Raises:
+            FactNotFoundError: unknown, or a tombstone.
+        """
+        ...
+
+    def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
+        """Those of the facts that exist."""
+        ...
+
+    def buried(self, fact_id: str) -> Fact | None:
+        """What a tombstone last said, with the tombstone's `revision`; None if none."""
+        ...
+
+    def iter_facts(self, after: str = "") -> Iterator[Fact]:
+        """All facts with an id greater than `after`, by id."""
+        ...
+
+    def write(self, writes: Sequence[Write]) -> list[str | RevisionMismatch]:
+        """Do each write whose condition holds, all in one durable transaction.
+
+        Returns one new revision, or the reason of a refusal, per write, in order.
+        The new revisions differ from all earlier ones of the fact. `path` and
+        `revision` of the given facts are not held.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of the store; harmless when repeated."""
+        ...
+
+
+class RevisionMismatch(NamedTuple):
+    """A write was refused: the fact is at another revision."""
+
+    fact_id: str
+    found: str | None

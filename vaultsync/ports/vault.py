@@ -1,0 +1,176 @@
+"""The vault: the files of one vault.
+
+A *stamp* is what the file system says of a file without reading it, a hint only; a *sha*
+is the sha256 of a file's bytes in hex, and the only thing decisions rest on; an *op* is
+the id of one intended write, and names its file in the staging folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from vaultsync.core.paths import VaultPath
+
+
+class Stamp(NamedTuple):
+    """What the file system says of a file; equal stamps mean "probably unchanged"."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """What a scan found directly in one folder."""
+
+    path: VaultPath
+    """`""` is the root."""
+    fingerprint: bytes
+    """Equal for equal names and stamps of all `files` and `odd`; for nothing else."""
+    files: Mapping[str, Stamp]
+    """Regular files whose name ends in `.md`, by name as listed on disk."""
+    odd: Mapping[str, str]
+    """What ends in `.md` and is no regular file of one link: name -> "a link", …"""
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What one walk over the vault found."""
+
+    folders: Mapping[VaultPath, Folder]
+    unreadable: Mapping[VaultPath, str]
+    """Folders that could not be listed -> why. Nothing is known about what is below."""
+    at_ns: int
+    """The vault's time (as in stamps) when the walk began."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFile:
+    """A file, read whole while nobody changed it."""
+
+    data: bytes
+    sha: str
+    stamp: Stamp
+
+
+class Vault(Protocol):
+    """The files of one vault.
+
+    Paths are `VaultPath`s, relative to the root. Every method that takes one raises
+    `UnsafePathError` for a path that leaves the vault, lies in a dot-folder or names a
+    dot-file, and never follows a symbolic link, in no component. Nothing here is durable
+    before `sync` returned; all of it is after.
+    """
+
+    def vault_id(self) -> str:
+        """The id in the marker `.meta/config.toml`, read anew at each call.
+
+        Raises:
+            VaultMissingError: root or marker is missing or unreadable.
+        """
+        ...
+
+    def scan(self) -> Scan:
+        """Walk all folders but those that are ignored (dot-folders, settings).
+
+        A folder that cannot be listed is named in `unreadable` and does not stop the walk.
+
+        Raises:
+            VaultMissingError: the root cannot be listed.
+        """
+        ...
+
+    def folder(self, path: VaultPath) -> Folder | None:
+        """One folder, listed anew; None when it is not there or cannot be listed."""
+        ...
+
+    def stamp(self, path: VaultPath) -> Stamp | None:
+        """The stamp of a regular file; None when nothing is there.
+
+        Raises:
+            NotRegularFileError: a link, a folder, a device.
+            NoteError: its folder cannot be looked into.
+        """
+        ...
+
+    def read(self, path: VaultPath) -> NoteFile:
+        """The whole file, as it was at one moment (its stamp was equal before and after).
+
+        Raises:
+            NoteMissingError, NotRegularFileError.
+            NoteChangedError: it kept changing while being read.
+            UnreadableNoteError: larger than the limit, or the system refuses.
+        """
+        ...
+
+    def stage(self, op: str, data: bytes) -> None:
+        """Put `data` into the staging folder under `op`, replacing what was there."""
+        ...
+
+    def staged(self, op: str) -> NoteFile | None:
+        """What lies in the staging folder under `op`."""
+        ...
+
+    def ops(self) -> list[str]:
+        """The ops of all files in the staging folder."""
+        ...
+
+    def discard(self, op: str) -> None:
+        """Remove the file staged under `op`; nothing when there is none."""
+        ...
+
+    def create(self, op: str, path: VaultPath) -> Stamp:
+        """Move the staged file to `path`, in one atomic step, making folders as needed.
+
+        Raises:
+            NoteExistsError: something is there; it and the staged file are untouched.
+        """
+        ...
+
+    def exchange(self, op: str, path: VaultPath, expect: str) -> Stamp:
+        """Swap the staged file and the note, in one atomic step, if the note has sha `expect`.
+
+        Afterwards the displaced file is what is staged under `op`; it keeps the note's
+        mode. Returns the stamp of the new note.
+
+        Raises:
+            NoteMissingError: there is no note; nothing changed.
+            NoteChangedError: the note had (or got, while swapping) other bytes. The note
+                then holds what its editor saved last; `displaced` holds every complete
+                content met that is neither `expect`, nor staged by us, nor in the note.
+        """
+        ...
+
+    def move(self, path: VaultPath, to: VaultPath) -> Stamp:
+        """Rename a note, in one atomic step, making folders as needed.
+
+        Raises:
+            NoteMissingError.
+            NoteExistsError: something is at `to`; nothing changed.
+        """
+        ...
+
+    def withdraw(self, op: str, path: VaultPath, expect: str) -> None:
+        """Take the note out of the vault into the staging folder, if it has sha `expect`.
+
+        Raises:
+            NoteMissingError: there is no note.
+            NoteChangedError: it had other bytes; it is where it was.
+        """
+        ...
+
+    def write_meta(self, path: VaultPath, data: bytes) -> None:
+        """Write a derived file below `.meta/` or `.index/` whole; equal bytes write nothing."""
+        ...
+
+    def drop_meta(self, path: VaultPath) -> None:
+        """Remove a derived file below `.meta/` or `.index/`, if there."""
+        ...
+
+    def sync(self) -> None:
+        """Return when everything done so far survives a power cut."""
+        ...
