@@ -298,8 +298,10 @@ class StoreUnavailableError(StoreError):
     def __init__(self, why: str) -> None:
         super().__init__(
             f"the store does not answer: {why}",
-            hint="work goes on: what must reach it waits in the outbox",
+            hint="work goes on: what must reach it waits in the outbox; if it is lost,"
+            " `vaultsync rebuild --from vault` makes a new one from the notes",
         )
+        self.why = why
 
 
 class StoreMismatchError(StoreError):

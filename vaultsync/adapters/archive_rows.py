@@ -112,9 +112,7 @@ def base_of(row: Row) -> Base:
     """The base that `base_row()` made a row of."""
     _, folder, name, sha, revision, size, mtime_ns, ctime_ns, inode, since, fact = row
     return Base(
-        dataclasses.replace(
-            wire.from_json(fact), path=join(folder, name) or None, revision=revision
-        ),
+        wire.from_json(fact).but(path=join(folder, name) or None, revision=revision),
         sha,
         None if inode is None else Stamp(size, mtime_ns, ctime_ns, int(inode)),
         since,
@@ -130,9 +128,8 @@ def intent_of(body: str) -> Intent:
     """The intent of a line of JSON."""
     held = json.loads(body)
     values = held.pop("fact")
-    fact = dataclasses.replace(
-        wire.from_values(values), path=values["path"], revision=values["revision"]
-    )
+    path, revision = values["path"], values["revision"]
+    fact = wire.from_values(values).but(path=path, revision=revision)
     return Intent(**held, fact=fact)
 
 

@@ -6,7 +6,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Self
@@ -31,8 +31,6 @@ _BASE = (
     "SELECT fact_id, folder, name, sha, revision, size, mtime_ns, ctime_ns, inode,"
     " missing_since, fact FROM bases "
 )
-
-
 _HISTORY = (
     'SELECT run, at, fact_id, side, actor, field, "before", "after" FROM history '
 )
@@ -57,10 +55,11 @@ class SqliteArchive:
             ArchiveError: the file is damaged, or a newer vaultsync made it.
         """
         name = str(path)
+        if name != sqlite_file.IN_MEMORY:
+            name = str(Path(path).absolute())
         with _explained(name):
-            if name != sqlite_file.IN_MEMORY:
-                _make(name)
-            db = sqlite_file.connect(path)
+            _make(name)
+            db = sqlite_file.connect(name)
             try:
                 _prepare(db, name)
             except BaseException:
@@ -77,7 +76,6 @@ class SqliteArchive:
                     bug = "a transaction of the archive within another"
                     raise RuntimeError(bug)
                 if _place(self._path) != self._place:
-                    # SQLite itself would go on with the file that has no name any more.
                     message = f"the archive {self._path} was removed or replaced"
                     raise ArchiveError(message, hint="stop and start again")
                 db.execute("BEGIN IMMEDIATE")
@@ -313,9 +311,13 @@ class SqliteArchive:
     def close(self) -> None:
         """Let go of the file; harmless when repeated."""
         with self._lock:
-            if self._db is not None:
-                self._db.close()
-                self._db = None
+            if self._db is None:
+                return
+            if self._place is not None:
+                with suppress(OSError):
+                    sqlite_file.drop_stale_log(self._path, self._place)
+            self._db.close()
+            self._db = None
 
     @contextmanager
     def _asking(self) -> Iterator[sqlite3.Connection]:
@@ -356,13 +358,15 @@ class SqliteArchive:
 
 
 def _make(path: str) -> None:
+    if path == sqlite_file.IN_MEMORY:
+        return
     try:
         sqlite_file.make_private(path)
     except OSError as error:
         raise sqlite3.OperationalError(error.strerror) from error
 
 
-def _place(path: str) -> tuple[int, int] | None:
+def _place(path: str) -> sqlite_file.Place | None:
     try:
         return None if path == sqlite_file.IN_MEMORY else sqlite_file.place(path)
     except OSError:

@@ -12,11 +12,21 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 IN_MEMORY = ":memory:"
 BATCH = 500
 """Rows read at once while walking a table: no cursor stays open between two batches."""
+
+
+class Place(NamedTuple):
+    """Which file has a name. SQLite itself goes on with one that has lost its name."""
+
+    device: int
+    inode: int
+    log: int
+    """The inode of its log; 0 when it has none."""
+
 
 Migration: TypeAlias = Callable[[sqlite3.Connection], None]
 
@@ -43,14 +53,34 @@ def make_private(path: str | Path) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
-def place(path: str | Path) -> tuple[int, int]:
-    """Which file has this name now; SQLite goes on with one that lost its name.
+def place(path: str | Path) -> Place:
+    """Which files have this name, and that of its log, now.
 
     Raises:
-        OSError: there is none, or it cannot be seen.
+        OSError: there is no file, or it cannot be seen.
     """
     found = Path(path).stat()
-    return (found.st_dev, found.st_ino)
+    try:
+        log = Path(f"{path}-wal").stat().st_ino
+    except FileNotFoundError:
+        log = 0
+    return Place(found.st_dev, found.st_ino, log)
+
+
+def drop_stale_log(path: str | Path, opened: Place) -> None:
+    """Remove the log of the file that was opened, when another one has its name now.
+
+    Whoever opens that one next would else play the log into it, and so undo a restored
+    backup, or ruin another file. To be called while the old one is still open: its log
+    is then known by its inode, which nobody can have got meanwhile.
+
+    Raises:
+        OSError: there is no file, or the log cannot be removed.
+    """
+    now = place(path)
+    if now[:2] != opened[:2] and now.log == opened.log != 0:
+        for end in ("-wal", "-shm"):
+            Path(f"{path}{end}").unlink(missing_ok=True)
 
 
 def connect(path: str | Path) -> sqlite3.Connection:

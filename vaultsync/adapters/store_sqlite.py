@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import secrets
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self
@@ -69,7 +68,7 @@ class SqliteStore:
         self._create = create
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
-        self._place = (0, 0)
+        self._place: sqlite_file.Place | None = None
         self._store_id = ""
         self._closed = False
 
@@ -176,7 +175,7 @@ class SqliteStore:
         """Let go of the file; harmless when repeated."""
         with self._lock:
             self._closed = True
-            self._drop()
+            self._let_go()
 
     def _rows(self, statement: str, *values: str | int) -> list[tuple[Any, ...]]:
         with self._answering() as db:
@@ -206,14 +205,12 @@ class SqliteStore:
             raise StoreUnavailableError(why)
         if self._create:
             sqlite_file.make_private(self._path)
-        place = sqlite_file.place(self._path)
         if self._db is None:
             self._db = self._connect()
-            self._place = place
+            self._place = sqlite_file.place(self._path)
             self._create = False
-        elif place != self._place:
-            # SQLite itself would go on with the file that has no name any more.
-            self._drop()
+        elif self._place != sqlite_file.place(self._path):
+            self._let_go()
             why = f"{self._path} was replaced by another file"
             raise StoreUnavailableError(why)
         return self._db
@@ -241,10 +238,14 @@ class SqliteStore:
             raise StoreUnavailableError(why)
         self._store_id = store_id
 
-    def _drop(self) -> None:
-        if self._db is not None:
-            self._db.close()
-            self._db = None
+    def _let_go(self) -> None:
+        if self._db is None:
+            return
+        if self._place is not None:
+            with suppress(OSError):
+                sqlite_file.drop_stale_log(self._path, self._place)
+        self._db.close()
+        self._db = None
 
 
 def _write_all(
@@ -285,7 +286,7 @@ def _columns(fact: Fact | None) -> tuple[str | None, ...]:
 
 
 def _fact(revision: str, body: str) -> Fact:
-    return dataclasses.replace(wire.from_json(body), revision=revision)
+    return wire.from_json(body).but(revision=revision)
 
 
 def _written(row: tuple[Any, ...]) -> Written:

@@ -102,7 +102,12 @@ def swap_by_link(staged: Place, note: Place) -> None:
     same = False
     while not same:
         remove_any(kept)
-        if not _link(note, kept):
+        try:
+            linked = _link(note, kept)
+        except FileNotFoundError:
+            stat_of(note)  # it is there, but was another file when its name was read
+            continue
+        if not linked:
             copy(note, kept)
             break
         same = os.path.samestat(stat_of(note), stat_of(kept))

@@ -329,7 +329,8 @@ class VaultFs:
     def _check_new(self, path: VaultPath) -> None:
         """Refuse a path that no scan would find again."""
         vault_path(path)
-        if self._ignore.path(path):
+        name = path.rpartition("/")[2]
+        if vault_tree.is_foreign(name) or self._ignore.path(path):
             raise UnsafePathError(path, "it is ignored by the settings of this vault")
 
     def _swap(self, path: VaultPath, staged: Place, note: Place) -> None:

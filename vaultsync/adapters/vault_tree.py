@@ -80,15 +80,12 @@ class Ignore:
         return [
             name
             for name in names.split("/")
-            if _foreign(name) or self.folder(prefix + name)
+            if is_foreign(name) or self.folder(prefix + name)
         ]
 
     def path(self, path: str) -> bool:
-        """Whether a file or any folder that it is in is ignored."""
-        *folders, name = path.split("/")
-        return _foreign(name) or any(
-            map(self.folder, accumulate([*folders, name], "{}/{}".format))
-        )
+        """Whether a path, or any folder on the way, is ignored."""
+        return any(map(self.folder, accumulate(path.split("/"), "{}/{}".format)))
 
 
 class Tree:
@@ -207,7 +204,8 @@ class Tree:
 
     def list_one(self, path: VaultPath, ignore: Ignore) -> Folder | None:
         """One folder, listed anew; None when it is not there or cannot be listed."""
-        if path and ignore.folder(path):
+        unseen = any(name[-3:].lower() == ".md" for name in path.split("/"))
+        if unseen or ignore.path(path):
             return None
         try:
             with self.place(f"{path}/." if path else ".") as place:
@@ -323,7 +321,8 @@ def oddity(found: os.stat_result, *, links: int = 1) -> str:
     return next((name for test, name in _KINDS if test(found.st_mode)), "a device")
 
 
-def _foreign(name: str) -> bool:
+def is_foreign(name: str) -> bool:
+    """Whether another program made a file of that name for itself."""
     return any(map(f"/{name.lower()}".__contains__, _FOREIGN))
 
 
@@ -341,6 +340,7 @@ def _list(fd: int, path: str, ignore: Ignore) -> tuple[Folder, list[str]]:
     plain: dict[str, tuple[int, int, int, int]] = {}
     odd: dict[str, tuple[str, Stamp]] = {}
     below = []
+    kind, regular = _TYPE, stat.S_IFREG
     with os.scandir(fd) as entries:
         for entry in entries:
             name = entry.name
@@ -355,7 +355,7 @@ def _list(fd: int, path: str, ignore: Ignore) -> tuple[Folder, list[str]]:
                 s = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
                 continue
-            if s.st_mode & _TYPE == stat.S_IFREG and s.st_nlink == 1:
+            if s.st_nlink == 1 and s.st_mode & kind == regular:
                 plain[name] = (s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino)
             else:
                 odd[name] = (oddity(s), stamp(s))

@@ -304,6 +304,8 @@ class Memory(Session):
         """Rebuild the other side and the base from `vault` or `store`."""
         if source not in SOURCES:
             raise InvalidFieldError("source", source, "`vault` or `store`")
+        if source == "vault":
+            self._make_store()
         with self._engine() as mirror:
             return rebuild(mirror, source, actor=self._person(), progress=progress)
 

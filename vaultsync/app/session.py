@@ -13,6 +13,7 @@ from typing import Self
 from vaultsync.adapters.archive_sqlite import SqliteArchive
 from vaultsync.adapters.clock import SystemClock
 from vaultsync.adapters.home import EngineLock, make_state_dir
+from vaultsync.adapters.store_away import StoreAway
 from vaultsync.adapters.store_sqlite import SqliteStore
 from vaultsync.adapters.vault_fs import VaultFs
 from vaultsync.config import Settings
@@ -24,11 +25,12 @@ from vaultsync.engine.sync import sync
 from vaultsync.engine.write_through import WriteThrough
 from vaultsync.errors import (
     ConfigError,
+    StoreUnavailableError,
     UnsafePathError,
     VaultError,
     VaultsyncError,
 )
-from vaultsync.ports import Store
+from vaultsync.ports import Clock, Store
 
 
 class Session:
@@ -61,15 +63,25 @@ class Session:
         self._lock = EngineLock(settings.state_dir, str(settings.root))
         self._through = WriteThrough(self._mirror)
 
-    def _open_store(self, clock: SystemClock) -> Store:
+    def _open_store(self, clock: Clock, *, create: bool = False) -> Store:
         path = Path(self.store_path)
         known = (self.settings.state_dir / "archive.sqlite3").exists()
         # A store that was there before and is gone now is away: an empty one in its
         # place would look as if every fact had been lost.
-        create = not known or path.exists()
-        store = SqliteStore.open(path, clock=clock, create=create)
+        create = create or not known or path.exists()
+        try:
+            store = SqliteStore.open(path, clock=clock, create=create)
+        except StoreUnavailableError as away:
+            return StoreAway(away.why)
         self._closing.callback(store.close)
         return store
+
+    def _make_store(self) -> None:
+        """A new store in the place of one that is gone, for a rebuild to fill."""
+        if isinstance(self._mirror.store, StoreAway):
+            store = self._open_store(self._mirror.clock, create=True)
+            self._mirror = replace(self._mirror, store=store)
+            self._through = WriteThrough(self._mirror)
 
     def __enter__(self) -> Self:
         """Ready."""

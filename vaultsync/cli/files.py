@@ -42,14 +42,15 @@ def writer(file: str) -> Iterator[Write]:
     if file == "-":
         yield _to(sys.stdout.buffer)
         return
-    target = Path(file).resolve()  # a link stays a link
-    if not target.parent.is_dir():
-        raise NotADirectoryError(ENOTDIR, "there is no such folder", str(target.parent))
-    if target.exists() and not target.is_file():
+    named = Path(file)
+    if named.exists() and not named.is_file():
         # A pipe or a device (`/dev/stdout`): a rename would put a file in its place.
-        with target.open("wb") as stream:
+        with named.open("wb") as stream:
             yield _to(stream)
         return
+    target = named.resolve()  # a link stays a link
+    if not target.parent.is_dir():
+        raise NotADirectoryError(ENOTDIR, "there is no such folder", str(target.parent))
     with _replaced(target) as stream:
         yield _to(stream)
 

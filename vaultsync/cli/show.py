@@ -204,8 +204,11 @@ def summary(done: Report) -> str:
         for name, word, verb in _DID
         if (number := done.counts.get(name, 0))
     ]
-    same = count(done.counts.get("unchanged", 0), "fact")
-    line = ", ".join(said) if said else f"nothing to do, {same} unchanged"
+    if not said:
+        same = count(done.counts.get("unchanged", 0), "fact")
+        idle = "nothing changed on either side" if done.actions else "nothing to do"
+        return f"{idle}, {same} unchanged"
+    line = ", ".join(said)
     return f"dry run, nothing was done; it would be: {line}" if done.dry_run else line
 
 
@@ -245,7 +248,7 @@ def _actions(taken: Sequence[ActionTaken], options: Options, *, verbose: bool) -
         ["action", "note or fact", "fields", "why"],
         [
             [
-                each.action,
+                each.action.replace("_", " "),
                 each.path or each.fact_id,
                 ", ".join(each.fields),
                 each.reason,
@@ -293,7 +296,7 @@ def status(options: Options, found: Status) -> int:
 
 
 def _then(number: int, command: str) -> str:
-    return f"{number:,}  (`{command}`)" if number else "0"
+    return f"{number:,} (`{command}`)" if number else "0"
 
 
 def _last_run(found: Status) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import groupby
 
 from vaultsync.cli.failure import DONE, WAITS
 from vaultsync.cli.options import Options
 from vaultsync.cli.output import (
+    dim,
     echo,
     emit,
     is_terminal,
@@ -98,7 +100,7 @@ def resolved(options: Options, settled: Conflict, left: Sequence[Conflict]) -> i
 
 
 LONG = 60
-"""Characters of a value in a table on a terminal."""
+"""Characters of a value on a terminal; the whole of it is in a pipe and in JSON."""
 
 
 def history(options: Options, found: Sequence[HistoryEntry]) -> None:
@@ -121,27 +123,36 @@ def history(options: Options, found: Sequence[HistoryEntry]) -> None:
             }
         )
         return
-    short = is_terminal(sys.stdout)
-    table(
-        ["at", "side", "actor", "field", "before", "after", "run"],
-        [
-            [
-                each.at,
-                each.side,
-                each.actor,
-                each.field,
-                _value(each.before, short=short),
-                _value(each.after, short=short),
-                each.run,
-            ]
-            for each in found
-        ],
-        whole=("at", "side", "field"),
-    )
+    if is_terminal(sys.stdout):
+        _draw_history(found)
+    else:
+        table([], [_entry(each) for each in found])
     if not found:
         say(options, "no changes recorded")
 
 
-def _value(value: Value, *, short: bool) -> str:
+def _entry(entry: HistoryEntry) -> list[str]:
+    return [
+        entry.at,
+        entry.side,
+        entry.actor,
+        entry.field,
+        shown(entry.before),
+        shown(entry.after),
+        entry.run,
+    ]
+
+
+def _draw_history(found: Sequence[HistoryEntry]) -> None:
+    for run, entries in groupby(found, key=lambda each: each.run):
+        some = list(entries)
+        head = f"{some[0].at}  {some[0].side}, {some[0].actor}"
+        echo(f"{style(one_line(head), bold=True)}  {dim('run ' + one_line(run))}")
+        for each in some:
+            change = f"{_short(each.before)} → {_short(each.after)}"
+            echo(f"  {one_line(each.field)}: {change}")
+
+
+def _short(value: Value) -> str:
     text = one_line(shown(value))
-    return f"{text[: LONG - 1]}…" if short and len(text) > LONG else text
+    return text if len(text) <= LONG else f"{text[: LONG - 1]}…"

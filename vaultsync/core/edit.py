@@ -6,7 +6,6 @@ What a note never showed is never taken for something removed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import TIERS, Value
@@ -22,10 +21,12 @@ def edited(
     `ids` says which facts the links under Related Facts lead to (target -> id); targets
     it does not know are left alone. The scope is not judged here.
     """
-    held = {problem.key for problem in (*now.problems, *before.problems)}
+    held = {problem.key for problem in now.problems}
+    mended = {problem.key for problem in before.problems}
     changes: dict[str, Value] = {}
     for key in {**before.values, **now.values}:
-        old, new = before.values.get(key), now.values.get(key)
+        old = base.value(key) if key in mended else before.values.get(key)
+        new = now.values.get(key)
         if old != new and key not in held:
             changes[key] = new
     for key in {**before.properties, **now.properties}:
@@ -38,7 +39,7 @@ def edited(
     _set_tier(base, before, now, changes)
     _set_links(base, before, now, changes, ids or {})
     fact = base.changed(changes) if changes else base
-    return replace(fact, path=now.path)
+    return fact.but(path=now.path)
 
 
 def _set_tier(base: Fact, before: Note, now: Note, changes: dict[str, Value]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 from typing import TypeAlias
@@ -78,11 +78,12 @@ class Field:
     kind: Kind
     says: str
     """One line for the docs."""
+    attr: str = field(init=False)
+    """As spelled in Python."""
 
-    @property
-    def attr(self) -> str:
-        """As spelled in Python."""
-        return snake_case(self.key)
+    def __post_init__(self) -> None:
+        """Spell the key once: it is asked for with every fact."""
+        object.__setattr__(self, "attr", snake_case(self.key))
 
 
 def snake_case(key: str) -> str:

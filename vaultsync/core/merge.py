@@ -6,9 +6,9 @@ it is in a conflict, or the other side alone took it away.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -114,13 +114,9 @@ def merge(base: Fact | None, vault: Fact, store: Fact) -> Merged:
                 own[key] = value
         else:
             attrs[row.attr] = tuple(_elements(value)) if row.kind in _LISTS else value
-    fact = dataclasses.replace(
-        store,
-        **attrs,  # type: ignore[arg-type]  # each value is one of three facts' values
-        own=own,
-        properties=properties,
-        path=vault.path,
-    ).changed({})
+    fact = store.but(**attrs, own=own, properties=properties, path=vault.path).changed(
+        {}
+    )
     return Merged(
         fact=fact,
         conflicts=tuple(conflicts),
@@ -140,12 +136,21 @@ def differing(one: Fact, other: Fact, *, volatile: bool = False) -> tuple[str, .
     The order of a list that merges by element has no meaning and is no difference.
     Facts without a difference mean the same.
     """
-    return tuple(
-        key
-        for key, row in _rows(one, other)
-        if (volatile or row is None or row.owner is not Owner.VOLATILE)
-        and not _agree(row, _value(one, key), _value(other, key))
-    )
+    rows, get = _ALL if volatile else _LASTING
+    found = [
+        row.key
+        for row, left, right in zip(rows, get(one), get(other), strict=True)
+        if left is not right
+        and left != right
+        and not _agree(row, _plain(left), _plain(right))
+    ]
+    if one.own or other.own or one.properties or other.properties:
+        found += [
+            key
+            for key, row in _loose_rows(one, other)
+            if not _agree(row, _value(one, key), _value(other, key))
+        ]
+    return tuple(found)
 
 
 def same(one: Value, other: Value) -> bool:
@@ -176,9 +181,19 @@ def _put_back(base: Fact, vault: Fact, store: Fact) -> tuple[str, ...]:
     )
 
 
+_ALL = (FIELDS, attrgetter(*(row.attr for row in FIELDS)))
+_LASTING_ROWS = tuple(row for row in FIELDS if row.owner is not Owner.VOLATILE)
+_LASTING = (_LASTING_ROWS, attrgetter(*(row.attr for row in _LASTING_ROWS)))
+
+
 def _rows(*facts: Fact) -> Iterator[tuple[str, Field | None]]:
     """Every key of some facts with its row; None for a property."""
     yield from ((row.key, row) for row in FIELDS)
+    yield from _loose_rows(*facts)
+
+
+def _loose_rows(*facts: Fact) -> Iterator[tuple[str, Field | None]]:
+    """The keys of own fields and of properties."""
     yield from (
         (key, row) for key, row in OWN.items() if any(key in fact.own for fact in facts)
     )
@@ -189,7 +204,10 @@ def _rows(*facts: Fact) -> Iterator[tuple[str, Field | None]]:
 
 
 def _value(fact: Fact, key: str) -> Value:
-    value = fact.value(key)
+    return _plain(fact.value(key))
+
+
+def _plain(value: Value) -> Value:
     return list(value) if isinstance(value, tuple) else value
 
 

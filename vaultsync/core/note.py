@@ -74,11 +74,28 @@ def read_note(data: bytes, path: VaultPath) -> Note:
         )
     parts, raw = frontmatter.split_note(text, path)
     body = read_body(parts.body)
-    where = place(path, TYPE_FOLDERS)
-    values: dict[str, Value] = {}
-    properties: dict[str, Value] = {}
     problems: list[Problem] = []
     fact_id = _read_id(raw, parts, problems)
+    values, properties = _read_properties(raw, parts, problems)
+    if body.title is not None:
+        values["title"] = body.title.strip()
+    elif not values.get("title"):
+        values["title"] = stem_of(path)
+    if body.context is not None:
+        values["context"] = body.context_text
+    values["content"] = body.said
+    where = place(path, TYPE_FOLDERS)
+    return Note(
+        path, where, parts, body, raw, fact_id, values, properties, tuple(problems)
+    )
+
+
+def _read_properties(
+    raw: Mapping[str, Value], parts: Parts, problems: list[Problem]
+) -> tuple[dict[str, Value], dict[str, Value]]:
+    """The values of fields by key, and the author's other properties."""
+    values: dict[str, Value] = {}
+    properties: dict[str, Value] = {}
     for key, value in _flat(raw):
         if key in ("id", *_IN_BODY):
             continue
@@ -91,18 +108,9 @@ def read_note(data: bytes, path: VaultPath) -> Note:
         except UsageError as wrong:
             line = _line_of(parts, key)
             problems.append(Problem(key, line, wrong.message, wrong.hint))
-    if body.title is not None:
-        values["title"] = body.title.strip()
-    elif not values.get("title"):
-        values["title"] = stem_of(path)
-    if body.context is not None:
-        values["context"] = body.context_text
-    values["content"] = body.said
     if values.get("type") == "entity" and values.get("entityType") in _ENTITY_TYPES:
         values["type"] = values["entityType"]
-    return Note(
-        path, where, parts, body, raw, fact_id, values, properties, tuple(problems)
-    )
+    return values, properties
 
 
 def _read_id(

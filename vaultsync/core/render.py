@@ -124,9 +124,13 @@ def _shown(note: Note, key: str, vault: Fact) -> Value:
 
 def _same(row: Field | None, one: Value, other: Value) -> bool:
     if isinstance(one, (list, tuple)) or isinstance(other, (list, tuple)):
-        left = list(one) if isinstance(one, (list, tuple)) else [one] * (one is not None)
+        left = (
+            list(one) if isinstance(one, (list, tuple)) else [one] * (one is not None)
+        )
         right = (
-            list(other) if isinstance(other, (list, tuple)) else [other] * (other is not None)
+            list(other)
+            if isinstance(other, (list, tuple))
+            else [other] * (other is not None)
         )
         if row is not None and row.kind in (Kind.LINES, Kind.LINKS, Kind.IDS):
             return set(left) == set(right)
@@ -177,6 +181,12 @@ def _property_changes(
                 found[key] = None
         else:
             found[key] = value
+    return {**found, **_volatile_changes(note, merged)}
+
+
+def _volatile_changes(note: Note, merged: Fact) -> dict[str, Value | None]:
+    """What comes up to date on the occasion, where the note shows it."""
+    found: dict[str, Value | None] = {}
     for row in FIELDS:
         if row.owner is Owner.VOLATILE and row.key in note.values:
             value = _written(row, merged.value(row.key))

@@ -16,6 +16,9 @@ from vaultsync.core.fields import FIELD, FIELDS, OWN, Value
 _ATTRS = tuple(row.attr for row in FIELDS)
 _KEYS = tuple(row.key for row in FIELDS)
 _GET = attrgetter(*_ATTRS)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+_EMPTY = Fact("")
+_UNSET = (None, (), "")
 
 
 def to_values(fact: Fact) -> dict[str, Value]:
@@ -23,7 +26,7 @@ def to_values(fact: Fact) -> dict[str, Value]:
     found: dict[str, Value] = {
         key: value
         for key, value in zip(_KEYS, _GET(fact), strict=True)
-        if value is not None and value != () and value != ""
+        if value not in _UNSET
     }
     if not fact.access_count:
         del found["accessCount"]
@@ -35,7 +38,7 @@ def to_values(fact: Fact) -> dict[str, Value]:
 
 def to_json(fact: Fact) -> str:
     """One line of JSON, the same for equal facts."""
-    return json.dumps(to_values(fact), ensure_ascii=False, sort_keys=True)
+    return _ENCODER.encode(to_values(fact))
 
 
 def from_values(values: Mapping[str, Value]) -> Fact:
@@ -49,8 +52,8 @@ def from_values(values: Mapping[str, Value]) -> Fact:
         elif key in OWN:
             own[key] = value
     properties = values.get("properties")
-    return Fact(
-        **attrs,  # type: ignore[arg-type]  # as to_values() left them
+    return _EMPTY.but(
+        **attrs,
         own=own,
         properties=properties if isinstance(properties, Mapping) else {},
     )

@@ -10,6 +10,7 @@ from vaultsync.core.paths import VaultPath, join
 from vaultsync.core.scope import check_scope
 from vaultsync.engine.cases import adopted_folders
 from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.newcomers import leave_alone, left_alone
 from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.sync import sync
@@ -65,6 +66,9 @@ def adopt(
         adopt_type=type_name,
         actor=actor,
     )
+    alone = left_alone(mirror)
+    if alone & wanted and not dry_run:
+        leave_alone(mirror, alone - wanted)
     if folders and not dry_run:
         listed = dict.fromkeys([*adopted_folders(mirror), *folders])
         with mirror.archive.transaction():

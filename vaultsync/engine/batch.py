@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from vaultsync.core.conflict import Conflict, conflict_id
 from vaultsync.core.fact import Fact
@@ -24,6 +24,7 @@ from vaultsync.core.note import Note, read_note
 from vaultsync.core.paths import VaultPath, parent
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.core.render import render, rewrite, with_id
+from vaultsync.engine.cases import is_back
 from vaultsync.engine.conflicts import write_conflict_note
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.record import Graves, entries, notice
@@ -95,6 +96,8 @@ class Outcome:
     touched: set[VaultPath] = field(default_factory=set)
     """Folders in which something was written."""
     conflicts: list[Conflict] = field(default_factory=list)
+    stamps: dict[VaultPath, Stamp | None] = field(default_factory=dict)
+    """The stamps under which the notes are known now; None: not for sure."""
 
 
 class Batch:
@@ -141,8 +144,9 @@ class Batch:
         fact = action.merged or action.store or action.base
         if fact is None:
             return None
-        item = Item(action, self.mirror.clock.new_id().replace("-", ""), fact)
-        if action.do is Do.DELETE_FACT and self._is_back(action):
+        item = Item(action, "", fact)
+        base = action.base
+        if action.do is Do.DELETE_FACT and base and self._is_back(base):
             self._give_up(item)
             return None
         try:
@@ -152,14 +156,13 @@ class Batch:
             return None
         if item.data is not None:
             item.sha = hashlib.sha256(item.data).hexdigest()
+        if item.writes_vault:
+            item.op = self.mirror.clock.new_id().replace("-", "")
         return item
 
-    def _is_back(self, action: Action) -> bool:
-        """Whether there is something where the note was, after all."""
-        try:
-            return self.mirror.vault.stamp(action.path or VaultPath("")) is not None
-        except NoteError:
-            return True
+    def _is_back(self, base: Fact) -> bool:
+        """Whether the note is there after all: the last look before a deletion."""
+        return is_back(self.mirror, Base(base, "", None))
 
     def _bytes(self, action: Action, fact: Fact) -> bytes | None:
         note = action.note
@@ -229,7 +232,7 @@ class Batch:
             path=action.to or action.path or VaultPath(""),
             conflict_path=None,
             fields=action.conflicts,
-            actor=action.actor,
+            actor=_agent(action),
             at=self.at,
             run=self.run,
             title=item.fact.title,
@@ -268,10 +271,10 @@ class Batch:
                 self._give_up(item)
             else:
                 item.store_done = True
-                item.fact = replace(item.fact, revision=result)
+                item.fact = item.fact.but(revision=result)
 
     def _stored(self, item: Item) -> Fact:
-        return replace(item.fact, updated_at=self.today, path=None)
+        return item.fact.but(updated_at=self.today, path=None)
 
     # 4 --------------------------------------------------------------------- vault
 
@@ -318,9 +321,7 @@ class Batch:
         self.mirror.vault.discard(item.op)
         action = item.action
         if item.store_done and action.vault is not None and action.sha and action.note:
-            fact = replace(
-                action.vault, revision=action.revision or "", path=action.path
-            )
+            fact = action.vault.but(revision=action.revision or "", path=action.path)
             self.agreed[fact.id] = Base(fact, action.sha, None)
         self._give_up(item)
 
@@ -344,7 +345,8 @@ class Batch:
         ]
         if not racy:
             return
-        self.mirror.clock.sleep(RACY_NS / 1e9)
+        newest = max(item.stamp.ctime_ns for item in racy if item.stamp)
+        self.mirror.clock.sleep(max(newest + RACY_NS - now_ns, 0) / 1e9)
         for item in racy:
             path = item.action.to or item.action.path or VaultPath("")
             try:
@@ -384,23 +386,31 @@ class Batch:
                 }
             )
             self.mirror.archive.put_bases(bases.values())
+            self.outcome.stamps.update({b.path: b.stamp for b in bases.values()})
             self.mirror.archive.drop_bases(dropped)
             self.mirror.archive.add_history(history)
             self.mirror.archive.put_lingers(self.lingers)
-            self.mirror.archive.drop_intents([item.op for item in items])
+            self.mirror.archive.drop_intents([i.op for i in items if i.op])
 
     def _base(self, item: Item) -> Base:
         action = item.action
         revision = item.fact.revision if item.store_done else action.revision or ""
         path = action.to or action.path
-        fact = replace(item.fact, path=path, revision=revision)
+        fact = item.fact.but(path=path, revision=revision)
         if item.store_done:
-            fact = replace(fact, updated_at=self.today)
+            fact = fact.but(updated_at=self.today)
         stamp = item.stamp
         seen = self.seen.get(path) if path else None
         if stamp is None and not item.writes_vault and seen is not None:
             stamp = trusted(seen.file.stamp, self.began_ns)
         return Base(fact, item.sha, stamp)
+
+
+def _agent(action: Action) -> str:
+    """Whose values the store's are; the mirror itself is nobody."""
+    if action.actor != "vault":
+        return action.actor
+    return (action.store.agent_id if action.store else None) or ""
 
 
 def _text(note: Note) -> bytes:

@@ -6,7 +6,7 @@ edits of the id itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vaultsync.core.changes import (
@@ -21,7 +21,7 @@ from vaultsync.core.note import Note, read_note
 from vaultsync.core.paths import key_of
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.snapshot import Seen, Snapshot, is_managed
-from vaultsync.errors import ArchiveError
+from vaultsync.errors import ArchiveError, NoteError, NoteMissingError
 from vaultsync.ports import Base, Written
 
 
@@ -64,6 +64,9 @@ def settle_identities(mirror: Mirror, found: Snapshot) -> Identities:
     """
     who = Identities(gone=dict(found.gone))
     claims: dict[str, list[Seen]] = {}
+    own = [s.note.id for s in found.seen.values() if s.note and s.note.id]
+    bases = mirror.archive.find_bases(own)
+    held: dict[str, Base] = {}
     for seen in found.seen.values():
         if seen.note is None:
             if seen.base is not None:
@@ -71,9 +74,11 @@ def settle_identities(mirror: Mirror, found: Snapshot) -> Identities:
             else:
                 who.strange.append(seen)
             continue
-        claims.setdefault(_claimed(found, seen), []).append(seen)
+        if seen.base is not None:
+            held[seen.base.fact.id] = seen.base
+        claims.setdefault(_claimed(found, seen, bases), []).append(seen)
     who.nameless = claims.pop("", [])
-    bases = mirror.archive.find_bases(claims)
+    bases |= mirror.archive.find_bases(claims)
     for fact_id, files in claims.items():
         base = bases.get(fact_id)
         owner = _owner(files, base, found)
@@ -86,19 +91,41 @@ def settle_identities(mirror: Mirror, found: Snapshot) -> Identities:
         else:
             who.twins[fact_id] = files
             who.gone.pop(fact_id, None)
+    for fact_id, base in held.items():
+        # Another fact's note lies where its own was, and its own is nowhere.
+        if fact_id not in claims:
+            who.gone[fact_id] = base
     return who
 
 
-def _claimed(found: Snapshot, seen: Seen) -> str:
-    """The id a file stands for: its own, or that of the base at its path."""
+def is_back(mirror: Mirror, base: Base) -> bool:
+    """Whether something that could be the note of a fact lies where it was."""
+    try:
+        file = mirror.vault.read(base.path)
+        return read_note(file.data, base.path).id in (None, base.fact.id)
+    except NoteMissingError:
+        return False
+    except NoteError:
+        return True
+
+
+def _claimed(found: Snapshot, seen: Seen, bases: Mapping[str, Base]) -> str:
+    """The id a file stands for: its own, or that of the base at its path.
+
+    The id of another fact counts when that fact's note is not where it was: the file
+    was moved here, or both swapped their names.
+    """
     assert seen.note is not None  # noqa: S101 - narrows
     own = seen.note.id
     if seen.base is None:
         return own or ""
     if own is None or own == seen.base.fact.id:
         return seen.base.fact.id
-    moved_here = own in found.gone
-    return own if moved_here else seen.base.fact.id
+    other = bases.get(own)
+    there = found.seen.get(other.path) if other else None
+    now = there.note.id if there and there.note else None
+    swapped = now is not None and now != own
+    return own if own in found.gone or swapped else seen.base.fact.id
 
 
 def _owner(files: Sequence[Seen], base: Base | None, found: Snapshot) -> Seen | None:
@@ -221,7 +248,8 @@ def _vault_side(
         return VaultSide(VaultChange.UNKNOWN, base.path)
     if fact_id in who.gone:
         due = _second_look(mirror, base)
-        return VaultSide(VaultChange.DELETED if due else VaultChange.GONE, base.path)
+        change = VaultChange.DELETED if due else VaultChange.GONE
+        return VaultSide(change, base.path, base.sha)
     note = base_note(mirror, base)
     return VaultSide(VaultChange.UNCHANGED, base.path, base.sha, note, base.fact)
 

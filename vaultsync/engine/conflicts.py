@@ -83,7 +83,8 @@ class Verdict:
 
     conflict: Conflict
     take: str
-    """`store` for the ticked fields, `vault` when the note was deleted."""
+    """`store` for what was ticked, `keep` when the conflict note was deleted; `vault` is
+    only ever said by a command."""
     fields: tuple[str, ...]
 
 
@@ -100,10 +101,12 @@ def verdicts(mirror: Mirror, found: Snapshot) -> list[Verdict]:
             moved = _moved(mirror, found, conflict)
             if moved is None:
                 everything = tuple(each.field for each in conflict.fields)
-                said.append(Verdict(conflict, "vault", everything))
+                said.append(Verdict(conflict, "keep", everything))
                 continue
             conflict = replace(conflict, conflict_path=moved)  # noqa: PLW2901 - the same conflict, elsewhere
             path = moved
+            with mirror.archive.transaction():
+                mirror.archive.put_conflict(conflict)
         boxes = _boxes(mirror, path)
         fields = tuple(x.field for x in conflict.fields if x.field in boxes)
         if fields:
@@ -158,7 +161,7 @@ def settle(mirror: Mirror, verdict: Verdict, *, actor: str = "person") -> Confli
     if wish is not None:
         _write_wish(mirror, conflict, wish, actor)
     left = tuple(each for each in conflict.fields if each not in chosen)
-    outcome = "" if left else verdict.take
+    outcome = "" if left else verdict.take.replace("keep", "vault")
     settled = replace(conflict, fields=left or conflict.fields, outcome=outcome)
     if outcome:
         _take_away(mirror, conflict)
@@ -172,7 +175,7 @@ def _wish(chosen: Sequence[FieldConflict], take: str) -> Sequence[FieldConflict]
     """The fields that the store has to be given other values for; None when none."""
     deletion = next((each for each in chosen if is_deletion(each)), None)
     if deletion is not None:
-        wanted = deletion.vault if take == "vault" else deletion.store
+        wanted = {"vault": deletion.vault, "store": deletion.store}.get(take)
         return chosen if wanted == DELETED else None
     return chosen if take == "store" and chosen else None
 

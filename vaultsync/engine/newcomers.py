@@ -24,14 +24,29 @@ def newcomers(
     when it is the copy of one of ours.
     """
     adopted = adopted_folders(mirror)
+    alone = left_alone(mirror)
     store = StoreSide(StoreChange.AWAY if away else StoreChange.NONE)
     cases = []
     for seen in sorted(who.nameless, key=lambda each: each.path):
         if not _is_taken(seen, wanted, adopted):
             continue
+        if seen.path in alone and seen.path not in wanted:
+            continue
         vault = VaultSide(VaultChange.CREATED, seen.path, seen.file.sha, seen.note)
         cases.append(Case(mirror.clock.new_id(), None, vault, store, new_id=True))
     return cases
+
+
+def left_alone(mirror: Mirror) -> frozenset[str]:
+    """Notes whose adoption a person took back: not to be adopted by themselves again."""
+    listed = mirror.archive.setting("left_alone")
+    return frozenset(listed.split("\n")) if listed else frozenset()
+
+
+def leave_alone(mirror: Mirror, paths: frozenset[str]) -> None:
+    """Remember which notes are not to be adopted by themselves."""
+    with mirror.archive.transaction():
+        mirror.archive.set_setting("left_alone", "\n".join(sorted(paths)) or None)
 
 
 def _is_taken(

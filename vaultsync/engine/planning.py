@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from vaultsync.core.changes import StoreChange, VaultChange, moved_scope
 from vaultsync.core.conflict import CHANGED, DELETED, NOTE, FieldConflict
-from vaultsync.core.fact import Fact, make_fact
-from vaultsync.core.fields import TYPES
+from vaultsync.core.fact import Fact
+from vaultsync.core.fields import DEFAULT_PRIORITY, TIERS, TYPES, Value
 from vaultsync.core.merge import differing, merge
 from vaultsync.core.note import Note, tier_folder, type_of_folder
 from vaultsync.core.paths import (
@@ -22,6 +22,7 @@ from vaultsync.core.paths import (
 )
 from vaultsync.core.reconcile import Action, Do, decide
 from vaultsync.core.render import stale
+from vaultsync.core.wire import to_values
 from vaultsync.engine.cases import Case
 from vaultsync.ports import Attention
 
@@ -94,24 +95,26 @@ def plan_case(case: Case, taken: set[str], rules: Rules) -> Action:
 
 
 def _said(fact: Fact) -> tuple[str, ...]:
-    return differing(Fact(fact.id), fact)
+    return tuple(key for key in to_values(fact) if key != "id")
 
 
 def laid_over(under: Fact | None, action: Action, rules: Rules) -> Fact:
     """What a note without a base means: what it shows, the rest as `under` has it."""
     note = action.note
     assert note is not None  # noqa: S101 - these rows have a note
-    shown = {**note.properties, **note.values}
     if under is not None:
-        said = {key: value for key, value in shown.items() if key in note.values}
-        kept = under.changed({**note.properties, **said})
-        return replace(kept, path=note.path, revision=under.revision)
+        fact = under.laid_over(note.values, note.properties)
+        return fact.but(path=note.path, revision=under.revision)
+    tier = note.place.tier
+    shown: dict[str, Value] = {
+        "type": type_of_folder(note.place) or rules.type_name,
+        "createdAt": rules.created_at,
+        "priority": TIERS[tier][0] if tier else DEFAULT_PRIORITY,
+        **note.values,
+    }
     scope = note.place.scope or rules.default_scope
-    shown.setdefault("type", type_of_folder(note.place) or rules.type_name)
-    shown.setdefault("createdAt", rules.created_at)
-    return replace(
-        make_fact({**shown, "id": action.fact_id, "scope": scope}), path=note.path
-    )
+    fact = Fact(action.fact_id, scope=scope, path=note.path)
+    return fact.laid_over(shown, note.properties)
 
 
 def _plan_revival(action: Action, fact: Fact | None) -> Action:
@@ -131,15 +134,18 @@ def _plan_merge(
         if note.place.scope not in (None, store.scope):
             scope = note.place.scope
     assert vault is not None  # noqa: S101 - narrows
+    if base is None and scope is None and not differing(vault, store):
+        same = store.but(path=note.path)
+        return replace(action, do=Do.RECORD, vault=vault, merged=same)
     done = merge(base, vault, store)
     fact, from_vault = done.fact, done.from_vault
     if scope is not None and rules.allow_scope_moves and scope != store.scope:
-        fact, from_vault = replace(fact, scope=scope), (*from_vault, "scope")
+        fact, from_vault = fact.but(scope=scope), (*from_vault, "scope")
     to = None
     if base is not None and not moved_scope(base, note):
         to = _relocation(base, fact, note, taken)
     if to is not None:
-        fact = replace(fact, path=to)
+        fact = fact.but(path=to)
     keys = stale(note, vault, fact)
     moved = base is not None and note.path != base.path
     writes_vault = bool(keys) or to is not None
@@ -205,7 +211,7 @@ def plan_note(action: Action, taken: set[str]) -> Action:
         path = old
     else:
         path = new_path(fact, taken)
-    merged = replace(fact, path=path)
+    merged = fact.but(path=path)
     return replace(action, path=path, merged=merged, sha=None, fields=_said(fact))
 
 

@@ -49,26 +49,23 @@ def _repair(mirror: Mirror, intent: Intent) -> None:
     here = _read(mirror, intent.path)
     stored = _store_leg(mirror, intent)
     base: Base | None = None
-    dropped = False
     linger: Linger | None = None
-    kept: dict[str, bytes] = {}
+    dropped = False
     if intent.after is None:
         # A note to be taken away: gone, and the store has the tombstone.
         dropped = staged is not None and here is None and stored is not None
     elif staged is not None and staged.sha == intent.after:
-        # Not written. If the store has what was merged, what was read is in it.
-        if stored is not None:
-            base = _base_of_before(mirror, intent)
-        mirror.vault.discard(intent.op)
+        base, linger = _not_written(mirror, intent, stored)
+        if linger is None:
+            mirror.vault.discard(intent.op)
     elif staged is not None and intent.before is not None:
-        kept[staged.sha] = staged.data
+        with mirror.archive.transaction():
+            mirror.archive.put_blobs({staged.sha: staged.data})
         base, linger = _exchanged(mirror, intent, staged, stored)
     elif staged is None and here is not None and here.sha == intent.after and stored:
         base = Base(_at(stored, intent.path), intent.after, None)
-        kept[here.sha] = here.data
     mirror.vault.sync()
     with mirror.archive.transaction():
-        mirror.archive.put_blobs(kept)
         if base is not None:
             mirror.archive.put_bases([base])
         if dropped:
@@ -96,7 +93,7 @@ def _store_leg(mirror: Mirror, intent: Intent) -> Fact | None:
 
 
 def _at(fact: Fact, path: VaultPath) -> Fact:
-    return replace(fact, path=path)
+    return fact.but(path=path)
 
 
 def _base_of_before(mirror: Mirror, intent: Intent) -> Base | None:
@@ -118,6 +115,37 @@ def _base_of_before(mirror: Mirror, intent: Intent) -> Base | None:
     return Base(
         replace(fact, path=intent.path, revision=old.fact.revision), intent.before, None
     )
+
+
+def _not_written(
+    mirror: Mirror, intent: Intent, stored: Fact | None
+) -> tuple[Base | None, Linger | None]:
+    """The staged file is still ours. If the store has what was merged, it moves on."""
+    if stored is None:
+        return None, None
+    if mirror.archive.find_base(intent.fact_id) is None:
+        return _finish_new(mirror, intent, stored)
+    return _base_of_before(mirror, intent), None
+
+
+def _finish_new(
+    mirror: Mirror, intent: Intent, stored: Fact
+) -> tuple[Base | None, Linger | None]:
+    """A new note whose fact is in the store already: it must not be taken for another.
+
+    It is given its id now. When it was edited since, what was read of it is its base, and
+    the pass brings in the edit and the id together.
+    """
+    if intent.before is None or intent.after is None:
+        return None, None
+    fact = _at(stored, intent.path)
+    try:
+        mirror.vault.exchange(intent.op, intent.path, intent.before)
+    except NoteError:
+        return Base(fact, intent.before, None), None
+    due = mirror.clock.now().timestamp() + mirror.policy.linger_seconds
+    linger = Linger(intent.op, intent.fact_id, intent.path, intent.before, due)
+    return Base(fact, intent.after, None), linger
 
 
 def _exchanged(
@@ -148,22 +176,33 @@ def _put_back(mirror: Mirror, op: str, path: VaultPath, ours: str | None) -> boo
     return True
 
 
+FEW_LINGERS = 200
+"""So many displaced files are looked into at every pass; more of them when due."""
+
+
 def _examine_lingers(mirror: Mirror) -> list[str]:
     """Look into displaced files: an editor may have saved into one after the swap."""
-    again = []
+    again: list[str] = []
+    over: list[Linger] = []
     now = mirror.clock.now().timestamp()
-    for linger in mirror.archive.lingers():
-        file = mirror.vault.staged(linger.op)
-        if file is not None and file.sha == linger.sha and now < linger.due:
+    lingers = mirror.archive.lingers()
+    for linger in lingers:
+        due = now >= linger.due
+        if not due and len(lingers) > FEW_LINGERS:
             continue
+        file = mirror.vault.staged(linger.op)
+        # One that was emptied is about to be written: it is left until it is due.
         if file is not None and file.sha != linger.sha and file.data.strip():
             _rescue(mirror, linger, file)
             again.append(linger.fact_id)
-        elif file is not None and file.sha != linger.sha and now < linger.due:
-            continue  # emptied: its editor is about to write
+            due = True
+        if due or file is None:
+            over.append(linger)
+    if over:
         with mirror.archive.transaction():
-            mirror.archive.drop_lingers([linger.op])
-        mirror.vault.discard(linger.op)
+            mirror.archive.drop_lingers([linger.op for linger in over])
+        for linger in over:
+            mirror.vault.discard(linger.op)
     return again
 
 

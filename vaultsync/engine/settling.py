@@ -10,7 +10,7 @@ from vaultsync.core.reconcile import Do
 from vaultsync.engine.batch import Outcome
 from vaultsync.engine.planning import waits
 from vaultsync.engine.request import Pass
-from vaultsync.ports import Attention, Base, Stamp
+from vaultsync.ports import Attention, Folder, Stamp
 
 
 def record_pass(work: Pass, outcome: Outcome) -> None:
@@ -55,6 +55,11 @@ def _folders(work: Pass, outcome: Outcome) -> dict[VaultPath, bytes | None]:
         if a.path is not None
         and (a.do is Do.WAIT or (a.do is Do.ATTEND and a.base is None))
     }
+    if work.state is None:
+        # What a person said in conflict notes has to be heard when the store is back.
+        said = {parent(path) for path in work.found.conflict_notes}
+        paths = [c.conflict_path for c in mirror.archive.conflicts()]
+        unsettled |= said | {parent(path) for path in paths if path}
     fact_paths = {a.fact_id: a.to or a.path for a in work.plan.actions}
     unsettled |= {
         parent(path)
@@ -63,6 +68,8 @@ def _folders(work: Pass, outcome: Outcome) -> dict[VaultPath, bytes | None]:
     }
     found: dict[VaultPath, bytes | None] = {}
     known = mirror.archive.folders()
+    recorded = {base.path: base.stamp for base in work.found.fresh}
+    recorded.update(outcome.stamps)
     for path in {*work.found.dirty, *outcome.touched}:
         folder = (
             mirror.vault.folder(path)
@@ -72,7 +79,7 @@ def _folders(work: Pass, outcome: Outcome) -> dict[VaultPath, bytes | None]:
         settled = (
             folder is not None
             and path not in unsettled
-            and _all_known(work, path, folder.files)
+            and _all_known(work, folder, recorded)
         )
         found[path] = folder.fingerprint if settled and folder else b""
     for path in known:
@@ -81,23 +88,21 @@ def _folders(work: Pass, outcome: Outcome) -> dict[VaultPath, bytes | None]:
     return {p: mark for p, mark in found.items() if known.get(p) != mark}
 
 
-def _all_known(work: Pass, path: VaultPath, files: Mapping[str, Stamp]) -> bool:
+def _all_known(
+    work: Pass,
+    folder: Folder,
+    recorded: Mapping[VaultPath, Stamp | None],
+) -> bool:
     """Whether each file of a folder is one whose bytes were seen under this stamp."""
-    bases: dict[str, Base] = work.mirror.archive.bases_in(path)
-    before = work.found.dirty.get(path) or work.found.scan.folders.get(path)
-    for name, stamp in files.items():
-        base = bases.get(name)
-        if base is not None:
-            fresh = next(
-                (b for b in work.found.fresh if b.fact.id == base.fact.id), base
-            )
-            if fresh.stamp != stamp:
-                seen = work.found.seen.get(join(path, name))
-                if seen is None or seen.file.stamp != stamp or base.stamp is None:
-                    return False
+    before = work.found.scan.folders.get(folder.path)
+    for name, stamp in folder.files.items():
+        path = join(folder.path, name)
+        if path in recorded:
+            if recorded[path] != stamp:
+                return False
         elif before is None or before.files.get(name) != stamp:
             return False
-    return set(bases) <= set(files)
+    return True
 
 
 def changed_notices(work: Pass) -> dict[VaultPath, list[Attention]]:

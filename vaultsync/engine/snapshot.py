@@ -95,7 +95,24 @@ def take_snapshot(
             continue
         for base in mirror.archive.bases_in(path).values():
             found.gone[base.fact.id] = base
+    if found.gone:
+        _look_everywhere(mirror, found)
     return found
+
+
+def _look_everywhere(mirror: Mirror, found: Snapshot) -> None:
+    """Read every file that is nobody's note: one of them may be the note that is gone.
+
+    A file whose folder seemed settled must not cost a fact its life.
+    """
+    claimed = mirror.archive.paths()
+    for folder in found.scan.folders.values():
+        if folder.path in found.dirty:
+            continue
+        for name, stamp in folder.files.items():
+            path = join(folder.path, name)
+            if path not in claimed and not is_conflict_note(name):
+                _look_at(mirror, found, path, None, stamp)
 
 
 def _some_folders(mirror: Mirror, only: Iterable[VaultPath]) -> Scan:

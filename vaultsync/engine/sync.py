@@ -17,6 +17,7 @@ from vaultsync.engine.batch import Outcome
 from vaultsync.engine.cases import (
     Case,
     Identities,
+    is_back,
     make_cases,
     settle_identities,
     taken_keys,
@@ -34,7 +35,7 @@ from vaultsync.engine.request import Pass, Request
 from vaultsync.engine.settling import record_pass
 from vaultsync.engine.snapshot import Snapshot, take_snapshot
 from vaultsync.engine.tally import report_of
-from vaultsync.errors import GuardError, NoteError
+from vaultsync.errors import GuardError
 from vaultsync.ports import Attention, Run, StoreState, Written
 
 SHOWN = 2000
@@ -217,11 +218,7 @@ def _take_second_look(mirror: Mirror, who: Identities) -> None:
     if left > 0:
         mirror.clock.sleep(min(left, mirror.policy.grace_seconds))
     for base in due:
-        try:
-            back = mirror.vault.stamp(base.path) is not None
-        except NoteError:
-            back = True
-        if back:
+        if is_back(mirror, base):
             del who.gone[base.fact.id]
 
 

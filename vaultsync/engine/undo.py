@@ -11,6 +11,7 @@ from vaultsync.core.merge import merge
 from vaultsync.core.note import read_note
 from vaultsync.core.render import without_id
 from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.newcomers import leave_alone, left_alone
 from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.sync import sync
@@ -97,6 +98,7 @@ def _forget_note(mirror: Mirror, fact_id: str) -> bool:
         return False
     with mirror.archive.transaction():
         mirror.archive.drop_bases([fact_id])
+    leave_alone(mirror, left_alone(mirror) | {base.path})
     return True
 
 

@@ -1,0 +1,392 @@
+"""Writes the generated parts of README.md and docs/, between their markers.
+
+A part stands between `<!-- generated: NAME -->` and `<!-- /generated -->`, and is made
+of what the code says now. `--check` writes nothing and names the files that are stale.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from vaultsync import errors
+from vaultsync.cli import cli
+from vaultsync.core import reconcile
+from vaultsync.core.changes import StoreChange, VaultChange
+from vaultsync.core.conflict import (
+    Conflict,
+    FieldConflict,
+    conflict_id,
+    conflict_path,
+    render_conflict,
+)
+from vaultsync.core.fact import make_fact
+from vaultsync.core.fields import FIELDS, TYPES, Field, Owner
+from vaultsync.core.reconcile import KNOWN, UNKNOWN, Row
+from vaultsync.core.render import render
+from vaultsync.engine.planning import new_path
+
+ROOT = Path(__file__).resolve().parent.parent
+PART = re.compile(
+    r"(?P<open><!-- generated: (?P<name>[a-z-]+) -->\n).*?(?P<close><!-- /generated -->)",
+    re.DOTALL,
+)
+
+
+# ------------------------------------------------------------------------- markdown
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    cells = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+    return "".join(f"| {' | '.join(line)} |\n" for line in cells)
+
+
+def code(text: str) -> str:
+    """Text as code within a line."""
+    return f"`{text}`"
+
+
+def listed(words: Iterable[str]) -> str:
+    """Words as code, with commas."""
+    return ", ".join(map(code, words))
+
+
+def fenced(text: str, language: str) -> str:
+    """Text as a block, in a fence that is longer than any within."""
+    longest = max([2, *(len(run) for run in re.findall("`{3,}", text))])
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}\n"
+
+
+# -------------------------------------------------------------------- decision table
+
+
+def matrix() -> str:
+    """What the table does about each pair of changes, at a glance."""
+    stores = list(dict.fromkeys(store for _, store in KNOWN))
+    vaults = list(dict.fromkeys(vault for vault, _ in KNOWN))
+    return table(
+        ["vault ↓ store →", *(f"**{store.value}**" for store in stores)],
+        (
+            [f"**{vault.value}**", *(KNOWN[vault, store].do.value for store in stores)]
+            for vault in vaults
+        ),
+    )
+
+
+def rows(of: Mapping[tuple[VaultChange, StoreChange], Row]) -> str:
+    """The rows of the table with their reasons; pairs with one answer share a row."""
+    grouped: dict[tuple[VaultChange, Row], list[str]] = {}
+    for (vault, store), row in of.items():
+        grouped.setdefault((vault, row), []).append(store.value)
+    return table(
+        ["vault", "store", "what is done", "why"],
+        (
+            [vault.value, ", ".join(stores), row.do.value, row.reason]
+            for (vault, row), stores in grouped.items()
+        ),
+    )
+
+
+def guard() -> str:
+    """The limits of the guard."""
+    deletes, rewrites = reconcile.MAX_DELETES, reconcile.MAX_REWRITES
+    return table(
+        ["a plan is stopped when it would …", "more than", "and more than"],
+        (
+            [text, str(count), f"{share:.0%} of the facts"]
+            for text, count, share in (
+                ("delete facts or notes", deletes, reconcile.MAX_DELETE_SHARE),
+                (
+                    "give facts back that the store lost",
+                    deletes,
+                    reconcile.MAX_DELETE_SHARE,
+                ),
+                ("rewrite notes", rewrites, reconcile.MAX_REWRITE_SHARE),
+            )
+        ),
+    )
+
+
+# ------------------------------------------------------------------ types and fields
+
+
+def types() -> str:
+    """The table of types."""
+    return table(
+        ["type", "folder", "named by", "half-life in days", "fields of its own"],
+        (
+            [
+                code(row.name),
+                code(f"{row.folder}/"),
+                "title" if row.named else "date and title",
+                str(row.half_life),
+                listed(own.key for own in row.own) or "none",
+            ]
+            for row in TYPES.values()
+        ),
+    )
+
+
+def fields() -> str:
+    """The table of fields, and the fields of the types."""
+    own = {each.key: each for row in TYPES.values() for each in row.own}
+    return "\n".join(
+        f"### {owner.value.capitalize()}\n\n" + _fields(found)
+        for owner in Owner
+        if (found := [each for each in (*FIELDS, *own.values()) if each.owner is owner])
+    )
+
+
+def _fields(found: Iterable[Field]) -> str:
+    return table(
+        ["field", "takes", "merges", "what it says"],
+        ([code(x.key), x.kind.value, x.rule.value, x.says] for x in found),
+    )
+
+
+# -------------------------------------------------------------------------- pictures
+
+_FACT = make_fact(
+    {
+        "id": "019c5c7e-8d20-7b3a-9f41-3c5d0e8a7b62",
+        "type": "decision",
+        "title": "Use LanceDB",
+        "context": "the storage review of February",
+        "content": "LanceDB is embedded: there is no server to run.",
+        "priority": 0,
+        "tags": ["architecture"],
+        "entities": ["LanceDB"],
+        "decisionOutcome": "implemented",
+        "scope": "team-core",
+        "createdAt": "2026-02-14T13:45:00Z",
+        "agentId": "indy",
+    }
+)
+_PATH = new_path(_FACT, set())
+
+
+def note() -> str:
+    """A note as it is written."""
+    return f"`{_PATH}`:\n\n" + fenced(render(_FACT, links={}).decode(), "markdown")
+
+
+def conflict() -> str:
+    """A conflict note as it is written."""
+    both = (
+        FieldConflict(
+            "content",
+            _FACT.content,
+            "LanceDB is embedded: nothing to install, nothing to run.",
+            "LanceDB is embedded: no server, and it keeps its data in files.",
+        ),
+    )
+    shown = Conflict(
+        id=conflict_id(_FACT.id, both),
+        fact_id=_FACT.id,
+        path=_PATH,
+        conflict_path=conflict_path(_PATH),
+        fields=both,
+        actor="indy",
+        at="2026-02-15T09:00:00Z",
+        run="",
+        title=_FACT.title,
+    )
+    where = f"`{shown.conflict_path}`:\n\n"
+    return where + fenced(render_conflict(shown), "markdown")
+
+
+# ----------------------------------------------------------------------------- layers
+
+LAYERS = ("cli", "app", "engine", "adapters", "config", "ports", "core", "errors")
+"""From the top down; a layer imports only what stands below it."""
+
+
+def layers() -> str:
+    """Every module with the sentence that it opens with, layer by layer."""
+    package = ROOT / "vaultsync"
+    return "\n".join(_layer(package, name) for name in LAYERS)
+
+
+def _layer(package: Path, name: str) -> str:
+    folder = package / name
+    if not folder.is_dir():
+        file = package / f"{name}.py"
+        return table([f"**{name}**", "what it is"], [[code(file.name), _opening(file)]])
+    files = [each for each in sorted(folder.glob("*.py")) if each.name != "__init__.py"]
+    head = [f"**{name}/**", _opening(folder / "__init__.py")]
+    return table(head, ([code(each.name), _opening(each)] for each in files))
+
+
+def _opening(file: Path) -> str:
+    """The first sentence of a module."""
+    said = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    paragraph = " ".join(said.partition("\n\n")[0].split())
+    return re.split(r"(?<=\.) ", paragraph, maxsplit=1)[0]
+
+
+# ---------------------------------------------------------------------------- errors
+
+
+def error_classes() -> list[type[errors.VaultsyncError]]:
+    """Every error, each below the one it is a kind of."""
+    found: list[type[errors.VaultsyncError]] = []
+
+    def visit(of: type[errors.VaultsyncError]) -> None:
+        found.append(of)
+        for each in of.__subclasses__():
+            if each.__module__ == errors.__name__:
+                visit(each)
+
+    visit(errors.VaultsyncError)
+    return found
+
+
+def error_reference() -> str:
+    """A section for each error."""
+    return "\n".join(map(_error, error_classes()))
+
+
+def _error(of: type[errors.VaultsyncError]) -> str:
+    said = [f"### {of.__name__}", "", inspect.cleandoc(of.__doc__ or ""), ""]
+    above = of.__bases__[0].__name__
+    if of is not errors.VaultsyncError:
+        said += [f"A kind of [`{above}`](#{above.lower()}).", ""]
+    example = _example(of)
+    if example is not None:
+        hint = f"\nhint: {example.hint}" if example.hint else ""
+        said += [fenced(f"{example.message}{hint}", "text")]
+    return "\n".join(said).rstrip() + "\n"
+
+
+def _example(of: type[errors.VaultsyncError]) -> errors.VaultsyncError | None:
+    """An error as it looks; None for a class that leaves its words to the raiser."""
+    wanted = list(inspect.signature(of).parameters.values())
+    if "message" in (each.name for each in wanted):
+        return None
+    given: list[object] = []
+    for each in wanted:
+        if each.default is inspect.Parameter.empty:
+            word = each.name.upper()
+            kind = str(each.annotation).partition("[")[0]
+            given.append({"int": 7, "tuple": (word, "…")}.get(kind, word))
+    make: Callable[..., errors.VaultsyncError] = of
+    return make(*given)
+
+
+# ------------------------------------------------------------------------ command line
+
+
+def iter_commands(
+    group: click.Group, above: click.Context | None = None
+) -> Iterator[tuple[str, click.Command, click.Context]]:
+    """Every command by its full name, with what it is called in."""
+    context = above or _context(group, "vaultsync", None)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is None or command.hidden:
+            continue
+        within = _context(command, name, context)
+        yield within.command_path.partition(" ")[2], command, within
+        if isinstance(command, click.Group):
+            yield from iter_commands(command, within)
+
+
+def _context(
+    command: click.Command, name: str, above: click.Context | None
+) -> click.Context:
+    return click.Context(
+        command,
+        info_name=name,
+        parent=above,
+        **{**command.context_settings, "terminal_width": 80},
+    )
+
+
+def commands() -> str:
+    """All commands: a table, then the help of each."""
+    found = list(iter_commands(cli))
+    links = table(
+        ["command", "does"],
+        (
+            [
+                f"[`{name}`](#{name.replace(' ', '-')})",
+                each.get_short_help_str(limit=100),
+            ]
+            for name, each, _ in found
+        ),
+    )
+    helps = (
+        f"## {name}\n\n{fenced(each.get_help(context), 'text')}"
+        for name, each, context in found
+    )
+    return "\n".join([links, *helps])
+
+
+# ------------------------------------------------------------------------------ parts
+
+PARTS: Mapping[str, Callable[[], str]] = {
+    "commands": commands,
+    "conflict": conflict,
+    "decision-matrix": matrix,
+    "decisions-known": lambda: rows(KNOWN),
+    "decisions-unknown": lambda: rows(UNKNOWN),
+    "errors": error_reference,
+    "fields": fields,
+    "guard": guard,
+    "layers": layers,
+    "note": note,
+    "types": types,
+}
+
+
+def refreshed(text: str) -> str:
+    """A page with its parts made anew.
+
+    Raises:
+        KeyError: it names a part that nobody makes.
+    """
+
+    def part(found: re.Match[str]) -> str:
+        made = PARTS[found["name"]]().rstrip()
+        return f"{found['open']}\n{made}\n\n{found['close']}"
+
+    return PART.sub(part, text)
+
+
+def pages() -> list[Path]:
+    """All pages."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the pages, or say which are stale."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    check = parser.parse_args(arguments).check
+    stale = []
+    for page in pages():
+        text = page.read_text(encoding="utf-8")
+        fresh = refreshed(text)
+        if fresh != text:
+            stale.append(page.relative_to(ROOT).as_posix())
+            if not check:
+                page.write_text(fresh, encoding="utf-8")
+    for name in stale:
+        print(f"docs: {name} {'is stale; run make docs' if check else 'was rewritten'}")
+    if not stale:
+        print("docs: all generated parts are those of this code")
+    return int(check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

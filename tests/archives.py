@@ -1,0 +1,120 @@
+"""Archives to test, and what to put into them."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.fakes import FakeClock
+from tests.memory_archive import MemoryArchive
+from vaultsync.adapters.archive_sqlite import SqliteArchive
+from vaultsync.core.conflict import Conflict, FieldConflict
+from vaultsync.core.fact import Value, make_fact
+from vaultsync.core.paths import VaultPath
+from vaultsync.ports import (
+    Archive,
+    Base,
+    HistoryEntry,
+    Intent,
+    Outgoing,
+    Stamp,
+)
+
+ARCHIVES: dict[str, Callable[[Path], Archive]] = {
+    "file": lambda folder: SqliteArchive.open(folder / "archive.sqlite3"),
+    "in memory": lambda folder: SqliteArchive.open(":memory:"),
+    "the tests' own": lambda folder: MemoryArchive(),
+}
+
+CLOCK = FakeClock()
+IDS = [CLOCK.new_id() for _ in range(1_200)]
+A, B, C = IDS[:3]
+STAMP = Stamp(size=7, mtime_ns=1_771_076_700_123_456_789, ctime_ns=-1, inode=42)
+ODD_PATHS = [
+    "note.md",
+    "a/b/c d.md",
+    "Grün/Café 🍵.md",
+    "Gru\u0308n/e\u0301.md",
+    'it\'s/"quoted" [[x]] 100%_?.md',
+    "00/123",
+    "half/\udcff\udc80.md",
+    "\udcff/whole.md",
+]
+
+
+def sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def a_base(
+    fact_id: str = A,
+    path: str = "public/notes/tea.md",
+    *,
+    title: str = "Tea",
+    stamp: Stamp | None = STAMP,
+    missing_since: str | None = None,
+) -> Base:
+    fact = dataclasses.replace(
+        make_fact({"id": fact_id, "title": title, "tags": ["x"], "mood": {"a": [1]}}),
+        path=VaultPath(path),
+        revision=f"1-{fact_id[-4:]}",
+    )
+    return Base(fact, sha(title.encode()), stamp, missing_since)
+
+
+def an_intent(op: str, before: str | None = None, after: str | None = "2") -> Intent:
+    return Intent(op, A, VaultPath("a/b.md"), before, after, a_base().fact)
+
+
+def an_outgoing(op: str, kind: str = "update") -> Outgoing:
+    before: dict[str, Value] = {"tags": ["a"], "deep": {"x": None}}
+    after: dict[str, Value] = {"tags": []}
+    return Outgoing(op, A, kind, before, after, "indy", "2026-02-14T13:45:00Z")
+
+
+def a_conflict(conflict_id: str, outcome: str = "", fact_id: str = A) -> Conflict:
+    return Conflict(
+        id=conflict_id,
+        fact_id=fact_id,
+        path=VaultPath("a/b.md"),
+        conflict_path=VaultPath("a/b.conflict.md"),
+        fields=(
+            FieldConflict("title", "x", "y", "z"),
+            FieldConflict("tags", ["1"], [], None),
+        ),
+        actor="indy",
+        at="2026-02-14T13:45:00Z",
+        run="r1",
+        title="Tea",
+        sha="00",
+        outcome=outcome,
+    )
+
+
+def an_entry(run: str, fact_id: str, field: str = "title") -> HistoryEntry:
+    return HistoryEntry(
+        run,
+        "2026-02-14T13:45:00Z",
+        fact_id,
+        "vault",
+        "indy",
+        field,
+        {"x": ["ü", None]},
+        2.5,
+    )
+
+
+def same(found: Base | None, put: Base) -> bool:
+    """Equal facts may differ in path and revision; bases must not."""
+    return (
+        found == put
+        and found.fact.path == put.fact.path
+        and found.fact.revision == put.fact.revision
+    )
+
+
+def put(archive: Archive, *bases: Base) -> None:
+    with archive.transaction():
+        archive.put_bases(bases)

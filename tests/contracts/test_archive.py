@@ -1,0 +1,352 @@
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.archives import (
+    ARCHIVES,
+    IDS,
+    ODD_PATHS,
+    A,
+    B,
+    C,
+    a_base,
+    a_conflict,
+    an_entry,
+    an_intent,
+    an_outgoing,
+    put,
+    same,
+    sha,
+)
+from vaultsync.core.paths import VaultPath
+from vaultsync.ports import Archive, Attention, Base, Linger, Run, Stamp
+
+
+@pytest.fixture(params=ARCHIVES)
+def archive(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Archive]:
+    opened = ARCHIVES[request.param](tmp_path)
+    yield opened
+    opened.close()
+
+
+# --- transactions ------------------------------------------------------------------
+
+
+def _fill(archive: Archive) -> None:
+    archive.set_setting("cursor", "1")
+    archive.set_folders({VaultPath("a"): b"\x00\xff"})
+    archive.put_bases([a_base()])
+    archive.put_blobs({sha(b"x"): b"x"})
+    archive.put_intents([an_intent("op")])
+    archive.put_lingers([Linger("op", A, VaultPath("a.md"), "00", 1.5)])
+    archive.put_outgoing([an_outgoing("op")])
+    archive.put_conflict(a_conflict("c"))
+    archive.add_history([an_entry("r1", A)])
+    archive.put_run(Run("r1", "2026-02-14T13:45:00Z", "sync", {"n": 1}))
+    archive.set_attention(VaultPath("a"), [Attention("k", VaultPath("a"), "m", "h")])
+
+
+def _fill_and_fail(archive: Archive) -> None:
+    _fill(archive)
+    raise InterruptedError
+
+
+def _everything(archive: Archive) -> tuple[object, ...]:
+    return (
+        archive.setting("cursor"),
+        archive.folders(),
+        list(archive.iter_bases()),
+        archive.blob(sha(b"x")),
+        archive.intents(),
+        archive.lingers(),
+        archive.outbox(),
+        archive.conflicts(closed=True),
+        archive.history(),
+        archive.last_run(),
+        archive.attention(),
+    )
+
+
+NOTHING: tuple[object, ...] = (None, {}, [], None, [], [], [], [], [], None, [])
+
+
+def test_a_new_archive_holds_nothing(archive: Archive) -> None:
+    assert _everything(archive) == NOTHING
+    assert archive.count_bases() == 0
+    assert archive.find_base(A) is None
+    assert archive.find_run("r1") is None
+
+
+def test_reading_sees_all_earlier_writes_of_the_same_transaction(
+    archive: Archive,
+) -> None:
+    with archive.transaction():
+        _fill(archive)
+        within = _everything(archive)
+
+    assert _everything(archive) == within
+    assert not any(found == none for found, none in zip(within, NOTHING, strict=True))
+
+
+def test_a_transaction_that_fails_leaves_nothing_and_its_error(
+    archive: Archive,
+) -> None:
+    with pytest.raises(InterruptedError), archive.transaction():
+        _fill_and_fail(archive)
+
+    assert _everything(archive) == NOTHING
+    with archive.transaction():
+        archive.set_setting("cursor", "2")
+    assert archive.setting("cursor") == "2"
+
+
+WRITES: dict[str, Callable[[Archive], None]] = {
+    "set_setting": lambda it: it.set_setting("cursor", "1"),
+    "forget_setting": lambda it: it.set_setting("cursor", None),
+    "set_folders": lambda it: it.set_folders({VaultPath("a"): b"1"}),
+    "put_bases": lambda it: it.put_bases([a_base()]),
+    "drop_bases": lambda it: it.drop_bases([A]),
+    "put_blobs": lambda it: it.put_blobs({"00": b"x"}),
+    "put_intents": lambda it: it.put_intents([an_intent("op")]),
+    "drop_intents": lambda it: it.drop_intents(["op"]),
+    "put_lingers": lambda it: it.put_lingers([Linger("o", A, VaultPath("a"), "", 1)]),
+    "drop_lingers": lambda it: it.drop_lingers(["op"]),
+    "put_outgoing": lambda it: it.put_outgoing([an_outgoing("op")]),
+    "drop_outgoing": lambda it: it.drop_outgoing(["op"]),
+    "put_conflict": lambda it: it.put_conflict(a_conflict("c")),
+    "add_history": lambda it: it.add_history([an_entry("r", A)]),
+    "put_run": lambda it: it.put_run(Run("r", "", "sync")),
+    "set_attention": lambda it: it.set_attention(VaultPath("a"), []),
+}
+
+
+@pytest.mark.parametrize("method", WRITES)
+def test_a_write_outside_of_a_transaction_is_a_bug(
+    archive: Archive, method: str
+) -> None:
+    with pytest.raises(RuntimeError):
+        WRITES[method](archive)
+
+    assert _everything(archive) == NOTHING
+
+
+def test_a_transaction_within_another_is_a_bug(archive: Archive) -> None:
+    with archive.transaction():
+        archive.set_setting("cursor", "1")
+        with pytest.raises(RuntimeError), archive.transaction():
+            pytest.fail("the inner block must not run")
+
+    assert archive.setting("cursor") == "1"
+
+
+# --- settings, folders -------------------------------------------------------------
+
+
+def test_a_word_is_remembered_replaced_and_forgotten(archive: Archive) -> None:
+    for word in ("1", "zwei ü", ""):
+        with archive.transaction():
+            archive.set_setting("cursor", word)
+        assert archive.setting("cursor") == word
+
+    with archive.transaction():
+        archive.set_setting("cursor", None)
+        archive.set_setting("never there", None)
+    assert archive.setting("cursor") is None
+
+
+def test_fingerprints_are_remembered_replaced_and_forgotten(archive: Archive) -> None:
+    a, b, c = VaultPath(""), VaultPath("a/ü"), VaultPath("\udcff")
+    with archive.transaction():
+        archive.set_folders({a: b"1", b: b"\x00\xff", c: b""})
+    assert archive.folders() == {a: b"1", b: b"\x00\xff", c: b""}
+
+    with archive.transaction():
+        archive.set_folders({a: None, b: b"2", VaultPath("never there"): None})
+    assert archive.folders() == {b: b"2", c: b""}
+
+    with archive.transaction():
+        archive.set_folders({c: None})
+    assert archive.folders() == {b: b"2"}
+
+
+# --- bases and blobs ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        a_base(),
+        a_base(stamp=None),
+        a_base(missing_since="2026-02-14T13:45:00Z"),
+        a_base(stamp=Stamp(0, 0, 0, 2**64 - 1)),
+        a_base(stamp=Stamp(2**40, -1, 2**62, 2**127)),
+    ],
+)
+def test_a_base_comes_back_whole(archive: Archive, base: Base) -> None:
+    put(archive, base)
+
+    assert same(archive.find_base(A), base)
+    assert same(archive.find_bases([A])[A], base)
+    assert same(next(archive.iter_bases()), base)
+    assert same(archive.bases_in(VaultPath("public/notes"))["tea.md"], base)
+
+
+@pytest.mark.parametrize("path", ODD_PATHS)
+def test_a_base_is_found_wherever_its_note_lies(archive: Archive, path: str) -> None:
+    folder, _, name = path.rpartition("/")
+    base = a_base(A, path)
+    put(archive, base, a_base(B, "elsewhere/" + name), a_base(C, path + "/below.md"))
+
+    assert archive.paths()[VaultPath(path)] == A
+    assert VaultPath(folder) in archive.folders_of_bases()
+    found = archive.bases_in(VaultPath(folder))
+    assert list(found) == [name]
+    assert same(found[name], base)
+
+
+def test_a_base_replaces_the_one_before(archive: Archive) -> None:
+    put(archive, a_base(A, "a/one.md", missing_since="2026"), a_base(B, "b/two.md"))
+    moved = a_base(A, "c/three.md", title="Mate", stamp=None)
+    put(archive, moved)
+
+    assert archive.count_bases() == 2
+    assert same(archive.find_base(A), moved)
+    assert archive.bases_in(VaultPath("a")) == {}
+    assert archive.missing_bases() == []
+    assert archive.paths() == {moved.path: A, VaultPath("b/two.md"): B}
+    assert archive.folders_of_bases() == {"c", "b"}
+
+
+def test_two_notes_can_swap_their_names(archive: Archive) -> None:
+    put(archive, a_base(A, "one.md"), a_base(B, "two.md"))
+    put(archive, a_base(A, "two.md"), a_base(B, "one.md"))
+
+    assert archive.paths() == {VaultPath("two.md"): A, VaultPath("one.md"): B}
+
+
+def test_a_folder_does_not_hold_what_lies_deeper_or_beside(archive: Archive) -> None:
+    put(
+        archive,
+        a_base(A, "a/note.md"),
+        a_base(B, "a/deeper/note.md"),
+        a_base(C, "ab/note.md"),
+    )
+
+    assert [base.fact.id for base in archive.bases_in(VaultPath("a")).values()] == [A]
+    assert archive.bases_in(VaultPath("")) == {}
+
+
+def test_dropped_bases_are_gone_and_their_blobs_stay(archive: Archive) -> None:
+    base = a_base()
+    with archive.transaction():
+        archive.put_bases([base, a_base(B, "b.md")])
+        archive.put_blobs({base.sha: b"Tea"})
+    with archive.transaction():
+        archive.drop_bases(iter([A, C]))
+
+    assert archive.find_base(A) is None
+    assert archive.find_bases([A, B]).keys() == {B}
+    assert archive.count_bases() == 1
+    assert archive.blob(base.sha) == b"Tea"
+
+
+def test_missing_bases_are_those_with_a_time(archive: Archive) -> None:
+    gone = a_base(B, "b.md", missing_since="2026-02-14T13:45:00Z")
+    put(archive, a_base(A), gone, a_base(C, "c.md"))
+
+    (found,) = archive.missing_bases()
+    assert same(found, gone)
+
+
+def test_any_number_of_bases_is_found_and_walked_by_id(archive: Archive) -> None:
+    put(archive, *(a_base(each, f"f/{each}.md") for each in reversed(IDS)))
+
+    assert [base.fact.id for base in archive.iter_bases()] == IDS
+    assert archive.find_bases(iter(IDS[:1_100])).keys() == set(IDS[:1_100])
+    assert archive.find_bases([]) == {}
+    assert archive.count_bases() == len(archive.paths()) == len(IDS)
+
+
+def test_bases_can_be_changed_while_they_are_walked(archive: Archive) -> None:
+    put(archive, *(a_base(each, f"f/{each}.md") for each in IDS))
+
+    for base in archive.iter_bases():
+        put(archive, dataclasses.replace(base, stamp=None))
+
+    assert {base.stamp for base in archive.iter_bases()} == {None}
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00\xff\r\n", b"x" * 100_000])
+def test_bytes_come_back_as_they_were(archive: Archive, data: bytes) -> None:
+    with archive.transaction():
+        archive.put_blobs({sha(data): data})
+        archive.put_blobs({sha(data): data})
+
+    assert archive.blob(sha(data)) == data
+    assert archive.blob(sha(b"other")) is None
+
+
+# --- all the same ------------------------------------------------------------------
+
+TURNS = st.lists(
+    st.tuples(
+        st.sampled_from(["put", "drop", "fail"]),
+        st.lists(
+            st.tuples(
+                st.sampled_from(IDS[:4]),
+                st.sampled_from(ODD_PATHS),
+                st.sampled_from([None, "2026"]),
+            ),
+            max_size=4,
+        ),
+    ),
+    max_size=8,
+)
+
+
+@given(TURNS)
+def test_all_archives_do_the_same_with_bases(
+    turns: list[tuple[str, list[tuple[str, str, str | None]]]],
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        opened = [make(Path(folder)) for make in ARCHIVES.values()]
+        for verb, rows in turns:
+            for archive in opened:
+                _do(archive, verb, rows)
+            assert all(_told(each) == _told(opened[0]) for each in opened)
+        for archive in opened:
+            archive.close()
+
+
+def _do(archive: Archive, verb: str, rows: list[tuple[str, str, str | None]]) -> None:
+    bases = [
+        a_base(fact_id, path, missing_since=since) for fact_id, path, since in rows
+    ]
+    try:
+        with archive.transaction():
+            if verb == "drop":
+                archive.drop_bases(base.fact.id for base in bases)
+            else:
+                archive.put_bases(bases)
+            if verb == "fail":
+                _fill_and_fail(archive)
+    except InterruptedError:
+        assert verb == "fail"
+
+
+def _told(archive: Archive) -> tuple[object, ...]:
+    bases = list(archive.iter_bases())
+    assert archive.count_bases() == len(bases)
+    assert archive.folders_of_bases() == {
+        VaultPath(base.path.rpartition("/")[0]) for base in bases
+    }
+    assert set(archive.paths()) == {base.path for base in bases}
+    missing = {base.fact.id for base in archive.missing_bases()}
+    return missing, [(base, base.path, base.fact.revision) for base in bases]

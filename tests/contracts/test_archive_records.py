@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from tests.archives import (
+    ARCHIVES,
+    A,
+    B,
+    C,
+    a_base,
+    a_conflict,
+    an_entry,
+    an_intent,
+    an_outgoing,
+)
+from vaultsync.core.paths import VaultPath
+from vaultsync.ports import Archive, Attention, Linger, Outgoing, Run
+
+
+@pytest.fixture(params=ARCHIVES)
+def archive(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Archive]:
+    opened = ARCHIVES[request.param](tmp_path)
+    yield opened
+    opened.close()
+
+
+# --- what waits --------------------------------------------------------------------
+
+
+def test_intents_come_back_whole_and_oldest_first(archive: Archive) -> None:
+    intents = [an_intent("z"), an_intent("a", "1", None), an_intent("m", "1")]
+    with archive.transaction():
+        archive.put_intents(iter(intents[:2]))
+    with archive.transaction():
+        archive.put_intents(intents[2:])
+
+    assert archive.intents() == intents
+    fact = archive.intents()[0].fact
+    assert (fact.path, fact.revision) == ("public/notes/tea.md", a_base().fact.revision)
+
+    with archive.transaction():
+        archive.drop_intents(iter(["z", "never there"]))
+    assert archive.intents() == intents[1:]
+
+
+def test_lingers_come_back_whole_and_oldest_first(archive: Archive) -> None:
+    lingers = [Linger(op, A, VaultPath("\udcff.md"), "00", 1771.25) for op in "zam"]
+    with archive.transaction():
+        archive.put_lingers(iter(lingers))
+    assert archive.lingers() == lingers
+
+    with archive.transaction():
+        archive.drop_lingers(iter(["a"]))
+    assert [each.op for each in archive.lingers()] == ["z", "m"]
+
+
+def test_the_outbox_comes_back_whole_and_oldest_first(archive: Archive) -> None:
+    rows = [an_outgoing(op) for op in "zam"]
+    with archive.transaction():
+        archive.put_outgoing(iter(rows))
+    assert archive.outbox() == rows
+
+    with archive.transaction():
+        archive.drop_outgoing(iter(["z"]))
+        archive.put_outgoing([an_outgoing("z")])
+    assert [each.op for each in archive.outbox()] == ["a", "m", "z"]
+
+
+def test_a_queued_change_of_a_known_op_replaces_it_in_its_place(
+    archive: Archive,
+) -> None:
+    with archive.transaction():
+        archive.put_outgoing([an_outgoing("z"), an_outgoing("a")])
+        archive.put_outgoing([an_outgoing("z", "delete")])
+
+    assert [(row.op, row.kind) for row in archive.outbox()] == [
+        ("z", "delete"),
+        ("a", "update"),
+    ]
+
+
+def test_intents_lingers_and_outbox_do_not_share_their_ops(archive: Archive) -> None:
+    with archive.transaction():
+        archive.put_intents([an_intent("op")])
+        archive.put_lingers([Linger("op", A, VaultPath("a.md"), "00", 1.0)])
+        archive.put_outgoing([an_outgoing("op")])
+        archive.drop_intents(["op"])
+
+    assert archive.intents() == []
+    assert len(archive.lingers()) == len(archive.outbox()) == 1
+
+
+def test_any_mapping_can_be_queued(archive: Archive) -> None:
+    frozen = MappingProxyType({"deep": MappingProxyType({"x": 1})})
+    row = Outgoing("op", A, "update", frozen, {}, "indy", "")
+    with archive.transaction():
+        archive.put_outgoing([row])
+
+    assert archive.outbox()[0].before == {"deep": {"x": 1}}
+
+
+# --- conflicts, history, runs, attention -------------------------------------------
+
+
+def test_conflicts_come_back_whole_and_oldest_first(archive: Archive) -> None:
+    conflicts = [a_conflict("z"), a_conflict("a", fact_id=B), a_conflict("m")]
+    bare = dataclasses.replace(conflicts[2], conflict_path=None, fields=())
+    with archive.transaction():
+        for each in (*conflicts[:2], bare):
+            archive.put_conflict(each)
+
+    assert archive.conflicts() == [*conflicts[:2], bare]
+
+
+def test_a_closed_conflict_is_kept_in_its_place(archive: Archive) -> None:
+    with archive.transaction():
+        archive.put_conflict(a_conflict("z"))
+        archive.put_conflict(a_conflict("a"))
+        archive.put_conflict(a_conflict("z", outcome="vault"))
+
+    assert archive.conflicts() == [a_conflict("a")]
+    assert archive.conflicts(closed=True) == [a_conflict("z", "vault"), a_conflict("a")]
+
+
+def test_a_conflict_met_again_is_open_again(archive: Archive) -> None:
+    with archive.transaction():
+        archive.put_conflict(a_conflict("z", outcome="vault"))
+        archive.put_conflict(a_conflict("z"))
+
+    assert archive.conflicts() == [a_conflict("z")]
+
+
+def test_history_is_told_by_fact_and_by_run(archive: Archive) -> None:
+    entries = [
+        an_entry("r1", A, "title"),
+        an_entry("r1", B),
+        an_entry("r2", A),
+        an_entry("r1", A, "tags"),
+    ]
+    with archive.transaction():
+        archive.add_history(iter(entries[:2]))
+    with archive.transaction():
+        archive.add_history(entries[2:])
+
+    assert archive.history() == entries
+    assert archive.history(fact_id=A) == [entries[0], entries[2], entries[3]]
+    assert archive.history(run="r1") == [entries[0], entries[1], entries[3]]
+    assert archive.history(fact_id=A, run="r1") == [entries[0], entries[3]]
+    assert archive.history(fact_id=C) == archive.history(run="r9") == []
+
+
+def test_the_same_entry_twice_is_two_entries(archive: Archive) -> None:
+    with archive.transaction():
+        archive.add_history([an_entry("r1", A), an_entry("r1", A)])
+
+    assert len(archive.history()) == 2
+
+
+def test_the_last_run_is_the_one_remembered_last(archive: Archive) -> None:
+    runs = [Run(each, f"2026-{each}", "sync", {"counts": {"x": 1}}) for each in "zam"]
+    for run in runs:
+        with archive.transaction():
+            archive.put_run(run)
+
+    assert archive.last_run() == runs[-1]
+    assert [archive.find_run(each) for each in "zam"] == runs
+
+
+def test_a_run_remembered_again_has_its_new_report(archive: Archive) -> None:
+    with archive.transaction():
+        archive.put_run(Run("r", "1", "sync", {"counts": {}}))
+        archive.put_run(Run("r", "2", "undo", {"ok": True}))
+
+    assert archive.find_run("r") == Run("r", "2", "undo", {"ok": True})
+
+
+def test_attention_is_told_by_path_in_the_order_given(archive: Archive) -> None:
+    a, b = VaultPath("a.md"), VaultPath("\udcff.md")
+    first = [
+        Attention("unreadable", a, "bad", "mend", line=3, sha="00", seen="2026"),
+        Attention("odd", a, "a link", ""),
+    ]
+    second = [Attention("unreadable", b, "bad", "mend")]
+    with archive.transaction():
+        archive.set_attention(b, second)
+        archive.set_attention(a, first)
+
+    assert archive.attention() == [*first, *second]
+
+
+def test_attention_is_replaced_and_cleared_by_path(archive: Archive) -> None:
+    a, b = VaultPath("a.md"), VaultPath("b.md")
+    kept = Attention("odd", b, "a link", "")
+    new = Attention("odd", a, "a folder", "")
+    with archive.transaction():
+        archive.set_attention(a, [Attention("x", a, "1", ""), new])
+        archive.set_attention(b, [kept])
+        archive.set_attention(a, [new])
+    assert archive.attention() == [new, kept]
+
+    with archive.transaction():
+        archive.set_attention(a, [])
+    assert archive.attention() == [kept]

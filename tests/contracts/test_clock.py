@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from uuid import RFC_4122, UUID
+
+import pytest
+
+from tests.fakes import START, FakeClock
+from vaultsync.adapters.clock import IdSource, SystemClock
+from vaultsync.core.fact import check_id
+from vaultsync.ports import Clock
+
+CLOCKS: dict[str, Callable[[], Clock]] = {"system": SystemClock, "fake": FakeClock}
+
+
+@pytest.fixture(params=CLOCKS)
+def clock(request: pytest.FixtureRequest) -> Clock:
+    return CLOCKS[request.param]()
+
+
+def test_the_time_is_in_utc(clock: Clock) -> None:
+    assert clock.now().utcoffset() == timedelta(0)
+
+
+def test_sleeping_lets_at_least_that_time_pass(clock: Clock) -> None:
+    monotonic = clock.monotonic()
+
+    clock.sleep(0.02)
+
+    assert clock.monotonic() - monotonic >= 0.02
+
+
+@pytest.mark.parametrize("seconds", [0, -1])
+def test_sleeping_for_no_time_or_less_returns_at_once(
+    clock: Clock, seconds: float
+) -> None:
+    before = clock.monotonic()
+
+    clock.sleep(seconds)
+
+    assert 0 <= clock.monotonic() - before < 0.5
+
+
+def test_an_id_is_a_canonical_uuid_of_version_7(clock: Clock) -> None:
+    made = clock.new_id()
+
+    assert check_id(made) == made
+    assert UUID(made).version == 7
+    assert UUID(made).variant == RFC_4122
+
+
+def test_an_id_begins_with_the_milliseconds_of_its_time(clock: Clock) -> None:
+    before = int(clock.now().timestamp() * 1000)
+    made = UUID(clock.new_id()).int >> 80
+    after = int(clock.now().timestamp() * 1000)
+
+    assert before <= made <= after
+
+
+def test_ids_grow_even_when_there_are_more_than_a_millisecond_can_count(
+    clock: Clock,
+) -> None:
+    made = [clock.new_id() for _ in range(20_000)]
+
+    assert made == sorted(set(made))
+
+
+def test_ids_grow_when_the_clock_goes_back() -> None:
+    clock = FakeClock()
+    made = [clock.new_id()]
+    for _ in range(5_000):
+        clock.set_back(3600)
+        made.append(clock.new_id())
+
+    assert made == sorted(set(made))
+
+
+def test_ids_follow_the_clock_again_once_it_has_caught_up() -> None:
+    clock = FakeClock()
+    clock.new_id()
+    clock.set_back(60)
+    clock.new_id()
+    clock.advance(120)
+
+    made = UUID(clock.new_id()).int >> 80
+
+    assert made == int(clock.now().timestamp() * 1000)
+
+
+def test_a_full_counter_borrows_from_the_next_millisecond() -> None:
+    source = IdSource(lambda: 5, lambda bits: 2**bits - 1)
+    made = [UUID(source.new()).int for _ in range(2050)]
+
+    assert [each >> 80 for each in made[:2049]] == [5] * 2049
+    assert made[2049] >> 80 == 6
+    assert made == sorted(set(made))
+
+
+def test_random_bits_do_not_reach_version_and_variant() -> None:
+    for bit in (0, 1):
+        made = UUID(IdSource(lambda: 5, partial(_constant, bit)).new())
+
+        assert (made.version, made.variant) == (7, RFC_4122)
+        assert made.int & (2**62 - 1) == bit * (2**62 - 1)
+
+
+def test_ids_of_two_clocks_at_one_moment_differ() -> None:
+    assert SystemClock().new_id() != SystemClock().new_id()
+
+
+def test_a_fake_clock_stands_still_until_it_is_moved() -> None:
+    clock = FakeClock()
+    clock.advance(90)
+
+    assert clock.now() == START + timedelta(seconds=90)
+    assert clock.monotonic() == 90
+
+
+def test_a_fake_clock_repeats_its_ids() -> None:
+    first, again, other = FakeClock(), FakeClock(), FakeClock(seed=1)
+    made = [first.new_id() for _ in range(3)]
+
+    assert made == [again.new_id() for _ in range(3)]
+    assert made != [other.new_id() for _ in range(3)]
+
+
+def test_setting_a_fake_clock_back_leaves_monotonic_alone() -> None:
+    clock = FakeClock()
+    clock.advance(5)
+    clock.set_back(60)
+
+    assert clock.now() < START
+    assert clock.monotonic() == 5
+
+
+def _constant(bit: int, bits: int) -> int:
+    return bit * ((1 << bits) - 1)

@@ -1,0 +1,390 @@
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fakes import FakeClock
+from vaultsync.adapters.store_memory import MemoryStore
+from vaultsync.adapters.store_sqlite import SqliteStore
+from vaultsync.core.fact import Fact, Value, make_fact
+from vaultsync.core.paths import VaultPath
+from vaultsync.errors import FactNotFoundError, StoreUnavailableError
+from vaultsync.ports import Clock, RevisionMismatch, Store, Write, Written
+
+
+def _sqlite(folder: Path, clock: Clock) -> Store:
+    return SqliteStore.open(folder / "store.sqlite3", clock=clock, create=True)
+
+
+def _memory(folder: Path, clock: Clock) -> Store:
+    return MemoryStore(clock)
+
+
+STORES: dict[str, Callable[[Path, Clock], Store]] = {
+    "sqlite": _sqlite,
+    "memory": _memory,
+}
+
+CLOCK = FakeClock()
+IDS = [CLOCK.new_id() for _ in range(1_200)]
+A, B, C = IDS[:3]
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture(params=STORES)
+def store(
+    request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock
+) -> Iterator[Store]:
+    opened = STORES[request.param](tmp_path, clock)
+    yield opened
+    opened.close()
+
+
+def a_fact(fact_id: str = A, **values: Value) -> Fact:
+    return make_fact({"id": fact_id, "title": "Tea", "content": "Green.", **values})
+
+
+def create(store: Store, fact: Fact, actor: str = "indy") -> str:
+    return wrote(store, Write(fact.id, fact, None, actor))
+
+
+def wrote(store: Store, write: Write) -> str:
+    (answer,) = store.write([write])
+    assert isinstance(answer, str)
+    return answer
+
+
+def everything(store: Store) -> tuple[object, ...]:
+    facts = [(fact, fact.revision) for fact in store.iter_facts()]
+    return store.state(), store.feed(), facts
+
+
+def test_a_new_store_is_empty(store: Store) -> None:
+    state = store.state()
+
+    assert (state.seq, state.facts) == (0, 0)
+    assert state.store_id
+    assert store.feed() == []
+    assert list(store.iter_facts()) == []
+
+
+def test_what_was_never_written_is_not_known(store: Store) -> None:
+    create(store, a_fact(B))
+
+    assert store.written(A) is None
+    assert store.buried(A) is None
+    assert store.find_many([A]) == {}
+    with pytest.raises(FactNotFoundError):
+        store.get(A)
+
+
+def test_a_fact_comes_back_as_it_was_written(store: Store) -> None:
+    fact = a_fact(
+        type="decision",
+        content="Grün.\n\n\u2028 \x7f 🍵\n\tend",
+        context="at tea",
+        priority=0,
+        status="dormant",
+        tags=["a", "b/ü"],
+        entities=["Café"],
+        relatedFactIds=[B],
+        scope="project-tea",
+        createdAt="2026-02-14T13:45:00Z",
+        importance=0.25,
+        accessCount=3,
+        decisionOutcome="done",
+        decisionAlternatives=["x", "y"],
+        rating={"deep": [1, None, {"x": 2.5}], "ü": True},
+        reports_to=["[[Bob]]"],
+    )
+    revision = create(store, fact)
+
+    found = store.get(A)
+
+    assert found == fact
+    assert dict(found.properties) == dict(fact.properties)
+    assert found.revision == revision
+    assert store.find_many([A])[A].revision == revision
+    assert [each.revision for each in store.iter_facts()] == [revision]
+
+
+def test_path_and_revision_of_a_given_fact_are_not_held(store: Store) -> None:
+    given_ = dataclasses.replace(a_fact(), path=VaultPath("a.md"), revision="mine")
+    revision = create(store, given_)
+
+    assert store.get(A).path is None
+    assert store.get(A).revision == revision != "mine"
+
+
+def test_a_fact_is_known_by_the_last_write(store: Store, clock: FakeClock) -> None:
+    revision = create(store, a_fact(), "indy")
+    assert store.written(A) == Written(
+        1, A, revision, False, "indy", "2026-02-14T13:45:00Z"
+    )
+
+    clock.advance(75)
+    revision = wrote(store, Write(A, a_fact(title="Mate"), revision, "vault"))
+
+    last = Written(2, A, revision, False, "vault", "2026-02-14T13:46:15Z")
+    assert store.written(A) == last
+    assert store.feed() == [last]
+    assert store.get(A).title == "Mate"
+
+
+def test_creating_what_exists_is_refused(store: Store) -> None:
+    revision = create(store, a_fact())
+    before = everything(store)
+
+    assert store.write([Write(A, a_fact(title="Other"), None, "x")]) == [
+        RevisionMismatch(A, revision)
+    ]
+    assert everything(store) == before
+
+
+@pytest.mark.parametrize("fact", [a_fact(title="Other"), None])
+def test_a_write_on_an_old_revision_is_refused(store: Store, fact: Fact | None) -> None:
+    old = create(store, a_fact())
+    new = wrote(store, Write(A, a_fact(title="Mate"), old, "indy"))
+    before = everything(store)
+
+    assert store.write([Write(A, fact, old, "x")]) == [RevisionMismatch(A, new)]
+    assert everything(store) == before
+
+
+@pytest.mark.parametrize("fact", [a_fact(), None])
+def test_a_write_on_a_revision_of_what_is_unknown_is_refused(
+    store: Store, fact: Fact | None
+) -> None:
+    before = everything(store)
+
+    assert store.write([Write(A, fact, "1-x", "x")]) == [RevisionMismatch(A, None)]
+    assert everything(store) == before
+
+
+def test_a_refusal_does_not_stop_the_other_writes(store: Store) -> None:
+    old = create(store, a_fact(B))
+
+    answers = store.write(
+        [
+            Write(A, a_fact(A), None, "x"),
+            Write(B, a_fact(B, title="No"), None, "x"),
+            Write(C, a_fact(C), None, "x"),
+        ]
+    )
+
+    assert answers[1] == RevisionMismatch(B, old)
+    assert [store.get(A).revision, store.get(C).revision] == [answers[0], answers[2]]
+    assert store.get(B).title == "Tea"
+    assert [each.seq for each in store.feed()] == [1, 2, 3]
+
+
+def test_a_write_sees_those_before_it_in_the_same_call(store: Store) -> None:
+    first, second = store.write(
+        [Write(A, a_fact(), None, "x"), Write(A, a_fact(title="No"), None, "x")]
+    )
+
+    assert second == RevisionMismatch(A, str(first))
+    assert store.get(A).title == "Tea"
+
+
+def test_writing_nothing_changes_nothing(store: Store) -> None:
+    create(store, a_fact())
+    before = everything(store)
+
+    assert store.write([]) == []
+    assert everything(store) == before
+
+
+def test_a_deleted_fact_is_found_by_the_feed_alone(store: Store) -> None:
+    revision = create(store, a_fact())
+    gone = wrote(store, Write(A, None, revision, "vault"))
+
+    with pytest.raises(FactNotFoundError):
+        store.get(A)
+    assert store.find_many([A]) == {}
+    assert list(store.iter_facts()) == []
+    assert store.state().facts == 0
+    (row,) = store.feed()
+    assert (row.seq, row.revision, row.deleted, row.actor) == (2, gone, True, "vault")
+    assert store.written(A) == row
+
+
+def test_a_tombstone_keeps_what_the_fact_last_said(store: Store) -> None:
+    fact = a_fact(title="Mate", mood="good")
+    gone = wrote(store, Write(A, None, create(store, fact), "x"))
+
+    buried = store.buried(A)
+
+    assert buried == fact
+    assert buried.revision == gone
+
+
+def test_a_fact_that_lives_is_not_buried(store: Store) -> None:
+    create(store, a_fact())
+
+    assert store.buried(A) is None
+
+
+def test_a_tombstone_is_written_again_with_its_last_revision_only(store: Store) -> None:
+    gone = wrote(store, Write(A, None, create(store, a_fact()), "x"))
+    back = a_fact(title="Back")
+
+    assert store.write([Write(A, back, None, "x")]) == [RevisionMismatch(A, gone)]
+    revision = wrote(store, Write(A, back, gone, "x"))
+
+    assert store.get(A) == back
+    assert store.get(A).revision == revision
+    assert store.buried(A) is None
+    assert store.state().facts == 1
+
+
+def test_a_tombstone_can_be_made_anew_and_of_what_was_never_there(store: Store) -> None:
+    gone = wrote(store, Write(A, None, create(store, a_fact()), "x"))
+    again = wrote(store, Write(A, None, gone, "y"))
+    bare = wrote(store, Write(B, None, None, "y"))
+
+    buried = store.buried(A)
+    assert buried is not None
+    assert buried.revision == again != gone
+    assert store.buried(B) is None
+    assert [(each.fact_id, each.revision) for each in store.feed()] == [
+        (A, again),
+        (B, bare),
+    ]
+    assert store.state().facts == 0
+
+
+def test_no_revision_of_a_fact_comes_twice(store: Store) -> None:
+    seen: list[str | None] = [None]
+    for turn in range(40):
+        fact = a_fact() if turn % 3 else None
+        seen.append(wrote(store, Write(A, fact, seen[-1], "x")))
+
+    assert len(set(seen)) == len(seen)
+
+
+def test_the_feed_goes_on_after_what_was_seen(store: Store) -> None:
+    first = create(store, a_fact(A))
+    create(store, a_fact(B))
+    seen = store.state().seq
+    create(store, a_fact(C))
+    wrote(store, Write(A, None, first, "x"))
+
+    assert [(row.seq, row.fact_id) for row in store.feed(seen)] == [(3, C), (4, A)]
+    assert [row.fact_id for row in store.feed()] == [B, C, A]
+    assert store.feed(store.state().seq) == []
+
+
+def test_the_numbers_of_the_feed_are_not_used_again(store: Store) -> None:
+    revision = create(store, a_fact(A))
+    wrote(store, Write(A, None, revision, "x"))
+    create(store, a_fact(B))
+
+    assert [row.seq for row in store.feed()] == [2, 3]
+    assert store.state().seq == 3
+
+
+def test_any_number_of_facts_is_found_at_once(store: Store) -> None:
+    answers = store.write(
+        [Write(each, a_fact(each), None, "x") for each in IDS[:1_100]]
+    )
+    assert all(isinstance(answer, str) for answer in answers)
+
+    found = store.find_many(iter(IDS))
+
+    assert {each: fact.id for each, fact in found.items()} == {
+        each: each for each in IDS[:1_100]
+    }
+    assert store.find_many([]) == {}
+
+
+def test_facts_are_walked_by_id_from_where_one_wants(store: Store) -> None:
+    store.write([Write(each, a_fact(each), None, "x") for each in reversed(IDS)])
+
+    assert [fact.id for fact in store.iter_facts()] == IDS
+    assert [fact.id for fact in store.iter_facts(after=IDS[700])] == IDS[701:]
+    assert list(store.iter_facts(after=IDS[-1])) == []
+
+
+def test_facts_can_be_written_while_they_are_walked(store: Store) -> None:
+    store.write([Write(each, a_fact(each), None, "x") for each in IDS])
+
+    for fact in store.iter_facts():
+        wrote(store, Write(fact.id, a_fact(fact.id, title="New"), fact.revision, "x"))
+
+    assert {fact.title for fact in store.iter_facts()} == {"New"}
+    assert store.state().seq == 2 * len(IDS)
+
+
+def test_a_closed_store_does_not_answer(store: Store) -> None:
+    store.close()
+    store.close()
+
+    with pytest.raises(StoreUnavailableError):
+        store.state()
+
+
+TURNS = st.lists(
+    st.lists(
+        st.tuples(
+            st.sampled_from(IDS[:3]),
+            st.sampled_from(["live", "dead"]),
+            st.sampled_from(["last", "old", "none"]),
+        ),
+        max_size=4,
+    ),
+    max_size=8,
+)
+
+
+@given(TURNS)
+def test_all_stores_do_the_same(turns: list[list[tuple[str, str, str]]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        stories = []
+        for make in STORES.values():
+            store = make(Path(folder), FakeClock())
+            try:
+                stories.append(_story(store, turns))
+            finally:
+                store.close()
+
+    assert all(story == stories[0] for story in stories)
+
+
+def _story(store: Store, turns: list[list[tuple[str, str, str]]]) -> list[object]:
+    told: list[object] = []
+    spelled: dict[str | None, str] = {None: "none"}
+    for number, turn in enumerate(turns):
+        rows = {each.fact_id: each for each in store.feed()}
+        writes = []
+        for fact_id, wish, on in turn:
+            last = rows[fact_id].revision if fact_id in rows else None
+            expect = {"last": last, "old": "0-old", "none": None}[on]
+            fact = a_fact(fact_id, title=f"T{number}") if wish == "live" else None
+            writes.append(Write(fact_id, fact, expect, f"actor{number}"))
+        for write, answer in zip(writes, store.write(writes), strict=True):
+            if isinstance(answer, str):
+                assert answer not in spelled
+                spelled[answer] = f"r{len(spelled)}"
+                told.append((write.fact_id, spelled[answer]))
+            else:
+                told.append((write.fact_id, "refused", spelled[answer.found]))
+        state = store.state()
+        assert state.facts == sum(not row.deleted for row in store.feed())
+        told += [(state.seq, state.facts)]
+        told += [row._replace(revision=spelled[row.revision]) for row in store.feed()]
+        told += [
+            (each, store.find_many([each]), store.buried(each)) for each in IDS[:3]
+        ]
+        told.append([(one, spelled[one.revision]) for one in store.iter_facts()])
+    return told

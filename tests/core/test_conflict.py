@@ -1,0 +1,318 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Sequence
+
+import pytest
+import yaml_rs
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from tests.strategies import field_conflicts, lines
+from vaultsync.core.conflict import (
+    CHANGED,
+    DELETED,
+    Conflict,
+    FieldConflict,
+    conflict_id,
+    conflict_json,
+    conflict_of_text,
+    conflict_path,
+    is_conflict_note,
+    is_deletion,
+    render_conflict,
+    ticked,
+)
+from vaultsync.core.paths import VaultPath
+
+ID = "0193f6c2-0000-7000-8000-000000000000"
+GONE_FROM_VAULT = FieldConflict("note", None, DELETED, CHANGED)
+GONE_FROM_STORE = FieldConflict("note", None, CHANGED, DELETED)
+
+
+def conflict(
+    *fields: FieldConflict, title: str = "Use LanceDB", path: str = "public/use.md"
+) -> Conflict:
+    return Conflict(
+        id=conflict_id(ID, fields),
+        fact_id=ID,
+        path=VaultPath(path),
+        conflict_path=None,
+        fields=fields,
+        actor="indy",
+        at="2026-02-14T13:45:00Z",
+        run="r1",
+        title=title,
+    )
+
+
+def field(name: str = "content", value: str = "s") -> FieldConflict:
+    return FieldConflict(name, "b", "v", value)
+
+
+many_fields = st.lists(
+    field_conflicts(), min_size=1, max_size=4, unique_by=lambda each: each.field
+)
+
+
+def boxes(text: str) -> list[int]:
+    """The numbers of the lines that a markdown reader shows as items with our mark."""
+    return [
+        token.map[0]
+        for token in MarkdownIt().parse(text)
+        if token.type == "inline"
+        and token.map
+        and token.content.startswith("[ ] ")
+        and "<!-- vaultsync:take field=" in token.content
+    ]
+
+
+def tick(text: str, fields: Sequence[int], mark: str = "x") -> str:
+    """What a person clicking on some of the boxes leaves in the file."""
+    many = text.split("\n")
+    shown = boxes(text.replace("\r", " "))
+    for n in fields:
+        many[shown[n]] = many[shown[n]].replace("[ ]", f"[{mark}]", 1)
+    return "\n".join(many)
+
+
+@given(many_fields, st.data())
+def test_ticks_are_read_back_exactly_whatever_the_values_say(
+    fields: list[FieldConflict], data: st.DataObject
+) -> None:
+    chosen = data.draw(st.sets(st.sampled_from(range(len(fields)))))
+    text = render_conflict(conflict(*fields))
+
+    assert len(boxes(text.replace("\r", " "))) == len(fields)
+    assert ticked(text) == frozenset()
+    done = tick(text, sorted(chosen), data.draw(st.sampled_from("xX")))
+    assert ticked(done) == frozenset(fields[n].field for n in chosen)
+    assert ticked(done.replace("\n", "\r\n")) == ticked(done)
+
+
+@given(many_fields, lines, lines)
+def test_the_frontmatter_is_safe_yaml_whatever_the_names(
+    fields: list[FieldConflict], title: str, name: str
+) -> None:
+    made = conflict(*fields, title=title, path=f"public/{name.replace('/', '')}.md")
+
+    text = render_conflict(made)
+
+    head = yaml_rs.loads(text.split("\n---\n")[0] + "\n", parse_datetime=False)
+    assert isinstance(head, dict)
+    assert list(head) == ["vaultsync", "conflict", "note", "fact"]
+    assert (head["vaultsync"], head["conflict"]) == ("conflict", made.id)
+    assert head["fact"] == ID
+    assert name.replace("/", "") in head["note"]
+    assert conflict_of_text(text) == made.id
+
+
+@given(st.text(min_size=1, max_size=40).filter(lambda text: text.strip("\n")))
+def test_a_text_is_shown_as_it_is(value: str) -> None:
+    text = render_conflict(conflict(FieldConflict("content", "b", "v", value)))
+
+    assert f"text\n{value}\n`" in text.partition("**The agent's:**")[2]
+
+
+def test_values_are_shown_as_a_person_reads_them() -> None:
+    text = render_conflict(
+        conflict(FieldConflict("role", None, ["a", 1, ["b"]], {"a": True}))
+    )
+
+    assert "**Before:** *(empty)*" in text
+    assert '```text\na\n1\n[\n  "b"\n]\n```' in text
+    assert '```text\n{\n  "a": true\n}\n```' in text
+
+
+@given(many_fields)
+def test_the_same_conflict_is_the_same_note_in_every_run(
+    fields: list[FieldConflict],
+) -> None:
+    one = conflict(*fields)
+    other = dataclasses.replace(one, at="2030-01-01T00:00:00Z", run="r2", sha="x")
+
+    assert render_conflict(one) == render_conflict(other)
+
+
+@given(many_fields)
+def test_an_id_is_made_of_all_values_in_any_order(fields: list[FieldConflict]) -> None:
+    made = conflict_id(ID, fields)
+
+    assert re.fullmatch("[0-9a-f]{16}", made)
+    assert conflict_id(ID, fields[::-1]) == made
+    assert conflict_id(ID.replace("0", "1"), fields) != made
+    for name in ("field", "base", "vault", "store"):
+        other = dataclasses.replace(fields[0], **{name: "something else"})
+        assert conflict_id(ID, [other, *fields[1:]]) != made
+
+
+@pytest.mark.parametrize(
+    ("sabotage", "why"),
+    [
+        (lambda text: text.replace("vaultsync: conflict", "vaultsync: other"), "key"),
+        (lambda text: re.sub("^conflict: .*\n", "", text, flags=re.MULTILINE), "no id"),
+        (
+            lambda text: re.sub(
+                '^conflict: ".', 'conflict: "Z', text, flags=re.MULTILINE
+            ),
+            "id",
+        ),
+        (lambda text: text.replace("---\n", "", 1), "no frontmatter"),
+        (lambda text: text.replace("\n---\n", "\n"), "open frontmatter"),
+        (lambda text: text.replace("<!--", ""), "no mark"),
+        (lambda _: "", "empty"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_what_is_no_conflict_note_has_no_ticks(sabotage: object, why: str) -> None:
+    assert callable(sabotage)
+    assert ticked(sabotage(render_conflict(conflict(field())))) is None, why
+
+
+def test_a_note_that_an_editor_rewrote_is_still_read() -> None:
+    made = conflict(field(), field("priority"))
+    text = tick(render_conflict(made), [1], "X")
+    head, _, body = text.removeprefix("---\n").partition("\n---\n")
+    rewritten = [line.replace('"', "'") for line in head.split("\n")]
+    rewritten = ["tags:", "  - mine: x", "cssclasses", *sorted(rewritten)]
+    body = body.replace("-->", "--> ✅ 2026-02-14").replace("- [", "* [")
+    text = "\ufeff---\n" + "\n".join(rewritten) + "  \n---  \nMy words.\n" + body
+
+    assert conflict_of_text(text) == made.id
+    assert ticked(text) == frozenset({"priority"})
+    assert ticked(text.replace("\n", "\r\n")) == frozenset({"priority"})
+
+
+def test_a_box_that_is_crossed_otherwise_is_not_ticked() -> None:
+    assert ticked(tick(render_conflict(conflict(field())), [0], "-")) == frozenset()
+
+
+def test_a_box_inside_a_fence_of_the_person_is_not_ticked() -> None:
+    text = tick(render_conflict(conflict(field(), field("role"))), [0, 1])
+    fenced = text.replace("## role", "~~~ text\n## role\n```", 1)
+
+    inline = text.replace("## role", "``` no fence ``` at all\n## role", 1)
+
+    assert ticked(inline) == frozenset({"content", "role"})
+    assert ticked(fenced) == frozenset({"content"})
+    assert ticked(fenced.replace("```\n\n- [", "~~~~\n\n- [", 1)) == frozenset(
+        {"content", "role"}
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "taken", "where"),
+    [
+        ("a/Name.md", [], "a/Name.conflict.md"),
+        ("Name.md", [], "Name.conflict.md"),
+        ("a.b/Na.me.MD", [], "a.b/Na.me.conflict.md"),
+        ("a/Name.md", ["a/name.conflict.md"], "a/Name.01234567.conflict.md"),
+        (
+            "a/N.md",
+            ["a/n.conflict.md", "a/n.01234567.conflict.md"],
+            "a/N.0123456789abcdef.conflict.md",
+        ),
+        (
+            "N.md",
+            [
+                "n.conflict.md",
+                "n.01234567.conflict.md",
+                "n.0123456789abcdef.conflict.md",
+                "n.2.conflict.md",
+            ],
+            "N.3.conflict.md",
+        ),
+    ],
+)
+def test_a_conflict_note_lies_beside_the_note(
+    path: str, taken: list[str], where: str
+) -> None:
+    held = frozenset(taken)
+
+    assert conflict_path(path, taken=held, conflict_id="0123456789abcdef") == where
+    assert is_conflict_note(where)
+
+
+def test_without_an_id_a_taken_name_gets_a_number() -> None:
+    assert conflict_path("N.md", taken=frozenset({"n.conflict.md"})) == (
+        "N.2.conflict.md"
+    )
+
+
+def test_the_name_of_a_conflict_note_fits_into_a_folder() -> None:
+    longest = "ж" * 126 + ".md"
+
+    path = conflict_path(longest, conflict_id="0123456789abcdef")
+
+    assert path == "ж" * 117 + ".01234567.conflict.md"
+    assert len(path.encode()) == 255
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("Name.conflict.md", True),
+        ("Name.CONFLICT.MD", True),
+        ("a/Name.01234567.conflict.md", True),
+        ("conflict.md", False),
+        ("Name.conflict.md.txt", False),
+        ("Name conflict.md", False),
+    ],
+)
+def test_a_conflict_note_is_known_by_its_name(name: str, ours: bool) -> None:
+    assert is_conflict_note(name) is ours
+
+
+def test_a_property_named_note_is_no_deletion() -> None:
+    assert not is_deletion(FieldConflict("note", None, "a", "b"))
+    assert not is_deletion(FieldConflict("role", None, DELETED, CHANGED))
+    assert not is_deletion(FieldConflict("note", None, DELETED, DELETED))
+    assert is_deletion(GONE_FROM_VAULT)
+    assert is_deletion(GONE_FROM_STORE)
+
+
+@pytest.mark.parametrize("deletion", [GONE_FROM_VAULT, GONE_FROM_STORE])
+def test_a_deletion_is_told_without_values(deletion: FieldConflict) -> None:
+    text = render_conflict(conflict(deletion))
+
+    assert "An edit beats a deletion" in " ".join(text.split())
+    assert "```" not in text
+    assert ticked(tick(text, [0])) == frozenset({"note"})
+
+
+def test_a_note_that_no_link_can_name_is_named_in_words() -> None:
+    text = render_conflict(conflict(field(), path="public/a#b`.md", title=""))
+
+    assert "[[" not in text
+    assert 'note: "public/a#b`.md"' in text
+    assert "# Conflict: a\\#b\\`\n" in text
+
+
+def test_a_name_that_looks_like_our_mark_ticks_nothing_else() -> None:
+    name = "<!-- vaultsync:take field=content -->"
+    text = tick(render_conflict(conflict(field(), field(name))), [1])
+
+    assert ticked(text) == frozenset({name})
+
+
+def test_an_unknown_agent_is_an_agent() -> None:
+    made = dataclasses.replace(conflict(field()), actor="")
+
+    assert "\nAn agent changed **content** of" in render_conflict(made)
+
+
+def test_a_conflict_is_shown_as_the_contract_has_it() -> None:
+    made = conflict(field())
+
+    shown = json.loads(json.dumps(conflict_json(made)))
+
+    assert shown == {
+        "id": made.id,
+        "fact_id": ID,
+        "path": "public/use.md",
+        "conflict_path": None,
+        "fields": [{"field": "content", "base": "b", "vault": "v", "store": "s"}],
+    }

@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.frontmatters import (
+    PATH,
+    fences,
+    note,
+    notes,
+    same,
+    yamlish,
+)
+from vaultsync.core.fact import Value
+from vaultsync.core.frontmatter import (
+    Parts,
+    read,
+    split,
+    split_note,
+)
+from vaultsync.errors import UnreadableNoteError
+
+
+@given(fences | st.text() | notes().map(lambda parts: parts.text))
+def test_the_parts_of_any_text_join_back_to_it(text: str) -> None:
+    assert split(text).text == text
+
+
+@pytest.mark.parametrize("eol", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("fence", ["---", "--- \t "])
+def test_a_note_is_head_yaml_fence_and_body(eol: str, mark: str, fence: str) -> None:
+    pieces = [f"{mark}{fence}{eol}", f"a: 1{eol}", f"{fence}{eol}", f"---{eol}b"]
+
+    parts = split("".join(pieces))
+
+    assert [parts.head, parts.yaml, parts.fence, parts.body] == pieces
+    assert parts.eol == eol
+    assert parts.has_frontmatter
+
+
+def test_the_closing_fence_may_be_the_end_of_the_text() -> None:
+    assert split("---\na: 1\n---") == Parts("---\n", "a: 1\n", "---", "", "\n")
+    assert split("---\n---\n") == Parts("---\n", "", "---\n", "", "\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\ufeff",
+        "text",
+        "---",
+        "---\n",
+        "---\na: 1\n",
+        "\n---\na: 1\n---\n",
+        " ---\na: 1\n---\n",
+        "--- a\na: 1\n---\n",
+        "----\na: 1\n---\n",
+        "---\na: 1\n ---\n",
+        "---\na: 1\n---- \n--- x\n",
+        "---\ra: 1\r---\r",
+        "\ufeff\ufeff---\na: 1\n---\n",
+    ],
+)
+def test_without_two_fences_all_is_body(text: str) -> None:
+    parts = split(text)
+
+    assert not parts.has_frontmatter
+    assert parts.yaml == ""
+    assert parts.head + parts.body == text
+    assert parts.head == text[: text.startswith("\ufeff")]
+
+
+@pytest.mark.parametrize("yaml", ["", "\n", "# nothing\n", "null\n", "~\n"])
+def test_an_empty_frontmatter_has_no_properties(yaml: str) -> None:
+    assert read(note(yaml), PATH) == {}
+
+
+def test_values_are_what_yaml_1_2_says() -> None:
+    yaml = "a: yes\nb: 012\nc: 12:30\nd: 2026-02-14\ne: '2026-02-14'\nf: true\ng:\n"
+
+    assert same(
+        read(note(yaml), PATH),
+        {
+            "a": "yes",
+            "b": 12,
+            "c": "12:30",
+            "d": "2026-02-14",
+            "e": "2026-02-14",
+            "f": True,
+            "g": None,
+        },
+    )
+
+
+def test_numbers_that_json_lacks_become_text() -> None:
+    yaml = "a: .nan\nb: [.inf, {c: -.inf}]\nd: 1e999\n"
+
+    assert read(note(yaml), PATH) == {
+        "a": ".nan",
+        "b": [".inf", {"c": "-.inf"}],
+        "d": ".inf",
+    }
+
+
+@pytest.mark.parametrize(
+    "between", ["Some prose.\n\nMore *prose*!\n", "- a\n- b\n", "7\n"]
+)
+def test_prose_between_two_rules_is_body(between: str) -> None:
+    text = f"\ufeff---\n{between}---\nbody\n"
+
+    parts, values = split_note(text, PATH)
+
+    assert values == {}
+    assert (parts.head, parts.yaml, parts.fence) == ("\ufeff", "", "")
+    assert parts.text == text
+    with pytest.raises(UnreadableNoteError):
+        read(split(text), PATH)
+
+
+UNREADABLE: list[tuple[str, int, str]] = [
+    ("a: 1\nb: c: d\n", 3, "second `: `"),
+    ("a: 1\nb: [1, 2\n", 3, "bracket"),
+    ("a: 1\nb: @x\n", 3, "reserves"),
+    ('a: 1\nb: "\\q"\n', 3, "escape"),
+    ('a: "\\uD83C"\n', 2, "half a character"),
+    ("a: 1\n\tb: 1\n", 3, ""),
+    ("a: 1\nb: *nothing\n", 3, "alias"),
+    ("a: 1\njust words\nb: 2\n", 3, "name: value"),
+    ("a: 1\nb: 2\na: 3\n", 4, "'a' is there twice"),
+    ("x: {a: 1}\na: 1\nn:\n  a: 2\n  b: 2\n  a: 3\n", 7, "'a' is there twice"),
+    ("a: 1\nb: !x 2\n", 3, "tag (!x)"),
+    ("a: 1\nb:\n  - !!python/object/apply:os.system [x]\n", 4, "tag"),
+    ("b: ! x\n", 2, "tag"),
+    ("a: &x {q: 1}\n<<: *x\n", 3, "merge"),
+    ("a: &x {q: 1}\nb:\n  <<: *x\n", 4, "merge"),
+    ("a: 1\n{{date}}: 1\n", 3, "name of a property"),
+    ("a: 1\nb: {{date}}\n", 3, "name of a property"),
+    ("a: 1\n1: x\n", 3, "name of a property"),
+    ("a: 1\ntrue: x\n", 3, "name of a property"),
+    ("a: 1\nb:\n  c: 1\n  1.5: x\n", 5, "name of a property"),
+    ("a: 1\n~: x\n", 3, "name of a property"),
+    ("a: 1\n[x]: x\n", 3, "name of a property"),
+    ("a: 1\nb: " + "[" * 20 + "]" * 20 + "\n", 3, "more than 20 deep"),
+    ("a: 1\nb: " + "[" * 3000 + "\n", 3, "more than 20 deep"),
+    ("a: 1\nb:\n  " + "- " * 20 + "x\n", 4, "more than 20 deep"),
+    ("- " * 30_000 + "x\n", 2, "more than 20 deep"),
+    ("? " * 30_000 + "x\n", 2, "more than 20 deep"),
+    ("x: &a 1\n" + "".join(f"y{n}: *a\n" for n in range(20)), 22, "more than 20 anch"),
+    ("".join(f"k{n}: 1\n" for n in range(501)), 2, "more than 500"),
+    ("a: {" + ",".join(f"k{n}" for n in range(501)) + "}\n", 2, "more than 500"),
+    ("a: " + "é" * 33_000 + "\n", 1, "64 KiB"),
+    ("a: 1\nb: \x00\n", 3, "NUL"),
+    ("a: \ud800\n", 2, "half a character"),
+    ("a: " + "9" * 5000 + "\n", 2, "too large"),
+    ("a: 1\nb: [0x" + "f" * 5000 + "]\n", 3, "too large"),
+    ("a: 1\n...\nb: 2\n", 3, "more than one YAML document"),
+    ("a: 1\n--- # x\nb: 2\n", 3, "more than one YAML document"),
+]
+
+
+@pytest.mark.parametrize(("yaml", "line", "why"), UNREADABLE)
+def test_what_cannot_be_read_is_refused_with_its_line(
+    yaml: str, line: int, why: str
+) -> None:
+    with pytest.raises(UnreadableNoteError) as refused:
+        read(note(yaml), PATH)
+
+    assert (refused.value.path, refused.value.line) == (PATH, line)
+    assert why in refused.value.why
+    assert "\n" not in refused.value.message
+    assert refused.value.hint
+
+
+def test_a_bomb_of_aliases_is_refused_before_it_goes_off() -> None:
+    bomb = "a: &a [x,x,x,x,x,x,x,x]\n" + "".join(
+        f"{name}: &{name} [{','.join(['*' + before] * 8)}]\n"
+        for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+    )
+
+    with pytest.raises(UnreadableNoteError, match="anchors and aliases"):
+        read(note(bomb), PATH)
+
+
+@pytest.mark.parametrize(
+    "value", ["b !c d", '"x: !y"', "x! !", "a & b *c*", "'" + "*a* &b " * 30 + "'"]
+)
+def test_marks_inside_of_text_are_text(value: str) -> None:
+    assert read(note(f"a: {value}\n"), PATH) == {"a": value.strip("\"'")}
+
+
+@pytest.mark.parametrize("depth", [17, 18])
+def test_twenty_levels_are_read(depth: int) -> None:
+    assert read(note("a: " + "[" * depth + "]" * depth + "\n"), PATH)
+
+
+@settings(max_examples=settings().max_examples * 5)
+@given(yamlish | st.text() | st.text(alphabet=" -?:[]{}a\n", max_size=60))
+def test_any_text_is_read_or_refused_with_a_line(yaml: str) -> None:
+    parts = Parts("---\n", yaml + "\n", "---\n", "", "\n")
+
+    line: int | None = 1
+    values: dict[str, Value] = {}
+    try:
+        values = read(parts, PATH)
+    except UnreadableNoteError as refused:
+        line = refused.line
+
+    assert line is not None
+    assert 1 <= line <= len(re.split("[\r\n]", parts.text)) + 1
+    assert same(json.loads(json.dumps(values)), values)
+
+
+@given(st.text() | notes().map(lambda parts: parts.text) | fences)
+def test_a_note_taken_apart_joins_back(text: str) -> None:
+    try:
+        parts, values = split_note(text, PATH)
+    except UnreadableNoteError:
+        return
+
+    assert parts.text == text
+    assert read(parts, PATH) == values

@@ -1,0 +1,391 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultsync.core.links import (
+    MARKDOWN,
+    WIKI,
+    Link,
+    Names,
+    find_links,
+    is_linkable,
+    wiki_link,
+)
+from vaultsync.core.paths import VaultPath, stem_of, vault_path
+
+HELP = Path(__file__).parents[2] / ".." / "shared" / "data" / "obsidian-help"
+ROOT_NOTE = VaultPath("source.md")
+
+
+def targets(text: str) -> list[str]:
+    return [link.target + link.subpath for link in find_links(text)]
+
+
+def only(text: str) -> Link:
+    (link,) = find_links(text)
+    return link
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[[Note]]", ("Note", "", None, False)),
+        ("![[Note]]", ("Note", "", None, True)),
+        ("[[a/b/Note.md]]", ("a/b/Note.md", "", None, False)),
+        ("[[Note|shown]]", ("Note", "", "shown", False)),
+        ("[[ Note | shown ]]", ("Note", "", "shown", False)),
+        ("[[Note#Heading]]", ("Note", "#Heading", None, False)),
+        ("[[Note#One#Two|x]]", ("Note", "#One#Two", "x", False)),
+        ("[[Note#^37066d]]", ("Note", "#^37066d", None, False)),
+        ("[[#Heading]]", ("", "#Heading", None, False)),
+        ("![[p.png|100x145]]", ("p.png", "", "100x145", True)),
+        ("[[Note\\|shown]]", ("Note", "", "shown", False)),
+        ("[[Note|a|b]]", ("Note", "", "a|b", False)),
+        ("[[Note|]]", ("Note", "", "", False)),
+        ("[[a]b]]", ("a]b", "", None, False)),
+        ("[[a [b] c]]", ("a [b] c", "", None, False)),
+        ("[[https://example.org/]]", ("https://example.org/", "", None, False)),
+    ],
+)
+def test_a_wiki_link_has_target_subpath_and_alias(
+    text: str, expected: tuple[str, str, str | None, bool]
+) -> None:
+    link = only(f"see {text} there")
+
+    assert (link.target, link.subpath, link.alias, link.embed) == expected
+    assert (link.start, link.end, link.kind) == (4, 4 + len(text), WIKI)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[x](Note.md)", ("Note.md", "", "x", False)),
+        ("![x](a/p.png)", ("a/p.png", "", "x", True)),
+        ("[x](My%20Note.md#A%20b)", ("My Note.md", "#A b", "x", False)),
+        ("[x](<My Note.md>)", ("My Note.md", "", "x", False)),
+        ("[x](%C3%BCber%23.md)", ("über#.md", "", "x", False)),
+        ("[x](50%.md)", ("50%.md", "", "x", False)),
+        ("[x](%FF.md)", ("%FF.md", "", "x", False)),
+        ('[x](Note.md "A title")', ("Note.md", "", "x", False)),
+        ("[x](a(b).md)", ("a(b).md", "", "x", False)),
+        ("[x](a\\)b.md)", ("a)b.md", "", "x", False)),
+        ("[x](../a/Note.md)", ("../a/Note.md", "", "x", False)),
+        ("[x](#Heading)", ("", "#Heading", "x", False)),
+        ("[a [b] `]` c](Note.md)", ("Note.md", "", "a [b] `]` c", False)),
+    ],
+)
+def test_a_markdown_link_is_decoded(
+    text: str, expected: tuple[str, str, str | None, bool]
+) -> None:
+    link = only(f"see {text} there")
+
+    assert (link.target, link.subpath, link.alias, link.embed) == expected
+    assert (link.start, link.end, link.kind) == (4, 4 + len(text), MARKDOWN)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[x](https://example.org/a.md)",
+        "[x](mailto:a@example.org)",
+        "[x](obsidian://open?vault=a)",
+        "[x](//example.org/a.md)",
+        "[x]()",
+        "[x](a b.md)",
+        "[x] (a.md)",
+        "x](a.md)",
+        "[[]]",
+        "[[ ]]",
+        "[[|x]]",
+        "[[#]]",
+        "[[a\nb]]",
+        "[[a]",
+        "[[a[[b",
+    ],
+)
+def test_what_leads_to_no_note_is_no_link(text: str) -> None:
+    assert find_links(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`[[a]]`",
+        "`` ` [[a]] ``",
+        "`one\n[[a]] two`",
+        "```\n[[a]]\n```",
+        "```md\n[[a]]",
+        "~~~\n```\n[[a]]\n~~~",
+        "````\n```\n[[a]]\n````",
+        "```\n    ```\n[[a]]\n```",
+        "- x\n  ```\n  [[a]]\n  ```",
+        "- ```\n  [[a]]\n  ```",
+        "> ```\n> [[a]]\n> ```",
+        "```\n> ```\n[[a]]\n```",
+        "    [[a]]",
+        "text\n\n\t[[a]]",
+        "# heading\n    [[a]]",
+        "- item\n\n      [[a]]",
+        "-     [[a]]",
+        ">     [[a]]",
+        "%%[[a]]%%",
+        "x %%y [[a]] z%%",
+        "%%\n[[a]]\n\n[[a]]\n%%",
+        "<!-- [[a]] -->",
+        "x <!-- [[a]] --> y",
+        "<!--\n\n[[a]]\n\n-->",
+        "<!--\n[[a]]",
+        "$[[a]]$",
+        "$$[[a]]$$",
+        "$$\nx\n\n[[a]]\n$$",
+        "<pre>\n\n[[a]]\n</pre> [[a]]",
+        "<script>[[a]]</script>",
+        "<style>\n[[a]]",
+        "\\[[a]]",
+        "[\\[a]]",
+        "\\![\\[a]]",
+        "`[x](a.md)`",
+        "\\[x](a.md)",
+    ],
+)
+def test_code_comments_math_and_what_is_escaped_hold_no_link(text: str) -> None:
+    assert targets(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("` [[a]]", ["a"]),
+        ("`` x ` [[a]]", ["a"]),
+        ("x ` y\n\n[[a]] ` z", ["a"]),
+        ("- x ` y\n- [[a]] ` z", ["a"]),
+        ("| ` | [[a]] |\n| ` | [[b\\|c]] |", ["a", "b"]),
+        ("# x ` y\n[[a]] ` z", ["a"]),
+        ("x ` y\n---\n[[a]] ` z", ["a"]),
+        ("x\n    [[a]]", ["a"]),
+        ("- item\n\n  [[a]]", ["a"]),
+        ("- item\n\n    [[a]]", ["a"]),
+        ("1. item\n\n\t- [[a]]", ["a"]),
+        ("> quote\n[[a]]", ["a"]),
+        ("> > [[a]]\n> - [[b]]", ["a", "b"]),
+        ("> [!note]\n> [[a]]", ["a"]),
+        ("> ```\n[[a]]", ["a"]),
+        ("- ```\n\n  x\n[[a]]", ["a"]),
+        ("```a`b\n[[a]]", ["a"]),
+        ("```\n```\n[[a]]", ["a"]),
+        ("costs $5, see [[a]], or $6", ["a"]),
+        ("$ [[a]] $", ["a"]),
+        ("100%% of [[a]]", ["a"]),
+        ("%%x%% [[a]]", ["a"]),
+        ("%%\nx\n%% [[a]]", ["a"]),
+        ("%%\n[[a]]", ["a"]),
+        ("$$\nx\n$$\n[[a]]", ["a"]),
+        ("$$ [[a]]", ["a"]),
+        ("<!-- x --> [[a]]", ["a"]),
+        ("<!--\nx\n-->\n[[a]]", ["a"]),
+        ("x <!-- [[a]]", ["a"]),
+        ("<pre>x</pre>\n[[a]]", ["a"]),
+        ("\\\\[[a]]", ["a"]),
+        ("\\![[a]]", ["a"]),
+        ("[[[a]]]", ["a"]),
+        ("[[b [[a]]", ["a"]),
+        ("![[b ![[a]]", ["a"]),
+        ("[[a]](b.md)", ["a"]),
+        ("[x [[a]] y](b.md)", ["a"]),
+        ("[x [y](a.md) z](b.md)", ["a.md"]),
+        ("[^1]: [[a]] [ ] x] [[b]]", ["a", "b"]),
+        ("2026. [[a]]\n2. [[b]]\n-\n* * *\n[[c]]", ["a", "b", "c"]),
+        ("x\n7. `\n[[a]] `", []),
+        ("[[a]]\r\n\r\n[[b]]\r\n", ["a", "b"]),
+    ],
+)
+def test_everything_else_is_prose(text: str, expected: list[str]) -> None:
+    assert targets(text) == expected
+
+
+def test_an_embed_in_the_text_of_a_link_is_found_too() -> None:
+    text = "[![alt](p.png) and ![[q.png]]](Note.md)"
+
+    outer, *inner = find_links(text)
+
+    assert (outer.target, outer.start, outer.end) == ("Note.md", 0, len(text))
+    assert [link.target for link in inner] == ["p.png", "q.png"]
+
+
+def test_quotes_and_lists_within_each_other_have_an_end() -> None:
+    assert targets(">" * 1000 + "[[a]]") == ["a"]
+    assert targets("- " * 1000 + "[[a]]") == ["a"]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "hostile",
+    ["[", "[[", "](a", "![x](a ", "[a]((", '[a](b "', "$a ", "%%", "> ", "- ", "<!--"],
+)
+def test_a_hostile_text_takes_no_longer_than_a_long_one(hostile: str) -> None:
+    text = "[[a]] " + hostile * 20_000 + "\n\n[[b]]"
+
+    assert targets(text)[0] == "a"
+
+
+def texts() -> st.SearchStrategy[str]:
+    brackets = ("[[", "]]", "![[", "](", ")", "[", "]", "|", "\\|", "#", "^", "\\")
+    inline = ("`", "```", "~~~", "%%", "$", "$$", "<!--", "-->", "<pre>", "</pre>")
+    blocks = ("\n", "\n\n", "> ", "- ", "1. ", "    ", "\t", "---", "# ")
+    words = ("a", "b c", "[[a]]", "[x](a.md)", "%20", "é")
+    pieces = st.sampled_from((*brackets, *inline, *blocks, *words))
+    return st.lists(pieces, max_size=25).map("".join)
+
+
+@given(texts())
+def test_the_span_of_a_link_is_its_text(text: str) -> None:
+    links = find_links(text)
+
+    assert [link.start for link in links] == sorted(link.start for link in links)
+    for link in links:
+        written = text[link.start : link.end]
+        assert written.startswith("!" if link.embed else "[")
+        assert written.endswith("]]" if link.kind == WIKI else ")")
+        assert link.target or link.subpath
+        (same, *_) = find_links(written)
+        assert (same.start, same.end) == (0, len(written))
+        assert (same.target, same.subpath, same.alias, same.embed, same.kind) == (
+            link.target,
+            link.subpath,
+            link.alias,
+            link.embed,
+            link.kind,
+        )
+
+
+@given(texts())
+def test_rewriting_nothing_changes_nothing(text: str) -> None:
+    pieces, at = [], 0
+    for link in find_links(text):
+        if link.start >= at:
+            pieces += [text[at : link.start], text[link.start : link.end]]
+            at = link.end
+    pieces.append(text[at:])
+
+    assert "".join(pieces) == text
+
+
+@given(
+    texts().map(lambda text: text.replace("`", "").replace("~", "")),
+    st.sampled_from(("```", "~~~", "`````")),
+    st.sampled_from(("", "> ", "- ", "> - ")),
+)
+def test_code_is_never_touched(text: str, fence: str, where: str) -> None:
+    deeper = where.replace("-", " ")
+    lines = "".join(f"{deeper}{line}\n" for line in text.split("\n"))
+    fenced = f"{where}{fence}\n{lines}{deeper}{fence}\n"
+
+    assert targets(fenced) == []
+    assert targets(f"{fenced}\n[[after]]") == ["after"]
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "expected"),
+    [
+        ("Note", None, "[[Note]]"),
+        ("Note", "Note", "[[Note]]"),
+        ("Note", "", "[[Note]]"),
+        ("Note", "\u202e", "[[Note]]"),
+        ("a/Note.md", "Title", "[[a/Note|Title]]"),
+        ("odd.md.md", "x", "[[odd.md.md|x]]"),
+        ("n", "a|b [[c]] d", "[[n|a/b ((c)) d]]"),
+        ("n", "list[int]", "[[n|list(int)]]"),
+        ("n", "one\r\n two\u2028three", "[[n|one two three]]"),
+        ("n", "50%%% off", "[[n|50% % % off]]"),
+        ("n", "<!-- /vaultsync:managed -->", "[[n|<! -- /vaultsync:managed -- >]]"),
+        ("n", "ends \\", "[[n|ends]]"),
+        ("a|b]]c", None, "[[a b  c]]"),
+    ],
+)
+def test_a_wiki_link_shows_the_title(
+    name: str, title: str | None, expected: str
+) -> None:
+    assert wiki_link(name, title) == expected
+
+
+@given(
+    st.sampled_from(("Note", "2026-02-14-use-x", "a/b c/Note", "Zoë")),
+    st.one_of(st.text(), texts()),
+)
+def test_a_wiki_link_is_one_link_whatever_the_title(name: str, title: str) -> None:
+    made = wiki_link(name, title)
+
+    link = only(f"- {made}\n")
+    assert link.target == name
+    assert (link.start, link.end) == (2, 2 + len(made))
+    assert not {"\n", "\r", "%%", "<!--", "-->"} & {
+        made[at : at + size] for at in range(len(made)) for size in (1, 2, 3, 4)
+    }
+
+
+def test_some_names_cannot_be_said_in_a_wiki_link() -> None:
+    assert is_linkable("Zoë (2) & 50% of it")
+    for name in ("C#", "a^b", "a|b", "[draft]", "x%%y", "a\nb"):
+        assert not is_linkable(name)
+
+
+@pytest.fixture(scope="module")
+def help_notes() -> dict[VaultPath, str]:
+    if not HELP.is_dir():
+        pytest.skip("no ../shared/data/obsidian-help beside the repository")
+    return {
+        vault_path(path.relative_to(HELP).as_posix()): path.read_text("utf-8")
+        for path in sorted(HELP.rglob("*.md"))
+    }
+
+
+def test_the_links_of_a_real_vault_resolve(
+    help_notes: dict[VaultPath, str], record_property: Callable[[str, object], None]
+) -> None:
+    names = Names.of(help_notes)
+
+    dead, found = [], 0
+    for path, text in help_notes.items():
+        for link in find_links(text):
+            if link.kind == WIKI and not link.embed:
+                found += 1
+                if names.resolve(link.target, path) is None:
+                    dead.append(link.target)
+
+    record_property("wiki_links", found)
+    record_property("resolved", found - len(dead))
+    assert found > 1_000
+    # Shown as examples in prose; and an attachment, which the copy lacks.
+    assert set(dead) == {"Example", "web-clipper-kde.png"}
+
+
+def test_the_examples_of_a_real_vault_are_read(
+    help_notes: dict[VaultPath, str],
+) -> None:
+    comments = help_notes[VaultPath("Sandbox/Formatting/Comment.md")]
+    links = help_notes[VaultPath("Sandbox/Formatting/Links.md")]
+
+    assert find_links(comments) == []
+    assert [
+        (link.target, link.alias) for link in find_links(links) if link.kind != WIKI
+    ] == [
+        ("Format your notes.md", "Format your notes"),
+        ("Format your notes", "Format your notes"),
+    ]
+
+
+def test_every_note_of_a_real_vault_can_be_linked(
+    help_notes: dict[VaultPath, str],
+) -> None:
+    names = Names.of(help_notes)
+
+    for path in help_notes:
+        text = names.link_text(path)
+        assert names.resolve(text, ROOT_NOTE) == path
+        assert is_linkable(text)
+        assert only(wiki_link(text, stem_of(path))).target == text

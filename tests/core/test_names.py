@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultsync.core.links import Names, find_links, wiki_link
+from vaultsync.core.paths import VaultPath, key_of, vault_path
+
+ROOT_NOTE = VaultPath("source.md")
+
+
+@pytest.fixture
+def names() -> Names:
+    return Names.of(
+        VaultPath(each)
+        for each in (
+            "Root.md",
+            "Note.md",
+            "b/Note.md",
+            "b/c/Note.md",
+            "longfolder/Twin.md",
+            "x/y/z/Twin.md",
+            "Zoë.md",
+            "Log.md",
+            "v1.2.md",
+            "deep/er/Alone.md",
+            "deep/er/p.png",
+            "odd.md.md",
+            "Straße.md",
+            "Strasse.md",
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "source", "expected"),
+    [
+        ("Note", "b/c/Note.md", "Note.md"),
+        ("b/Note", "b/c/Note.md", "b/Note.md"),
+        ("b/Note.md", "Root.md", "b/Note.md"),
+        ("Twin", "x/y/z/s.md", "x/y/z/Twin.md"),
+        ("Twin", "x/y/s.md", "x/y/z/Twin.md"),
+        ("Twin", "longfolder/s.md", "longfolder/Twin.md"),
+        ("log", "Root.md", "Log.md"),
+        ("LOG.MD", "Root.md", "Log.md"),
+        (" Log ", "Root.md", "Log.md"),
+        ("zoe\u0308", "Root.md", "Zoë.md"),
+        ("ZOË", "Root.md", "Zoë.md"),
+        ("v1.2", "Root.md", "v1.2.md"),
+        ("Alone", "Root.md", "deep/er/Alone.md"),
+        ("er/Alone", "Root.md", "deep/er/Alone.md"),
+        ("p.png", "Root.md", "deep/er/p.png"),
+        ("p", "Root.md", None),
+        ("r/Alone", "Root.md", None),
+        ("other/Alone", "Root.md", None),
+        ("c/Note", "b/s.md", "b/c/Note.md"),
+        ("./Note", "b/s.md", "b/Note.md"),
+        ("../Note", "b/c/s.md", "b/Note.md"),
+        ("../Note.md", "b/s.md", "Note.md"),
+        ("./Note", "s.md", "Note.md"),
+        ("../Note", "s.md", None),
+        ("./Alone", "s.md", None),
+        ("/b/Note", "x/s.md", "b/Note.md"),
+        ("/Alone", "s.md", None),
+        ("odd.md", "s.md", "odd.md.md"),
+        ("strasse", "s.md", "Strasse.md"),
+        ("", "b/s.md", "b/s.md"),
+        ("Nobody", "s.md", None),
+    ],
+)
+def test_a_target_means_what_it_means_in_obsidian(
+    names: Names, target: str, source: str, expected: str | None
+) -> None:
+    assert names.resolve(target, VaultPath(source)) == expected
+
+
+def test_the_shortest_path_is_the_shortest_text_not_the_fewest_folders() -> None:
+    names = Names.of([VaultPath("a-long-folder/N.md"), VaultPath("a/b/c/N.md")])
+
+    assert names.resolve("N", ROOT_NOTE) == "a/b/c/N.md"
+
+
+def test_of_two_paths_of_equal_length_the_first_by_name_is_meant() -> None:
+    paths = [VaultPath("b/N.md"), VaultPath("a/N.md"), VaultPath("a/n.md")]
+
+    for each in (paths, paths[::-1]):
+        assert Names.of(each).resolve("N", ROOT_NOTE) == "a/N.md"
+        assert Names.of(each).resolve("a/N", ROOT_NOTE) == "a/N.md"
+
+
+def test_a_link_says_the_name_when_only_one_file_has_it(names: Names) -> None:
+    assert names.link_text(VaultPath("deep/er/Alone.md")) == "Alone"
+    assert names.link_text(VaultPath("deep/er/p.png")) == "p.png"
+    assert names.link_text(VaultPath("b/Note.md")) == "b/Note"
+    assert names.link_text(VaultPath("Note.md")) == "Note"
+    assert names.link_text(VaultPath("odd.md.md")) == "odd.md.md"
+
+
+def test_a_new_note_of_a_name_that_exists_is_linked_by_its_path(names: Names) -> None:
+    assert names.link_text(VaultPath("new/Alone.md")) == "new/Alone"
+    assert names.link_text(VaultPath("new/Fresh.md")) == "Fresh"
+
+
+def test_a_note_beside_a_file_without_ending_is_linked_with_its_ending() -> None:
+    names = Names.of([VaultPath("LICENSE"), VaultPath("a/license.md")])
+
+    assert names.link_text(VaultPath("a/license.md")) == "license.md"
+
+
+def paths_of_notes() -> st.SearchStrategy[list[VaultPath]]:
+    word = st.sampled_from(("a", "B", "ab", "é", "N", "Note", "x.md", "v1.2"))
+    path = st.lists(word, min_size=1, max_size=4).map(
+        lambda words: vault_path("/".join(words) + ".md")
+    )
+    return st.lists(path, min_size=1, max_size=12, unique_by=key_of)
+
+
+@given(paths_of_notes(), st.data())
+def test_a_link_text_leads_back_from_everywhere(
+    paths: list[VaultPath], data: st.DataObject
+) -> None:
+    names = Names.of(paths)
+    path = data.draw(st.sampled_from(paths))
+    source = data.draw(st.sampled_from([*paths, VaultPath("a/a/other.md")]))
+
+    text = names.link_text(path)
+
+    assert names.resolve(text, source) == path
+    (link,) = find_links(wiki_link(text, "Some title"))
+    assert names.resolve(link.target, source) == path

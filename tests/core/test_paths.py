@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from vaultsync.core.fact import TIERS, TYPES
+from vaultsync.core.paths import (
+    NAME_BYTES,
+    Place,
+    VaultPath,
+    folder_for,
+    free_path,
+    is_foreign_conflict_copy,
+    is_note_name,
+    join,
+    key_of,
+    name_of,
+    parent,
+    place,
+    stem_of,
+    vault_path,
+)
+from vaultsync.errors import UnsafePathError
+
+ID = "0193f6c2-7b1e-7c3d-9a4f-5e6d7c8b9a0f"
+ROOT = VaultPath("")
+FOLDERS = frozenset(each.folder for each in TYPES.values())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "/etc/passwd",
+        "C:/windows",
+        "a//b",
+        "a/",
+        "..",
+        "a/../b",
+        "./a",
+        ".obsidian/plugins/x/main.js",
+        "a/.git/config",
+        "a/\u200b.git/config",
+        "a/\u200b",
+        "a\\b",
+        "a\x00b",
+        "a\nb",
+        "a\x85b",
+        "a\udc80b",
+        "a" * 256,
+        "é" * 128 + ".md",
+        "GIT~1/config",
+        "a/obsidi~1/app.json",
+    ],
+)
+def test_a_path_that_is_not_ours_is_refused(text: str) -> None:
+    with pytest.raises(UnsafePathError):
+        vault_path(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a.md",
+        "public/decisions/2026-02-14-x.md",
+        "notes~1.md",
+        "Q: what.md",
+        "家/👩\u200d💻 notes.md",
+        "a" * 255,
+    ],
+)
+def test_a_persons_path_stays_as_it_is(text: str) -> None:
+    assert vault_path(text) == text
+
+
+@given(st.text(max_size=30))
+def test_a_path_is_in_nfc_and_stays_itself(text: str) -> None:
+    try:
+        path = vault_path(text)
+    except UnsafePathError:
+        assume(False)
+
+    assert unicodedata.is_normalized("NFC", path)
+    assert vault_path(path) == path
+    assert vault_path(unicodedata.normalize("NFD", text)) == path
+
+
+def test_case_and_unicode_form_make_no_other_file() -> None:
+    assert key_of("Ä/Straße.md") == key_of("a\u0308/STRASSE.MD")
+    assert key_of("a/B.md") == "a/b.md"
+    assert key_of("a.md") != key_of("b.md")
+
+
+def test_a_path_has_a_folder_a_name_and_a_stem() -> None:
+    path = vault_path("a/b/Note.v2.MD")
+
+    assert parent(path) == "a/b"
+    assert parent(vault_path("x.md")) == ROOT
+    assert name_of(path) == "Note.v2.MD"
+    assert stem_of(path) == "Note.v2"
+    assert stem_of("a/picture.png") == "picture.png"
+    assert join(parent(path), name_of(path)) == path
+    assert join(ROOT, "x.md") == "x.md"
+
+
+def test_join_cannot_leave_the_folder() -> None:
+    with pytest.raises(UnsafePathError):
+        join(vault_path("a"), "../b.md")
+
+
+def test_observations_lie_in_folders_by_tier() -> None:
+    assert folder_for(scope="public", folder="decisions", tier=None) == (
+        "public/decisions"
+    )
+    assert folder_for(scope="private-indy", folder="observations", tier="critical") == (
+        "private-indy/observations/critical"
+    )
+    with pytest.raises(UnsafePathError):
+        folder_for(scope="..", folder="decisions", tier=None)
+
+
+def test_a_name_that_is_taken_gets_a_piece_of_the_id() -> None:
+    folder = vault_path("public/people")
+    taken: set[str] = set()
+
+    made: list[str] = []
+    for _ in range(7):
+        path = free_path(folder, "Zoë.md", taken, fact_id=ID)
+        taken.add(key_of(path))
+        made.append(name_of(path))
+
+    digits = ID.replace("-", "")
+    assert made[:2] == ["Zoë.md", "Zoë (7c8b9a0f).md"]
+    assert made[-2:] == [f"Zoë ({digits}).md", f"Zoë ({digits} 2).md"]
+    assert len(set(made)) == len(made)
+
+
+def test_a_twin_by_case_or_unicode_form_is_taken() -> None:
+    taken = {key_of("ZOE\u0308.MD")}
+
+    assert free_path(ROOT, "zoë.md", taken, fact_id=ID) == "zoë (7c8b9a0f).md"
+
+
+def test_the_name_of_a_conflict_note_keeps_its_ending() -> None:
+    taken = {key_of("a.conflict.md")}
+
+    assert free_path(ROOT, "a.conflict.md", taken, fact_id=ID) == (
+        "a (7c8b9a0f).conflict.md"
+    )
+
+
+def test_an_id_without_digits_still_finds_a_free_path() -> None:
+    assert free_path(ROOT, "a", {"a"}, fact_id="") == "a (2)"
+
+
+def test_a_name_that_is_too_long_for_its_mark_is_cut() -> None:
+    name = "Я" * 126 + ".md"
+    assert len(name.encode()) == NAME_BYTES
+
+    path = free_path(ROOT, name, {key_of(name)}, fact_id=ID)
+
+    assert path == "Я" * 120 + " (7c8b9a0f).md"
+    assert free_path(ROOT, "x" * 300 + ".md", set(), fact_id=ID) == "x" * 252 + ".md"
+
+
+@given(
+    st.lists(st.sampled_from(("Zoë", "ZOE\u0308", "zoe\u0308", "x" * 260, "Ж" * 130))),
+    st.lists(st.uuids(), min_size=40, max_size=40),
+)
+def test_free_paths_never_collide(names: list[str], ids: list[object]) -> None:
+    taken: set[str] = set()
+
+    for name, fact_id in zip(names, ids, strict=False):
+        path = free_path(ROOT, f"{name}.md", taken, fact_id=str(fact_id))
+
+        assert key_of(path) not in taken
+        assert vault_path(path) == path
+        assert free_path(ROOT, f"{name}.md", taken, fact_id=str(fact_id)) == path
+        taken.add(key_of(path))
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("public/decisions/x.md", Place("public", "decisions", None)),
+        ("public/decisions/sub/x.md", Place("public", "decisions", None)),
+        ("public/Decisions/x.md", Place("public", "decisions", None)),
+        (
+            "team-a/observations/critical/x.md",
+            Place("team-a", "observations", "critical"),
+        ),
+        ("team-a/observations/mine/x.md", Place("team-a", "observations", None)),
+        ("team-a/observations/x.md", Place("team-a", "observations", None)),
+        ("team-a/decisions/critical/x.md", Place("team-a", "decisions", None)),
+        ("public/ideas/decisions/x.md", Place("public", None, None)),
+        ("public/decisions", Place("public", None, None)),
+        ("public/x.md", Place("public", None, None)),
+        ("Diary/decisions/x.md", Place(None, None, None)),
+        ("public.md", Place(None, None, None)),
+    ],
+)
+def test_a_place_is_scope_type_folder_and_tier(path: str, expected: Place) -> None:
+    assert place(vault_path(path), FOLDERS) == expected
+
+
+@given(
+    st.sampled_from(sorted(TYPES)),
+    st.sampled_from(("public", "private-indy", "team-x")),
+    st.sampled_from(sorted(TIERS)),
+)
+def test_a_place_reads_what_folder_for_wrote(
+    type_name: str, scope: str, tier: str
+) -> None:
+    folder = TYPES[type_name].folder
+    tiered = tier if type_name == "observation" else None
+
+    path = join(folder_for(scope=scope, folder=folder, tier=tiered), "x.md")
+
+    assert place(path, FOLDERS) == Place(scope, folder, tiered)
+
+
+def test_a_note_ends_in_md_and_is_not_hidden() -> None:
+    assert is_note_name("a.md")
+    assert is_note_name("A.MD")
+    assert not is_note_name(".md")
+    assert not is_note_name(".a.md")
+    assert not is_note_name("a.md.txt")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("a (Conflicted copy Ann's Phone 202601021530).md", True),
+        ("a (Ann's conflicted copy 2026-01-02).md", True),
+        ("a (conflicted copy 2026-01-02 153000).md", True),
+        ("a.sync-conflict-20260102-153000-ABCDEFG.md", True),
+        ("What a conflicted copy is.md", False),
+        ("sync-conflict.md", False),
+        ("a.conflict.md", False),
+    ],
+)
+def test_a_conflict_copy_of_a_sync_tool_is_recognised(
+    name: str, *, expected: bool
+) -> None:
+    assert is_foreign_conflict_copy(name) is expected

@@ -1,0 +1,304 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from tests.frontmatters import (
+    PATH,
+    frontmatters,
+    keys,
+    names,
+    nested,
+    note,
+    notes,
+    same,
+    yamlish,
+)
+from vaultsync.core.fact import Value
+from vaultsync.core.frontmatter import (
+    Parts,
+    read,
+    render,
+    splice,
+    split,
+    split_note,
+)
+from vaultsync.errors import UnreadableNoteError, UnsafeSpliceError
+
+
+@settings(max_examples=settings().max_examples * 5)
+@given(notes(), st.data())
+def test_a_splice_changes_one_property_and_no_other_line(
+    parts: Parts, data: st.DataObject
+) -> None:
+    before = read(parts, PATH)
+    assume(before)
+    key = data.draw(st.sampled_from(list(before)))
+    value = data.draw(nested)
+
+    known = data.draw(st.none() | st.just(before))
+    try:
+        after = splice(parts, {key: value}, PATH, before=known)
+    except UnsafeSpliceError:
+        # The blank lines below what goes would become part of a text above that keeps
+        # them: the one case among these notes where there is no safe edit.
+        assume(value is not None or "|+" not in parts.yaml)
+        raise
+
+    expected = {k: v if k != key else value for k, v in before.items()}
+    if value is None:
+        del expected[key]
+    assert same(read(after, PATH), expected)
+    assert (after.head, after.fence, after.body) == (
+        parts.head,
+        parts.fence,
+        parts.body,
+    )
+    assert split(after.text) == after
+    lines = lines_of(parts, key)
+    above, _, below = parts.yaml.partition(lines)
+    if "|+" in lines:  # the blank lines below are part of the text
+        below = below.lstrip("\r\n")
+    assert after.yaml.startswith(above)
+    assert after.yaml.endswith(below)
+    assert "\r" not in after.yaml.replace("\r\n", "") or parts.eol == "\n"
+    assert ("\r\n" in after.text) == ("\r\n" in parts.text)
+
+
+def lines_of(parts: Parts, key: str) -> str:
+    """The lines of a property up to the next one, found another way than the code."""
+    yaml = parts.yaml
+    begins = [m.start() for m in re.finditer(r"(?m)^[\"'a-z]", yaml)]
+    ends = [*begins[1:], len(yaml)]
+    for begin, end in zip(begins, ends, strict=True):
+        if re.match(rf"[\"']?{re.escape(key)}[\"']? ?:", yaml[begin:end]):
+            lines = yaml[begin:end].splitlines(keepends=True)
+            while len(lines) > 1 and (lines[-1].isspace() or lines[-1].startswith("#")):
+                lines.pop()
+            return "".join(lines)
+    raise AssertionError(key)
+
+
+@given(notes(), st.dictionaries(names, nested, max_size=4))
+def test_a_splice_of_many_keys_is_what_was_meant(
+    parts: Parts, changes: dict[str, Value]
+) -> None:
+    expected = read(parts, PATH)
+    for key, value in changes.items():
+        if value is None:
+            expected.pop(key, None)
+        else:
+            expected[key] = value
+
+    try:
+        after = splice(parts, changes, PATH)
+    except UnsafeSpliceError:
+        assume(None not in changes.values() or "|+" not in parts.yaml)
+        raise
+
+    assert same(read(after, PATH), expected)
+    assert after.text.endswith(parts.fence + parts.body)
+
+
+@given(notes())
+def test_a_change_to_what_is_there_already_changes_nothing(parts: Parts) -> None:
+    values = {
+        key: value for key, value in read(parts, PATH).items() if value is not None
+    }
+
+    assert splice(parts, values, PATH) == parts
+    assert splice(parts, {}, PATH) == parts
+    assert splice(parts, {"not there": None}, PATH) == parts
+
+
+@given(notes())
+def test_all_properties_can_be_removed(parts: Parts) -> None:
+    after = splice(parts, dict.fromkeys(read(parts, PATH)), PATH)
+
+    assert read(after, PATH) == {}
+    assert after.text.startswith(parts.head)
+    assert after.text.endswith(parts.fence + parts.body)
+    assert after.has_frontmatter
+
+
+@given(
+    st.sampled_from(["", "\ufeff"]),
+    st.sampled_from(
+        ["", "text", "\r\n", "\n---\na: 1\n---\n", "---\nunclosed\n", "--- \r\nx"]
+    ),
+    st.dictionaries(
+        keys, nested.filter(lambda value: value is not None), min_size=1, max_size=3
+    ),
+)
+def test_a_note_without_frontmatter_gets_one(
+    mark: str, body: str, changes: dict[str, Value]
+) -> None:
+    parts = split(mark + body)
+
+    after = splice(parts, changes, PATH)
+
+    assert after.body == body
+    assert after.text == mark + render(changes, parts.eol) + body
+    assert same(split_note(after.text, PATH)[1], changes)
+
+
+def test_prose_between_rules_stays_below_a_new_frontmatter() -> None:
+    parts, _ = split_note("---\nSome prose.\n---\n", PATH)
+
+    after = splice(parts, {"id": "x"}, PATH)
+
+    assert after.text == "---\nid: x\n---\n---\nSome prose.\n---\n"
+
+
+EDITS: list[tuple[str, dict[str, Value], str]] = [
+    ("a:   1   # why\nb: 2\n", {"a": 3}, "a:   3   # why\nb: 2\n"),
+    ("'a b' : x\n", {"a b": "u"}, "'a b' : u\n"),
+    ("a: # why\nb: 2\n", {"a": "x"}, "a: x # why\nb: 2\n"),
+    ("a: x # why\n", {"a": ["u"]}, "a: # why\n  - u\n"),
+    ("a: [x, y] # why\n", {"a": ["x", "z"]}, "a: [x, z] # why\n"),
+    ("a: [x]\n", {"a": []}, "a: []\n"),
+    ("a:\n  - x\nb: 1\n", {"a": "u"}, "a: u\nb: 1\n"),
+    ("a: |\n  # x\n\n# for b\nb: 1\n", {"a": "u"}, "a: u\n\n# for b\nb: 1\n"),
+    ("a: 1\n  # aside\nb: 1\n", {"a": 2}, "a: 2\n  # aside\nb: 1\n"),
+    ('a: "x\n  # y" # why\nb: 1\n', {"a": "z"}, "a: z # why\nb: 1\n"),
+    ("a: x\n  y # why\nb: 1\n", {"a": "z"}, "a: z # why\nb: 1\n"),
+    ("? a\n: 1 # why\nb: 2\n", {"a": 2}, "a: 2 # why\nb: 2\n"),
+    ("? b\n: 1\na:\n\n# x\nc: 1\n", {"a": 2}, "? b\n: 1\na: 2\n\n# x\nc: 1\n"),
+    ("  a: 1\n  b: 2\n", {"a": 2}, "  a: 2\n  b: 2\n"),
+    ('"a\\x62": 1\nb: 2\n', {"ab": 2}, '"a\\x62": 2\nb: 2\n'),
+    ("a: 1\nb: 2\n", {"b": None, "c": 3, "a": 0}, "a: 0\nc: 3\n"),
+    ("a: 1\n# end\n", {"b": "x"}, "a: 1\n# end\nb: x\n"),
+    ("a: |+\n  x\n\nb: |+\n  x\n\n# c\n", {"b": None}, "a: |+\n  x\n\n# c\n"),
+    ("? a\n: |+\n  x\n\n\n# c\n", {"a": None}, "# c\n"),
+    ("a: yes\n", {"a": True}, "a: true\n"),
+    ("a: 1\n", {"a": 1.0}, "a: 1.0\n"),
+]
+
+
+@pytest.mark.parametrize(("yaml", "changes", "expected"), EDITS)
+@pytest.mark.parametrize("eol", ["\n", "\r\n"])
+def test_an_edit_keeps_comments_spelling_and_line_ends(
+    yaml: str, changes: dict[str, Value], expected: str, eol: str
+) -> None:
+    parts = split(note(yaml).text.replace("\n", eol))
+
+    assert splice(parts, changes, PATH).yaml == expected.replace("\n", eol)
+
+
+TAGS = "tags: # mine\n  # tools\n  - 'a b'  # why\n\n  - 1\n  - -5\n  # end\nz: 1\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (["a b", 1, -5, "x"], TAGS.replace("  # end", "  - x\n  # end")),
+        (["a b", -5], TAGS.replace("  - 1\n", "")),
+        ([1, -5], TAGS.replace("  - 'a b'  # why\n", "")),
+        (["a b", "x", 1, -5], TAGS.replace("why\n", "why\n  - x\n")),
+        (["x"], "tags: # mine\n  - x\n  # tools\n\n  # end\nz: 1\n"),
+        (
+            [-5, "a b", 1],
+            TAGS.replace("  - -5\n", "").replace("mine\n", "mine\n  - -5\n"),
+        ),
+    ],
+)
+def test_an_edited_list_keeps_the_lines_of_its_other_items(
+    value: list[Value], expected: str
+) -> None:
+    assert splice(note(TAGS), {"tags": value}, PATH).yaml == expected
+
+
+item_lines = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "b", "c", "d e", "1", "'q # r'", '"s"', "t:u", "-v"]),
+        st.sampled_from(["", "  # why", " "]),
+        st.sampled_from(["", "", "\n", "  # above\n", "# far left\n"]),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(item_lines, st.sampled_from(["", "  ", "    "]), st.data())
+def test_items_and_comments_of_a_list_stay_when_others_come_and_go(
+    items: list[tuple[str, str, str]], indent: str, data: st.DataObject
+) -> None:
+    lines = [f"{indent}- {item}{tail}\n" for item, tail, _ in items]
+    above = [comment for *_, comment in items]
+    yaml = (
+        "k:\n"
+        + "".join(a + line for a, line in zip(above, lines, strict=True))
+        + "z: 1\n"
+    )
+    was = read(note(yaml), PATH)["k"]
+    assert isinstance(was, list)
+    stays = data.draw(st.lists(st.booleans(), min_size=len(was), max_size=len(was)))
+    new = data.draw(st.lists(st.sampled_from(["new", "n: 1", 7.5]), max_size=2))
+    kept = [each for each, stay in zip(was, stays, strict=True) if stay]
+    assume(kept + new)
+
+    after = splice(note(yaml), {"k": kept + new}, PATH).yaml
+
+    assert same(read(note(after), PATH), {"k": kept + new, "z": 1})
+    for comment in set(above) - {"", "\n"}:
+        assert after.count(comment) == yaml.count(comment)
+    found = [
+        line for line in after.splitlines(True)[1:-1] if line.strip(" ").startswith("-")
+    ]
+    if len(set(map(repr, was))) == len(was):
+        mine = [line for line, stay in zip(lines, stays, strict=True) if stay]
+        assert found[: len(mine)] == mine
+    assert all(line.startswith(f"{indent}- ") for line in found)
+
+
+@pytest.mark.parametrize(
+    ("yaml", "changes"),
+    [
+        ("{a: 1, b: 2}\n", {"a": 2}),
+        ("{a: 1}\n", {"b": 2}),
+        ("a: &x 1\nb: *x\n", {"a": 2}),
+        ("a: 1\n...\n", {"b": 2}),
+        ("  a: 1\n", {"b": 2}),
+        ("a: 1\rb: 2\n", {"a": 2}),
+        ("a: 1\n", {"a": "\ud800"}),
+        ("a: 1\n", {"<<": "x"}),
+        ("a: 1\n", {"b": [[[[[[[[[[[[[[[[[[[[["x"]]]]]]]]]]]]]]]]]]]]]}),
+    ],
+)
+def test_an_edit_that_cannot_be_proved_is_not_made(
+    yaml: str, changes: dict[str, Value]
+) -> None:
+    with pytest.raises(UnsafeSpliceError) as refused:
+        splice(note(yaml), changes, PATH)
+
+    assert refused.value.path == PATH
+
+
+def test_an_edit_of_other_properties_than_were_read_is_not_made() -> None:
+    with pytest.raises(UnsafeSpliceError):
+        splice(note("a: 1\nb: 2\n"), {"a": 3}, PATH, before={"a": 1, "b": 3})
+
+
+@settings(max_examples=settings().max_examples * 5)
+@given(yamlish | frontmatters(), names | st.just("a"), nested)
+@example("a: [x,\n  'b': y]\nb: 1\n", "b", 2)
+@example('a: "\nb: 1\n"\n', "b", 2)
+@example("a: 1\r\nb: 2\n", "a", "x")
+def test_a_splice_proves_itself_or_is_refused(
+    yaml: str, key: str, value: Value
+) -> None:
+    parts = split(f"---\n{yaml}\n---\nbody")
+    try:
+        parts, before = split_note(parts.text, PATH)
+        after = splice(parts, {key: value}, PATH)
+    except (UnreadableNoteError, UnsafeSpliceError):
+        return
+
+    expected = {**before, key: value}
+    if value is None:
+        del expected[key]
+    assert after.text.endswith(parts.fence + parts.body)
+    assert same(split_note(after.text, PATH)[1], expected)

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tests.frontmatters import (
+    PATH,
+    keys,
+    nested,
+    note,
+    same,
+    words,
+)
+from vaultsync.core.fact import Value
+from vaultsync.core.frontmatter import (
+    emit,
+    read,
+    render,
+    split_note,
+)
+
+
+@settings(max_examples=settings().max_examples * 5)
+@given(keys, nested, st.sampled_from(["\n", "\r\n"]))
+def test_what_is_emitted_is_read_back(key: str, value: Value, eol: str) -> None:
+    lines = emit(key, value, eol)
+    listed = len(value) if isinstance(value, list) else 0
+
+    assert lines.endswith(eol)
+    assert lines.count("\n") == lines.count(eol) == 1 + listed
+    assert same(read(note(lines), PATH), {key: value})
+
+
+@given(keys, words)
+def test_emitted_text_is_text_to_yaml_1_1_too(key: str, value: str) -> None:
+    yaml = pytest.importorskip("yaml")
+    assume(not re.match(r"[0-9]{4}-", value))
+
+    found = yaml.safe_load(emit(key, value, "\n"))
+
+    assert same(found, {key: value})
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_numbers_are_numbers_to_yaml_1_1_too(value: float) -> None:
+    yaml = pytest.importorskip("yaml")
+
+    assert same(yaml.safe_load(emit("a", value, "\n")), {"a": value})
+
+
+@pytest.mark.parametrize(
+    ("value", "lines"),
+    [
+        (None, "key:\n"),
+        (True, "key: true\n"),
+        (0, "key: 0\n"),
+        (0.9, "key: 0.9\n"),
+        (1e22, "key: 1.0e+22\n"),
+        ("", 'key: ""\n'),
+        ("a b/c.d-e_f", "key: a b/c.d-e_f\n"),
+        ("Größe 記憶", "key: Größe 記憶\n"),
+        ("a ", 'key: "a "\n'),
+        ("a\nb", 'key: "a\\nb"\n'),
+        ("No", 'key: "No"\n'),
+        ("y", 'key: "y"\n'),
+        ("a: b", 'key: "a: b"\n'),
+        ("1.10", 'key: "1.10"\n'),
+        ("12:30", 'key: "12:30"\n'),
+        ("2026-02-14", "key: 2026-02-14\n"),
+        ("2026-02-30", 'key: "2026-02-30"\n'),
+        ("2026-02-14T13:45:00Z", "key: 2026-02-14T13:45:00Z\n"),
+        ("2026-02-14T25:45:00Z", 'key: "2026-02-14T25:45:00Z"\n'),
+        ("[[Convex]]", 'key: "[[Convex]]"\n'),
+        ("\u2028\x85\ufeff\x7f", 'key: "\\u2028\\u0085\\ufeff\\u007f"\n'),
+        ([], "key: []\n"),
+        (["a", "[[B]]"], 'key:\n  - a\n  - "[[B]]"\n'),
+        (("a",), "key:\n  - a\n"),
+        ([None, ["a"], {"b": 1}], 'key:\n  - null\n  - ["a"]\n  - {"b": 1}\n'),
+        ({}, "key: {}\n"),
+        ({"a": [1, "b"]}, 'key: {"a": [1, "b"]}\n'),
+    ],
+)
+def test_values_are_spelled_as_a_person_would(value: Value, lines: str) -> None:
+    assert emit("key", value, "\n") == lines
+
+
+def test_an_id_is_plain() -> None:
+    fact_id = "01932c07-1234-7abc-8def-0123456789ab"
+
+    assert emit("id", fact_id, "\r\n") == f"id: {fact_id}\r\n"
+
+
+@given(st.dictionaries(keys, nested, max_size=5), st.sampled_from(["\n", "\r\n"]))
+def test_a_rendered_frontmatter_reads_back(values: dict[str, Value], eol: str) -> None:
+    text = render(values, eol) + "body"
+
+    parts, found = split_note(text, PATH)
+
+    assert same(found, values)
+    assert (parts.body, parts.eol) == ("body", eol)

@@ -1,0 +1,419 @@
+"""Both sides changed one thing differently: nothing is lost, and a person decides."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.world import LINES, World, notice
+from vaultsync.core.conflict import Conflict
+from vaultsync.engine.conflicts import Verdict, find_conflict, settle
+from vaultsync.engine.sync import Request
+from vaultsync.errors import ConflictNotFoundError
+
+ALPHA = LINES.split("\n")[0]
+PERSONS, AGENTS = "Alpha, as the person has it.", "Alpha, as the agent has it."
+
+
+def _conflict(world: World) -> Conflict:
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
+    world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
+    report = world.sync()
+    assert report.counts["conflicts"] == 1
+    (conflict,) = world.conflicts()
+    assert conflict.fact_id == fact.id
+    return conflict
+
+
+def _at(conflict: Conflict) -> str:
+    assert conflict.conflict_path is not None
+    return conflict.conflict_path
+
+
+def _tick(world: World, conflict: Conflict) -> None:
+    world.person_edits(_at(conflict), "- [ ]", "- [x]")
+
+
+def test_the_persons_text_stands_on_both_sides() -> None:
+    world = World()
+    conflict = _conflict(world)
+    assert world.fact(conflict.fact_id).content == LINES.replace(ALPHA, PERSONS)
+    assert PERSONS in world.note(conflict.fact_id)
+    assert AGENTS not in world.note(conflict.fact_id)
+    world.assert_equal_sides()
+
+
+def test_the_agents_text_is_in_the_conflict_note_once() -> None:
+    world = World()
+    conflict = _conflict(world)
+    assert world.conflict_notes() == [_at(conflict)]
+    text = world.text(_at(conflict))
+    assert text.count(AGENTS) == 1
+    assert text.count(PERSONS) == 1
+    world.quiesce()
+    world.quiesce()
+    assert world.conflict_notes() == [_at(conflict)]
+    assert world.text(_at(conflict)) == text
+    world.assert_at_rest()
+
+
+def test_the_conflict_note_lies_beside_the_note_and_is_itself_no_note() -> None:
+    world = World()
+    conflict = _conflict(world)
+    stem = world.path(conflict.fact_id).removesuffix(".md")
+    assert _at(conflict) == f"{stem}.conflict.md"
+    world.quiesce()
+    assert len(world.facts()) == 1
+
+
+def test_there_are_never_conflict_markers_in_a_note() -> None:
+    world = World()
+    conflict = _conflict(world)
+    for marker in ("<<<<<<<", "=======", ">>>>>>>"):
+        assert marker not in world.note(conflict.fact_id)
+
+
+def test_the_conflict_is_in_the_derived_files_as_well() -> None:
+    world = World()
+    conflict = _conflict(world)
+    data = world.vault.names[f".meta/conflicts/{conflict.id}.json"].data
+    said = json.loads(data)
+    assert said["id"] == conflict.id
+    assert said["fields"][0]["field"] == "content"
+
+
+def test_the_conflict_names_the_agent_that_lost() -> None:
+    world = World()
+    assert _conflict(world).actor == "indy"
+
+
+def test_ticking_the_box_takes_the_agents_version() -> None:
+    world = World()
+    conflict = _conflict(world)
+    _tick(world, conflict)
+    world.quiesce()
+    assert world.fact(conflict.fact_id).content == LINES.replace(ALPHA, AGENTS)
+    assert AGENTS in world.note(conflict.fact_id)
+    assert world.conflict_notes() == []
+    assert world.conflicts() == []
+    assert PERSONS in world.everything_kept()
+    world.assert_at_rest()
+
+
+def test_deleting_the_conflict_note_keeps_things_as_they_are() -> None:
+    world = World()
+    conflict = _conflict(world)
+    note = world.note(conflict.fact_id)
+    revision = world.fact(conflict.fact_id).revision
+    world.person_deletes(_at(conflict))
+    world.quiesce()
+    assert world.note(conflict.fact_id) == note
+    assert world.fact(conflict.fact_id).revision == revision
+    assert world.conflicts() == []
+    (closed,) = world.archive.conflicts(closed=True)
+    assert closed.outcome == "vault"
+    assert f".meta/conflicts/{conflict.id}.json" not in world.vault.names
+    assert AGENTS in world.everything_kept()
+    world.assert_at_rest()
+
+
+def test_a_conflict_note_that_was_renamed_is_found_again() -> None:
+    world = World()
+    conflict = _conflict(world)
+    world.person_renames(_at(conflict), "team-core/later.conflict.md")
+    world.quiesce()
+    assert len(world.conflicts()) == 1
+    world.person_edits("team-core/later.conflict.md", "- [ ]", "- [x]")
+    world.quiesce()
+    assert world.conflicts() == []
+    assert world.fact(conflict.fact_id).content == LINES.replace(ALPHA, AGENTS)
+    assert world.conflict_notes() == []
+
+
+def test_other_words_in_the_conflict_note_do_nothing() -> None:
+    world = World()
+    conflict = _conflict(world)
+    before = world.note(conflict.fact_id)
+    world.person_edits(_at(conflict), AGENTS, "Something else entirely.")
+    world.quiesce()
+    assert world.note(conflict.fact_id) == before
+    assert len(world.conflicts()) == 1
+    _tick(world, conflict)
+    world.quiesce()
+    assert AGENTS in world.note(conflict.fact_id)
+
+
+def test_two_fields_are_decided_one_by_one() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(path, "status: active", "status: archived")
+    world.person_edits(path, "# A plain fact", "# The person's title")
+    world.agent_updates(fact.id, status="dormant", title="The agent's title")
+    world.sync()
+    (conflict,) = world.conflicts()
+    assert {each.field for each in conflict.fields} == {"status", "title"}
+    text = world.text(_at(conflict))
+    line = next(x for x in text.split("\n") if "[ ]" in x and "status" in x)
+    world.person_edits(_at(conflict), line, line.replace("[ ]", "[x]"))
+    world.sync()
+    assert world.fact(fact.id).status == "dormant"
+    assert world.fact(fact.id).title == "The person's title"
+    (left,) = world.conflicts()
+    assert [each.field for each in left.fields] == ["title"]
+    world.person_edits(_at(left), "- [ ]", "- [x]")
+    world.quiesce()
+    assert world.fact(fact.id).title == "The agent's title"
+    assert world.conflicts() == []
+    world.assert_at_rest()
+
+
+def test_a_decided_field_is_not_decided_again() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(path, "status: active", "status: archived")
+    world.person_edits(path, "# A plain fact", "# The person's title")
+    world.agent_updates(fact.id, status="dormant", title="The agent's title")
+    world.sync()
+    (conflict,) = world.conflicts()
+    text = world.text(_at(conflict))
+    line = next(x for x in text.split("\n") if "[ ]" in x and "status" in x)
+    world.person_edits(_at(conflict), line, line.replace("[ ]", "[x]"))
+    world.quiesce()
+    world.person_edits(path, "status: dormant", "status: revived")
+    world.quiesce()
+    assert world.fact(fact.id).status == "revived"
+
+
+def test_a_settled_conflict_does_not_come_back() -> None:
+    world = World()
+    conflict = _conflict(world)
+    world.person_deletes(_at(conflict))
+    world.quiesce()
+    world.person_edits(world.path(conflict.fact_id), "Bravo", "Bravissimo")
+    world.agent_updates(conflict.fact_id, priority=0)
+    world.quiesce()
+    assert world.conflicts() == []
+    assert world.conflict_notes() == []
+
+
+def test_a_new_conflict_of_the_same_note_has_a_note_of_its_own() -> None:
+    world = World()
+    first = _conflict(world)
+    world.person_edits(world.path(first.fact_id), PERSONS, "The person, again.")
+    agents = LINES.replace(ALPHA, "The agent, again.")
+    world.agent_updates(first.fact_id, content=agents)
+    world.sync()
+    assert len(world.conflicts()) == 2
+    texts = [world.text(path) for path in world.conflict_notes()]
+    assert len(texts) == 2
+    assert any(AGENTS in text for text in texts)
+    assert any("The agent, again." in text for text in texts)
+
+
+def test_a_crash_after_the_conflict_note_makes_no_second_one() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
+    world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS), priority=0)
+    for step in ("begin", "write", "exchange"):
+        _crash_at(world, step)
+    world.quiesce()
+    assert len(world.conflict_notes()) == 1
+    assert len(world.conflicts()) == 1
+    assert PERSONS in world.note(fact.id)
+    assert AGENTS in world.text(world.conflict_notes()[0])
+    world.assert_at_rest()
+
+
+def _crash_at(world: World, step: str) -> None:
+    def crash(now: str) -> None:
+        if now == step:
+            raise KeyboardInterrupt
+
+    world.vault.before = world.store.before = crash
+    if step == "begin":
+        world.archive.before = crash
+    with pytest.raises(KeyboardInterrupt):
+        world.sync()
+    world.vault.before = world.store.before = world.archive.before = lambda _: None
+
+
+def test_resolving_by_command_is_the_same_as_ticking() -> None:
+    world = World()
+    conflict = _conflict(world)
+    settle(world.mirror, Verdict(conflict, "store", ("content",)))
+    world.sync(Request(kind="resolve", named=(conflict.fact_id,), only_named=True))
+    assert AGENTS in world.note(conflict.fact_id)
+    assert world.conflict_notes() == []
+    world.assert_at_rest()
+
+
+def test_resolving_for_the_vault_changes_nothing_but_the_conflict() -> None:
+    world = World()
+    conflict = _conflict(world)
+    note = world.note(conflict.fact_id)
+    settle(world.mirror, Verdict(conflict, "vault", ("content",)))
+    world.quiesce()
+    assert world.note(conflict.fact_id) == note
+    assert world.conflict_notes() == []
+    world.assert_at_rest()
+
+
+def test_a_conflict_is_found_by_the_beginning_of_its_id() -> None:
+    world = World()
+    conflict = _conflict(world)
+    assert find_conflict(world.mirror, conflict.id[:6]).id == conflict.id
+    for wrong in ("", "zzzz"):
+        with pytest.raises(ConflictNotFoundError):
+            find_conflict(world.mirror, wrong)
+
+
+def test_the_agents_wish_to_delete_is_carried_out_when_a_person_ticks_it() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
+    world.agent_forgets(fact.id)
+    world.sync()
+    (conflict,) = world.conflicts()
+    _tick(world, conflict)
+    world.quiesce()
+    assert not world.is_alive(fact.id)
+    assert world.conflict_notes() == []
+    assert len(world.notes()) == 1
+    assert PERSONS in world.everything_kept()
+    world.assert_at_rest()
+
+
+def test_keeping_a_note_that_the_agent_wanted_to_delete_is_deleting_its_conflict() -> (
+    None
+):
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
+    world.agent_forgets(fact.id)
+    world.sync()
+    (conflict,) = world.conflicts()
+    world.person_deletes(_at(conflict))
+    world.quiesce()
+    assert PERSONS in world.fact(fact.id).content
+    assert world.conflicts() == []
+    world.assert_at_rest()
+
+
+def test_deleting_the_conflict_of_a_note_that_came_back_keeps_the_note() -> None:
+    # The conflict note says: to leave everything as it is now, delete this note.
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    world.person_deletes(world.path(fact.id))
+    world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
+    world.quiesce()
+    (conflict,) = world.conflicts()
+    world.person_deletes(_at(conflict))
+    world.quiesce()
+    assert world.is_alive(fact.id)
+    assert AGENTS in world.note(fact.id)
+    assert world.conflicts() == []
+    world.assert_at_rest()
+
+
+def test_ticking_the_conflict_of_a_note_that_came_back_keeps_the_note() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    world.person_deletes(world.path(fact.id))
+    world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
+    world.quiesce()
+    (conflict,) = world.conflicts()
+    _tick(world, conflict)
+    world.quiesce()
+    assert AGENTS in world.note(fact.id)
+    assert world.conflicts() == []
+    assert world.conflict_notes() == []
+    world.assert_at_rest()
+
+
+def test_resolving_for_the_vault_deletes_what_the_person_deleted() -> None:
+    # The conflict note says: `--take vault` for what you wanted.
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    world.person_deletes(world.path(fact.id))
+    world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
+    world.quiesce()
+    (conflict,) = world.conflicts()
+    settle(world.mirror, Verdict(conflict, "vault", ("note",)))
+    world.quiesce()
+    assert not world.is_alive(fact.id)
+    world.assert_at_rest()
+
+
+def test_a_conflict_whose_fact_is_gone_can_still_be_closed() -> None:
+    world = World()
+    conflict = _conflict(world)
+    world.mirrored("Stays.", title="A bystander")
+    world.agent_forgets(conflict.fact_id)
+    world.quiesce()
+    _tick(world, conflict)
+    world.quiesce()
+    assert world.conflicts() == []
+    assert not world.is_alive(conflict.fact_id)
+
+
+def test_a_tick_while_the_store_is_away_waits() -> None:
+    world = World()
+    conflict = _conflict(world)
+    _tick(world, conflict)
+    world.store.away = True
+    report = world.sync()
+    assert notice(report, "store_away")
+    assert len(world.conflicts()) == 1
+    world.store.away = False
+    world.quiesce()
+    assert AGENTS in world.note(conflict.fact_id)
+    assert world.conflicts() == []
+
+
+def test_without_a_base_two_different_notes_are_a_conflict() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
+    world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
+    with world.archive.transaction():
+        world.archive.drop_bases([fact.id])
+        world.archive.set_folders(dict.fromkeys(world.archive.folders()))
+    world.sync()
+    assert PERSONS in world.note(fact.id)
+    assert PERSONS in world.fact(fact.id).content
+    assert AGENTS in world.text(world.conflict_notes()[0])
+    world.assert_at_rest()
+
+
+def test_without_a_base_two_equal_sides_agree() -> None:
+    world = World()
+    fact = world.mirrored()
+    with world.archive.transaction():
+        world.archive.drop_bases([fact.id])
+        world.archive.set_folders(dict.fromkeys(world.archive.folders()))
+    world.sync()
+    assert world.conflicts() == []
+    assert world.fact(fact.id).revision == fact.revision
+    world.assert_at_rest()
+
+
+def test_a_file_at_the_place_of_the_conflict_note_is_left_alone() -> None:
+    world = World()
+    fact = world.mirrored()
+    place = world.path(fact.id).removesuffix(".md") + ".conflict.md"
+    world.person_writes(place, "Mine.\n")
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
+    world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
+    world.quiesce()
+    assert world.text(place) == "Mine.\n"
+    (other,) = [path for path in world.conflict_notes() if path != place]
+    assert AGENTS in world.text(other)

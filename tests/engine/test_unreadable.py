@@ -1,0 +1,362 @@
+"""What cannot be read is never written, never deleted, and never changes the store."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice
+from vaultsync.core.paths import VaultPath
+
+ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
+
+BROKEN = {
+    "an open bracket": b"---\nid: ID\ntags: [a, b\n---\n# T\n\nWords.\n",
+    "a key twice": b"---\nid: ID\nstatus: a\nstatus: b\n---\n# T\n\nWords.\n",
+    "a tab": b"---\nid: ID\na:\n\t- b\n---\n# T\n\nWords.\n",
+    "a tag": b"---\nid: ID\na: !!python/object:os.system x\n---\n# T\n\nWords.\n",
+    "a bomb": b"---\nid: ID\na: &a [x,x,x,x,x,x,x,x,x]\n"
+    + b"".join(
+        b"%c: &%c [%s]\n" % (98 + n, 98 + n, b",".join([b"*%c" % (97 + n)] * 9))
+        for n in range(9)
+    )
+    + b"---\n# T\n",
+    "too deep": b"---\nid: ID\na: " + b"[" * 40 + b"]" * 40 + b"\n---\n# T\n",
+    "NUL bytes": b"---\nid: ID\n---\n# T\n\nWo\x00rds.\n",
+    "not UTF-8": b"---\nid: ID\n---\n# T\n\nW\xf6rter.\n",
+    "UTF-16": "---\nid: ID\n---\n# T\n".encode("utf-16"),
+    "a picture": b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\xff\xfe",
+    "half saved": b"---\nid: ID\ntype: note\npriority",
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_what_cannot_be_read_is_left_alone_until_it_is_mended(what: str) -> None:
+    world = World()
+    fact = world.mirrored()
+    path, good = world.path(fact.id), world.data(world.path(fact.id))
+    bad = BROKEN[what].replace(b"ID", fact.id.encode())
+    world.person_writes(path, bad)
+    world.clock.advance(600)
+    report = world.sync()
+    if what != "half saved":
+        assert kinds(report) == ["unreadable"]
+        said = notice(report, "unreadable")
+        assert said.path == path
+        assert said.hint
+        assert world.fact(fact.id).revision == fact.revision
+        assert world.data(path) == bad
+        world.quiesce()
+        assert world.data(path) == bad
+        assert kinds(world.sync()) == ["unreadable"]
+    world.person_writes(path, good.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
+    report = world.sync()
+    assert world.fact(fact.id).content == PERSONS
+    assert kinds(report) == []
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("what", [what for what in BROKEN if what != "half saved"])
+def test_a_new_file_that_cannot_be_read_becomes_no_fact(what: str) -> None:
+    world = World()
+    path = "team-core/notes/new.md"
+    world.person_writes(path, BROKEN[what].replace(b"ID", b"x"))
+    world.clock.advance(600)
+    report = world.sync()
+    assert kinds(report) == ["unreadable"]
+    assert world.facts() == []
+    world.person_writes(path, "Words.\n")
+    report = world.sync()
+    assert kinds(report) == []
+    assert len(world.facts()) == 1
+    world.assert_at_rest()
+
+
+def test_the_line_of_the_flaw_is_named() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), "status: active", "status: a: b")
+    report = world.sync()
+    assert notice(report, "unreadable").line == 5
+
+
+def test_an_agents_edit_waits_while_the_note_cannot_be_read() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(path, "status: active", "status: [active")
+    bad = world.data(path)
+    world.sync()
+    world.agent_updates(fact.id, content=AGENTS)
+    for _ in range(3):
+        world.sync()
+    assert world.data(path) == bad
+    assert world.fact(fact.id).content == AGENTS
+    world.person_edits(path, "status: [active", "status: active")
+    world.person_edits(path, ALPHA, PERSONS_ALPHA)
+    world.quiesce()
+    assert "what the agent says" in world.note(fact.id)
+    assert PERSONS_ALPHA in world.fact(fact.id).content
+    assert world.conflict_notes() == []
+    world.assert_at_rest()
+
+
+def test_an_agents_edit_of_a_broken_note_begins_no_write() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), "status: active", "status: [active")
+    world.sync()
+    world.agent_updates(fact.id, content=AGENTS)
+    steps: list[str] = []
+    world.vault.before = steps.append
+    world.sync()
+    assert not {"stage", "exchange"} & set(steps)
+
+
+def test_an_agents_deletion_waits_while_the_note_cannot_be_read() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(path, "status: active", "status: [active")
+    bad = world.data(path)
+    world.sync()
+    world.agent_forgets(fact.id)
+    for _ in range(3):
+        world.sync()
+    assert world.data(path) == bad
+    world.person_edits(path, "status: [active", "status: active")
+    world.person_edits(path, ALPHA, PERSONS_ALPHA)
+    world.quiesce()
+    assert world.fact(fact.id).content == PERSONS
+
+
+def test_a_broken_note_that_is_renamed_is_not_deleted() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    path = world.path(fact.id)
+    world.person_edits(path, "status: active", "status: [active")
+    world.sync()
+    world.person_renames(path, "team-core/notes/moved.md")
+    reports = [world.sync() for _ in range(3)]
+    assert "unreadable" in kinds(reports[-1])
+    # Nobody can know that it is this fact's note; mended, it is again.
+    world.person_edits("team-core/notes/moved.md", "status: [active", "status: active")
+    world.quiesce()
+    assert world.fact(fact.id).content == LINES
+    assert world.path(fact.id) == "team-core/notes/moved.md"
+    world.assert_at_rest()
+
+
+def test_an_emptied_note_waits_and_then_counts_as_an_edit() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_writes(path, b"")
+    world.sync()
+    assert world.fact(fact.id).content == LINES
+    assert world.data(path) == b""
+    world.clock.advance(60)
+    world.quiesce()
+    assert world.is_alive(fact.id)
+    assert world.fact(fact.id).content == ""
+    assert world.path(fact.id) == path
+    assert LINES.split("\n")[0] in world.everything_kept()
+    world.assert_at_rest()
+
+
+def test_an_emptied_note_that_is_refilled_lost_nothing() -> None:
+    world = World()
+    fact = world.mirrored()
+    path, good = world.path(fact.id), world.data(world.path(fact.id))
+    world.person_writes(path, b"")
+    world.sync()
+    world.agent_updates(fact.id, content=AGENTS)
+    world.sync()
+    assert world.data(path) == b""
+    world.person_writes(path, good.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
+    world.quiesce()
+    content = world.fact(fact.id).content
+    assert PERSONS_ALPHA in content
+    assert "what the agent says" in content
+    world.assert_at_rest()
+
+
+def test_a_note_saved_in_two_steps_is_taken_whole() -> None:
+    world = World()
+    fact = world.mirrored()
+    path, good = world.path(fact.id), world.data(world.path(fact.id))
+    fresh = good.replace(ALPHA.encode(), PERSONS_ALPHA.encode())
+    for end in (0, 5, len(good) // 3, good.index(b"Bravo") + 2):
+        world.person_writes(path, good[:end])
+        report = world.sync()
+        assert world.fact(fact.id).revision == fact.revision
+        assert report.counts["updated_in_store"] == 0
+    world.person_writes(path, fresh)
+    world.sync()
+    assert world.fact(fact.id).content == PERSONS
+    world.assert_at_rest()
+
+
+def test_a_note_truncated_for_good_counts_as_an_edit_after_a_while() -> None:
+    world = World()
+    fact = world.mirrored()
+    path, good = world.path(fact.id), world.data(world.path(fact.id))
+    world.person_writes(path, good[: good.index(b"Bravo") + 2])
+    world.sync()
+    assert world.fact(fact.id).content == LINES
+    world.quiesce()
+    assert world.fact(fact.id).content == f"{ALPHA}\n\nBr"
+    world.assert_at_rest()
+
+
+def test_a_deleted_last_paragraph_is_an_edit_at_once() -> None:
+    world = World()
+    world.person_writes("team-core/notes/n.md", f"# N\n\n{LINES}\n")
+    world.quiesce()
+    (fact,) = world.facts()
+    world.person_edits("team-core/notes/n.md", "\n\nCharlie says more.\n", "\n")
+    world.sync()
+    assert "Charlie" not in world.fact(fact.id).content
+
+
+FORMS = {
+    "a byte order mark": b"\xef\xbb\xbf---\nstatus: active\n---\n# T\n\nAlpha.\n\nOmega.\n",
+    "a mark and no frontmatter": b"\xef\xbb\xbf# T\n\nAlpha.\n\nOmega.\n",
+    "CRLF": b"---\r\nstatus: active\r\n---\r\n# T\r\n\r\nAlpha.\r\n\r\nOmega.\r\n",
+    "mixed line ends": b"---\nstatus: active\n---\n# T\r\n\r\nAlpha.\n\r\nOmega.\r\n",
+    "no final newline": b"---\nstatus: active\n---\n# T\n\nAlpha.\n\nOmega.",
+    "trailing blanks": b"---\nstatus: active  \n---\n# T  \n\nAlpha.  \n\nOmega.\t\n\n\n",
+    "tabs": b"# T\n\n\tcode\n\nAlpha.\n\n-\tlist\n\nOmega.\n",
+    "emoji": "# 🙂 T\n\nAlpha.\n\n🙂👩‍👩‍👧 Omega.\n".encode(),
+    "right to left": "# שלום\n\nAlpha.\n\nمرحبا Omega.\n".encode(),
+    "decomposed letters": "# T\n\nAlpha.\n\ne\u0301 Omega.\n".encode(),
+    "a body that begins with a rule": b"---\n\nAlpha.\n\nOmega.\n",
+    "a body with rules": b"---\nAlpha.\n---\n\nOmega.\n",
+    "an empty frontmatter": b"---\n---\n\nAlpha.\n\nOmega.\n",
+    "comments": b"---\n# why\nstatus: active # yes\n\n# more\n---\nAlpha.\n\nOmega.\n",
+    "line separators": "# T\n\nAlpha.\u2028Next.\u0085\n\nOmega.\n".encode(),
+    "a lone carriage return": b"# T\n\nAlpha.\n\nNext\rone.\n\nOmega.\n",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_form_of_a_note_is_kept(form: str) -> None:
+    world = World()
+    path, data = "team-core/notes/a note.md", FORMS[form]
+    world.person_writes(path, data)
+    world.quiesce()
+    (fact,) = world.facts()
+    adopted = world.data(path)
+    eol = b"\r\n" if b"---\r\n" in data or adopted.startswith(b"---\r\n") else b"\n"
+    line = b"id: " + fact.id.encode() + eol
+    assert adopted.count(line) == 1
+    rest = adopted.replace(line, b"", 1)
+    fence = b"---" + eol
+    mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
+    without_fences = mark + rest.removeprefix(mark).removeprefix(fence + fence)
+    assert data in (rest, without_fences)
+    world.assert_at_rest()
+
+    world.agent_updates(fact.id, content=fact.content.replace("Alpha.", "Alpha!"))
+    world.quiesce()
+    assert world.data(path) == adopted.replace(b"Alpha.", b"Alpha!")
+    world.agent_updates(fact.id, priority=0)
+    world.quiesce()
+    assert b"Alpha!" in world.data(path)
+    assert b"priority: 0" + eol in world.data(path)
+    found = world.data(path).replace(b"priority: 0" + eol, b"")
+    assert found == adopted.replace(b"Alpha.", b"Alpha!")
+    world.person_writes(path, world.data(path).replace(b"Omega", b"Ohm"))
+    world.quiesce()
+    assert "Ohm" in world.fact(fact.id).content
+    world.assert_at_rest()
+
+
+def test_a_body_that_begins_with_three_dashes_is_no_frontmatter() -> None:
+    world = World()
+    path = "team-core/notes/n.md"
+    world.person_writes(path, "---\nJust a line of prose.\n---\n\nMore.\n")
+    world.quiesce()
+    (fact,) = world.facts()
+    assert fact.content == "---\nJust a line of prose.\n---\n\nMore."
+
+
+def test_agents_may_write_what_looks_like_frontmatter() -> None:
+    content = "---\nid: nobody\n---\n\ntext"
+    world = World()
+    fact = world.mirrored(content)
+    assert world.fact(fact.id).content == content
+    world.assert_at_rest()
+
+
+def test_a_file_that_is_too_large_is_left_alone_and_named() -> None:
+    world = World()
+    world.vault.max_bytes = 1000
+    world.person_writes("team-core/notes/big.md", b"x" * 1001)
+    report = world.sync()
+    assert kinds(report) == ["unreadable"]
+    assert world.facts() == []
+    fact = world.mirrored()
+    world.person_writes(world.path(fact.id), b"x" * 1001)
+    world.clock.advance(60)
+    world.quiesce()
+    assert world.fact(fact.id).content == LINES
+    assert len(world.data(world.path(fact.id))) == 1001
+
+
+@pytest.mark.parametrize("kind", ["a link", "a hard link", "a device"])
+def test_only_regular_files_are_read(kind: str) -> None:
+    world = World()
+    world.vault.make_odd("team-core/notes/odd.md", kind)
+    report = world.sync()
+    assert kinds(report) == ["odd"]
+    assert kind in notice(report, "odd").message
+    assert world.facts() == []
+    world.vault.delete("team-core/notes/odd.md")
+    assert kinds(world.sync()) == []
+
+
+def test_a_note_that_became_a_link_is_neither_written_nor_deleted() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    path = world.path(fact.id)
+    world.vault.delete(path)
+    world.vault.make_odd(path, "a link")
+    world.agent_updates(fact.id, content=AGENTS)
+    reports = [world.sync() for _ in range(3)]
+    assert "odd" in kinds(reports[-1])
+    assert world.is_alive(fact.id)
+    assert world.vault.files[VaultPath(path)].kind == "a link"
+
+
+def test_notices_go_when_the_file_goes() -> None:
+    world = World()
+    path = "team-core/notes/bad.md"
+    world.person_writes(path, BROKEN["an open bracket"])
+    assert kinds(world.sync()) == ["unreadable"]
+    assert kinds(world.sync()) == ["unreadable"]
+    world.person_deletes(path)
+    assert kinds(world.sync()) == []
+    assert world.archive.attention() == []
+
+
+def test_a_note_that_keeps_changing_while_it_is_read_waits() -> None:
+    from vaultsync.errors import NoteChangedError
+
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(path, ALPHA, PERSONS_ALPHA)
+
+    def unsteady(step: str) -> None:
+        if step == "read":
+            raise NoteChangedError(path)
+
+    world.vault.before = unsteady
+    world.sync()
+    assert world.fact(fact.id).revision == fact.revision
+    world.vault.before = lambda _: None
+    world.quiesce()
+    assert world.fact(fact.id).content == PERSONS
+    world.assert_at_rest()

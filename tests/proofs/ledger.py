@@ -1,0 +1,239 @@
+"""An independent ledger of all that anybody ever wrote, and the invariants.
+
+Everything that an actor writes carries *words* (`w7w`), each made once. A word is found
+again by looking for its letters in bytes, with none of our own readers. The ledger knows
+of each word what is owed for it:
+
+- `SEEN`: whoever can see a side must find it: in a note, in the store, in a conflict.
+- `KEPT`: it must be in the archive at least. An editor saved an old buffer over it,
+  a person settled its conflict, or it was written again after somebody had removed it.
+- `FREE`: an actor who could see it took it away.
+
+| invariant | checked by | where |
+|---|---|---|
+| I1 no blind overwrite | `nothing_displaced_is_lost` | machine, model, faults |
+| I2 bytes kept | `no_word_is_lost`, `nothing_displaced_is_lost` | machine, model, faults |
+| I3 agents' writes kept | `no_word_is_lost` (agents' words are in the ledger) | the same |
+| I4 base is sound | `bases_are_sound` | after every pass and every crash |
+| I5 a second pass does nothing | `rests` | machine, model, faults, trees |
+| I6 both sides are equal | `sides_are_equal` | machine, model, faults, trees |
+| I7 passes come to an end | `World.quiesce` (hard limit `PASSES`) | everywhere |
+| I8 order does not matter | `test_the_order_of_actions_does_not_matter` | trees |
+| I9 no echo | `rests`: no write, no revision | machine, model, faults |
+| I10 nothing is silent | `sides_are_equal`: what differs is listed | machine, faults |
+| I11 history first | `nothing_displaced_is_lost`, of crashed passes too | machine, model |
+| I12 no partial file | `files_are_complete` | after every power loss |
+| I13 unreadable is untouched | `unreadable_is_untouched` | after every pass |
+| I14 same input, same plan | `test_the_same_trees_give_the_same_plan` | trees |
+| I15 nothing outside | `writes_are_confined` | after every pass |
+| I16 scope stays | `scopes_stay` | after every quiesce |
+| I17 rendering loses nothing | `rests` (GetPut), `sides_are_equal` (PutGet) | and tests/core |
+| I18 work gets done | `World.quiesce`: nothing pending after `PASSES` | everywhere |
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from vaultsync.core import wire
+from vaultsync.core.merge import differing
+from vaultsync.core.paths import place
+from vaultsync.core.note import TYPE_FOLDERS
+from vaultsync.engine.verify import verify
+
+if TYPE_CHECKING:
+    from tests.proofs.world import World
+    from vaultsync.engine.report import Report
+
+WORD = re.compile(r"w\d+w")
+SEEN, KEPT, FREE = "seen", "kept", "free"
+
+
+def words(data: bytes | str) -> set[str]:
+    """The words in some bytes."""
+    text = data.decode(errors="replace") if isinstance(data, bytes) else data
+    return set(WORD.findall(text))
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What is owed for each word."""
+
+    owed: dict[str, str] = field(default_factory=dict)
+    story: list[str] = field(default_factory=list)
+    """What was done, for a reader of a failure."""
+    made: int = 0
+
+    def word(self) -> str:
+        """A word that nobody ever wrote."""
+        self.made += 1
+        return f"w{self.made}w"
+
+    def wrote(
+        self,
+        who: str,
+        *,
+        saw: bytes | str,
+        over: bytes | str,
+        after: bytes | str,
+    ) -> None:
+        """An actor who saw `saw` put `after` where `over` was."""
+        seen, there, now = words(saw), words(over), words(after)
+        for word in now - seen:
+            before = self.owed.get(word)
+            self.owed[word] = SEEN if before in (None, SEEN) else KEPT
+        for word in seen - now:
+            self.owed[word] = FREE
+        self.at_least_kept(there - seen - now)
+        self.story.append(f"{who}: {sorted(there)} -> {sorted(now)}")
+
+    def at_least_kept(self, some: Iterable[str]) -> None:
+        """From now on, the archive is enough for these words."""
+        for word in some:
+            if self.owed.get(word) == SEEN:
+                self.owed[word] = KEPT
+
+    def forgive(self, some: Iterable[str]) -> None:
+        """An accident took these words from where only they were."""
+        for word in some:
+            self.owed[word] = FREE
+
+    def archive_lost(self) -> None:
+        """What only the archive had to keep is gone."""
+        self.forgive(word for word, owed in self.owed.items() if owed == KEPT)
+
+    def due(self, what: str) -> set[str]:
+        """The words of which this is owed."""
+        return {word for word, owed in self.owed.items() if owed == what}
+
+
+# --- where words are -----------------------------------------------------------------
+
+
+def in_vault(world: World) -> set[str]:
+    """The words in notes and conflict notes."""
+    return set[str]().union(*(words(i.data) for i in world.vault.files.values()))
+
+
+def in_store(world: World) -> set[str]:
+    """The words in facts; those of tombstones do not count."""
+    return set[str]().union(*(words(wire.to_json(f)) for f in world.facts().values()))
+
+
+def in_conflicts(world: World) -> set[str]:
+    """The words in conflict records, closed ones too."""
+    return words(repr(world.archive.conflicts(closed=True)))
+
+
+def in_archive(world: World) -> set[str]:
+    """The words in blobs, history and tombstones: what can be brought back."""
+    rows = world.archive._rows
+    found = words(repr([rows.history, rows.outbox, rows.conflicts, rows.bases]))
+    for blob in rows.blobs.values():
+        found |= words(blob)
+    for row in world.store._rows.values():
+        found |= words(row.body or "")
+    return found
+
+
+# --- the invariants ------------------------------------------------------------------
+
+
+def no_word_is_lost(world: World) -> None:
+    """I2, I3: what is owed for each word is given."""
+    seen = in_vault(world) | in_store(world) | in_conflicts(world)
+    lost = world.ledger.due(SEEN) - seen
+    assert not lost, f"lost from sight: {sorted(lost)}\n{world.tell()}"
+    lost = world.ledger.due(KEPT) - seen - in_archive(world)
+    assert not lost, f"lost altogether: {sorted(lost)}\n{world.tell()}"
+
+
+def nothing_displaced_is_lost(world: World) -> None:
+    """I1, I11: every complete content that the engine displaced can be found again."""
+    held = {inode.sha for inode in world.vault.names.values()}
+    for path, data in world.vault.displaced:
+        sha = hashlib.sha256(data).hexdigest()
+        there = sha in held or world.archive.blob(sha) is not None
+        assert there or not data.strip(), f"{path}: {data!r}\n{world.tell()}"
+
+
+def bases_are_sound(world: World) -> None:
+    """I4: a base has its bytes, and the vault did hold them there."""
+    for base in world.archive.iter_bases():
+        kept = world.archive.blob(base.sha)
+        assert kept is not None, f"no bytes of {base.path}\n{world.tell()}"
+        held = base.sha in world.vault.held
+        assert held, f"the base of {base.path} is ahead: {kept!r}\n{world.tell()}"
+
+
+def files_are_complete(world: World) -> None:
+    """I12: every note is some complete content, whatever the power cut."""
+    for path, inode in world.vault.files.items():
+        whole = inode.sha in world.vault.held
+        assert whole, f"{path} is torn: {inode.data!r}\n{world.tell()}"
+
+
+def unreadable_is_untouched(world: World) -> None:
+    """I13: a note that cannot be read is neither written nor deleted."""
+    for path, data in world.broken.items():
+        there = world.vault.files.get(path)
+        assert there and there.data == data, f"{path} was touched\n{world.tell()}"
+
+
+def writes_are_confined(world: World) -> None:
+    """I15: nothing but notes, staging and derived files is written."""
+    for path in world.vault.written:
+        ours = path.startswith((".meta/", ".index/"))
+        note = path.endswith(".md") and not any(
+            name.startswith(".") for name in path.split("/")
+        )
+        assert ours or note, f"wrote {path}\n{world.tell()}"
+
+
+def scopes_stay(world: World) -> None:
+    """I16: no move and no edit of a note changes who may see its fact."""
+    for fact in world.facts().values():
+        first = world.scopes.setdefault(fact.id, fact.scope)
+        assert fact.scope == first, f"{fact.id} is in {fact.scope}\n{world.tell()}"
+
+
+def sides_are_equal(world: World, report: Report) -> None:
+    """I6, I10: vault, store and base say the same, or what differs is listed."""
+    listed = {notice.path for notice in report.attention}
+    for each in verify(world.mirror).differences:
+        assert each.path in listed, f"{each}\n{report.attention}\n{world.tell()}"
+    # And once more without any of our readers: by the words in the bytes.
+    notes = world.notes_by_id()
+    for fact in world.facts().values():
+        files = notes.get(fact.id, [])
+        if any(path in listed for path in files):
+            continue
+        assert len(files) == 1, f"{fact.id} has {files}\n{world.tell()}"
+        shown = words(world.vault.files[files[0]].data)
+        said = words(wire.to_json(fact))
+        named = words(files[0])
+        assert shown - named == said - named, (
+            f"{files[0]} shows {sorted(shown)}, its fact says {sorted(said)}\n"
+            f"{world.tell()}"
+        )
+        base = world.archive.find_base(fact.id)
+        assert base is not None, f"{fact.id} has no base\n{world.tell()}"
+        assert base.sha == world.vault.files[files[0]].sha, world.tell()
+        assert not differing(base.fact, fact), world.tell()
+    for fact_id, files in notes.items():
+        managed = [p for p in files if place(p, TYPE_FOLDERS).scope and p not in listed]  # type: ignore[arg-type]
+        assert not managed or fact_id in world.facts(), (
+            f"{managed} has no fact\n{world.tell()}"
+        )
+
+
+def rests(world: World) -> None:
+    """I5, I9, I17: a pass over two equal sides writes nothing anywhere."""
+    before = world.picture()
+    report = world.sync()
+    assert report.quiet, f"{report.actions}\n{world.tell()}"
+    assert world.picture() == before, f"a second pass wrote\n{world.tell()}"

@@ -1,0 +1,154 @@
+"""What people do to the text of a note, with none of our own readers."""
+
+from __future__ import annotations
+
+import re
+
+MANAGED = b"<!-- vaultsync:managed -->"
+_ID = re.compile(rb"\A---\n(?:.*\n)*?id: [\"']?([0-9a-f-]{36})[\"']?\n")
+_FRONT = re.compile(rb"\A---\n(?P<lines>(?:(?!---\n).*\n)*)---\n")
+
+
+def id_of(data: bytes) -> str | None:
+    """The id in the frontmatter."""
+    front = _FRONT.match(data)
+    found = re.search(rb"(?m)^id: [\"']?([0-9a-f-]{36})", front["lines"]) if front else None
+    return found[1].decode() if found else None
+
+
+def _body_at(data: bytes) -> int:
+    front = _FRONT.match(data)
+    return front.end() if front else 0
+
+
+def append(data: bytes, word: str) -> bytes:
+    """A line more at the end of the content."""
+    line = f"And {word}.\n".encode()
+    at = data.find(MANAGED)
+    if at < 0:
+        end = b"" if data.endswith(b"\n") or not data else b"\n"
+        return data + end + line
+    return data[:at] + line + b"\n" + data[at:]
+
+
+def _content_lines(data: bytes) -> list[re.Match[bytes]]:
+    start, end = _body_at(data), data.find(MANAGED)
+    end = len(data) if end < 0 else end
+    return [
+        found
+        for found in re.finditer(rb"(?m)^[^#>\n][^\n]*$", data)
+        if start <= found.start() < end
+    ]
+
+
+def change_line(data: bytes, word: str) -> bytes:
+    """The first line of the content says something else."""
+    lines = _content_lines(data)
+    if not lines:
+        return append(data, word)
+    first = lines[0]
+    return data[: first.start()] + f"Now {word}.".encode() + data[first.end() :]
+
+
+def change_last_line(data: bytes, word: str) -> bytes:
+    """The last line of the content says something else."""
+    lines = _content_lines(data)
+    if not lines:
+        return append(data, word)
+    last = lines[-1]
+    return data[: last.start()] + f"Then {word}.".encode() + data[last.end() :]
+
+
+def drop_line(data: bytes, word: str) -> bytes:
+    """The first of several lines of the content goes."""
+    lines = _content_lines(data)
+    if len(lines) < 2:
+        return append(data, word)
+    first = lines[0]
+    return data[: first.start()] + data[first.end() + 1 :]
+
+
+def title(data: bytes, word: str) -> bytes:
+    """Another heading."""
+    made, n = re.subn(rb"(?m)^# .*$", f"# Title {word}".encode(), data, count=1)
+    return made if n else append(data, word)
+
+
+def _set(data: bytes, key: str, value: str) -> bytes:
+    front = _FRONT.match(data)
+    line = f"{key}: {value}\n".encode()
+    if not front:
+        return b"---\n" + line + b"---\n" + data
+    lines, n = re.subn(
+        rf"(?m)^{key}: .*\n".encode(), line, front["lines"], count=1
+    )
+    if not n:
+        lines = front["lines"] + line
+    return b"---\n" + lines + b"---\n" + data[front.end() :]
+
+
+def status(data: bytes, word: str) -> bytes:
+    """A scalar of the table of fields."""
+    return _set(data, "status", word)
+
+
+def mood(data: bytes, word: str) -> bytes:
+    """A property of the author's own."""
+    return _set(data, "mood", word)
+
+
+def source(data: bytes, word: str) -> bytes:
+    """A field that is not a person's to change."""
+    return _set(data, "source", word)
+
+
+def tag(data: bytes, word: str) -> bytes:
+    """A tag more."""
+    made, n = re.subn(rb"(?m)^tags:\n", f"tags:\n  - {word}\n".encode(), data, count=1)
+    return made if n else _set(data, "tags", f"[{word}]")
+
+
+def untag(data: bytes, word: str) -> bytes:
+    """A tag fewer."""
+    made, n = re.subn(rb"(?m)^(tags:\n)  - .*\n(  - )", rb"\1\2", data, count=1)
+    return made if n else mood(data, word)
+
+
+def reformat(data: bytes, word: str) -> bytes:
+    """What a linter does: other quotes, the same meaning."""
+    del word
+    return re.sub(rb'(?m)^(status|type|mood): (\w+)$', rb'\1: "\2"', data)
+
+
+def same(data: bytes, word: str) -> bytes:
+    """A save that changes nothing."""
+    del word
+    return data
+
+
+BROKEN = b"broken: [unclosed\n"
+
+
+def break_yaml(data: bytes) -> bytes:
+    """Frontmatter that is no YAML."""
+    return b"---\n" + BROKEN + data.removeprefix(b"---\n")
+
+
+def mend_yaml(data: bytes) -> bytes:
+    return data.replace(BROKEN, b"", 1)
+
+
+EDITS = (
+    append,
+    change_line,
+    change_last_line,
+    drop_line,
+    title,
+    status,
+    mood,
+    source,
+    tag,
+    untag,
+    reformat,
+    same,
+)

@@ -1,0 +1,320 @@
+"""A vault in memory: `Vault`, on a disk that people edit and that may fail."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from tests.sim_disk import MARKER, Disk, Inode, above, is_foreign, is_note
+from vaultsync.core.paths import VaultPath, vault_path
+from vaultsync.errors import (
+    NoteChangedError,
+    NoteExistsError,
+    NoteMissingError,
+    NotRegularFileError,
+    UnreadableNoteError,
+    UnsafePathError,
+    VaultMissingError,
+)
+from vaultsync.ports import Folder, NoteFile, Scan, Stamp
+
+WHERE = "memory"
+STAGING = ".meta/staging/"
+_OP = re.compile(r"[A-Za-z0-9_-]{1,80}")
+_DERIVED = re.compile(
+    r"\.(?:index|meta(?!/(?:staging|config\.toml)(?:/|$)))(?:/[^./\\\0][^/\\\0]*)+",
+    re.IGNORECASE,
+)
+_SWAPS = 64
+
+
+def nothing(_: object) -> None:
+    """What happens before an effect unless a test says otherwise."""
+
+
+@dataclass(slots=True)
+class SimVault(Disk):
+    """A vault in memory.
+
+    `before` is called with the name of a method before it does anything, and with
+    `exchange.swap`, `exchange.examine`, `exchange.back`, `withdraw.take`,
+    `withdraw.examine` and `withdraw.back` before those steps. It may raise, or let a
+    person do something.
+    """
+
+    vault_uuid: str = "0193f6c2-0000-7000-8000-000000000001"
+    quota: int | None = None
+    """Bytes; beyond them staging fails as on a full disk."""
+    before: Callable[[str], None] = nothing
+    ignore: frozenset[str] = frozenset()
+    max_bytes: int = 4 << 20
+
+    def __post_init__(self) -> None:
+        self.swap_id(self.vault_uuid)
+
+    def vault_id(self) -> str:
+        self._begin("vault_id")
+        if MARKER not in self.names:
+            raise VaultMissingError(WHERE, "it has no marker")
+        try:
+            return str(tomllib.loads(self.names[MARKER].data.decode())["vault_id"])
+        except (KeyError, ValueError) as error:
+            raise VaultMissingError(WHERE, str(error)) from error
+
+    def scan(self) -> Scan:
+        self._begin("scan")
+        at_ns = self._tick()
+        unreadable = {
+            VaultPath(folder): os.strerror(errno.EACCES)
+            for folder in self.broken
+            if not self._is_broken(folder.rpartition("/")[0])
+        }
+        folders = self._list(
+            folder for folder in self._all_folders() if not self._is_unseen(folder)
+        )
+        return Scan(folders, unreadable, at_ns)
+
+    def folder(self, path: VaultPath) -> Folder | None:
+        self._begin("folder", path or None)
+        if path not in self._all_folders() or self._is_unseen(path):
+            return None
+        return self._list([path])[path]
+
+    def stamp(self, path: VaultPath) -> Stamp | None:
+        self._begin("stamp", path)
+        self._check_readable(path)
+        name = self._find(path)
+        return self._regular(path, self.names[name]).stamp if name else None
+
+    def read(self, path: VaultPath) -> NoteFile:
+        self._begin("read", path)
+        self._check_readable(path)
+        inode = self._regular(path, self._note(path))
+        if len(inode.data) > self.max_bytes:
+            raise UnreadableNoteError(path, f"it is larger than {self.max_bytes} bytes")
+        return NoteFile(inode.data, inode.sha, inode.stamp)
+
+    def stage(self, op: str, data: bytes) -> None:
+        self._begin("stage")
+        name = self._op(op)
+        self._spend(data, instead_of=name)
+        self._set({name: self._new(data)})
+
+    def staged(self, op: str) -> NoteFile | None:
+        self._begin("staged")
+        inode = self.names.get(self._op(op))
+        return NoteFile(inode.data, inode.sha, inode.stamp) if inode else None
+
+    def ops(self) -> list[str]:
+        self._begin("ops")
+        return sorted(
+            name.removeprefix(STAGING)
+            for name in self.names
+            if name.startswith(STAGING)
+        )
+
+    def discard(self, op: str) -> None:
+        self._begin("discard")
+        if self._op(op) in self.names:
+            self._set({self._op(op): None})
+
+    def create(self, op: str, path: VaultPath) -> Stamp:
+        self._begin("create", path)
+        staged = self._op(op)
+        inode = self._staged(op)
+        self._check_new(path)
+        if self._find(path) or self._is_folder(path):
+            raise NoteExistsError(path)
+        return self._rename(inode, staged, path)
+
+    def exchange(self, op: str, path: VaultPath, expect: str) -> Stamp:
+        self._begin("exchange", path)
+        self._check_writable(path)
+        staged, ours = self._op(op), self._staged(op)
+        self._check_readable(path)
+        if self._regular(path, self._note(path)).sha != expect:
+            raise NoteChangedError(path)
+        # As a file system would, by content: what comes out is not what went in last.
+        our_sha, size, mtime_ns = ours.sha, len(ours.data), ours.mtime_ns
+        put, under, met = our_sha, expect, dict[str, bytes]()
+        for swaps in range(_SWAPS):
+            self.before("exchange.back" if swaps else "exchange.swap")
+            name = self._find(path)
+            if not name:
+                if not swaps:
+                    raise NoteMissingError(path)
+                self._rename(self.names[staged], staged, path)
+                break
+            self._swap(staged, name)
+            self.before("exchange.examine")
+            found = self.names[staged]
+            if found.sha == under:
+                if not swaps:
+                    return Stamp(size, mtime_ns, ours.ctime_ns, ours.number)
+                break
+            met[found.sha] = found.data
+            put, under = found.sha, put
+        known = {put, expect, our_sha}
+        raise NoteChangedError(path, tuple(met[sha] for sha in met if sha not in known))
+
+    def move(self, path: VaultPath, to: VaultPath) -> Stamp:
+        self._begin("move", path)
+        self._check_writable(path)
+        self._check_new(to)
+        name = self._find(path)
+        if not name:
+            raise NoteMissingError(path)
+        inode = self._regular(path, self.names[name])
+        there = self._find(to)
+        if self._is_folder(to) or (there and (there != name or to == name)):
+            raise NoteExistsError(to)
+        return self._rename(inode, name, to)
+
+    def withdraw(self, op: str, path: VaultPath, expect: str) -> None:
+        self._begin("withdraw", path)
+        self._check_writable(path)
+        staged = self._op(op)
+        self._check_readable(path)
+        if self._regular(path, self._note(path)).sha != expect:
+            raise NoteChangedError(path)
+        if staged in self.names:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), op)
+        self.before("withdraw.take")
+        name = self._find(path)
+        if not name:
+            raise NoteMissingError(path)
+        inode = self.names[name]
+        self._rename(inode, name, staged)
+        self.before("withdraw.examine")
+        if inode.sha == expect:
+            return
+        self.before("withdraw.back")
+        if self._find(path):
+            raise NoteChangedError(path, (inode.data,))
+        self._rename(inode, staged, name)
+        raise NoteChangedError(path)
+
+    def write_meta(self, path: VaultPath, data: bytes) -> None:
+        self._begin("write_meta")
+        self._check_derived(path)
+        if path not in self.names or self.names[path].data != data:
+            self._spend(data, instead_of=path)
+            self._set({path: self._new(data)})
+
+    def drop_meta(self, path: VaultPath) -> None:
+        self._begin("drop_meta")
+        self._check_derived(path)
+        if path in self.names:
+            self._set({path: None})
+
+    def sync(self) -> None:
+        self._begin("sync")
+        self._safe = dict(self.names)
+        self._volatile.clear()
+        for inode in self.names.values():
+            inode.synced = inode.data
+
+    def swap_id(self, new: str) -> None:
+        """Put another vault's marker in place; an empty id is a marker without one."""
+        self.vault_uuid = new
+        text = f'vault_id = "{new}"\n' if new else ""
+        self._person({MARKER: self._new(text.encode(), synced=True)})
+
+    def _begin(self, method: str, path: VaultPath | None = None) -> None:
+        self.before(method)
+        if self.missing:
+            raise VaultMissingError(WHERE, "it is not mounted")
+        if path is not None:
+            vault_path(path)
+            for folder in above(path):
+                if folder in self.names and self.names[folder].kind == "a link":
+                    raise UnsafePathError(path, f"{folder} is a link, not a folder")
+
+    def _spend(self, data: bytes, *, instead_of: str) -> None:
+        if self.quota is None:
+            return
+        freed = self.names[instead_of].data if instead_of in self.names else b""
+        used = sum(len(inode.data) for inode in self.names.values())
+        if used - len(freed) + len(data) > self.quota:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def _note(self, path: VaultPath) -> Inode:
+        name = self._find(path)
+        if name:
+            return self.names[name]
+        if self._is_folder(path):
+            raise NotRegularFileError(path, "a folder")
+        raise NoteMissingError(path)
+
+    def _regular(self, path: VaultPath, inode: Inode) -> Inode:
+        if inode.kind != "file":
+            raise NotRegularFileError(path, inode.kind)
+        return inode
+
+    def _op(self, op: str) -> str:
+        if not _OP.fullmatch(op):
+            raise UnsafePathError(op, "it cannot name a staged file")
+        return STAGING + op
+
+    def _staged(self, op: str) -> Inode:
+        if STAGING + op not in self.names:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), op)
+        return self.names[STAGING + op]
+
+    def _list(self, folders: Iterable[VaultPath]) -> dict[VaultPath, Folder]:
+        found: dict[str, dict[str, Inode]] = {folder: {} for folder in sorted(folders)}
+        for path, inode in sorted(self.names.items()):
+            folder, _, name = path.rpartition("/")
+            if folder in found and is_note(path):
+                found[folder][name] = inode
+        return {
+            VaultPath(folder): _folder(VaultPath(folder), inodes)
+            for folder, inodes in found.items()
+        }
+
+    def _is_unseen(self, folder: VaultPath) -> bool:
+        """Whether a scan passes over a folder: refused, ignored, or named as a note."""
+        return (
+            self._is_broken(folder)
+            or self._is_ignored(folder)
+            or any(map(is_note, [folder, *above(folder)]))
+        )
+
+    def _is_ignored(self, path: str) -> bool:
+        return any(folder in self.ignore for folder in [path, *above(path)])
+
+    def _check_readable(self, path: VaultPath) -> None:
+        if self._is_broken(path):
+            raise UnreadableNoteError(path, os.strerror(errno.EACCES))
+
+    def _check_writable(self, path: VaultPath) -> None:
+        if self._is_broken(path):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    def _check_new(self, path: VaultPath) -> None:
+        vault_path(path)
+        self._check_writable(path)
+        if self._is_ignored(path) or is_foreign(path):
+            raise UnsafePathError(path, "it is ignored by the settings of this vault")
+        for folder in above(path):
+            if self._find(folder):
+                raise UnsafePathError(path, f"{folder} is no folder")
+
+    def _check_derived(self, path: VaultPath) -> None:
+        if not _DERIVED.fullmatch(path):
+            raise UnsafePathError(path, "it is no derived file")
+
+
+def _folder(path: VaultPath, inodes: dict[str, Inode]) -> Folder:
+    seen = repr([(name, i.kind, i.stamp) for name, i in inodes.items()])
+    return Folder(
+        path,
+        hashlib.blake2b(seen.encode(), digest_size=16).digest(),
+        {name: inode.stamp for name, inode in inodes.items() if inode.kind == "file"},
+        {name: inode.kind for name, inode in inodes.items() if inode.kind != "file"},
+    )

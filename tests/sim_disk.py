@@ -1,0 +1,272 @@
+"""A disk in memory, with the people who edit what is on it, and its accidents.
+
+Names point to inodes, so that an editor may hold on to a file that was displaced. What
+was not synced is lost in a crash, in part and torn; what a person did is taken as
+synced.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from vaultsync.core.paths import VaultPath
+from vaultsync.ports import Stamp
+
+MARKER = ".meta/config.toml"
+
+
+def lose_all(_: bytes) -> bytes:
+    """What a crash leaves of a new file that was not synced."""
+    return b""
+
+
+@dataclass(eq=False, slots=True)
+class Inode:
+    """A file, whatever its names."""
+
+    number: int
+    data: bytes
+    mtime_ns: int
+    ctime_ns: int
+    kind: str = "file"
+    """What an odd one is: `a link`, `a hard link`, `a folder`, …"""
+    synced: bytes | None = None
+    """The data that survives a crash; None while there is none."""
+
+    @property
+    def stamp(self) -> Stamp:
+        return Stamp(len(self.data), self.mtime_ns, self.ctime_ns, self.number)
+
+    @property
+    def sha(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
+
+
+@dataclass(slots=True)
+class Handle:
+    """An editor's open file: writing goes to the inode, whatever its name is now."""
+
+    _disk: Disk
+    inode: Inode
+
+    def write(self, data: bytes) -> None:
+        self._disk.overwrite(self.inode, data)
+
+
+@dataclass(slots=True)
+class Disk:
+    """What is on it, and what of that is sure to be there after a crash."""
+
+    case_insensitive: bool = False
+    now_ns: Callable[[], int] = lambda: 0
+    names: dict[str, Inode] = field(default_factory=dict)
+    """Everything there is, staged and derived files too."""
+    folders: set[str] = field(default_factory=set)
+    """A folder stays when what was in it is gone."""
+    broken: set[str] = field(default_factory=set)
+    missing: bool = False
+    _last_ns: int = 0
+    _inodes: int = 0
+    _safe: dict[str, Inode] = field(default_factory=dict)
+    """The names that survive a crash."""
+    _volatile: list[dict[str, Inode | None]] = field(default_factory=list)
+    """What happened since: each step gives names to inodes, or takes them away. One
+    with the name `""` survives."""
+
+    # --- people ----------------------------------------------------------------------
+
+    @property
+    def files(self) -> dict[str, Inode]:
+        """All that people see: path -> file."""
+        return {name: i for name, i in self.names.items() if not name.startswith(".")}
+
+    def save_in_place(self, path: str, data: bytes) -> None:
+        name = self._find(path)
+        if name:
+            self.overwrite(self.names[name], data)
+        else:
+            self._person({path: self._new(data, synced=True)})
+
+    def save_by_rename(self, path: str, data: bytes) -> None:
+        self._person({self._find(path) or path: self._new(data, synced=True)})
+
+    def open_handle(self, path: str) -> Handle:
+        return Handle(self, self.names[path])
+
+    def overwrite(self, inode: Inode, data: bytes) -> None:
+        inode.data = inode.synced = data
+        inode.mtime_ns = inode.ctime_ns = self._tick()
+        self._person({name: i for name, i in self.files.items() if i is inode})
+
+    def delete(self, path: str) -> None:
+        self._person({path: None})
+
+    def rename(self, path: str, to: str) -> None:
+        inode = self.names[path]
+        inode.ctime_ns = self._tick()
+        self._person({path: None, to: inode})
+
+    def rename_folder(self, path: str, to: str) -> None:
+        step: dict[str, Inode | None] = {}
+        for name, inode in self.files.items():
+            if name.startswith(path + "/"):
+                step |= {name: None, to + name.removeprefix(path): inode}
+        moved = {to, *above(to)}
+        moved |= {
+            to + name.removeprefix(path) if f"{name}/".startswith(path + "/") else name
+            for name in self.folders
+        }
+        self._person(step)
+        self.folders = moved
+
+    def delete_folder(self, path: str) -> None:
+        inside = [name for name in self.files if name.startswith(path + "/")]
+        self._person(dict.fromkeys(inside))
+        self.folders = {
+            name for name in self.folders if not f"{name}/".startswith(path + "/")
+        }
+
+    def copy(self, path: str, to: str) -> None:
+        self._person({to: self._new(self.names[path].data, synced=True)})
+
+    def make_folder(self, path: str) -> None:
+        self.folders.update([path, *above(path)])
+        if is_note(path):
+            self.make_odd(path, "a folder")
+
+    def make_odd(self, path: str, kind: str) -> None:
+        """Put something there that is no regular file: `a link`, `a hard link`, …"""
+        inode = self._new(b"", synced=True)
+        inode.kind = kind
+        self._person({path: inode})
+
+    def break_folder(self, path: str) -> None:
+        """Let the system refuse a folder and all below it."""
+        self.broken.add(path)
+
+    def mend_folder(self, path: str) -> None:
+        self.broken.discard(path)
+
+    def vanish(self) -> None:
+        """Unmount the disk."""
+        self.missing = True
+
+    def return_(self) -> None:
+        self.missing = False
+
+    # --- accidents -------------------------------------------------------------------
+
+    def crash(
+        self,
+        keep: Callable[[int], bool] | None = None,
+        *,
+        torn: Callable[[bytes], bytes] = lose_all,
+    ) -> None:
+        """Stop the machine; only what was synced is sure to be there afterwards.
+
+        `keep` says of each step since the last sync whether it survives; None means
+        that only the program died, so that all does. `torn` says what is left of the
+        bytes of a new file.
+        """
+        if keep is None:
+            return
+        names = dict(self._safe)
+        for number, step in enumerate(self._volatile):
+            if "" in step or keep(number):
+                names |= {name: inode for name, inode in step.items() if name and inode}
+                for name in [name for name, inode in step.items() if inode is None]:
+                    names.pop(name, None)
+        self.names, self._safe = names, dict(names)
+        self._volatile.clear()
+        for inode in names.values():
+            if inode.synced is None:
+                inode.data = torn(inode.data)
+                inode.synced = inode.data
+            elif inode.data != inode.synced:
+                inode.data = inode.synced
+
+    # --- for the vault ----------------------------------------------------------------
+
+    def _tick(self) -> int:
+        self._last_ns = max(self._last_ns + 1, self.now_ns())
+        return self._last_ns
+
+    def _new(self, data: bytes, *, synced: bool = False) -> Inode:
+        self._inodes += 1
+        now = self._tick()
+        return Inode(self._inodes, data, now, now, synced=data if synced else None)
+
+    def _set(self, step: dict[str, Inode | None]) -> None:
+        self._volatile.append(step)
+        for name, inode in step.items():
+            if inode is None:
+                self.names.pop(name, None)
+            elif name:
+                self.names[name] = inode
+                self.folders.update(above(name))
+
+    def _person(self, step: Mapping[str, Inode | None]) -> None:
+        """Do what survives a crash, with all that led to the files it is done to."""
+        sure = dict(step)
+        for earlier in self._volatile:
+            if any(i is not None and i in sure.values() for i in earlier.values()):
+                earlier[""] = None
+        self._set(sure)
+        sure[""] = None
+
+    def _rename(self, inode: Inode, name: str, to: str) -> Stamp:
+        inode.ctime_ns = self._tick()
+        self._set({name: None, to: inode})
+        return inode.stamp
+
+    def _swap(self, staged: str, name: str) -> None:
+        one, other = self.names[staged], self.names[name]
+        one.ctime_ns = other.ctime_ns = self._tick()
+        self._set({staged: other, name: one})
+
+    def _find(self, path: str) -> str | None:
+        """The name as listed."""
+        if path in self.names or not self.case_insensitive:
+            return path if path in self.names else None
+        return next((n for n in self.names if _key(n) == _key(path)), None)
+
+    def _all_folders(self) -> set[VaultPath]:
+        hidden = re.compile(r"(?:.*/)?\.")
+        return {VaultPath(p) for p in ["", *self.folders] if not hidden.match(p)}
+
+    def _is_folder(self, path: str) -> bool:
+        key = self._key(path)
+        return any(self._key(folder) == key for folder in self._all_folders())
+
+    def _key(self, path: str) -> str:
+        return _key(path) if self.case_insensitive else path
+
+    def _is_broken(self, path: str) -> bool:
+        return any(folder in self.broken for folder in [path, *above(path)])
+
+
+def above(path: str) -> list[str]:
+    """All folders that a path is in, but the root."""
+    names = path.split("/")
+    return ["/".join(names[:depth]) for depth in range(1, len(names))]
+
+
+def is_note(path: str) -> bool:
+    """Whether a scan shall find it."""
+    hidden = any(name.startswith(".") for name in path.split("/"))
+    return path.lower().endswith(".md") and not hidden and not is_foreign(path)
+
+
+def is_foreign(path: str) -> bool:
+    """Whether Office, Syncthing or Dropbox made it."""
+    name = path.rpartition("/")[2].lower()
+    marks = (".sync-conflict-", "conflicted copy")
+    return name.startswith("~$") or any(mark in name for mark in marks)
+
+
+def _key(path: str) -> str:
+    return unicodedata.normalize("NFC", path).casefold()

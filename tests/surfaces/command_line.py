@@ -1,0 +1,180 @@
+"""The command line before a memory that answers as a test says."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+from unittest import mock
+
+from click.testing import CliRunner, Result
+
+from vaultsync.app import Memory
+from vaultsync.cli import cli
+from vaultsync.core.conflict import Conflict, FieldConflict
+from vaultsync.core.fact import Fact
+from vaultsync.core.paths import VaultPath
+from vaultsync.engine.facts import Forgotten, Page
+from vaultsync.engine.report import (
+    COUNTS,
+    ActionTaken,
+    Check,
+    Difference,
+    Report,
+    Status,
+    Verification,
+)
+from vaultsync.ports import Attention, HistoryEntry
+
+ID = "01a1fd60-1a69-7519-9d31-4f851abc2190"
+RUN = "01a1fd60-2f48-7295-9528-7c812ae42a9d"
+NOTE = VaultPath("public/decisions/2026-02-14-use-sqlite.md")
+
+FACT = Fact(
+    ID,
+    type="decision",
+    title="Use SQLite",
+    content="It is embedded.\n\nIt is fast.",
+    priority=1,
+    tags=("storage",),
+    own={"decisionOutcome": "implemented"},
+    properties={"cssclasses": ["wide"]},
+    created_at="2026-02-14T13:45:00Z",
+    path=NOTE,
+    revision="3-70b39ef6",
+)
+CONFLICT = Conflict(
+    "0123456789abcdef",
+    ID,
+    NOTE,
+    VaultPath("public/decisions/2026-02-14-use-sqlite.conflict.md"),
+    (FieldConflict("title", "Use SQLite", "Use SQLite3", "Use DuckDB"),),
+    "indy",
+    "2026-02-14T13:45:00Z",
+    RUN,
+    title="Use SQLite3",
+)
+NOTICE = Attention(
+    "UnreadableNoteError", VaultPath("public/bad.md"), "bad YAML", "close the quote", 3
+)
+
+
+def counts(**some: int) -> dict[str, int]:
+    return {**dict.fromkeys(COUNTS, 0), **some}
+
+
+QUIET = Report(RUN, dry_run=False, seconds=0.01, counts=counts(unchanged=7))
+BUSY_PASS = Report(
+    RUN,
+    dry_run=False,
+    seconds=0.25,
+    counts=counts(created_in_vault=3, updated_in_store=1),
+    actions=[
+        ActionTaken("create_note", ID, NOTE, (), "new in the store"),
+        ActionTaken("update_store", ID, None, ("title", "tags"), "edited by a person"),
+    ],
+)
+CALM = Status(7, 7, 0, 0, (), 0, None, "idle")
+
+ANSWERS: Mapping[str, Any] = {
+    "remember": FACT,
+    "get": FACT,
+    "list": Page((FACT,), ID),
+    "update": FACT,
+    "supersede": FACT,
+    "forget": Forgotten(ID, "forgotten"),
+    "restore": Forgotten(ID, "active"),
+    "export": 0,
+    "import_": lambda lines: len(list(lines)),
+    "sync": QUIET,
+    "adopt": QUIET,
+    "undo": QUIET,
+    "rebuild": QUIET,
+    "status": CALM,
+    "conflicts": (),
+    "resolve": CONFLICT,
+    "history": [
+        HistoryEntry(
+            RUN, "2026-02-14T13:45:00Z", ID, "vault", "person", "tags", [], ["a"]
+        )
+    ],
+    "verify": Verification(7),
+    "doctor": (Check("python", ok=True, message="Python 3.14"),),
+}
+"""What each method answers when a test says nothing else: all is well."""
+
+DIFFERENCE = Difference(ID, NOTE, "title", "a", "b", None, "the sides differ")
+BAD_CHECK = Check("space", ok=False, message="the disk is full", hint="make room")
+
+
+class FakeMemory:
+    """Answers as told; refuses calls that the real `Memory` does not take."""
+
+    def __init__(self, **answers: object) -> None:
+        self.answers = {**ANSWERS, **answers}
+        self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+        self.opened: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.calls.append(("close", (), {}))
+
+    def __getattr__(self, name: str) -> Callable[..., object]:
+        if name not in ANSWERS:
+            raise AttributeError(name)
+        signature = inspect.signature(getattr(Memory, name))
+
+        def call(*args: object, **named: object) -> object:
+            signature.bind(self, *args, **named)
+            self.calls.append((name, args, named))
+            answer: Any = self.answers[name]
+            if isinstance(answer, BaseException):
+                raise answer
+            return answer(*args, **named) if callable(answer) else answer
+
+        return call
+
+    def call(self, name: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of the only call of a method."""
+        ((_, args, named),) = [each for each in self.calls if each[0] == name]
+        return args, named
+
+
+def run(
+    *words: str,
+    memory: FakeMemory | None = None,
+    stdin: str | bytes | None = None,
+    env: Mapping[str, str | None] | None = None,
+    color: bool = False,
+) -> Result:
+    """Run a command on a memory; nothing of the caller's environment counts."""
+    held = memory or FakeMemory()
+
+    def opened(path: str | None = None, **named: object) -> FakeMemory:
+        held.opened = {"path": path, **named}
+        if isinstance(held.answers.get("open"), Exception):
+            raise held.answers["open"]
+        return held
+
+    names = ("VAULT", "STATE_DIR", "AGENT")
+    clear: dict[str, str | None] = {f"VAULTSYNC_{name}": None for name in names}
+    runner = CliRunner(env={**clear, "NO_COLOR": None, "TERM": "xterm", **(env or {})})
+    with mock.patch("vaultsync.app.open", opened):
+        return runner.invoke(
+            cli,
+            list(words),
+            input=stdin,
+            color=color,
+            prog_name="vaultsync",
+            terminal_width=80,
+        )
+
+
+def one_object(result: Result) -> dict[str, Any]:
+    """The one JSON object that is all of stdout."""
+    found = json.loads(result.stdout)
+    assert isinstance(found, dict)
+    return found

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from tests.surfaces.command_line import ID, RUN, FakeMemory, one_object, run
+from vaultsync import errors
+from vaultsync.cli import cli, failure
+
+ERRORS: list[tuple[Exception, int]] = [
+    (errors.InvalidFieldError("priority", 9, "a number"), 2),
+    (errors.UnknownTypeError("x", ("note",)), 2),
+    (errors.InvalidIdError("x"), 2),
+    (errors.InvalidScopeError("x"), 2),
+    (errors.ConfigError("no"), 2),
+    (errors.NotAVaultError("/x"), 2),
+    (errors.ScopeDeniedError("a", "private-b"), 1),
+    (errors.FactNotFoundError(ID), 1),
+    (errors.ConflictNotFoundError("x"), 1),
+    (errors.RunNotFoundError("x"), 1),
+    (errors.UnreadableNoteError("a.md", "bad YAML"), 1),
+    (errors.VaultMissingError("/x", "gone"), 1),
+    (errors.VaultMismatchError("/x", "a", "b"), 1),
+    (errors.RevisionMismatchError(ID, "1", "2"), 1),
+    (errors.StoreUnavailableError("away"), 1),
+    (errors.StoreMismatchError("a", "b"), 1),
+    (errors.ArchiveError("broken"), 1),
+    (errors.StoreRewoundError("it lost 7 facts", RUN), 4),
+    (errors.GuardError("it would delete 70 notes", RUN), 4),
+    (errors.EngineBusyError("/x"), 5),
+    (OSError(28, "No space left on device"), 1),
+    (ZeroDivisionError("a fault"), 1),
+]
+
+
+@pytest.mark.parametrize(("error", "code"), ERRORS)
+def test_every_error_has_its_exit_code_and_is_one_json_object(
+    error: Exception, code: int
+) -> None:
+    result = run("sync", "--json", memory=FakeMemory(sync=error))
+
+    assert result.exit_code == code
+    said = one_object(result)["error"]
+    assert said.keys() - {"run"} == {"kind", "message", "hint"}
+    assert said["kind"] == type(error).__name__
+    if isinstance(error, errors.VaultsyncError):
+        assert (said["message"], said["hint"]) == (error.message, error.hint)
+        assert result.stderr == ""
+
+
+@pytest.mark.parametrize("error", [each for each, code in ERRORS if code == 4])
+def test_what_the_guard_stopped_names_the_run_that_confirms_it(
+    error: Exception,
+) -> None:
+    result = run("sync", "--json", memory=FakeMemory(sync=error))
+
+    assert one_object(result)["error"]["run"] == RUN
+
+
+@pytest.mark.parametrize(("error", "code"), ERRORS)
+def test_every_error_is_told_in_words_on_stderr(error: Exception, code: int) -> None:
+    result = run("sync", "--quiet", memory=FakeMemory(sync=error))
+
+    assert result.exit_code == code
+    assert result.stdout == ""
+    assert "error: " in result.stderr
+
+
+def test_an_error_is_what_happened_and_a_hint() -> None:
+    result = run("get", ID, memory=FakeMemory(get=errors.FactNotFoundError(ID)))
+
+    assert result.stderr == (
+        f"error: no fact {ID}\n\nhint: `vaultsync list` shows the facts there are\n"
+    )
+
+
+def test_every_error_of_vaultsync_has_an_exit_code_that_fits_its_kind() -> None:
+    for kind in (errors.UsageError, *errors.UsageError.__subclasses__()):
+        code = next(c for each, c in failure._CODES if issubclass(kind, each))
+        wanted = 1 if kind in (errors.ImportLineError, errors.ScopeDeniedError) else 2
+        assert (kind, code) == (kind, wanted)
+
+
+WRONG = [
+    ["nope"],
+    ["get"],
+    ["get", ID, "too much"],
+    ["get", ID, "--nope"],
+    ["list", "--limit", "x"],
+    ["list", "--limit", "0"],
+    ["remember", "x", "--priority", "high"],
+    ["sync", "--max-delete", "-1"],
+    ["resolve", "x"],
+    ["export"],
+    ["init"],
+    ["completion", "tcsh"],
+]
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_wrong_usage_ends_with_2_and_is_one_json_object(words: list[str]) -> None:
+    result = run(*words, "--json")
+
+    assert result.exit_code == 2
+    said = one_object(result)["error"]
+    assert said.keys() == {"kind", "message", "hint"}
+    assert said["kind"] == "UsageError"
+    assert "--help" in said["hint"]
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_wrong_usage_is_told_in_words(words: list[str]) -> None:
+    result = run(*words)
+
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("error: ")
+    assert "\n\nhint: `vaultsync" in result.stderr
+
+
+def test_an_option_before_the_command_is_told_where_it_belongs() -> None:
+    result = run("--json", "status")
+
+    assert result.exit_code == 2
+    assert "`vaultsync status --json`" in one_object(result)["error"]["hint"]
+
+
+def test_text_that_looks_like_an_option_may_follow_two_dashes() -> None:
+    memory = FakeMemory(remember=errors.ConfigError("no"))
+
+    result = run("remember", "--", "--json", memory=memory)
+
+    assert result.stdout == ""
+    assert memory.call("remember")[0] == ("--json",)
+
+
+def test_no_words_at_all_are_answered_with_help() -> None:
+    result = run()
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Usage: vaultsync")
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_an_interrupted_command_ends_with_130(form: list[str]) -> None:
+    result = run("sync", *form, memory=FakeMemory(sync=KeyboardInterrupt()))
+
+    assert result.exit_code == 130
+    if form:
+        assert one_object(result)["error"]["kind"] == "Interrupted"
+    else:
+        assert "error: interrupted" in result.stderr
+
+
+def test_a_fault_shows_where_it_is_for_the_one_who_mends_it() -> None:
+    result = run("sync", memory=FakeMemory(sync=ZeroDivisionError("\x1b[2Jx")))
+
+    assert "Traceback" in result.stderr
+    assert "ZeroDivisionError: x" in result.stderr
+    assert "\x1b" not in result.stderr
+
+
+def test_a_reader_that_went_away_is_no_error() -> None:
+    receiving, sending = os.pipe()
+    os.close(receiving)
+    with os.fdopen(sending, "wb") as stdout:
+        done = subprocess.run(
+            [sys.executable, "-m", "vaultsync", "completion", "fish"],
+            cwd=Path(__file__).parent.parent.parent,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    import vaultsync
+
+    assert run("--version").stdout == f"vaultsync {vaultsync.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("shell", "sign"),
+    [("zsh", "#compdef vaultsync"), ("fish", "function _vaultsync_completion")],
+)
+def test_completion_prints_the_script_of_a_shell(shell: str, sign: str) -> None:
+    given = run("completion", shell)
+    found = run("completion", env={"SHELL": f"/usr/bin/{shell}"})
+
+    assert given.stdout.startswith(sign)
+    assert f"vaultsync completion {shell}" in given.stdout
+    assert found.stdout == given.stdout
+    assert one_object(run("completion", shell, "--json"))["shell"] == shell
+
+
+def test_completion_of_another_shell_is_wrong_usage() -> None:
+    assert run("completion", env={"SHELL": "/bin/tcsh"}).exit_code == 2
+    assert run("completion", env={"SHELL": None}).exit_code == 2
+
+
+def test_a_shell_completes_types() -> None:
+    from vaultsync.cli.options import complete_type
+
+    context = click.Context(cli)
+
+    assert complete_type(context, click.Option(["--type"]), "p") == [
+        "preference",
+        "person",
+        "project",
+    ]
+
+
+@pytest.mark.parametrize("code", ["import vaultsync.cli", "import vaultsync.__main__"])
+def test_help_loads_no_more_than_the_words_of_the_commands(code: str) -> None:
+    code += "; import json, sys; print(json.dumps([*sys.modules]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parent.parent.parent,
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+
+    own = {name for name in json.loads(done.stdout) if name.startswith("vaultsync")}
+    assert {name for name in own if not name.startswith("vaultsync.cli")} <= {
+        "vaultsync",
+        "vaultsync.__main__",
+        "vaultsync.errors",
+    }
+    assert not own & {"vaultsync.cli.session", "vaultsync.cli.show"}

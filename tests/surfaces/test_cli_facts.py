@@ -1,0 +1,290 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.surfaces.command_line import FACT, ID, NOTE, FakeMemory, one_object, run
+from vaultsync.engine.facts import Page
+
+PUBLIC = {
+    "id": ID,
+    "type": "decision",
+    "title": "Use SQLite",
+    "content": "It is embedded.\n\nIt is fast.",
+    "priority": 1,
+    "status": "active",
+    "tags": ["storage"],
+    "scope": "public",
+    "createdAt": "2026-02-14T13:45:00Z",
+    "decisionOutcome": "implemented",
+    "properties": {"cssclasses": ["wide"]},
+    "path": NOTE,
+    "revision": "3-70b39ef6",
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["remember", "text"], {**PUBLIC, "mirrored": True}),
+        (["get", ID], PUBLIC),
+        (["list"], {"facts": [PUBLIC], "next": ID}),
+        (["update", ID, "--content", "x"], PUBLIC),
+        (["supersede", ID, "text"], PUBLIC),
+        (["forget", ID], {"id": ID, "status": "forgotten"}),
+        (["restore", ID], {"id": ID, "status": "active"}),
+    ],
+)
+def test_json_is_as_the_contract_says(words: list[str], said: dict[str, Any]) -> None:
+    result = run(*words, "--json")
+
+    assert result.exit_code == 0
+    assert one_object(result) == said
+    assert result.stderr == ""
+
+
+def test_a_fact_without_a_note_is_not_mirrored() -> None:
+    memory = FakeMemory(remember=type(FACT)(ID, revision="1-0"))
+
+    said = one_object(run("remember", "x", "--json", memory=memory))
+
+    assert said["path"] is None
+    assert said["mirrored"] is False
+
+
+def test_all_that_is_said_of_a_new_fact_reaches_the_memory() -> None:
+    memory = FakeMemory()
+
+    result = run(
+        *("remember", "We chose it.", "--type", "decision", "--title", "Choice"),
+        *("--scope", "team-x", "--priority", "0", "--tag", "a", "--tag", "b"),
+        *("--entity", "Alice", "--field", "outcome=done", "--field", "score=3"),
+        *("--context", "standup", "--agent", "indy", "--id", ID),
+        memory=memory,
+    )
+
+    assert result.exit_code == 0
+    args, named = memory.call("remember")
+    assert args == ("We chose it.",)
+    assert named == {
+        "type": "decision",
+        "title": "Choice",
+        "scope": "team-x",
+        "priority": 0,
+        "tags": ("a", "b"),
+        "entities": ("Alice",),
+        "fields": {"outcome": "done", "score": 3},
+        "context": "standup",
+        "id": ID,
+    }
+    assert memory.opened["agent"] == "indy"
+
+
+@pytest.mark.parametrize("words", [["remember"], ["remember", "-"], ["supersede", ID]])
+def test_text_may_be_piped_in(words: list[str]) -> None:
+    memory = FakeMemory()
+
+    result = run(*words, memory=memory, stdin="Größe\nzwei\n")
+
+    assert result.exit_code == 0
+    args, _ = memory.call(words[0])
+    assert args[-1] == "Größe\nzwei\n"
+
+
+def test_a_byte_order_mark_is_no_text() -> None:
+    memory = FakeMemory()
+
+    run("remember", "-", memory=memory, stdin=b"\xef\xbb\xbfhi")
+
+    assert memory.call("remember")[0] == ("hi",)
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin"),
+    [
+        (["remember"], ""),
+        (["remember", " "], None),
+        (["supersede", ID], "\n"),
+        (["remember", "-"], b"\xff"),
+        (["update", ID], None),
+    ],
+)
+def test_nothing_to_write_is_wrong_usage(
+    words: list[str], stdin: str | bytes | None
+) -> None:
+    memory = FakeMemory()
+
+    result = run(*words, "--json", memory=memory, stdin=stdin)
+
+    assert result.exit_code == 2
+    assert one_object(result)["error"]["kind"] == "UsageError"
+    assert memory.calls == []
+
+
+def test_a_title_is_enough_to_remember() -> None:
+    memory = FakeMemory()
+
+    assert run("remember", "--title", "T", memory=memory, stdin="").exit_code == 0
+    assert memory.call("remember")[1]["title"] == "T"
+
+
+def test_a_change_reaches_the_memory() -> None:
+    memory = FakeMemory()
+
+    result = run(
+        *("update", ID, "--content", "-", "--set", "priority=1", "--set", "x=a=b"),
+        *("--add-tag", "a", "--remove-tag", "b", "--expect", "3-7"),
+        memory=memory,
+        stdin="new",
+    )
+
+    assert result.exit_code == 0
+    assert memory.call("update") == (
+        (ID,),
+        {
+            "content": "new",
+            "set": {"priority": 1, "x": "a=b"},
+            "add_tags": ("a",),
+            "remove_tags": ("b",),
+            "expect": "3-7",
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("priority=0", 0),
+        ("importance=0.50", 0.5),
+        ("observationCompressed=true", True),
+        ("title=1.10", "1.10"),
+        ("title=true", "true"),
+        ("outcome=1.10", "1.10"),
+        ("decisionOutcome=2", "2"),
+        ("context=null", None),
+        ("context=", ""),
+        ("tags=2026", "2026"),
+        ('tags=["a", "b"]', ["a", "b"]),
+        ("mine=1.5", 1.5),
+        ("mine=[1, true]", [1, True]),
+        ("mine=false", False),
+        ("mine=NaN", "NaN"),
+        ('mine="a"', '"a"'),
+        ('mine={"a": 1}', '{"a": 1}'),
+        ("mine=[1", "[1"),
+        ("mine=" + "[" * 100_000, "[" * 100_000),
+    ],
+)
+def test_a_value_is_json_where_the_field_takes_json(
+    setting: str, value: object
+) -> None:
+    memory = FakeMemory()
+
+    result = run("update", ID, "--set", setting, memory=memory)
+
+    assert result.exit_code == 0
+    (found,) = memory.call("update")[1]["set"].values()
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize("settings", [["no-value"], ["=x"], ["a=1", "a=2"]])
+def test_a_setting_without_key_or_twice_is_wrong_usage(settings: list[str]) -> None:
+    words = [word for each in settings for word in ("--set", each)]
+
+    result = run("update", ID, *words)
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: ")
+
+
+def test_the_filters_of_a_list_reach_the_memory() -> None:
+    memory = FakeMemory()
+
+    run(
+        *("list", "--type", "note", "--scope", "public", "--status", "active"),
+        *("--tag", "a", "--limit", "5", "--after", ID),
+        memory=memory,
+    )
+
+    assert memory.call("list")[1] == {
+        "type": "note",
+        "scope": "public",
+        "status": "active",
+        "tag": "a",
+        "limit": 5,
+        "after": ID,
+    }
+
+
+def test_options_stand_after_the_command_and_the_environment_stands_in() -> None:
+    memory = FakeMemory()
+
+    run("get", ID, "--vault", "v", "--state-dir", "s", memory=memory)
+
+    assert memory.opened == {"path": "v", "state_dir": "s", "agent": None}
+
+    env = {
+        "VAULTSYNC_VAULT": "ev",
+        "VAULTSYNC_STATE_DIR": "es",
+        "VAULTSYNC_AGENT": "indy",
+    }
+    run("get", ID, memory=memory, env=env)
+
+    assert memory.opened == {"path": "ev", "state_dir": "es", "agent": "indy"}
+
+
+def test_the_vault_is_closed_before_anything_is_printed() -> None:
+    memory = FakeMemory()
+
+    run("get", ID, memory=memory)
+
+    assert [name for name, _, _ in memory.calls] == ["get", "close"]
+
+
+def test_stdout_of_a_new_fact_is_its_id_and_stderr_says_where() -> None:
+    result = run("remember", "x")
+
+    assert result.stdout == f"{ID}\n"
+    assert result.stderr == f"remembered “Use SQLite”, in {NOTE}\n"
+
+
+def test_quiet_leaves_the_data_alone() -> None:
+    result = run("remember", "x", "--quiet")
+
+    assert (result.stdout, result.stderr) == (f"{ID}\n", "")
+
+
+def test_a_fact_is_shown_like_its_note() -> None:
+    result = run("get", ID)
+
+    title, *rest = result.stdout.splitlines()
+    assert title == "# Use SQLite"
+    assert "decisionOutcome  implemented" in rest
+    assert "cssclasses       wide" in rest
+    assert rest[-3:] == ["It is embedded.", "", "It is fast."]
+
+
+def test_a_list_in_a_pipe_is_one_whole_fact_a_line() -> None:
+    long = "x" * 300
+    fact = type(FACT)(ID, title=f"{long}\ty", path=NOTE)
+
+    result = run("list", memory=FakeMemory(list=Page((fact,), None)))
+
+    assert result.stdout == f"{ID}\t{long} y\tnote\t2\tpublic\t{NOTE}\n"
+
+
+def test_a_list_says_how_to_go_on() -> None:
+    assert run("list").stderr == f"there are more: --after {ID}\n"
+    assert run("list", memory=FakeMemory(list=Page((), None))).stderr == "no facts\n"
+
+
+def test_what_is_printed_as_json_is_what_the_fact_says() -> None:
+    odd = type(FACT)(ID, content="\x1b]0;x\x07 \x9b31m \u202e ü \U0001f600")
+
+    result = run("get", ID, "--json", memory=FakeMemory(get=odd))
+
+    assert json.loads(result.stdout)["content"] == odd.content
+    assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(result.stdout)
+    assert "ü \U0001f600" in result.stdout

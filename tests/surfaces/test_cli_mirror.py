@@ -1,0 +1,354 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.surfaces.command_line import (
+    BAD_CHECK,
+    BUSY_PASS,
+    CALM,
+    CONFLICT,
+    DIFFERENCE,
+    ID,
+    NOTE,
+    NOTICE,
+    QUIET,
+    RUN,
+    FakeMemory,
+    counts,
+    one_object,
+    run,
+)
+from vaultsync.engine.report import COUNTS, ActionTaken, Report, Verification
+from vaultsync.errors import StoreUnavailableError, VaultMissingError
+
+REPORTS = [
+    ("sync", ["sync"]),
+    ("adopt", ["adopt"]),
+    ("undo", ["undo", RUN]),
+    ("rebuild", ["rebuild", "--from", "vault"]),
+]
+CONFLICT_JSON = {
+    "id": "0123456789abcdef",
+    "fact_id": ID,
+    "path": NOTE,
+    "conflict_path": "public/decisions/2026-02-14-use-sqlite.conflict.md",
+    "fields": [
+        {
+            "field": "title",
+            "base": "Use SQLite",
+            "vault": "Use SQLite3",
+            "store": "Use DuckDB",
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize(("method", "words"), REPORTS)
+def test_a_report_is_as_the_contract_says(method: str, words: list[str]) -> None:
+    answer = replace(BUSY_PASS, attention=[NOTICE])
+
+    result = run(*words, "--json", memory=FakeMemory(**{method: answer}))
+
+    assert one_object(result) == {
+        "run": RUN,
+        "dry_run": False,
+        "seconds": 0.25,
+        "counts": counts(created_in_vault=3, updated_in_store=1),
+        "actions": [
+            {
+                "action": "create_note",
+                "fact_id": ID,
+                "path": NOTE,
+                "fields": [],
+                "reason": "new in the store",
+            },
+            {
+                "action": "update_store",
+                "fact_id": ID,
+                "path": None,
+                "fields": ["title", "tags"],
+                "reason": "edited by a person",
+            },
+        ],
+        "attention": [
+            {
+                "kind": "UnreadableNoteError",
+                "path": "public/bad.md",
+                "line": 3,
+                "message": "bad YAML",
+                "hint": "close the quote",
+            }
+        ],
+    }
+    assert list(one_object(result)["counts"]) == list(COUNTS)
+
+
+@pytest.mark.parametrize(("method", "words"), REPORTS)
+@pytest.mark.parametrize(
+    ("answer", "waiting", "code"),
+    [
+        (QUIET, (), 0),
+        (BUSY_PASS, (), 0),
+        (replace(QUIET, attention=[NOTICE]), (), 3),
+        (replace(QUIET, counts=counts(conflicts=1)), (), 3),
+        (QUIET, (CONFLICT,), 3),
+    ],
+)
+@pytest.mark.parametrize("form", [[], ["--json"], ["--quiet"]])
+def test_a_pass_after_which_something_waits_for_a_person_ends_with_3(
+    *,
+    method: str,
+    words: list[str],
+    answer: Report,
+    waiting: tuple[object, ...],
+    code: int,
+    form: list[str],
+) -> None:
+    memory = FakeMemory(**{method: answer}, conflicts=waiting)
+
+    assert run(*words, *form, memory=memory).exit_code == code
+
+
+def test_the_options_of_a_pass_reach_the_memory() -> None:
+    memory = FakeMemory()
+
+    run(
+        *("sync", "--dry-run", "--allow-scope-moves", "--max-delete", "0"),
+        *("--confirm", RUN),
+        memory=memory,
+    )
+
+    assert memory.call("sync")[1] == {
+        "dry_run": True,
+        "allow_scope_moves": True,
+        "max_delete": 0,
+        "confirm": RUN,
+        "progress": None,
+    }
+
+
+def test_what_is_adopted_reaches_the_memory() -> None:
+    memory = FakeMemory()
+
+    run(
+        *("adopt", "a.md", "b", "--scope", "team-x", "--type", "note", "--dry-run"),
+        memory=memory,
+    )
+
+    assert memory.call("adopt") == (
+        (("a.md", "b"),),
+        {"scope": "team-x", "type": "note", "dry_run": True, "progress": None},
+    )
+
+
+def test_the_side_that_is_right_reaches_the_memory() -> None:
+    memory = FakeMemory()
+
+    assert run("rebuild", "--from", "store", memory=memory).exit_code == 0
+    assert memory.call("rebuild")[1]["source"] == "store"
+    assert run("rebuild").exit_code == 2
+    assert run("rebuild", "--from", "git").exit_code == 2
+
+
+def test_a_report_in_words_begins_with_what_was_done() -> None:
+    result = run("sync", memory=FakeMemory(sync=BUSY_PASS))
+
+    assert result.stdout.splitlines() == [
+        "3 notes created, 1 fact updated",
+        f"create note\t{NOTE}\t\tnew in the store",
+        f"update store\t{ID}\ttitle, tags\tedited by a person",
+    ]
+    assert f"`vaultsync undo {RUN}` takes it back" in result.stderr
+
+
+def test_a_quiet_pass_says_so_and_a_dry_run_too() -> None:
+    dry = replace(BUSY_PASS, dry_run=True)
+
+    assert run("sync").stdout == "nothing to do, 7 facts unchanged\n"
+    assert run("sync").stderr == ""
+    result = run("sync", "--dry-run", memory=FakeMemory(sync=dry))
+    assert result.stdout.startswith("dry run, nothing was done; it would be: 3 notes")
+    assert result.stderr == ""
+
+
+def test_what_waits_is_named_with_its_line_and_its_mend_even_when_quiet() -> None:
+    memory = FakeMemory(sync=replace(BUSY_PASS, attention=[NOTICE]))
+
+    result = run("sync", "--quiet", memory=memory)
+
+    assert result.stdout == "\n! public/bad.md:3: bad YAML\n  hint: close the quote\n"
+    assert result.stderr == ""
+
+
+def test_a_path_that_the_message_names_is_not_named_twice() -> None:
+    notice = replace(NOTICE, message="public/bad.md:3: bad YAML", hint="")
+    memory = FakeMemory(sync=replace(QUIET, attention=[notice]))
+
+    result = run("sync", "--quiet", memory=memory)
+
+    assert result.stdout == "\n! public/bad.md:3: bad YAML\n"
+
+
+def test_only_verbose_lists_more_than_twenty_actions() -> None:
+    many = [ActionTaken("create_note", ID, f"public/{n}.md", (), "") for n in range(25)]
+    memory = FakeMemory(sync=replace(BUSY_PASS, actions=many))
+
+    few, every = run("sync", memory=memory), run("sync", "--verbose", memory=memory)
+
+    assert len(few.stdout.splitlines()) == 1 + 20
+    assert "5 more" in few.stderr
+    assert len(every.stdout.splitlines()) == 1 + 25
+
+
+def test_status_is_as_the_contract_says() -> None:
+    answer = replace(CALM, last_run={"run": RUN, "at": "2026-02-14T13:45:00Z"})
+
+    result = run("status", "--json", memory=FakeMemory(status=answer))
+
+    assert result.exit_code == 0
+    assert one_object(result) == {
+        "facts": 7,
+        "notes": 7,
+        "pending": 0,
+        "conflicts": 0,
+        "attention": [],
+        "outbox": 0,
+        "last_run": {"run": RUN, "at": "2026-02-14T13:45:00Z"},
+        "engine": "idle",
+        "foreign": 0,
+    }
+
+
+@pytest.mark.parametrize("change", [{"conflicts": 1}, {"attention": [NOTICE]}])
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_status_ends_with_3_when_something_waits(
+    change: dict[str, Any], form: list[str]
+) -> None:
+    memory = FakeMemory(status=replace(CALM, **change))
+
+    assert run("status", *form, memory=memory).exit_code == 3
+
+
+def test_status_in_words_names_the_command_that_helps() -> None:
+    answer = replace(CALM, pending=2, foreign=3, last_run={"at": "now", "run": RUN})
+
+    result = run("status", memory=FakeMemory(status=answer))
+
+    assert result.exit_code == 0
+    assert "pending    2 (`vaultsync sync`)" in result.stdout
+    assert f"last run   now {RUN}" in result.stdout
+    assert "vaultsync adopt" in result.stdout
+
+
+def test_conflicts_are_as_the_contract_says() -> None:
+    result = run("conflicts", "--json", memory=FakeMemory(conflicts=(CONFLICT,)))
+
+    assert result.exit_code == 3
+    assert one_object(result) == {"conflicts": [CONFLICT_JSON]}
+    assert one_object(run("conflicts", "--json")) == {"conflicts": []}
+    assert run("conflicts").exit_code == 0
+
+
+def test_conflicts_in_a_pipe_are_one_field_a_line() -> None:
+    result = run("conflicts", memory=FakeMemory(conflicts=(CONFLICT,)))
+
+    assert result.stdout == (
+        f"0123456789abcdef\t{ID}\t{NOTE}\ttitle\tUse SQLite\tUse SQLite3\tUse DuckDB\n"
+    )
+    assert "vaultsync resolve" in result.stderr
+
+
+def test_a_verdict_reaches_the_memory() -> None:
+    memory = FakeMemory()
+
+    result = run(
+        *("resolve", CONFLICT.id, "--take", "store", "--field", "title", "--json"),
+        memory=memory,
+    )
+
+    assert result.exit_code == 0
+    assert one_object(result) == {"conflicts": [], "resolved": CONFLICT_JSON}
+    assert memory.call("resolve") == (
+        (CONFLICT.id,),
+        {"take": "store", "field": "title"},
+    )
+
+
+def test_a_verdict_on_one_of_two_conflicts_ends_with_3() -> None:
+    memory = FakeMemory(conflicts=(CONFLICT,))
+
+    result = run("resolve", CONFLICT.id, "--take", "vault", memory=memory)
+
+    assert result.exit_code == 3
+    assert result.stderr == "Use SQLite3: settled in part, 1 conflict left\n"
+    assert run("resolve", CONFLICT.id).exit_code == 2
+    assert run("resolve", CONFLICT.id, "--take", "mine").exit_code == 2
+
+
+def test_history_is_as_the_contract_says() -> None:
+    assert one_object(run("history", ID, "--json")) == {
+        "history": [
+            {
+                "run": RUN,
+                "at": "2026-02-14T13:45:00Z",
+                "side": "vault",
+                "actor": "person",
+                "field": "tags",
+                "before": [],
+                "after": ["a"],
+            }
+        ]
+    }
+    assert run("history", ID).stdout == (
+        f"2026-02-14T13:45:00Z\tvault\tperson\ttags\t\ta\t{RUN}\n"
+    )
+    assert run("history", ID, memory=FakeMemory(history=[])).exit_code == 0
+
+
+def test_a_proof_is_as_the_contract_says() -> None:
+    result = run("verify", "--json")
+
+    assert result.exit_code == 0
+    assert one_object(result) == {"equal": True, "checked": 7, "differences": []}
+    assert run("verify").stdout == "equal: 7 facts, field by field\n"
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_difference_is_a_failure_that_is_shown(form: list[str]) -> None:
+    memory = FakeMemory(verify=Verification(7, [DIFFERENCE]))
+
+    result = run("verify", *form, memory=memory)
+
+    assert result.exit_code == 1
+    assert "the sides differ" in result.stdout
+    assert "error" not in result.output
+
+
+def test_checks_are_as_the_contract_says() -> None:
+    result = run("doctor", "--json")
+
+    assert result.exit_code == 0
+    assert one_object(result) == {
+        "checks": [{"name": "python", "ok": True, "message": "Python 3.14", "hint": ""}]
+    }
+
+
+def test_a_check_that_fails_is_a_failure_with_a_hint() -> None:
+    result = run("doctor", memory=FakeMemory(doctor=(BAD_CHECK,)))
+
+    assert result.exit_code == 1
+    assert result.stdout == "✗ space  the disk is full\n         hint: make room\n"
+
+
+@pytest.mark.parametrize(
+    "error", [VaultMissingError("v", "no marker"), StoreUnavailableError("locked")]
+)
+def test_the_doctor_looks_at_a_vault_that_cannot_be_opened(error: Exception) -> None:
+    result = run("doctor", "--json", memory=FakeMemory(open=error))
+
+    assert result.exit_code == 1
+    (check,) = one_object(result)["checks"]
+    assert check["ok"] is False

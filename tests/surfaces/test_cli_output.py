@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+import io
+import json
+import unicodedata
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.surfaces.command_line import (
+    BAD_CHECK,
+    BUSY_PASS,
+    CALM,
+    CONFLICT,
+    FACT,
+    ID,
+    NOTE,
+    NOTICE,
+    QUIET,
+    RUN,
+    FakeMemory,
+    run,
+)
+from vaultsync.cli import output
+from vaultsync.cli.options import Options
+from vaultsync.cli.output import clean, emit, one_line
+from vaultsync.cli.progress import LateBar, progress
+from vaultsync.core.conflict import Conflict, FieldConflict
+from vaultsync.core.paths import VaultPath
+from vaultsync.engine.facts import Page
+from vaultsync.errors import UnreadableNoteError
+from vaultsync.ports import HistoryEntry
+
+HOSTILE = "\x1b]8;;http://evil\x07a\x1b[2J\x1b[31mb\x9b1m\x08\u202ec[bold]d[/bold]"
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """stdout and stderr are a terminal of 80 columns, for all that vaultsync knows."""
+    monkeypatch.setattr(output, "is_terminal", lambda _: True)
+    for module in ("show", "show_conflicts", "progress"):
+        monkeypatch.setattr(f"vaultsync.cli.{module}.is_terminal", lambda _: True)
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@given(st.text())
+def test_nothing_that_steers_a_terminal_is_printed(text: str) -> None:
+    for printed in (clean(text), one_line(text)):
+        kinds = {unicodedata.category(char) for char in set(printed) - {"\n", "\t"}}
+        assert not kinds & {"Cc", "Cs", "Zl", "Zp"}
+        assert not set("\u200e\u200f\u202d\u202e\u2066\u2069") & set(printed)
+    assert "\n" not in one_line(text)
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cc", "Cs", "Cf", "Z"])))
+def test_other_text_is_printed_as_it_is(text: str) -> None:
+    assert clean(f"{text}\n\t{text}") == f"{text}\n\t{text}"
+    assert one_line(f" {text}\r\n{text} ") == f"{text} {text}".strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("a\x1b[31mred\x1b[0m", "ared"),
+        ("\x1b]0;title\x07a", "a"),
+        ("\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("\x1b]52;c;ZXZpbA==\x07a", "a"),
+        ("\x9b2Ja", "a"),
+        ("a\x1bPq#0\x1b\\b", "ab"),
+        ("a\x1b(Bb", "ab"),
+        ("a\rb\x08c", "abc"),
+    ],
+)
+def test_a_sequence_goes_as_a_whole(text: str, printed: str) -> None:
+    assert clean(text) == printed
+
+
+@given(st.dictionaries(st.text(), st.text()))
+def test_json_says_what_was_said_in_harmless_characters(values: dict[str, str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
+        patch.setattr("sys.stdout", stdout)
+        emit(values)
+        stdout.seek(0)
+        printed = stdout.read()
+
+    assert json.loads(printed) == values
+    assert {unicodedata.category(char) for char in set(printed) - {"\n"}}.isdisjoint(
+        {"Cc", "Cs", "Zl", "Zp"}
+    )
+
+
+def test_json_is_ascii_where_nothing_else_can_be_printed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stdout = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
+    monkeypatch.setattr("sys.stdout", stdout)
+
+    emit({"a": "ü\U0001f600"})
+
+    stdout.seek(0)
+    assert json.loads(stdout.read()) == {"a": "ü\U0001f600"}
+
+
+def everywhere(text: str) -> list[tuple[list[str], FakeMemory]]:
+    """Commands that print text of anybody's, and memories that hold it."""
+    path = VaultPath(text)
+    fact = replace(FACT, title=text, content=text, tags=(text,), path=path)
+    notice = replace(NOTICE, path=path, message=text, hint=text)
+    field = FieldConflict(text, text, text, text)
+    conflict = Conflict(text, ID, path, path, (field,), text, text, text, title=text)
+    action = replace(BUSY_PASS.actions[0], path=text, fields=(text,), reason=text)
+    report = replace(BUSY_PASS, actions=[action], attention=[notice], run=text)
+    entry = HistoryEntry(text, text, ID, text, text, text, text, text)
+    return [
+        (["remember", "x"], FakeMemory(remember=fact)),
+        (["get", ID], FakeMemory(get=replace(fact, properties={text: text}))),
+        (["list"], FakeMemory(list=Page((fact,), text))),
+        (["update", ID, "--add-tag", "x"], FakeMemory(update=fact)),
+        (["sync"], FakeMemory(sync=report)),
+        (["status"], FakeMemory(status=replace(CALM, attention=[notice], engine=text))),
+        (["conflicts"], FakeMemory(conflicts=(conflict,))),
+        (["resolve", "x", "--take", "vault"], FakeMemory(resolve=conflict)),
+        (["history", ID], FakeMemory(history=[entry])),
+        (["doctor"], FakeMemory(doctor=(replace(BAD_CHECK, message=text),))),
+        (["get", ID], FakeMemory(get=UnreadableNoteError(text, text))),
+        (["get", ID, "--" + text], FakeMemory()),
+    ]
+
+
+@pytest.mark.parametrize(("words", "memory"), everywhere(HOSTILE))
+def test_no_command_prints_what_steers_a_terminal(
+    words: list[str], memory: FakeMemory
+) -> None:
+    result = run(*words, memory=memory)
+
+    assert result.output
+    assert not {"\x1b", "\x07", "\x08", "\x9b", "\u202e"} & set(result.output)
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize(("words", "memory"), everywhere(HOSTILE))
+def test_nor_does_it_on_a_terminal(words: list[str], memory: FakeMemory) -> None:
+    result = run(*words, memory=memory)
+
+    assert result.output
+    assert not {"\x1b", "\x07", "\x08", "\x9b", "\u202e"} & set(result.output)
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_list_on_a_terminal_fits_and_keeps_its_ids_whole() -> None:
+    fact = replace(
+        FACT, title="[bold]" + "long " * 50, path=VaultPath("p/" * 99 + "a.md")
+    )
+
+    result = run("list", memory=FakeMemory(list=Page((fact, FACT), None)))
+
+    head, *rows = result.stdout.splitlines()
+    assert head.split() == ["id", "title", "type", "p", "path"]
+    assert len(rows) == 2
+    assert all(row.startswith(f"{ID}  ") for row in rows)
+    assert all(len(row) <= 80 for row in rows)
+    assert "[bold]" in rows[0]
+    assert "…" in rows[0]
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_wide_terminal_has_room_for_the_scope(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+    result = run("list")
+
+    assert result.stdout.splitlines()[1].split() == [
+        *(ID, "Use", "SQLite", "decision", "1", "public", NOTE)
+    ]
+
+
+@pytest.mark.usefixtures("terminal")
+def test_conflicts_on_a_terminal_stand_side_by_side() -> None:
+    field = FieldConflict("content", "one\ntwo", "one\n2", "1\ntwo")
+    conflict = replace(CONFLICT, fields=(field,))
+
+    result = run("conflicts", memory=FakeMemory(conflicts=(conflict,)))
+
+    lines = [line.split("│")[1:5] for line in result.stdout.splitlines() if "│" in line]
+    cells = [[cell.strip() for cell in line] for line in lines]
+    assert ["content", "one", "one", "1"] in cells
+    assert ["", "two", "2", "two"] in cells
+    assert CONFLICT.id in result.stdout
+
+
+@pytest.mark.usefixtures("terminal")
+def test_history_on_a_terminal_is_told_run_by_run() -> None:
+    entry = HistoryEntry(RUN, "now", ID, "store", "indy", "title", "a", "b" * 100)
+    entries = [entry, replace(entry, field="tags", before=None, after=["x", "y"])]
+
+    result = run("history", ID, memory=FakeMemory(history=entries))
+
+    assert result.stdout.splitlines() == [
+        f"now store, indy  run {RUN}",
+        f"  title: a → {'b' * 59}…",
+        "  tags: – → x, y",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("env", "coloured"),
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
+)
+def test_no_color_is_respected(env: dict[str, str], *, coloured: bool) -> None:
+    memory = FakeMemory(sync=replace(QUIET, attention=[NOTICE]))
+
+    done = run("sync", memory=memory, env=env, color=True)
+    failed = run("nope", env=env, color=True)
+
+    assert ("\x1b[" in done.stdout) is coloured
+    assert ("\x1b[" in failed.stderr) is coloured
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_bar_is_for_a_person_who_waits() -> None:
+    with progress(Options(None, None, json=False, quiet=False)) as bar:
+        assert isinstance(bar, LateBar)
+    for json_, quiet in ((True, False), (False, True)):
+        with progress(Options(None, None, json=json_, quiet=quiet)) as bar:
+            assert bar is None
+
+
+def test_a_bar_appears_only_when_the_work_takes_long(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes it for a terminal then
+    soon, late = LateBar(patience=3600), LateBar(patience=0)
+
+    soon("scan", 1, 2)
+    soon.close()
+    assert capsys.readouterr().err == ""
+
+    late("scan [bold]", 1, 2)
+    late("apply", 0, 0)
+    late("apply\x1b[2J", 3, 4)
+    late.close()
+    shown = capsys.readouterr()
+    assert "apply" in shown.err
+    assert "3/4" in shown.err
+    assert shown.out == ""

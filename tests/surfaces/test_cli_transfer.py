@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.surfaces.command_line import FakeMemory, one_object, run
+from vaultsync.errors import ImportLineError, StoreUnavailableError
+
+LINES = ['{"title": "ü"}\n', '{"title": "b"}\n']
+
+
+def give(write: Callable[[str], object]) -> int:
+    for line in LINES:
+        write(line)
+    return len(LINES)
+
+
+def break_off(write: Callable[[str], object]) -> int:
+    write(LINES[0])
+    why = "gone"
+    raise StoreUnavailableError(why)
+
+
+def test_an_export_is_a_file_of_lines_for_its_owner_alone(tmp_path: Path) -> None:
+    file = tmp_path / "facts.jsonl"
+
+    result = run("export", str(file), "--json", memory=FakeMemory(export=give))
+
+    assert one_object(result) == {"facts": 2}
+    assert file.read_bytes() == "".join(LINES).encode()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_replaced_export_keeps_its_rights_and_a_link_stays_a_link(
+    tmp_path: Path,
+) -> None:
+    file, link = tmp_path / "facts.jsonl", tmp_path / "latest"
+    file.write_text("old")
+    file.chmod(0o644)
+    link.symlink_to(file)
+
+    result = run("export", str(link), memory=FakeMemory(export=give))
+
+    assert result.exit_code == 0
+    assert result.stdout == f"2 facts written to {link}\n"
+    assert link.is_symlink()
+    assert file.read_bytes() == "".join(LINES).encode()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o644
+
+
+@pytest.mark.parametrize("answer", [break_off, KeyboardInterrupt()])
+def test_an_export_that_breaks_off_leaves_the_old_file(
+    tmp_path: Path, answer: object
+) -> None:
+    file = tmp_path / "facts.jsonl"
+    file.write_text("old")
+
+    result = run("export", str(file), memory=FakeMemory(export=answer))
+
+    assert result.exit_code in {1, 130}
+    assert file.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_an_export_to_stdout_is_lines_alone() -> None:
+    result = run("export", "-", memory=FakeMemory(export=give))
+
+    assert result.stdout == "".join(LINES)
+    assert result.stderr == "2 facts\n"
+
+
+def test_an_export_to_stdout_is_not_one_json_object() -> None:
+    result = run("export", "-", "--json", memory=FakeMemory(export=give))
+
+    assert result.exit_code == 2
+    assert one_object(result)["error"]["kind"] == "UsageError"
+
+
+def test_an_export_into_a_device_does_not_replace_it(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+
+    result = run("export", str(pipe), memory=FakeMemory(export=give))
+
+    assert result.exit_code == 0
+    assert os.read(reader, 1000) == "".join(LINES).encode()
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+    os.close(reader)
+
+
+def test_an_export_into_a_folder_that_is_not_there_says_so(tmp_path: Path) -> None:
+    result = run("export", str(tmp_path / "no" / "x"), "--json")
+
+    assert result.exit_code == 1
+    message = one_object(result)["error"]["message"]
+    assert message == f"{tmp_path / 'no'}: there is no such folder"
+
+
+@pytest.mark.parametrize("piped", [True, False])
+def test_an_import_takes_lines_as_they_are(tmp_path: Path, *, piped: bool) -> None:
+    taken: list[str] = []
+    memory = FakeMemory(import_=lambda lines: len(taken.extend(lines) or taken))
+    data = b"\xef\xbb\xbf" + '{"title": "a\u2028b"}\n\n{}'.encode()
+    file = tmp_path / "facts.jsonl"
+    file.write_bytes(data)
+
+    where = "-" if piped else str(file)
+    result = run(
+        "import", where, "--json", memory=memory, stdin=data if piped else None
+    )
+
+    assert one_object(result) == {"facts": 3}
+    assert taken == ['{"title": "a\u2028b"}\n', "\n", "{}"]
+
+
+def test_a_line_that_is_not_utf8_is_named() -> None:
+    result = run("import", "-", "--json", stdin=b"{}\n\xff\n")
+
+    assert result.exit_code == 1
+    error = one_object(result)["error"]
+    assert error["kind"] == "ImportLineError"
+    assert error["message"].startswith("line 2: ")
+
+
+def test_a_bad_line_is_a_failure_and_not_wrong_usage() -> None:
+    memory = FakeMemory(import_=ImportLineError(3, "no id"))
+
+    assert run("import", "-", memory=memory, stdin="{}").exit_code == 1
+
+
+def test_an_import_of_no_file_is_wrong_usage(tmp_path: Path) -> None:
+    assert run("import", str(tmp_path / "none")).exit_code == 2

@@ -1,0 +1,83 @@
+"""The command line on a real vault, from `init` to `undo`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from vaultsync.cli import cli
+
+
+class Shell:
+    """A person's shell, in which one vault is named by the environment."""
+
+    def __init__(self, place: Path) -> None:
+        self.vault = place / "vault"
+        self.runner = CliRunner(
+            env={
+                "VAULTSYNC_VAULT": str(self.vault),
+                "VAULTSYNC_STATE_DIR": str(place / "state"),
+                "VAULTSYNC_AGENT": None,
+            }
+        )
+
+    def __call__(self, *words: str, code: int = 0, stdin: str = "") -> dict[str, Any]:
+        result = self.runner.invoke(cli, [*words, "--json"], input=stdin)
+        assert result.exit_code == code, result.output
+        said: dict[str, Any] = json.loads(result.stdout)
+        return said
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    shell = Shell(tmp_path)
+    assert shell("init")["vault"] == str(shell.vault)
+    return shell
+
+
+def test_a_fact_goes_its_way(shell: Shell) -> None:
+    fact = shell("remember", "We meet on Tuesdays.", "--tag", "team")
+    assert fact["mirrored"]
+    note = shell.vault / fact["path"]
+
+    note.write_text(note.read_text().replace("Tuesdays", "Mondays"))
+    report = shell("sync")
+    assert report["counts"]["updated_in_store"] == 1
+    assert "Mondays" in shell("get", fact["id"])["content"]
+    assert shell("verify")["equal"]
+
+    assert {each["field"] for each in shell("history", fact["id"])["history"]} >= {
+        "content"
+    }
+    shell("undo", report["run"])
+    assert "Tuesdays" in note.read_text()
+    assert shell("verify")["equal"]
+    assert shell("status")["facts"] == 1
+
+
+def test_all_facts_go_out_and_in_again(shell: Shell, tmp_path: Path) -> None:
+    ids = [shell("remember", f"Fact {n}.")["id"] for n in range(3)]
+    file = str(tmp_path / "facts.jsonl")
+    assert shell("export", file) == {"facts": 3}
+
+    for each in ids:
+        assert shell("forget", each)["status"] == "forgotten"
+    assert shell("list")["facts"] == []
+    assert shell("import", file) == {"facts": 3}
+
+    assert [each["id"] for each in shell("list")["facts"]] == ids
+
+
+def test_init_is_harmless_when_repeated(shell: Shell) -> None:
+    assert shell("init") == shell("init", str(shell.vault))
+    assert {each["ok"] for each in shell("doctor")["checks"]} == {True}
+
+
+def test_a_folder_without_a_vault_is_wrong_usage(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+
+    assert shell("status", code=2)["error"]["kind"] == "NotAVaultError"

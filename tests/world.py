@@ -1,0 +1,279 @@
+"""A small world: a vault, a store, a person, some agents, and a mirror between them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tests.fakes import FakeClock
+from tests.memory_archive import MemoryArchive
+from tests.sim import SimVault
+from tests.sim_disk import Inode
+from vaultsync.adapters.store_memory import MemoryStore
+from vaultsync.core.conflict import Conflict, is_conflict_note
+from vaultsync.core.fact import Fact, Value
+from vaultsync.core.paths import VaultPath
+from vaultsync.engine import facts as fact_work
+from vaultsync.engine.mirror import Mirror, Policy
+from vaultsync.engine.report import ActionTaken, Report
+from vaultsync.engine.sync import Request, sync
+from vaultsync.engine.verify import verify
+from vaultsync.ports import Attention, Base
+
+SCOPE = "team-core"
+PASSES = 12
+"""How many passes a world may need to come to rest."""
+_VAULT_WRITES = frozenset(
+    {"stage", "create", "exchange", "move", "withdraw", "write_meta", "drop_meta"}
+)
+
+LINES = "Alpha says this.\n\nBravo says that.\n\nCharlie says more."
+"""A content of which a person edits the first line and an agent the last."""
+PERSONS = LINES.replace("Alpha says this.", "Alpha says what the person says.")
+AGENTS = LINES.replace("Charlie says more.", "Charlie says what the agent says.")
+MERGED = PERSONS.replace("Charlie says more.", "Charlie says what the agent says.")
+
+
+class World:
+    """Both sides and everybody who writes to them; time moves when somebody acts."""
+
+    def __init__(self, policy: Policy | None = None) -> None:
+        self.clock = FakeClock()
+        self.vault = SimVault(now_ns=self._now_ns)
+        self.store = MemoryStore(self.clock)
+        self.archive = MemoryArchive()
+        self.mirror = Mirror(
+            self.vault, self.store, self.archive, self.clock, policy or Policy()
+        )
+
+    def _now_ns(self) -> int:
+        return int(self.clock.now().timestamp() * 1e9)
+
+    # --- the person ------------------------------------------------------------------
+
+    def person_writes(
+        self, path: str, text: str | bytes, *, by_rename: bool = False
+    ) -> None:
+        data = text.encode() if isinstance(text, str) else text
+        self.clock.advance(1)
+        if by_rename:
+            self.vault.save_by_rename(path, data)
+        else:
+            self.vault.save_in_place(path, data)
+
+    def person_edits(
+        self, path: str, old: str, new: str, *, by_rename: bool = False
+    ) -> None:
+        text = self.text(path)
+        assert old in text, f"{old!r} is not in {path}:\n{text}"
+        self.person_writes(path, text.replace(old, new, 1), by_rename=by_rename)
+
+    def person_deletes(self, path: str) -> None:
+        self.clock.advance(1)
+        assert path in self.vault.files
+        self.vault.delete(path)
+
+    def person_renames(self, path: str, to: str) -> None:
+        self.clock.advance(1)
+        self.vault.rename(path, to)
+
+    def person_renames_folder(self, path: str, to: str) -> None:
+        self.clock.advance(1)
+        self.vault.rename_folder(path, to)
+
+    def person_copies(self, path: str, to: str) -> None:
+        self.clock.advance(1)
+        self.vault.copy(path, to)
+
+    def person_deletes_for_good(self, path: str) -> None:
+        """Delete, and let both looks that a deletion needs see it."""
+        self.person_deletes(path)
+        self.sync()
+        self.clock.advance(5)
+
+    # --- the agents ------------------------------------------------------------------
+
+    def agent_remembers(
+        self, content: str = "", *, agent: str = "indy", **values: Value
+    ) -> Fact:
+        self.clock.advance(1)
+        said = {"scope": SCOPE, "content": content, **values}
+        return fact_work.remember(self.mirror, said, agent=agent)
+
+    def agent_updates(
+        self, fact_id: str, *, agent: str = "indy", **values: Value
+    ) -> Fact:
+        self.clock.advance(1)
+        return fact_work.update(self.mirror, fact_id, values, agent=agent)
+
+    def agent_forgets(self, fact_id: str, *, agent: str = "indy") -> None:
+        self.clock.advance(1)
+        fact_work.forget(self.mirror, fact_id, agent=agent)
+
+    # --- passes ----------------------------------------------------------------------
+
+    def sync(self, request: Request | None = None) -> Report:
+        self.clock.advance(1)
+        return sync(self.mirror, request or Request())
+
+    def quiesce(self) -> list[Report]:
+        """Passes until one has nothing to do and nothing waits but for a person."""
+        reports: list[Report] = []
+        for _ in range(PASSES):
+            self.clock.advance(61)
+            reports.append(self.sync())
+            waits = self.archive.missing_bases() or self.archive.outbox()
+            if reports[-1].quiet and not waits and not self.archive.lingers():
+                return reports
+        seen = [each.counts for each in reports]
+        raise AssertionError(f"no rest after {PASSES} passes: {seen}")
+
+    def mirrored(
+        self, content: str = LINES, *, agent: str = "indy", **values: Value
+    ) -> Fact:
+        """A fact that is on both sides, and at rest."""
+        title: Value = values.pop("title", "A plain fact")
+        fact = self.agent_remembers(content, agent=agent, title=title, **values)
+        self.quiesce()
+        return self.fact(fact.id)
+
+    # --- looking ---------------------------------------------------------------------
+
+    def data(self, path: str) -> bytes:
+        return self.vault.files[path].data
+
+    def text(self, path: str) -> str:
+        return self.data(path).decode()
+
+    def notes(self) -> list[str]:
+        """The paths of all notes but conflict notes."""
+        return sorted(
+            path
+            for path in self.vault.files
+            if path.endswith(".md") and not is_conflict_note(path)
+        )
+
+    def conflict_notes(self) -> list[str]:
+        return sorted(filter(is_conflict_note, self.vault.files))
+
+    def conflicts(self) -> list[Conflict]:
+        return self.archive.conflicts()
+
+    def fact(self, fact_id: str) -> Fact:
+        """What the store says, with the path of the note."""
+        fact = self.store.get(fact_id)
+        base = self.archive.find_base(fact_id)
+        return replace(fact, path=base.path if base else None)
+
+    def is_alive(self, fact_id: str) -> bool:
+        return fact_id in self.store.find_many([fact_id])
+
+    def facts(self) -> list[Fact]:
+        return list(self.store.iter_facts())
+
+    def base(self, fact_id: str) -> Base:
+        base = self.archive.find_base(fact_id)
+        assert base is not None
+        return base
+
+    def path(self, fact_id: str) -> VaultPath:
+        """Where the note of a fact lies."""
+        return self.base(fact_id).path
+
+    def note(self, fact_id: str) -> str:
+        return self.text(self.path(fact_id))
+
+    def everything_kept(self) -> str:
+        """All text that can still be found: notes, store, conflicts, history, blobs."""
+        rows = self.archive._rows
+        return "\n".join(
+            [
+                *(inode.data.decode(errors="replace") for inode in self._inodes()),
+                *(data.decode(errors="replace") for data in rows.blobs.values()),
+                *(row.body or "" for row in self.store._rows.values()),
+                *(repr(each) for each in rows.conflicts.values()),
+                *(repr(each) for each in rows.history),
+                *(repr(each) for each in rows.outbox.values()),
+            ]
+        )
+
+    def _inodes(self) -> list[Inode]:
+        return list(self.vault.names.values())
+
+    # --- judging ---------------------------------------------------------------------
+
+    def assert_equal_sides(self) -> None:
+        proof = verify(self.mirror)
+        assert proof.equal, [each.as_json() for each in proof.differences]
+
+    def assert_second_pass_writes_nothing(self) -> None:
+        before = {path: (i.data, i.stamp) for path, i in self.vault.files.items()}
+        with self.nobody_writes():
+            report = self.sync()
+        assert report.quiet, report.counts
+        assert [each for each in report.actions if each.action != "wait"] == []
+        after = {path: (i.data, i.stamp) for path, i in self.vault.files.items()}
+        assert after == before
+
+    @contextlib.contextmanager
+    def nobody_writes(self) -> Iterator[None]:
+        """Any write to the vault, the store or the archive is an error."""
+
+        def no_vault_write(step: str) -> None:
+            assert step.partition(".")[0] not in _VAULT_WRITES, f"vault: {step}"
+
+        def no_store_write(method: str) -> None:
+            assert method != "write", "the store was written"
+
+        def no_transaction(step: str) -> None:
+            raise AssertionError(f"the archive was written: {step}")
+
+        self.vault.before = no_vault_write
+        self.store.before = no_store_write
+        self.archive.before = no_transaction
+        try:
+            yield
+        finally:
+            self.vault.before = self.store.before = self.archive.before = _nothing
+
+    def assert_at_rest(self) -> None:
+        """Come to rest; both sides are equal then, and another pass writes nothing."""
+        self.quiesce()
+        self.assert_equal_sides()
+        self.assert_second_pass_writes_nothing()
+
+
+def _nothing(_: str) -> None:
+    """Let everything go on."""
+
+
+def taken(report: Report, fact_id: str) -> list[str]:
+    """What a report says was done about a fact."""
+    return [each.action for each in report.actions if each.fact_id == fact_id]
+
+
+def action(report: Report, fact_id: str) -> ActionTaken:
+    """The only line of a report about a fact."""
+    (found,) = [each for each in report.actions if each.fact_id == fact_id]
+    return found
+
+
+def kinds(report: Report) -> list[str]:
+    """The kinds of what waits for a person."""
+    return sorted(each.kind for each in report.attention)
+
+
+def notice(report: Report, kind: str) -> Attention:
+    """The only notice of a kind."""
+    (found,) = [each for each in report.attention if each.kind == kind]
+    return found
+
+
+def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
+    """The lines that are only in the one, and only in the other."""
+    old, new = before.split("\n"), after.split("\n")
+    return (
+        [line for line in old if line not in new],
+        [line for line in new if line not in old],
+    )

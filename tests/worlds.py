@@ -1,0 +1,228 @@
+"""Vaults to hold to the words of `Vault`: each with the people who edit it.
+
+A *world* is a vault and what a test can let happen to it, between calls and within one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from tests.sim import SimVault
+from vaultsync.adapters.vault_fs import VaultFs
+from vaultsync.ports import Vault
+
+VAULT_ID = "0193f6c2-0000-7000-8000-000000000001"
+IGNORED = "Templates"
+MAX_BYTES = 10_000
+
+
+class Editor(Protocol):
+    """An open file of a person."""
+
+    def write(self, data: bytes) -> None: ...
+
+
+class World(Protocol):
+    """A vault with the people who edit it; their words are those of `SimVault`."""
+
+    @property
+    def vault(self) -> Vault: ...
+    def content(self, path: str) -> bytes | None: ...
+    def save_in_place(self, path: str, data: bytes) -> None: ...
+    def save_by_rename(self, path: str, data: bytes) -> None: ...
+    def open_handle(self, path: str) -> Editor: ...
+    def delete(self, path: str) -> None: ...
+    def rename(self, path: str, to: str) -> None: ...
+    def make_folder(self, path: str) -> None: ...
+    def make_odd(self, path: str, kind: str) -> None: ...
+    def break_folder(self, path: str) -> None: ...
+    def vanish(self) -> None: ...
+    def return_(self) -> None: ...
+    def swap_id(self, new: str) -> None: ...
+    def at(self, step: str, act: Callable[[], None]) -> None:
+        """Let something happen once, right before that step of the next call."""
+        ...
+
+
+class SimWorld(SimVault):
+    """The vault in memory."""
+
+    @property
+    def vault(self) -> Vault:
+        return self
+
+    def content(self, path: str) -> bytes | None:
+        return self.names[path].data if path in self.names else None
+
+    def at(self, step: str, act: Callable[[], None]) -> None:
+        def before(now: str) -> None:
+            if now == step:
+                self.before = lambda _: None
+                act()
+
+        self.before = before
+
+
+class FsWorld:
+    """A real folder, in which another program saves as editors do."""
+
+    def __init__(
+        self, root: Path, patch: pytest.MonkeyPatch, *, exchange: bool
+    ) -> None:
+        self.root = root
+        self._patch = patch
+        self._begin("")
+        (root / ".meta").mkdir(parents=True)
+        self.vault = VaultFs(
+            root, ignore=[IGNORED], max_bytes=MAX_BYTES, exchange=exchange
+        )
+        self.swap_id(VAULT_ID)
+        self._waiting: tuple[str, Callable[[], None]] = ("", lambda: None)
+        self._watch("exchange", lambda: self._begin("exchange"))
+        self._watch("withdraw", lambda: self._begin("withdraw"))
+        self._watch("_swap", self._swapping)
+        self._watch("_peek", lambda: f"{self._method}.examine")
+        self._watch("_rename_new", lambda: f"{self._method}.back")
+
+    def content(self, path: str) -> bytes | None:
+        file = self.root / path
+        return file.read_bytes() if file.is_file() else None
+
+    def save_in_place(self, path: str, data: bytes) -> None:
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_bytes(data)
+
+    def save_by_rename(self, path: str, data: bytes) -> None:
+        temp = self.root / ".editor"
+        temp.write_bytes(data)
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        temp.replace(self.root / path)
+
+    def open_handle(self, path: str) -> Editor:
+        return FsEditor(self.root / path)
+
+    def delete(self, path: str) -> None:
+        (self.root / path).unlink()
+
+    def rename(self, path: str, to: str) -> None:
+        (self.root / path).rename(self.root / to)
+
+    def make_folder(self, path: str) -> None:
+        (self.root / path).mkdir(parents=True)
+
+    def make_odd(self, path: str, kind: str) -> None:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        outside = self.root.parent / f"outside-{file.name}"
+        if kind == "a folder":
+            file.mkdir()
+        elif kind == "a pipe":
+            os.mkfifo(file)
+        elif kind == "a hard link":
+            outside.write_bytes(b"secret")
+            file.hardlink_to(outside)
+        else:
+            outside.mkdir()
+            (outside / "note.md").write_bytes(b"secret")
+            file.symlink_to(outside)
+
+    def break_folder(self, path: str) -> None:
+        (self.root / path).chmod(0)
+
+    def vanish(self) -> None:
+        self.root.rename(self.root.with_name("unmounted"))
+
+    def return_(self) -> None:
+        self.root.with_name("unmounted").rename(self.root)
+
+    def swap_id(self, new: str) -> None:
+        text = f'vault_id = "{new}"\n' if new else ""
+        (self.root / ".meta/config.toml").write_text(text)
+
+    def at(self, step: str, act: Callable[[], None]) -> None:
+        self._waiting = (step, act)
+
+    def _watch(self, method: str, steps: Callable[[], str]) -> None:
+        """Call a method of the vault only after what waits for its step happened."""
+        real = getattr(self.vault, method)
+
+        def watched(*args: object, **named: object) -> object:
+            step, act = self._waiting
+            if step == steps():
+                self._waiting = ("", act)
+                act()
+            return real(*args, **named)
+
+        self._patch.setattr(self.vault, method, watched)
+
+    def _begin(self, method: str) -> str:
+        self._method, self._swaps = method, 0
+        return method
+
+    def _swapping(self) -> str:
+        self._swaps += 1
+        return "exchange.back" if self._swaps > 1 else "exchange.swap"
+
+    def close(self) -> None:
+        self.vault.close()
+        for folder, names, _ in os.walk(self.root):
+            for name in names:
+                with contextlib.suppress(OSError):
+                    Path(folder, name).chmod(0o700)
+        shutil.rmtree(self.root, ignore_errors=True)
+
+
+class FsEditor:
+    """An open file."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("r+b", buffering=0)
+
+    def write(self, data: bytes) -> None:
+        self._file.seek(0)
+        self._file.truncate()
+        self._file.write(data)
+        self._file.close()
+
+
+WORLDS = ("sim", "fs", "fs without exchange")
+
+
+@contextlib.contextmanager
+def open_world(kind: str, root: Path, patch: pytest.MonkeyPatch) -> Iterator[World]:
+    """A fresh vault of a kind, where even root must ask before entering a folder."""
+    if kind == "sim":
+        yield SimWorld(
+            vault_uuid=VAULT_ID, ignore=frozenset({IGNORED}), max_bytes=MAX_BYTES
+        )
+        return
+    world = FsWorld(root, patch, exchange=kind == "fs")
+    with _ordinary():
+        yield world
+    world.close()
+
+
+@contextlib.contextmanager
+def _ordinary() -> Iterator[None]:
+    """Without the right of root to pass over modes (CAP_DAC_*), while it lasts."""
+    if os.geteuid():
+        yield
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    had, less = (ctypes.c_uint32 * 6)(), (ctypes.c_uint32 * 6)()
+    assert libc.capget(header, had) == 0
+    less[:] = [had[0] & ~0b110, *had[1:]]  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+    assert libc.capset(header, less) == 0
+    try:
+        yield
+    finally:
+        assert libc.capset(header, had) == 0
