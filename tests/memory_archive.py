@@ -103,7 +103,7 @@ class MemoryArchive:
         return {
             posixpath.basename(base.path): base
             for base in self._rows.bases.values()
-            if posixpath.dirname(base.path) == folder
+            if posixpath.dirname(base.path) == folder and not base.missing_since
         }
 
     def folders_of_bases(self) -> set[VaultPath]:
@@ -119,7 +119,8 @@ class MemoryArchive:
         return iter([base for _, base in sorted(self._rows.bases.items())])
 
     def paths(self) -> dict[VaultPath, str]:
-        return {base.path: key for key, base in self._rows.bases.items()}
+        bases = self._rows.bases.items()
+        return {base.path: key for key, base in bases if not base.missing_since}
 
     def put_bases(self, bases: Iterable[Base]) -> None:
         for base in bases:

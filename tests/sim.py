@@ -139,9 +139,9 @@ class SimVault(Disk):
         self._check_readable(path)
         if self._regular(path, self._note(path)).sha != expect:
             raise NoteChangedError(path)
-        # As a file system would, by content: what comes out is not what went in last.
+        # Until what comes out of the note is what was last put in.
         our_sha, size, mtime_ns = ours.sha, len(ours.data), ours.mtime_ns
-        put, under, met = our_sha, expect, dict[str, bytes]()
+        put, under, met = (our_sha, mtime_ns), ("", 0), dict[str, bytes]()
         for swaps in range(_SWAPS):
             self.before("exchange.back" if swaps else "exchange.swap")
             name = self._find(path)
@@ -153,13 +153,14 @@ class SimVault(Disk):
             self._swap(staged, name)
             self.before("exchange.examine")
             found = self.names[staged]
-            if found.sha == under:
-                if not swaps:
-                    return Stamp(size, mtime_ns, ours.ctime_ns, ours.number)
+            seen = (found.sha, found.mtime_ns)
+            if not swaps and found.sha == expect:
+                return Stamp(size, mtime_ns, ours.ctime_ns, ours.number)
+            if seen == under:
                 break
             met[found.sha] = found.data
-            put, under = found.sha, put
-        known = {put, expect, our_sha}
+            put, under = seen, put
+        known = {put[0], expect, our_sha}
         raise NoteChangedError(path, tuple(met[sha] for sha in met if sha not in known))
 
     def move(self, path: VaultPath, to: VaultPath) -> Stamp:

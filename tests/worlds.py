@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
@@ -80,6 +81,7 @@ class FsWorld:
         self.root = root
         self._patch = patch
         self._begin("")
+        self._last_ns = 0
         (root / ".meta").mkdir(parents=True)
         self.vault = VaultFs(
             root, ignore=[IGNORED], max_bytes=MAX_BYTES, exchange=exchange
@@ -99,12 +101,19 @@ class FsWorld:
     def save_in_place(self, path: str, data: bytes) -> None:
         (self.root / path).parent.mkdir(parents=True, exist_ok=True)
         (self.root / path).write_bytes(data)
+        self._date(self.root / path)
 
     def save_by_rename(self, path: str, data: bytes) -> None:
         temp = self.root / ".editor"
         temp.write_bytes(data)
+        self._date(temp)
         (self.root / path).parent.mkdir(parents=True, exist_ok=True)
         temp.replace(self.root / path)
+
+    def _date(self, file: Path) -> None:
+        """No two saves in one tick of the clock, as it is with people."""
+        self._last_ns = max(self._last_ns + 1, time.time_ns())
+        os.utime(file, ns=(self._last_ns, self._last_ns))
 
     def open_handle(self, path: str) -> Editor:
         return FsEditor(self.root / path)

@@ -1,23 +1,17 @@
 from __future__ import annotations
 
-import multiprocessing
 import os
 import secrets
 import shutil
-import signal
 import sqlite3
 import stat
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.fakes import FakeClock
-from vaultsync.adapters import store_sqlite
-from vaultsync.adapters.clock import SystemClock
+from vaultsync.adapters import sqlite_file, store_sqlite
 from vaultsync.adapters.store_sqlite import SqliteStore
 from vaultsync.core.fact import Fact, make_fact
 from vaultsync.errors import StoreError, StoreUnavailableError
@@ -26,8 +20,6 @@ from vaultsync.ports import RevisionMismatch, Write
 CLOCK = FakeClock()
 IDS = [CLOCK.new_id() for _ in range(2_000)]
 A, B = IDS[:2]
-SPAWN = multiprocessing.get_context("spawn")
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -194,6 +186,22 @@ def test_an_older_store_is_brought_up_to_date_once(
     assert "added" in tables(path)
 
 
+def test_a_store_from_before_the_log_knows_the_revisions_it_still_has(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path.touch()
+    with sqlite_file.connect(path, log_pages=1_000) as db:
+        sqlite_file.migrate(db, store_sqlite.MIGRATIONS[:1], create=True)
+        db.execute(
+            "INSERT INTO facts VALUES (?, 7, '7-x', 0, 'x', '', '', '', '', '')", [A]
+        )
+    db.close()
+
+    store = opened_at(path)
+    assert [store.revision_at(seq) for seq in (6, 7)] == [None, "7-x"]
+    store.close()
+
+
 def test_a_migration_that_fails_leaves_the_store_as_it_was(
     store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,6 +331,7 @@ def test_after_a_restore_no_revision_comes_again(
     assert lost_row is not None
     assert row.seq == lost_row.seq
     assert new != lost
+    assert again.revision_at(row.seq) == new
     again.close()
 
 
@@ -436,103 +445,3 @@ def test_a_call_of_refusals_alone_touches_nothing(
 
     assert answers == [RevisionMismatch(A, revision)] * 3
     assert log.read_bytes() == before
-
-
-# --- several at once ---------------------------------------------------------------
-
-
-def _count_up(path: Path, times: int) -> None:
-    store = SqliteStore.open(path, clock=SystemClock(), create=False)
-    _increment(store, times)
-    store.close()
-
-
-def _increment(store: SqliteStore, times: int) -> None:
-    for _ in range(times):
-        done = False
-        while not done:
-            fact = store.get(A)
-            counted = a_fact(content=str(int(fact.content) + 1))
-            (answer,) = store.write([Write(A, counted, fact.revision, "x")])
-            done = isinstance(answer, str)
-
-
-def test_four_processes_count_without_losing_one(
-    store: SqliteStore, path: Path
-) -> None:
-    create(store, A, "0")
-    workers = [SPAWN.Process(target=_count_up, args=(path, 50)) for _ in range(4)]
-    for each in workers:
-        each.start()
-    for each in workers:
-        each.join()
-
-    assert [each.exitcode for each in workers] == [0] * 4
-    assert store.get(A).content == "200"
-    assert store.state().seq == 201
-
-
-def test_threads_may_share_a_store(store: SqliteStore) -> None:
-    create(store, A, "0")
-    workers = [threading.Thread(target=_increment, args=(store, 25)) for _ in range(4)]
-    for each in workers:
-        each.start()
-    for each in workers:
-        each.join()
-
-    assert store.get(A).content == "100"
-
-
-def _make(path: Path, number: int) -> None:
-    store = SqliteStore.open(path, clock=SystemClock(), create=True)
-    store.write([Write(IDS[number], a_fact(IDS[number]), None, "x")])
-    store.close()
-
-
-def test_four_processes_that_make_a_store_make_one(path: Path) -> None:
-    workers = [SPAWN.Process(target=_make, args=(path, number)) for number in range(4)]
-    for each in workers:
-        each.start()
-    for each in workers:
-        each.join()
-
-    assert [each.exitcode for each in workers] == [0] * 4
-    store = opened_at(path)
-    assert sorted(row.seq for row in store.feed()) == [1, 2, 3, 4]
-    store.close()
-
-
-WRITER = """
-import sys
-from tests.adapters.test_store_sqlite import IDS, a_fact, opened_at
-from pathlib import Path
-from vaultsync.ports import Write
-
-store = opened_at(Path(sys.argv[1]))
-for start in range(0, len(IDS), 10):
-    store.write([Write(each, a_fact(each), None, "x") for each in IDS[start:start+10]])
-    print(start + 10, flush=True)
-"""
-
-
-def test_what_was_answered_outlives_a_killed_writer(
-    store: SqliteStore, path: Path
-) -> None:
-    store.close()
-    writer = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, cwd=ROOT
-    )
-    assert writer.stdout is not None
-    answered = [int(writer.stdout.readline()) for _ in range(20)][-1]
-    writer.send_signal(signal.SIGKILL)
-    answered = max([answered, *map(int, writer.stdout.read().split())])
-    writer.wait()
-    writer.stdout.close()
-
-    again = opened_at(path)
-    facts = again.state().facts
-    assert facts >= answered
-    assert facts % 10 == 0
-    assert [fact.id for fact in again.iter_facts()] == IDS[:facts]
-    assert pragma(again, "integrity_check") == "ok"
-    again.close()

@@ -294,6 +294,21 @@ def test_the_numbers_of_the_feed_are_not_used_again(store: Store) -> None:
     assert store.state().seq == 3
 
 
+def test_every_number_keeps_its_revision(store: Store) -> None:
+    first = create(store, a_fact())
+    second = wrote(store, Write(A, a_fact(title="Mate"), first, "x"))
+    third = wrote(store, Write(A, None, second, "x"))
+    store.write([Write(A, a_fact(), first, "x")])
+
+    assert [store.revision_at(seq) for seq in range(5)] == [
+        None,
+        first,
+        second,
+        third,
+        None,
+    ]
+
+
 def test_any_number_of_facts_is_found_at_once(store: Store) -> None:
     answers = store.write(
         [Write(each, a_fact(each), None, "x") for each in IDS[:1_100]]

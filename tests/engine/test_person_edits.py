@@ -159,7 +159,7 @@ def test_what_obsidians_property_editor_rewrites_is_no_edit() -> None:
     world.person_writes(
         path,
         "---\n# why this note\nstatus: 'active' # yes\ntags: [a, \"b\"]\n"
-        "due: \"2026-03-01\"\n---\n# Mine\n\nText.\n",
+        'due: "2026-03-01"\n---\n# Mine\n\nText.\n',
     )
     world.quiesce()
     (fact,) = world.facts()

@@ -152,3 +152,8 @@ EDITS = (
     reformat,
     same,
 )
+
+
+def without_times(data: bytes) -> bytes:
+    """The text without the times that a pass writes."""
+    return re.sub(rb"(?m)^updatedAt: .*\n", b"", data)

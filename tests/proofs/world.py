@@ -108,8 +108,11 @@ class World:
         self.store = MemoryStore(self.clock)
         self.store.before = lambda method: self._hook(f"store.{method}")
         self.policy = Policy(batch=batch)
-        self.archive = MemoryArchive()
-        self.use_archive(self.archive)
+        self.archives = 0
+        """How many archives there were; one that is lost is replaced."""
+        self.use_archive(MemoryArchive())
+        self.ledger.known = lambda: proofs.in_archive(self) | proofs.in_store(self)
+        self.set_back = 0.0
         self.editors: list[Editor] = []
         self.half: dict[str, tuple[bytes, bytes]] = {}
         """Saves that were begun: what the editor saw, and what it is going to write."""
@@ -124,6 +127,7 @@ class World:
 
     def use_archive(self, archive: MemoryArchive) -> None:
         self.archive = archive
+        self.archives += 1
         archive.before = lambda method: self._hook(f"archive.{method}")
         self.mirror = Mirror(
             self.vault, self.store, archive, self.clock, self.policy
@@ -168,13 +172,14 @@ class World:
     def turn(self, at: Mapping[int, Callable[[], None]] | None = None) -> Report | None:
         """One pass by somebody who knows what to do when it refuses."""
         try:
-            return self.sync(at=at)
-        except GuardError as stopped:
-            return self.sync(Request(confirm=stopped.run))
-        except StoreRewoundError:
-            unseen = proofs.in_store(self) - proofs.in_vault(self)
-            self.ledger.at_least_kept(unseen)
-            return self.run(lambda: rebuild(self.mirror, "vault"))
+            try:
+                return self.sync(at=at)
+            except GuardError as stopped:
+                return self.sync(Request(confirm=stopped.run))
+            except StoreRewoundError:
+                unseen = proofs.in_store(self) - proofs.in_vault(self)
+                self.ledger.at_least_kept(unseen)
+                return self.run(lambda: rebuild(self.mirror, "vault"))
         except (StoreUnavailableError, VaultMissingError, OSError) as refused:
             self.ledger.story.append(f"engine: {refused}")
             return None
@@ -213,6 +218,8 @@ class World:
     def quiesce(self) -> Report:
         """Passes until nothing is left to do, and all the invariants then."""
         self.mend()
+        self.clock.advance(self.set_back)
+        self.set_back = 0.0
         for _ in range(PASSES):
             self.editors.clear()
             self.clock.advance(self.policy.linger_seconds + 1)
@@ -300,7 +307,11 @@ class World:
         """A person changes a note by one of the `texts` with a new word."""
         if path in self.half:
             return
-        self.save(path, change(self.data(path), self.ledger.word()), rename=rename)
+        word = self.ledger.word()
+        self.save(path, change(self.data(path), word), rename=rename)
+        if change is texts.source:
+            # It will be put back: what the person wrote stays in the history alone.
+            self.ledger.at_least_kept([word])
 
     def new_note(self, path: str, *, front: bool = False) -> None:
         if path in self.vault.names or self.vault._find(path):

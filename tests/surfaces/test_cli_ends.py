@@ -81,7 +81,11 @@ def test_an_error_is_what_happened_and_a_hint() -> None:
 
 
 def test_every_error_of_vaultsync_has_an_exit_code_that_fits_its_kind() -> None:
-    for kind in (errors.UsageError, *errors.UsageError.__subclasses__()):
+    kinds: list[type[Exception]] = [
+        errors.UsageError,
+        *errors.UsageError.__subclasses__(),
+    ]
+    for kind in kinds:
         code = next(c for each, c in failure._CODES if issubclass(kind, each))
         wanted = 1 if kind in (errors.ImportLineError, errors.ScopeDeniedError) else 2
         assert (kind, code) == (kind, wanted)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import click
 import pytest
 
 from tests.surfaces.command_line import run
@@ -50,9 +51,9 @@ def test_every_command_takes_the_common_options(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_option_explains_itself(name: str) -> None:
     explained = [
-        each.help  # type: ignore[attr-defined]  # of options
+        each.help
         for each in cli.commands[name].params
-        if each.param_type_name == "option"
+        if isinstance(each, click.Option)
     ]
 
     assert all(explained)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -105,14 +105,22 @@ def test_an_export_into_a_folder_that_is_not_there_says_so(tmp_path: Path) -> No
 @pytest.mark.parametrize("piped", [True, False])
 def test_an_import_takes_lines_as_they_are(tmp_path: Path, *, piped: bool) -> None:
     taken: list[str] = []
-    memory = FakeMemory(import_=lambda lines: len(taken.extend(lines) or taken))
+
+    def take(lines: Iterable[str]) -> int:
+        taken.extend(lines)
+        return len(taken)
+
     data = b"\xef\xbb\xbf" + '{"title": "a\u2028b"}\n\n{}'.encode()
     file = tmp_path / "facts.jsonl"
     file.write_bytes(data)
 
     where = "-" if piped else str(file)
     result = run(
-        "import", where, "--json", memory=memory, stdin=data if piped else None
+        "import",
+        where,
+        "--json",
+        memory=FakeMemory(import_=take),
+        stdin=data if piped else None,
     )
 
     assert one_object(result) == {"facts": 3}

@@ -26,6 +26,24 @@ from vaultsync.ports import (
 
 Row: TypeAlias = tuple[Any, ...]
 
+BASES = (
+    "SELECT fact_id, folder, name, sha, revision, size, mtime_ns, ctime_ns, inode,"
+    " missing_since, fact FROM bases "
+)
+BASES_OF_IDS = BASES + "WHERE fact_id IN (SELECT value FROM json_each(?))"  # noqa: S608 - both are ours
+PATHS = (
+    "SELECT CASE folder WHEN '' THEN name ELSE folder || '/' || name END, fact_id"
+    " FROM bases WHERE typeof(folder) = 'text' AND typeof(name) = 'text'"
+    " AND missing_since IS NULL"
+)
+ODD_PATHS = (
+    "SELECT folder, name, fact_id FROM bases"
+    " WHERE (typeof(folder) <> 'text' OR typeof(name) <> 'text')"
+    " AND missing_since IS NULL"
+)
+HISTORY = 'SELECT run, at, fact_id, side, actor, field, "before", "after" FROM history '
+RUNS = "SELECT run, at, kind, report FROM runs "
+
 
 def m001_archive(db: sqlite3.Connection) -> None:
     """Everything. Columns of paths take text, and bytes for what is no text."""

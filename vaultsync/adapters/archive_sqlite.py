@@ -25,16 +25,9 @@ from vaultsync.ports import (
     Run,
 )
 
+_LOG_PAGES = 16_384
+"""A first pass over 10,000 notes fits: its end need not wait for the file itself."""
 _DAMAGED = "move it away; the next pass rebuilds it from both sides, deleting nothing"
-
-_BASE = (
-    "SELECT fact_id, folder, name, sha, revision, size, mtime_ns, ctime_ns, inode,"
-    " missing_since, fact FROM bases "
-)
-_HISTORY = (
-    'SELECT run, at, fact_id, side, actor, field, "before", "after" FROM history '
-)
-_RUN = "SELECT run, at, kind, report FROM runs "
 
 
 class SqliteArchive:
@@ -59,7 +52,7 @@ class SqliteArchive:
             name = str(Path(path).absolute())
         with _explained(name):
             _make(name)
-            db = sqlite_file.connect(name)
+            db = sqlite_file.connect(name, log_pages=_LOG_PAGES)
             try:
                 _prepare(db, name)
             except BaseException:
@@ -128,7 +121,7 @@ class SqliteArchive:
 
     def find_base(self, fact_id: str) -> Base | None:
         """The base of one fact."""
-        rows = self._rows(_BASE + "WHERE fact_id = ?", fact_id)
+        rows = self._rows(archive_rows.BASES + "WHERE fact_id = ?", fact_id)
         return archive_rows.base_of(rows[0]) if rows else None
 
     def find_bases(self, fact_ids: Iterable[str]) -> dict[str, Base]:
@@ -137,7 +130,7 @@ class SqliteArchive:
         wanted = iter(fact_ids)
         while batch := list(islice(wanted, sqlite_file.BATCH)):
             rows = self._rows(
-                _BASE + "WHERE fact_id IN (SELECT value FROM json_each(?))",  # noqa: S608 - constants
+                archive_rows.BASES_OF_IDS,
                 json.dumps(batch),
             )
             found.update((row[0], archive_rows.base_of(row)) for row in rows)
@@ -145,7 +138,10 @@ class SqliteArchive:
 
     def bases_in(self, folder: VaultPath) -> dict[str, Base]:
         """The bases whose note lies directly in a folder, by the name of the file."""
-        rows = self._rows(_BASE + "WHERE folder = ?", archive_rows.spell(folder))
+        rows = self._rows(
+            archive_rows.BASES + "WHERE folder = ? AND missing_since IS NULL",
+            archive_rows.spell(folder),
+        )
         return {archive_rows.read(row[2]): archive_rows.base_of(row) for row in rows}
 
     def folders_of_bases(self) -> set[VaultPath]:
@@ -155,14 +151,16 @@ class SqliteArchive:
 
     def missing_bases(self) -> list[Base]:
         """The bases with `missing_since`, by id."""
-        rows = self._rows(_BASE + "WHERE missing_since IS NOT NULL ORDER BY fact_id")
+        rows = self._rows(
+            archive_rows.BASES + "WHERE missing_since IS NOT NULL ORDER BY fact_id"
+        )
         return [archive_rows.base_of(row) for row in rows]
 
     def iter_bases(self) -> Iterator[Base]:
         """All bases, by id."""
         after = ""
         while rows := self._rows(
-            _BASE + "WHERE fact_id > ? ORDER BY fact_id LIMIT ?",
+            archive_rows.BASES + "WHERE fact_id > ? ORDER BY fact_id LIMIT ?",
             after,
             sqlite_file.BATCH,
         ):
@@ -170,11 +168,11 @@ class SqliteArchive:
             after = rows[-1][0]
 
     def paths(self) -> dict[VaultPath, str]:
-        """Path -> fact id of all bases."""
-        rows = self._rows("SELECT folder, name, fact_id FROM bases")
-        return {
-            archive_rows.join(folder, name): fact_id for folder, name, fact_id in rows
-        }
+        """Path -> fact id of all bases that are not missing."""
+        found: dict[VaultPath, str] = dict(self._rows(archive_rows.PATHS))
+        for folder, name, fact_id in self._rows(archive_rows.ODD_PATHS):
+            found[archive_rows.join(folder, name)] = fact_id
+        return found
 
     def put_bases(self, bases: Iterable[Base]) -> None:
         """Set bases."""
@@ -267,11 +265,13 @@ class SqliteArchive:
     def history(self, *, fact_id: str = "", run: str = "") -> list[HistoryEntry]:
         """The history of a fact or of a run, oldest first."""
         if fact_id:
-            found = self._rows(_HISTORY + "WHERE fact_id = ? ORDER BY n", fact_id)
+            found = self._rows(
+                archive_rows.HISTORY + "WHERE fact_id = ? ORDER BY n", fact_id
+            )
         elif run:
-            found = self._rows(_HISTORY + "WHERE run = ? ORDER BY n", run)
+            found = self._rows(archive_rows.HISTORY + "WHERE run = ? ORDER BY n", run)
         else:
-            found = self._rows(_HISTORY + "ORDER BY n")
+            found = self._rows(archive_rows.HISTORY + "ORDER BY n")
         entries = map(archive_rows.history_of, found)
         return [each for each in entries if run in ("", each.run)]
 
@@ -286,12 +286,12 @@ class SqliteArchive:
 
     def find_run(self, run: str) -> Run | None:
         """A pass by its id."""
-        found = self._rows(_RUN + "WHERE run = ?", run)
+        found = self._rows(archive_rows.RUNS + "WHERE run = ?", run)
         return archive_rows.run_of(found[0]) if found else None
 
     def last_run(self) -> Run | None:
         """The newest pass."""
-        found = self._rows(_RUN + "ORDER BY n DESC LIMIT 1")
+        found = self._rows(archive_rows.RUNS + "ORDER BY n DESC LIMIT 1")
         return archive_rows.run_of(found[0]) if found else None
 
     def set_attention(self, path: VaultPath, notices: Sequence[Attention]) -> None:

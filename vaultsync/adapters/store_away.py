@@ -31,6 +31,10 @@ class StoreAway:
         """Not known."""
         self._away()
 
+    def revision_at(self, seq: int) -> str | None:  # noqa: ARG002 - the port's words
+        """Not known."""
+        self._away()
+
     def get(self, fact_id: str) -> Fact:  # noqa: ARG002 - the port's words
         """Not known."""
         self._away()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vaultsync.core import wire
@@ -25,6 +25,7 @@ class StoreBackup:
 
     rows: tuple[tuple[str, _Row], ...]
     seq: int
+    log: Mapping[int, str]
 
 
 class MemoryStore:
@@ -44,6 +45,7 @@ class MemoryStore:
         self._store_id = store_id
         self._rows: dict[str, _Row] = {}
         self._seq = 0
+        self._log: dict[int, str] = {}
         self._writes = 0
         self._closed = False
 
@@ -65,6 +67,11 @@ class MemoryStore:
         self._enter("written")
         row = self._rows.get(fact_id)
         return row.written if row else None
+
+    def revision_at(self, seq: int) -> str | None:
+        """The revision that was written under a number."""
+        self._enter("revision_at")
+        return self._log.get(seq)
 
     def get(self, fact_id: str) -> Fact:
         """The fact, with its `revision`.
@@ -115,16 +122,17 @@ class MemoryStore:
 
     def snapshot(self) -> StoreBackup:
         """A backup, for `restore`."""
-        return StoreBackup(tuple(self._rows.items()), self._seq)
+        return StoreBackup(tuple(self._rows.items()), self._seq, dict(self._log))
 
     def restore(self, backup: StoreBackup) -> None:
         """Go back to a backup: the same store, its counter back in time as well."""
         self._rows = dict(backup.rows)
         self._seq = backup.seq
+        self._log = dict(backup.log)
 
     def clear(self) -> None:
         """Lose everything but the store's id."""
-        self.restore(StoreBackup((), 0))
+        self.restore(StoreBackup((), 0, {}))
 
     def _enter(self, method: str) -> None:
         self.before(method)
@@ -148,6 +156,7 @@ class MemoryStore:
         # Unlike `seq` this never goes back: a revision is unique even after `restore`.
         self._writes += 1
         revision = f"{self._seq}-{self._writes:08x}"
+        self._log[self._seq] = revision
         if write.fact is not None:
             body: str | None = wire.to_json(write.fact)
         else:

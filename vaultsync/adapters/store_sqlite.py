@@ -18,6 +18,8 @@ from vaultsync.core.fact import Fact
 from vaultsync.errors import FactNotFoundError, StoreError, StoreUnavailableError
 from vaultsync.ports import Clock, RevisionMismatch, StoreState, Write, Written
 
+_LOG_PAGES = 1_000
+"""A short log is soon written over instead of growing: what one small write waits for."""
 _DAMAGED = (
     "restore the store from a backup, or move it away and give a new one what the"
     " vault holds: `vaultsync rebuild --from vault`"
@@ -51,7 +53,13 @@ def m001_facts(db: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_facts,)
+def m002_log(db: sqlite3.Connection) -> None:
+    """The revision of every write, also of those that a later one replaced."""
+    db.execute("CREATE TABLE log (seq INTEGER PRIMARY KEY, revision TEXT NOT NULL)")
+    db.execute("INSERT INTO log SELECT seq, revision FROM facts")
+
+
+MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_facts, m002_log)
 """In order. A name once released stays."""
 
 
@@ -104,6 +112,11 @@ class SqliteStore:
             fact_id,
         )
         return _written(rows[0]) if rows else None
+
+    def revision_at(self, seq: int) -> str | None:
+        """The revision that was written under a number."""
+        rows = self._rows("SELECT revision FROM log WHERE seq = ?", seq)
+        return rows[0][0] if rows else None
 
     def get(self, fact_id: str) -> Fact:
         """The fact, with its `revision`.
@@ -216,7 +229,7 @@ class SqliteStore:
         return self._db
 
     def _connect(self) -> sqlite3.Connection:
-        db = sqlite_file.connect(self._path)
+        db = sqlite_file.connect(self._path, log_pages=_LOG_PAGES)
         try:
             self._recognise(db)
         except BaseException:
@@ -274,6 +287,7 @@ def _write_all(
             _WRITE,
             (write.fact_id, seq, revision, gone, write.actor, at, *columns),
         )
+        db.execute("INSERT INTO log VALUES (?, ?)", (seq, revision))
         answers.append(revision)
     db.execute("UPDATE store SET seq = ?, facts = ?", (seq, facts))
     return answers

@@ -174,16 +174,19 @@ def remove_any(place: Place) -> None:
 
 
 def copy(source: Place, target: Place) -> None:
-    """Write the bytes of a file, and how it looks, to a new one."""
+    """Write the bytes of a file, how it looks and its mtime to a new one."""
     parts = []
     fd = open_to_read(source)
     try:
+        times = os.fstat(fd)
         while part := os.read(fd, 1 << 20):
             parts.append(part)
     finally:
         os.close(fd)
     write_new(target, b"".join(parts))
     copy_looks(source, target)
+    ns = (times.st_atime_ns, times.st_mtime_ns)
+    os.utime(target.name, ns=ns, dir_fd=target.folder, follow_symlinks=False)
 
 
 def write_new(place: Place, data: bytes) -> None:

@@ -198,12 +198,13 @@ class VaultFs:
     ) -> Stamp:
         """Swap until what comes out of the note is what was last put into it.
 
-        Whatever else comes out was saved after that, is newer, and goes back in.
+        Whatever else comes out was saved after that, is newer, and goes back in. The
+        mtime tells a save of the same bytes apart.
         """
         ours = vault_tree.read(staged, path)
         syscalls.copy_looks(note, staged)
         met: dict[str, bytes] = {}
-        put, under = ours.sha, expect
+        put, under = (ours.sha, ours.stamp.mtime_ns), ("", 0)
         for swaps in range(_SWAPS):
             try:
                 self._swap(path, staged, note)
@@ -215,17 +216,17 @@ class VaultFs:
                     break
                 continue
             found = self._peek(path, staged)
-            sha = found.sha if found else ""
-            if sha == under:
-                if not swaps:
-                    return vault_tree.stamp_after(note, ours.stamp)
+            seen = (found.sha, found.stamp.mtime_ns) if found else ("", -1)
+            if not swaps and seen[0] == expect:
+                return vault_tree.stamp_after(note, ours.stamp)
+            if seen == under:
                 break
             if found:
-                met[sha] = found.data
-            put, under = sha, put
+                met[found.sha] = found.data
+            put, under = seen, put
         else:
             put = under
-        known = {put, expect, ours.sha}
+        known = {put[0], expect, ours.sha}
         raise NoteChangedError(path, tuple(met[sha] for sha in met if sha not in known))
 
     def move(self, path: VaultPath, to: VaultPath) -> Stamp:

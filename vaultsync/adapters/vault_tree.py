@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fnmatch
+import gc
 import hashlib
 import os
 import re
@@ -46,7 +47,6 @@ _TICK_NS = 10_000_000
 """Stamps come from a clock that lags by up to one tick, at worst of 100 a second."""
 _FEW = 24
 """Up to so many files and folders, syncing each is faster than syncing the disk."""
-_TYPE = 0o170000
 _KINDS = (
     (stat.S_ISLNK, "a link"),
     (stat.S_ISDIR, "a folder"),
@@ -174,6 +174,10 @@ class Tree:
 
     def scan(self, ignore: Ignore) -> Scan:
         """List all folders; `at_ns` is a tick early, so as not to be late."""
+        with _uncollected():
+            return self._scan(ignore)
+
+    def _scan(self, ignore: Ignore) -> Scan:
         self.verify()
         at_ns = time.time_ns() - _TICK_NS
         folders: dict[VaultPath, Folder] = {}
@@ -182,9 +186,7 @@ class Tree:
         while pending:
             path = pending.pop()
             if _NO_PATH.search(path):
-                unreadable[VaultPath(_shown(path))] = (
-                    "its name cannot be part of a path"
-                )
+                unreadable[VaultPath(_shown(path))] = "no path can hold its name"
                 continue
             try:
                 fd = os.open(path or ".", _FOLDER, dir_fd=self._root)
@@ -270,8 +272,6 @@ def read(place: Place, path: str, *, limit: int = ANY, links: int = ANY) -> Note
         OSError: whatever else the system says.
     """
     for pause in _PAUSES:
-        if pause:
-            time.sleep(pause)
         try:
             fd = syscalls.open_to_read(place)
         except OSError as error:
@@ -292,6 +292,7 @@ def read(place: Place, path: str, *, limit: int = ANY, links: int = ANY) -> Note
                 return NoteFile(data, hashlib.sha256(data).hexdigest(), seen)
         finally:
             os.close(fd)
+        time.sleep(pause)
     raise NoteChangedError(path)
 
 
@@ -305,13 +306,11 @@ def stamp_after(place: Place, before: Stamp) -> Stamp:
 
     Only the ctime is looked up: a save since `before` must look like a change.
     """
-    try:
-        now = stamp(syscalls.stat_of(place))
-    except FileNotFoundError:
-        return before
-    return (
-        before._replace(ctime_ns=now.ctime_ns) if now.inode == before.inode else before
-    )
+    with contextlib.suppress(FileNotFoundError):
+        now = syscalls.stat_of(place)
+        if now.st_ino == before.inode:
+            return before._replace(ctime_ns=now.st_ctime_ns)
+    return before
 
 
 def oddity(found: os.stat_result, *, links: int = 1) -> str:
@@ -331,16 +330,25 @@ def why(error: OSError) -> str:
     return error.strerror or str(error)
 
 
-def _list(fd: int, path: str, ignore: Ignore) -> tuple[Folder, list[str]]:
-    """What is in one folder, and the folders in it.
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the collector of cycles, which would visit all stamps over and over."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
-    Most of the time of a pass over an unchanged vault is spent here.
-    """
+
+def _list(fd: int, path: str, ignore: Ignore) -> tuple[Folder, list[str]]:
+    """What is in one folder, and the folders in it; an idle pass does little else."""
     prefix = path and path + "/"
     plain: dict[str, tuple[int, int, int, int]] = {}
     odd: dict[str, tuple[str, Stamp]] = {}
     below = []
-    kind, regular = _TYPE, stat.S_IFREG
+    kind, regular = 0o170000, stat.S_IFREG
     with os.scandir(fd) as entries:
         for entry in entries:
             name = entry.name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from vaultsync.adapters.machine import machine_checks
 from vaultsync.app.session import Session
@@ -284,7 +285,7 @@ class Memory(Session):
         found = self._mirror.archive.history(fact_id=fact_id)
         if not found:
             fact_work.get(self._mirror, fact_id, agent=self.agent)
-        return found
+        return [_readable(entry) for entry in found]
 
     def undo(self, run: str, *, progress: Progress | None = None) -> Report:
         """Take a run back on both sides.
@@ -329,3 +330,10 @@ class Memory(Session):
         holder = self._lock.holder()
         checks.append(Check("engine", ok=True, message=f"the engine is {holder}"))
         return tuple(checks)
+
+
+def _readable(entry: HistoryEntry) -> HistoryEntry:
+    """A note that went is shown by where it was."""
+    if entry.field == "note" and isinstance(entry.before, Mapping):
+        return replace(entry, before=entry.before.get("path"))
+    return entry

@@ -16,14 +16,16 @@ from vaultsync.cli.options import (
     text_of,
 )
 
-type_option = click.option(
-    "--type", "fact_type", metavar="T", shell_complete=complete_type, help="Its type."
-)
-
 
 @click.command()
 @click.argument("text", required=False, metavar="[TEXT|-]")
-@type_option
+@click.option(
+    "--type",
+    "fact_type",
+    metavar="T",
+    shell_complete=complete_type,
+    help="Its type, such as decision, lesson or note (usual).",
+)
 @click.option("--title", metavar="S", help="Its title; else its first sentence.")
 @click.option("--context", metavar="S", help="When or why it came to be, in one line.")
 @click.option("--scope", metavar="S", help="Who may see it; else the vault's default.")
@@ -111,7 +113,13 @@ def get(options: Options, *, fact_id: str, agent: str | None) -> int:
 
 
 @click.command("list")
-@type_option
+@click.option(
+    "--type",
+    "fact_type",
+    metavar="T",
+    shell_complete=complete_type,
+    help="Only those of a type.",
+)
 @click.option("--scope", metavar="S", help="Only those of a scope.")
 @click.option("--status", metavar="S", help="Only those of a status, such as active.")
 @click.option("--tag", metavar="X", help="Only those with a tag.")

@@ -25,7 +25,10 @@ sides = click.Choice(["store", "vault"])
 )
 @common
 def init(options: Options, *, path: str | None, store: str | None) -> int:
-    """Make a vault of a folder; harmless when it is one already."""
+    """Make a vault of a folder; harmless when it is one already.
+
+    PATH may be left out when --vault names the folder.
+    """
     place = path or options.vault
     if not place:
         message = "missing argument 'PATH': the folder that becomes a vault"

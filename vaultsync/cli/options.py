@@ -26,15 +26,13 @@ def common(command: Callable[..., int]) -> Callable[..., int]:
         "--vault",
         metavar="PATH",
         envvar="VAULTSYNC_VAULT",
-        show_envvar=True,
-        help="The vault; else the nearest one upwards.",
+        help="The vault; else $VAULTSYNC_VAULT, else the nearest upwards.",
     )
     @click.option(
         "--state-dir",
         metavar="DIR",
         envvar="VAULTSYNC_STATE_DIR",
-        show_envvar=True,
-        help="Where the state of all vaults lies.",
+        help="Where the state of vaults lies; else $VAULTSYNC_STATE_DIR.",
     )
     @click.option(
         "--json", "as_json", is_flag=True, help="Print one JSON object, on failure too."
@@ -58,8 +56,7 @@ agent_option = click.option(
     "--agent",
     metavar="NAME",
     envvar="VAULTSYNC_AGENT",
-    show_envvar=True,
-    help="The agent that acts; else you, a person.",
+    help="The agent that acts; else $VAULTSYNC_AGENT, else a person.",
 )
 
 

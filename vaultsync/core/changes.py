@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from vaultsync.core.body import END
 from vaultsync.core.edit import edited
 from vaultsync.core.fact import Fact
 from vaultsync.core.merge import differing
@@ -17,6 +18,8 @@ from vaultsync.core.note import Note
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.render import stale
 from vaultsync.core.scope import is_scope
+
+_BLOCK_END = END.encode()
 
 
 class VaultChange(Enum):
@@ -129,17 +132,17 @@ def store_change(
 def half_saved(before: bytes, now: bytes) -> bool:
     """Whether a file looks as if its editor were still writing it.
 
-    It is empty, was cut in the middle of a line of what it was, ends inside the
-    frontmatter it had, or ends inside a character.
+    It is empty, was cut in the middle of a line or of the managed block of what it was,
+    ends inside the frontmatter it had, or ends inside a character.
     """
     if not now.strip():
         return bool(before.strip())
+    if before.startswith(b"---") and b"\n---" in before and b"\n---" not in now:
+        return now.startswith(b"---") or before.startswith(now)
     if len(now) < len(before) and before.startswith(now):
-        return (
-            not now.endswith(b"\n") and before[len(now) : len(now) + 1] not in b"\r\n"
-        )
-    if before.startswith(b"---") and now.startswith(b"---"):
-        return b"\n---" in before and b"\n---" not in now
+        rest = before[len(now) : len(now) + 1]
+        in_line = not now.endswith(b"\n") and rest not in b"\r\n"
+        return in_line or (_BLOCK_END in before and _BLOCK_END not in now)
     return _cut_in_character(now)
 
 

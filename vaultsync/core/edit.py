@@ -27,7 +27,7 @@ def edited(
     for key in {**before.values, **now.values}:
         old = base.value(key) if key in mended else before.values.get(key)
         new = now.values.get(key)
-        if old != new and key not in held:
+        if old != new and key not in held and not (key == "type" and new is None):
             changes[key] = new
     for key in {**before.properties, **now.properties}:
         old, new = before.properties.get(key), now.properties.get(key)

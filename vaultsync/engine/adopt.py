@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from vaultsync.core.conflict import is_conflict_note
 from vaultsync.core.fact import Fact
-from vaultsync.core.paths import VaultPath, join
+from vaultsync.core.paths import VaultPath
 from vaultsync.core.scope import check_scope
 from vaultsync.engine.cases import adopted_folders
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.newcomers import leave_alone, left_alone
 from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Request
+from vaultsync.engine.snapshot import path_in
 from vaultsync.engine.sync import sync
 from vaultsync.errors import NoteMissingError
 
@@ -45,7 +46,7 @@ def adopt(
     folders: list[VaultPath] = []
     for path in paths or (VaultPath(""),):
         inside = [
-            join(folder.path, name)
+            path_in(folder.path, name)
             for folder in scan.folders.values()
             if path in ("", folder.path) or folder.path.startswith(path + "/")
             for name in folder.files

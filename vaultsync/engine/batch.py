@@ -98,6 +98,8 @@ class Outcome:
     conflicts: list[Conflict] = field(default_factory=list)
     stamps: dict[VaultPath, Stamp | None] = field(default_factory=dict)
     """The stamps under which the notes are known now; None: not for sure."""
+    removed: set[VaultPath] = field(default_factory=set)
+    """Where notes were that this pass moved or took away."""
 
 
 class Batch:
@@ -268,6 +270,7 @@ class Batch:
             return
         for item, result in zip(todo, self.mirror.store.write(writes), strict=True):
             if isinstance(result, RevisionMismatch):
+                self.mirror.vault.discard(item.op or "none")
                 self._give_up(item)
             else:
                 item.store_done = True
@@ -287,30 +290,36 @@ class Batch:
                 item.stamp = vault.create(item.op, path)
             elif action.do is Do.DELETE_NOTE:
                 vault.withdraw(item.op, path, action.sha or "")
-                self._linger(item, path)
+                self.outcome.removed.add(path)
+                self._linger(item, path, action.sha or "")
             else:
                 if action.to is not None:
                     vault.move(path, action.to)
+                    self.outcome.removed.add(path)
                     path = action.to
                     self.outcome.touched.add(parent(path))
                 if item.sha != action.sha:
                     item.stamp = vault.exchange(item.op, path, action.sha or "")
-                    self._linger(item, path)
+                    self._linger(item, path, action.sha or "")
         except NoteChangedError as changed:
             for data in changed.displaced:
                 self.blobs[hashlib.sha256(data).hexdigest()] = data
             self._half_done(item)
         except (NoteMissingError, NoteExistsError):
             self._half_done(item)
+        except PermissionError as denied:
+            self._half_done(item)
+            why = f"{path}: the note cannot be written: {denied.strerror}"
+            hint = "give yourself the right to write there; the next pass tries again"
+            told = Attention("not_written", path, why, hint, seen=self.at)
+            self.outcome.notices.append(told)
         except NoteError as trouble:
             self._half_done(item)
             self.outcome.notices.append(notice("not_written", trouble, self.at))
 
-    def _linger(self, item: Item, path: VaultPath) -> None:
+    def _linger(self, item: Item, path: VaultPath, sha: str) -> None:
         due = self.mirror.clock.now().timestamp() + self.mirror.policy.linger_seconds
-        self.lingers.append(
-            Linger(item.op, item.fact.id, path, item.action.sha or "", due)
-        )
+        self.lingers.append(Linger(item.op, item.fact.id, path, sha, due))
 
     def _half_done(self, item: Item) -> None:
         """The note changed under our hands: the store may have what was merged already.
@@ -318,8 +327,14 @@ class Batch:
         What the note said when we read it is in the store then, so it is the base now:
         the next pass merges what the person wrote since.
         """
-        self.mirror.vault.discard(item.op)
+        staged = self.mirror.vault.staged(item.op)
         action = item.action
+        if staged is not None and staged.sha != item.sha and action.path:
+            # An editor's own file was displaced and put back: it may still hold this one.
+            self.blobs[staged.sha] = staged.data
+            self._linger(item, action.path, staged.sha)
+        else:
+            self.mirror.vault.discard(item.op)
         if item.store_done and action.vault is not None and action.sha and action.note:
             fact = action.vault.but(revision=action.revision or "", path=action.path)
             self.agreed[fact.id] = Base(fact, action.sha, None)
@@ -364,8 +379,6 @@ class Batch:
         history: list[HistoryEntry] = []
         for item in items:
             if item.failed:
-                if item.writes_vault and item.data is not None:
-                    self.mirror.vault.discard(item.op)
                 continue
             action = item.action
             history += entries(action, item.fact, self.run, self.at, self.actor)

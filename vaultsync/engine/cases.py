@@ -63,39 +63,63 @@ def settle_identities(mirror: Mirror, found: Snapshot) -> Identities:
     A file that owns nothing is a copy.
     """
     who = Identities(gone=dict(found.gone))
-    claims: dict[str, list[Seen]] = {}
-    own = [s.note.id for s in found.seen.values() if s.note and s.note.id]
-    bases = mirror.archive.find_bases(own)
-    held: dict[str, Base] = {}
-    for seen in found.seen.values():
-        if seen.note is None:
-            if seen.base is not None:
-                who.frozen[seen.base.fact.id] = seen
-            else:
-                who.strange.append(seen)
-            continue
-        if seen.base is not None:
-            held[seen.base.fact.id] = seen.base
-        claims.setdefault(_claimed(found, seen, bases), []).append(seen)
-    who.nameless = claims.pop("", [])
-    bases |= mirror.archive.find_bases(claims)
+    claims, bases = _claims(mirror, found, who)
     for fact_id, files in claims.items():
         base = bases.get(fact_id)
-        owner = _owner(files, base, found)
+        owner = _owner(files, base, displaced=fact_id in who.gone)
         if owner is not None:
             who.of_fact[fact_id] = owner
             who.gone.pop(fact_id, None)
             who.nameless += [each for each in files if each is not owner]
-        elif base and fact_id not in found.gone and not found.blind(base.path):
+        elif base and fact_id not in who.gone and not found.blind(base.path):
             who.nameless += files
         else:
             who.twins[fact_id] = files
             who.gone.pop(fact_id, None)
-    for fact_id, base in held.items():
-        # Another fact's note lies where its own was, and its own is nowhere.
-        if fact_id not in claims:
-            who.gone[fact_id] = base
     return who
+
+
+def _claims(
+    mirror: Mirror, found: Snapshot, who: Identities
+) -> tuple[dict[str, list[Seen]], dict[str, Base]]:
+    """The files that claim each id, and the bases of those ids.
+
+    What is not the note of anybody goes into `who`; so do the facts whose place another
+    fact's note has taken.
+    """
+    claims: dict[str, list[Seen]] = {}
+    own = [s.note.id for s in found.seen.values() if s.note and s.note.id]
+    bases = mirror.archive.find_bases(own)
+    for seen in found.seen.values():
+        if seen.note is not None:
+            claim = _claimed(found, seen, bases)
+            claims.setdefault(claim, []).append(seen)
+            if seen.base is not None and claim != seen.base.fact.id:
+                who.gone[seen.base.fact.id] = seen.base
+        elif seen.base is not None:
+            who.frozen[seen.base.fact.id] = seen
+        else:
+            who.strange.append(seen)
+    who.nameless = claims.pop("", [])
+    bases |= mirror.archive.find_bases(claims)
+    for fact_id in claims:
+        base = bases.get(fact_id)
+        if base is not None and _left_its_place(mirror, found, base):
+            who.gone[fact_id] = base
+    return claims, bases
+
+
+def _left_its_place(mirror: Mirror, found: Snapshot, base: Base) -> bool:
+    """Whether nothing is where a note was, though its folder seemed settled.
+
+    Its id in another file must not be taken for a copy then.
+    """
+    if base.path in found.seen or found.blind(base.path):
+        return False
+    try:
+        return mirror.vault.stamp(base.path) is None
+    except NoteError:
+        return False
 
 
 def is_back(mirror: Mirror, base: Base) -> bool:
@@ -122,19 +146,21 @@ def _claimed(found: Snapshot, seen: Seen, bases: Mapping[str, Base]) -> str:
     if own is None or own == seen.base.fact.id:
         return seen.base.fact.id
     other = bases.get(own)
+    if other is not None and other.path == seen.path:
+        return own
     there = found.seen.get(other.path) if other else None
     now = there.note.id if there and there.note else None
     swapped = now is not None and now != own
     return own if own in found.gone or swapped else seen.base.fact.id
 
 
-def _owner(files: Sequence[Seen], base: Base | None, found: Snapshot) -> Seen | None:
+def _owner(files: Sequence[Seen], base: Base | None, *, displaced: bool) -> Seen | None:
     if base is None:
         return min(files, key=lambda seen: (len(seen.path), seen.path))
     for seen in files:
         if seen.path == base.path:
             return seen
-    if base.fact.id not in found.gone:
+    if not displaced:
         return None
     if len(files) == 1:
         return files[0]

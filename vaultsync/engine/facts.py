@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from vaultsync.core.fact import Fact, make_fact
 from vaultsync.core.fields import FIELD, OWN, Owner, Value
 from vaultsync.core.scope import check_scope, private, sees
 from vaultsync.core.values import check_id
-from vaultsync.core.wire import to_values
+from vaultsync.core.wire import from_values, to_values
 from vaultsync.engine.mirror import Mirror
 from vaultsync.errors import (
     FactNotFoundError,
@@ -75,7 +75,7 @@ def remember(mirror: Mirror, values: Mapping[str, Value], *, agent: str | None) 
         return fact
     if isinstance(result, RevisionMismatch):
         raise RevisionMismatchError(fact.id, None, result.found)
-    return replace(fact, revision=result)
+    return fact.but(revision=result)
 
 
 def _check_access(agent: str | None, scope: str) -> None:
@@ -117,12 +117,27 @@ def get(mirror: Mirror, fact_id: str, *, agent: str | None) -> Fact:
     try:
         fact = mirror.store.get(fact_id)
     except StoreUnavailableError:
-        if base is None:
+        offline = _offline(mirror, fact_id)
+        if offline is None:
             raise
-        fact = base.fact
+        fact = offline
     if not sees(agent, fact.scope):
         raise FactNotFoundError(fact_id)
-    return replace(fact, path=base.path if base else None)
+    return fact.but(path=base.path if base else None)
+
+
+def _offline(mirror: Mirror, fact_id: str) -> Fact | None:
+    """What can be known of a fact while the store is away: the base, and what waits."""
+    base = mirror.archive.find_base(fact_id)
+    fact = base.fact if base else None
+    for row in mirror.archive.outbox():
+        if row.fact_id != fact_id:
+            continue
+        if row.kind == "create":
+            fact = from_values(row.after)
+        elif row.kind == "update" and fact is not None:
+            fact = fact.changed(row.after)
+    return fact
 
 
 def select(
@@ -163,7 +178,7 @@ def select(
         found.append(fact)
     bases = mirror.archive.find_bases([fact.id for fact in found])
     facts = tuple(
-        replace(fact, path=bases[fact.id].path if fact.id in bases else None)
+        fact.but(path=bases[fact.id].path if fact.id in bases else None)
         for fact in found
     )
     return Page(facts, facts[-1].id if more else None)
@@ -203,7 +218,7 @@ def update(
             if fact == current and (expect is None or expect == current.revision):
                 return current
             _check_access(agent, fact.scope)
-            fact = replace(fact, updated_at=mirror.today())
+            fact = fact.but(updated_at=mirror.today())
             write = Write(fact_id, fact, expect or current.revision, agent or "person")
             result = mirror.store.write([write])[0]
         except StoreUnavailableError:
@@ -211,7 +226,7 @@ def update(
                 mirror, fact_id, values, (add_tags, remove_tags), agent=agent
             )
         if not isinstance(result, RevisionMismatch):
-            return replace(fact, revision=result, path=current.path)
+            return fact.but(revision=result, path=current.path)
         if expect is not None:
             raise RevisionMismatchError(fact_id, expect, result.found)
     raise RevisionMismatchError(
@@ -241,17 +256,17 @@ def _update_later(
     *,
     agent: str | None,
 ) -> Fact:
-    """Queue an update against the base, which is all that can be known now."""
-    base = mirror.archive.find_base(fact_id)
-    if base is None:
+    """Queue an update against the last that is known of the fact."""
+    known = _offline(mirror, fact_id)
+    if known is None:
         raise FactNotFoundError(fact_id)
-    fact = _changed(base.fact, values, *tags)
+    fact = _changed(known, values, *tags)
     keys = [*values, *(["tags"] if any(tags) else [])]
     _queue(
         mirror,
         fact,
         "update",
-        before={key: _plain(base.fact.value(key)) for key in keys},
+        before={key: _plain(known.value(key)) for key in keys},
         after={key: _plain(fact.value(key)) for key in keys},
         agent=agent,
     )
@@ -269,34 +284,36 @@ def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> 
         FactNotFoundError, RevisionMismatchError: the older one is gone, or changed again
         and again.
     """
+    old = get(mirror, fact_id, agent=agent)
+    at = mirror.today()
+    fresh = make_fact(
+        {
+            "id": mirror.clock.new_id(),
+            "type": old.type,
+            "content": text,
+            "priority": old.priority,
+            "tags": list(old.tags),
+            "entities": list(old.entities),
+            "scope": old.scope,
+            "createdAt": at,
+            "updatedAt": at,
+            "agentId": agent,
+            "supersedesId": old.id,
+        }
+    )
+    if not fresh.content.strip():
+        raise InvalidFieldError("content", text, "text that replaces the older one")
+    who = agent or "person"
+    # The new one first: the old one must not be hidden by a fact that never came to be.
+    made = mirror.store.write([Write(fresh.id, fresh, None, who)])[0]
     for _ in range(TRIES):
+        replaced = old.but(superseded_by_id=fresh.id, updated_at=at)
+        done = mirror.store.write([Write(old.id, replaced, old.revision, who)])[0]
+        if not isinstance(done, RevisionMismatch) and not isinstance(
+            made, RevisionMismatch
+        ):
+            return fresh.but(revision=made)
         old = get(mirror, fact_id, agent=agent)
-        at = mirror.today()
-        fresh = make_fact(
-            {
-                "id": mirror.clock.new_id(),
-                "type": old.type,
-                "content": text,
-                "priority": old.priority,
-                "tags": list(old.tags),
-                "entities": list(old.entities),
-                "scope": old.scope,
-                "createdAt": at,
-                "updatedAt": at,
-                "agentId": agent,
-                "supersedesId": old.id,
-            }
-        )
-        replaced = replace(old, superseded_by_id=fresh.id, updated_at=at)
-        results = mirror.store.write(
-            [Write(old.id, replaced, old.revision, agent or "person")]
-        )
-        if isinstance(results[0], RevisionMismatch):
-            continue
-        made = mirror.store.write([Write(fresh.id, fresh, None, agent or "person")])[0]
-        return replace(
-            fresh, revision="" if isinstance(made, RevisionMismatch) else made
-        )
     raise RevisionMismatchError(
         fact_id, "the one just read", "another, again and again"
     )
@@ -315,11 +332,11 @@ def forget(mirror: Mirror, fact_id: str, *, agent: str | None) -> Forgotten:
             if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
                 return Forgotten(fact.id, "forgotten")
         except StoreUnavailableError:
-            base = mirror.archive.find_base(check_id(fact_id))
-            if base is None:
+            known = _offline(mirror, check_id(fact_id))
+            if known is None:
                 raise
-            _queue(mirror, base.fact, "delete", before={}, after={}, agent=agent)
-            return Forgotten(base.fact.id, "forgotten")
+            _queue(mirror, known, "delete", before={}, after={}, agent=agent)
+            return Forgotten(known.id, "forgotten")
     raise RevisionMismatchError(
         fact_id, "the one just read", "another, again and again"
     )
@@ -339,7 +356,7 @@ def restore(mirror: Mirror, fact_id: str, *, agent: str | None) -> Forgotten:
             return Forgotten(fact_id, "active")
         if not sees(agent, buried.scope):
             raise FactNotFoundError(fact_id)
-        fact = replace(buried, updated_at=mirror.today())
+        fact = buried.but(updated_at=mirror.today())
         write = Write(fact_id, fact, buried.revision, agent or "person")
         if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
             return Forgotten(fact_id, "active")

@@ -13,7 +13,7 @@ from vaultsync.errors import (
 from vaultsync.ports import StoreState
 
 
-def check_vault(mirror: Mirror) -> None:
+def check_vault(mirror: Mirror, *, dry_run: bool) -> None:
     """See that the folder is the vault that the archive knows.
 
     Raises:
@@ -21,10 +21,10 @@ def check_vault(mirror: Mirror) -> None:
     """
     found = mirror.vault.vault_id()
     expected = mirror.archive.setting("vault_id")
-    if expected is None:
+    if expected is None and not dry_run:
         with mirror.archive.transaction():
             mirror.archive.set_setting("vault_id", found)
-    elif expected != found:
+    elif expected not in (None, found):
         raise VaultMismatchError("the vault's folder", found, expected)
 
 
@@ -41,41 +41,44 @@ def store_state(mirror: Mirror, run: str, request: Request) -> StoreState | None
         return None
     known = mirror.archive.setting("store_id")
     if known is None:
-        with mirror.archive.transaction():
-            mirror.archive.set_setting("store_id", state.store_id)
+        if not request.dry_run:
+            with mirror.archive.transaction():
+                mirror.archive.set_setting("store_id", state.store_id)
         return state
     if known != state.store_id:
         raise StoreMismatchError(state.store_id, known)
-    cursor = int(mirror.archive.setting("cursor") or 0)
-    why = ""
-    if not state.facts and not state.seq and mirror.archive.count_bases():
-        why = "it is empty"
-    elif state.seq < cursor:
-        why = f"it stands at {state.seq}, and {cursor} was seen"
-    elif cursor and _other_past(mirror, cursor):
-        why = "what it says happened is not what was seen"
-    if not why or confirmed(mirror, request):
-        if why and not request.dry_run:
-            with mirror.archive.transaction():
-                mirror.archive.set_setting("cursor", "0")
-                everything = " ".join(
-                    base.fact.id for base in mirror.archive.iter_bases()
-                )
-                mirror.archive.set_setting("waiting", everything)
+    why = None if request.trust_store else _rewound(mirror, state)
+    if why is None:
         return state
-    with mirror.archive.transaction():
-        mirror.archive.set_setting("stopped_run", run)
-    raise StoreRewoundError(why, run)
+    if not confirmed(mirror, request):
+        if not request.dry_run:
+            with mirror.archive.transaction():
+                mirror.archive.set_setting("stopped_run", run)
+        raise StoreRewoundError(why, run)
+    if not request.dry_run:
+        everything = " ".join(base.fact.id for base in mirror.archive.iter_bases())
+        with mirror.archive.transaction():
+            mirror.archive.set_setting("cursor", "0")
+            mirror.archive.set_setting("waiting", everything)
+    return state
+
+
+def _rewound(mirror: Mirror, state: StoreState) -> str | None:
+    """What shows that the store lost something; None when nothing does."""
+    cursor = int(mirror.archive.setting("cursor") or 0)
+    if not state.seq and mirror.archive.count_bases():
+        return "it is empty"
+    if state.seq < cursor:
+        return f"it stands at {state.seq}, and {cursor} was seen"
+    if cursor and _other_past(mirror, cursor):
+        return "what it says happened is not what was seen"
+    return None
 
 
 def _other_past(mirror: Mirror, cursor: int) -> bool:
-    """Whether the last row seen has the same number, but was written by somebody else."""
+    """Whether the last write seen is not the one that has its number now."""
     seen = mirror.archive.setting("cursor_row")
-    rows = mirror.store.feed(cursor - 1)
-    here = next(
-        (f"{row.fact_id} {row.revision}" for row in rows if row.seq == cursor), None
-    )
-    return here is not None and seen is not None and here != seen
+    return seen is not None and mirror.store.revision_at(cursor) != seen
 
 
 def confirmed(mirror: Mirror, request: Request) -> bool:

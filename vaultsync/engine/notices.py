@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 from vaultsync.core.changes import VaultChange
 from vaultsync.core.paths import VaultPath
@@ -16,7 +17,10 @@ ODD_HINT = "vaultsync reads and writes regular files only; rename it or move it 
 
 
 def notices_of_scan(
-    mirror: Mirror, found: Snapshot, who: Identities
+    mirror: Mirror,
+    found: Snapshot,
+    who: Identities,
+    wanted: AbstractSet[VaultPath] = frozenset(),
 ) -> list[Attention]:
     """Files and folders that cannot be read, and ids that are none."""
     at, adopted = mirror.now(), adopted_folders(mirror)
@@ -35,6 +39,7 @@ def notices_of_scan(
         listed.append(Attention("odd", path, text, ODD_HINT, seen=at))
     for seen in found.seen.values():
         ours = seen.base is not None or is_managed(seen.path, adopted)
+        ours = ours or seen.path in wanted
         if seen.trouble is not None and ours:
             listed.append(seen.trouble)
         if seen.note is None:

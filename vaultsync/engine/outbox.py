@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-
+from vaultsync.core.conflict import Conflict, FieldConflict, conflict_id
 from vaultsync.core.fact import Fact
-from vaultsync.core.fields import Value
 from vaultsync.core.merge import merge
 from vaultsync.core.wire import from_values
+from vaultsync.engine.conflicts import write_conflict_note
 from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.planning import new_path
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.ports import HistoryEntry, Outgoing, RevisionMismatch, Write
 
@@ -68,13 +67,35 @@ def _write(mirror: Mirror, row: Outgoing, current: Fact | None) -> Write | None:
         current = mirror.store.buried(row.fact_id)
         if current is None:
             return None
-    before = _with(current, row.before)
-    wanted = _with(before, row.after)
-    # The row's writer saw `before`; what others wrote since is merged, not overwritten.
-    merged = merge(before, wanted, current).fact
-    fact = replace(merged, updated_at=mirror.today())
+    before = current.changed(row.before)
+    wanted = before.changed(row.after)
+    # The row's writer saw `before`. What others wrote since is merged, and where it
+    # cannot be, it stands: it was acknowledged first.
+    merged = merge(before, current, wanted)
+    if merged.conflicts:
+        _keep_both(mirror, row, current, merged.conflicts)
+    fact = merged.fact.but(updated_at=mirror.today())
     return Write(row.fact_id, fact, current.revision, row.actor)
 
 
-def _with(fact: Fact, values: Mapping[str, Value]) -> Fact:
-    return fact.changed(values)
+def _keep_both(
+    mirror: Mirror,
+    row: Outgoing,
+    current: Fact,
+    fields: tuple[FieldConflict, ...],
+) -> None:
+    """What waited and cannot be merged goes into a conflict note."""
+    base = mirror.archive.find_base(row.fact_id)
+    conflict = Conflict(
+        id=conflict_id(row.fact_id, fields),
+        fact_id=row.fact_id,
+        path=base.path if base else new_path(current, set()),
+        conflict_path=None,
+        fields=fields,
+        actor=row.actor,
+        at=mirror.now(),
+        run=row.op,
+        title=current.title,
+    )
+    write_conflict_note(mirror, conflict)
+    mirror.vault.sync()

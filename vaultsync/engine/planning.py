@@ -233,7 +233,8 @@ def waits(actions: Sequence[Action]) -> list[str]:
     return [
         action.fact_id
         for action in actions
-        if action.do in (Do.WAIT, Do.ATTEND) and action.base is not None
+        if (action.do is Do.WAIT and not action.new_id)
+        or (action.do is Do.ATTEND and action.base is not None)
     ]
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from vaultsync.core.changes import StoreChange, VaultChange
 from vaultsync.core.merge import differing
-from vaultsync.core.paths import join
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.core.render import stale
 from vaultsync.engine.cases import Case
@@ -14,6 +13,7 @@ from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.planning import Rules, laid_over
 from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Request
+from vaultsync.engine.snapshot import path_in
 from vaultsync.engine.sync import ByTheTable, sync_with
 
 _TOMBSTONE = (StoreChange.DELETED, StoreChange.BURIED)
@@ -51,7 +51,7 @@ def rebuild(
         mirror.archive.set_setting("cursor_row", None)
     scan = mirror.vault.scan()
     everything = frozenset(
-        join(folder.path, name)
+        path_in(folder.path, name)
         for folder in scan.folders.values()
         for name in folder.files
     )
@@ -60,6 +60,7 @@ def rebuild(
         look_again=everything,
         named=tuple(base.fact.id for base in mirror.archive.iter_bases()),
         actor=actor,
+        trust_store=True,
     )
     planner = FromVault() if source == "vault" else FromStore()
     return sync_with(mirror, request, planner, progress=progress)
@@ -90,9 +91,14 @@ class FromVault(ByTheTable):
         change = case.vault.change
         if change in _HANDS_OFF:
             return _action(case, Do.ATTEND, "the note cannot be read; it is left alone")
+        action = _action(case, Do.NOTHING, "it has no note")
+        if change is VaultChange.NONE and case.store.change is StoreChange.CREATED:
+            return replace(
+                self.plan_note(action), do=Do.CREATE_NOTE, reason="a new fact"
+            )
         if change in _NO_NOTE:
-            return _action(case, Do.NOTHING, "it has no note")
-        action = _action(case, Do.RECORD, "both say the same")
+            return action
+        action = replace(action, do=Do.RECORD, reason="both say the same")
         gone = case.store.change in (*_ABSENT, *_TOMBSTONE)
         fact = case.vault.fact or laid_over(
             None if gone else case.store.fact, action, rules

@@ -74,6 +74,11 @@ def _field_entries(
         from_store = key in theirs and _agrees(action.store, fact, key)
         side = STORE if from_store else VAULT
         yield entry(side, key, _plain(base.value(key)), _plain(fact.value(key)))
+    for key in differing(action.store, fact) if action.store else ():
+        if key in theirs and not any(each.field == key for each in action.conflicts):
+            # The store's value is in no base, and does not stand: it is kept here.
+            lost = _plain(action.store.value(key)) if action.store else None
+            yield entry(STORE, key, lost, _plain(fact.value(key)))
     for conflict in action.conflicts:
         yield entry(STORE, conflict.field, conflict.store, conflict.vault)
 

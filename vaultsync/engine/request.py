@@ -32,6 +32,8 @@ class Request:
     """Facts to look at even when nothing seems to have changed."""
     only_named: bool = False
     """Look at nothing else: an incremental pass."""
+    trust_store: bool = False
+    """Take the store as it is, even when it lost what was seen of it: a rebuild."""
     actor: str = "person"
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from vaultsync.core.paths import VaultPath, join, parent
+from vaultsync.core.paths import VaultPath, parent
 from vaultsync.core.reconcile import Do
 from vaultsync.engine.batch import Outcome
 from vaultsync.engine.planning import waits
 from vaultsync.engine.request import Pass
+from vaultsync.engine.snapshot import path_in
 from vaultsync.ports import Attention, Folder, Stamp
 
 
@@ -24,10 +26,10 @@ def record_pass(work: Pass, outcome: Outcome) -> None:
     ]
     if work.found.partial:
         waiting = dict.fromkeys([*(archive.setting("waiting") or "").split(), *waiting])
-    settings = {"waiting": " ".join(waiting) or None}
+    settings = {"waiting": " ".join(waiting) or None, "stopped_run": None}
     if work.feed:
         settings["cursor"] = str(work.feed[-1].seq)
-        settings["cursor_row"] = f"{work.feed[-1].fact_id} {work.feed[-1].revision}"
+        settings["cursor_row"] = work.feed[-1].revision
     settings = {k: v for k, v in settings.items() if archive.setting(k) != v}
     folders = _folders(work, outcome)
     notices = changed_notices(work)
@@ -49,12 +51,10 @@ def _folders(work: Pass, outcome: Outcome) -> dict[VaultPath, bytes | None]:
     mirror = work.mirror
     unsettled = {parent(s.path) for s in work.found.seen.values() if not s.settled}
     unsettled |= {parent(base.path) for base in work.who.gone.values()}
-    unsettled |= {
-        parent(a.path)
-        for a in work.plan.actions
-        if a.path is not None
-        and (a.do is Do.WAIT or (a.do is Do.ATTEND and a.base is None))
-    }
+    for action in work.plan.actions:
+        if action.do in (Do.WAIT, Do.ATTEND):
+            base = action.base.path if action.base else None
+            unsettled |= {parent(path) for path in (action.path, base) if path}
     if work.state is None:
         # What a person said in conflict notes has to be heard when the store is back.
         said = {parent(path) for path in work.found.conflict_notes}
@@ -79,7 +79,7 @@ def _folders(work: Pass, outcome: Outcome) -> dict[VaultPath, bytes | None]:
         settled = (
             folder is not None
             and path not in unsettled
-            and _all_known(work, folder, recorded)
+            and _all_known(work, folder, recorded, outcome.removed)
         )
         found[path] = folder.fingerprint if settled and folder else b""
     for path in known:
@@ -92,11 +92,15 @@ def _all_known(
     work: Pass,
     folder: Folder,
     recorded: Mapping[VaultPath, Stamp | None],
+    removed: AbstractSet[VaultPath],
 ) -> bool:
-    """Whether each file of a folder is one whose bytes were seen under this stamp."""
+    """Whether a folder holds what was seen in it, but for what this pass did there."""
     before = work.found.scan.folders.get(folder.path)
+    for name in before.files if before else ():
+        if name not in folder.files and path_in(folder.path, name) not in removed:
+            return False
     for name, stamp in folder.files.items():
-        path = join(folder.path, name)
+        path = path_in(folder.path, name)
         if path in recorded:
             if recorded[path] != stamp:
                 return False

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from vaultsync.core.changes import half_saved
 from vaultsync.core.conflict import is_conflict_note
 from vaultsync.core.note import TYPE_FOLDERS, Note, Problem, read_note
-from vaultsync.core.paths import VaultPath, join, place
+from vaultsync.core.paths import VaultPath, place
 from vaultsync.engine.mirror import Mirror
 from vaultsync.errors import NoteError, UnreadableNoteError
 from vaultsync.ports import Attention, Base, Folder, NoteFile, Scan, Stamp
@@ -95,9 +95,27 @@ def take_snapshot(
             continue
         for base in mirror.archive.bases_in(path).values():
             found.gone[base.fact.id] = base
+    _look_for_missing(mirror, found)
     if found.gone:
         _look_everywhere(mirror, found)
     return found
+
+
+def _look_for_missing(mirror: Mirror, found: Snapshot) -> None:
+    """Notes that were gone before: still gone, or is something where they were?"""
+    for base in mirror.archive.missing_bases():
+        path = base.path
+        folder = found.scan.folders.get(VaultPath(posixpath.dirname(path)))
+        name = posixpath.basename(path)
+        if found.blind(path) or path in found.odd:
+            continue
+        if folder is None or name not in folder.files:
+            found.gone[base.fact.id] = base
+        elif name in mirror.archive.bases_in(folder.path):
+            found.gone[base.fact.id] = base  # another fact's note has its place
+        else:
+            found.seen.pop(path, None)
+            _look_at(mirror, found, path, base, folder.files[name])
 
 
 def _look_everywhere(mirror: Mirror, found: Snapshot) -> None:
@@ -110,7 +128,7 @@ def _look_everywhere(mirror: Mirror, found: Snapshot) -> None:
         if folder.path in found.dirty:
             continue
         for name, stamp in folder.files.items():
-            path = join(folder.path, name)
+            path = path_in(folder.path, name)
             if path not in claimed and not is_conflict_note(name):
                 _look_at(mirror, found, path, None, stamp)
 
@@ -126,24 +144,34 @@ def _look_into(
 ) -> None:
     bases = mirror.archive.bases_in(folder.path)
     for name, stamp in folder.files.items():
-        path = join(folder.path, name)
+        path = path_in(folder.path, name)
         base = bases.pop(name, None)
         if is_conflict_note(name) and base is None:
             found.conflict_notes.add(path)
-        elif (
-            base is None or base.stamp != stamp or path in forced or base.missing_since
-        ):
-            _look_at(mirror, found, path, base, stamp)
+        elif base is None or base.stamp != stamp or path in forced:
+            again = path in forced
+            _look_at(mirror, found, path, base, stamp, again=again)
     for name, what in folder.odd.items():
-        found.odd[join(folder.path, name)] = what
+        found.odd[path_in(folder.path, name)] = what
         bases.pop(name, None)
     for base in bases.values():
         if base.path not in found.odd:
             found.gone[base.fact.id] = base
 
 
+def path_in(folder: VaultPath, name: str) -> VaultPath:
+    """The path of a file under the very name that the file system gives it."""
+    return VaultPath(f"{folder}/{name}" if folder else name)
+
+
 def _look_at(
-    mirror: Mirror, found: Snapshot, path: VaultPath, base: Base | None, stamp: Stamp
+    mirror: Mirror,
+    found: Snapshot,
+    path: VaultPath,
+    base: Base | None,
+    stamp: Stamp,
+    *,
+    again: bool = False,
 ) -> None:
     try:
         file = mirror.vault.read(path)
@@ -155,7 +183,11 @@ def _look_at(
         # It went away or keeps changing: the next pass looks again.
         found.seen[path] = Seen(path, NoteFile(b"", "", stamp), base, settled=False)
         return
-    if base is not None and file.sha == base.sha:
+    moved = base is not None and place(path, TYPE_FOLDERS).scope not in (
+        None,
+        base.fact.scope,
+    )
+    if base is not None and file.sha == base.sha and not (again and moved):
         if base.stamp != trusted(file.stamp, found.scan.at_ns) or base.missing_since:
             found.fresh.append(
                 Base(base.fact, base.sha, trusted(file.stamp, found.scan.at_ns))

@@ -7,13 +7,14 @@ which facts to look at.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
 from vaultsync.core.paths import VaultPath, parent
 from vaultsync.core.reconcile import Action, Do, guard
 from vaultsync.engine.apply import apply_plan
-from vaultsync.engine.batch import Outcome
+from vaultsync.engine.batch import CREATES_NOTE, Outcome
 from vaultsync.engine.cases import (
     Case,
     Identities,
@@ -100,7 +101,7 @@ def sync_with(
     """
     began = mirror.clock.monotonic()
     run = mirror.clock.new_id()
-    check_vault(mirror)
+    check_vault(mirror, dry_run=request.dry_run)
     state = store_state(mirror, run, request)
     again: list[str] = []
     if not request.dry_run:
@@ -151,7 +152,7 @@ def sync_with(
 def preview(mirror: Mirror, request: Request) -> tuple[Pass, Report]:
     """What a pass would find and do, with nothing written."""
     run = mirror.clock.new_id()
-    check_vault(mirror)
+    check_vault(mirror, dry_run=True)
     work = look(mirror, request, run, store_state(mirror, run, request))
     _plan(work, ByTheTable())
     would = [action for action in work.plan.actions if action.do is not Do.NOTHING]
@@ -237,13 +238,23 @@ def _plan(work: Pass, planner: Planner) -> None:
     )
     if work.cases:
         planner.prepare(work.found)
-    work.plan.actions = [planner.plan(case, rules) for case in work.cases]
-    work.plan.notices += notices_of_scan(mirror, work.found, work.who)
+    plans = (planner.plan(case, rules) for case in work.cases)
+    work.plan.actions = [_not_blindly(action, work.found) for action in plans]
+    work.plan.notices += notices_of_scan(mirror, work.found, work.who, request.adopt)
     work.plan.notices += notices_of_plan(
         mirror, work.cases, work.plan.actions, request.allow_scope_moves
     )
     if work.state is None:
         work.plan.notices.append(_store_away(mirror))
+
+
+def _not_blindly(action: Action, found: Snapshot) -> Action:
+    """Nothing is written below a folder that cannot be read."""
+    goes_to = action.to or (action.path if action.do in CREATES_NOTE else None)
+    if goes_to is not None and found.blind(goes_to) and not found.partial:
+        reason = "the folder it belongs in cannot be read"
+        return replace(action, do=Do.WAIT, reason=reason)
+    return action
 
 
 def _store_away(mirror: Mirror) -> Attention:

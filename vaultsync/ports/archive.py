@@ -59,7 +59,10 @@ class Archive(Protocol):
         ...
 
     def bases_in(self, folder: VaultPath) -> dict[str, Base]:
-        """The bases whose note lies directly in a folder, by the name of the file."""
+        """The bases whose note lies directly in a folder, by the name of the file.
+
+        Those that are missing do not: another note may have their place.
+        """
         ...
 
     def folders_of_bases(self) -> set[VaultPath]:
@@ -75,7 +78,7 @@ class Archive(Protocol):
         ...
 
     def paths(self) -> dict[VaultPath, str]:
-        """Path -> fact id of all bases."""
+        """Path -> fact id of all bases that are not missing."""
         ...
 
     def put_bases(self, bases: Iterable[Base]) -> None:

@@ -65,6 +65,14 @@ class Store(Protocol):
         """The last write of one fact; None when the store never knew it."""
         ...
 
+    def revision_at(self, seq: int) -> str | None:
+        """The revision that was written under a number; None when there was none.
+
+        It tells a store that was restored from a backup, and written to since, from the
+        one that was seen: the numbers are the same, the revisions are not.
+        """
+        ...
+
     def get(self, fact_id: str) -> Fact:
         """The fact, with its `revision`.
 

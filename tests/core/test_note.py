@@ -1,0 +1,371 @@
+"""A fact and the text of its note: what one says, the other says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import edits, facts
+from vaultsync.core.edit import edited
+from vaultsync.core.fact import Fact, make_fact
+from vaultsync.core.fields import FIELD, OWN, Owner, Value
+from vaultsync.core.merge import differing, merge
+from vaultsync.core.note import Note, read_note, tier_folder
+from vaultsync.core.paths import VaultPath
+from vaultsync.core.render import origin, render, rewrite, stale, with_id, without_id
+from vaultsync.errors import UnreadableNoteError, UnsafeSpliceError
+
+PATH = VaultPath("team-core/notes/a note.md")
+ID = "0193f6c2-0000-7000-8000-00000000000a"
+
+
+def _links(*many: Fact) -> dict[str, str]:
+    """Links to all facts that facts are related to."""
+    return {x: f"[[note {x[:8]}]]" for fact in many for x in fact.related_fact_ids}
+
+
+def _ids(*many: Fact) -> dict[str, str]:
+    return {f"note {x[:8]}": x for fact in many for x in fact.related_fact_ids}
+
+
+def _without_volatile(fact: Fact) -> Fact:
+    fresh = Fact(fact.id)
+    return replace(
+        fact,
+        **{
+            row.attr: getattr(fresh, row.attr)
+            for row in FIELD.values()
+            if row.owner is Owner.VOLATILE
+        },
+    )
+
+
+def _read_back(note: Note, like: Fact) -> Fact:
+    """What a note says to somebody who knows nothing else, but for the place."""
+    shown = {**note.properties, **note.values}
+    related = [_ids(like)[each] for each in note.body.related]
+    said = make_fact({**shown, "id": note.id, "scope": like.scope})
+    return replace(said, related_fact_ids=tuple(related) or said.related_fact_ids)
+
+
+@given(facts())
+def test_reading_what_was_rendered_is_the_fact(fact: Fact) -> None:
+    note = read_note(render(fact, links=_links(fact)), PATH)
+    assert note.id == fact.id
+    assert note.problems == ()
+    assert differing(_read_back(note, fact), fact, volatile=True) == ()
+
+
+@given(facts())
+def test_what_was_rendered_is_not_stale(fact: Fact) -> None:
+    note = read_note(render(fact, links=_links(fact)), PATH)
+    assert stale(note, fact, fact) == ()
+
+
+@given(facts())
+def test_a_note_nobody_edited_is_no_edit(fact: Fact) -> None:
+    # GetPut: putting back what was got changes nothing.
+    note = read_note(render(fact, links=_links(fact)), PATH)
+    assert differing(edited(fact, note, note, ids=_ids(fact)), fact) == ()
+    assert rewrite(note, fact, fact, links=_links(fact)) == note.parts.text.encode()
+
+
+@given(st.data())
+def test_rewriting_to_another_fact_says_that_fact(data: st.DataObject) -> None:
+    # PutGet: what was put is what is got.
+    fact = data.draw(facts())
+    after = data.draw(edits(fact))
+    links = _links(fact, after)
+    note = read_note(render(fact, links=links), PATH)
+    try:
+        made = rewrite(note, fact, after, links=links)
+    except UnsafeSpliceError:
+        return
+    again = read_note(made, PATH)
+    said = edited(fact, note, again, ids=_ids(fact, after))
+    assert differing(said, after) == ()
+    assert stale(again, after, after) == ()
+
+
+@given(st.data())
+def test_ordinary_edits_are_never_refused(data: st.DataObject) -> None:
+    fact = data.draw(facts())
+    key = data.draw(st.sampled_from(["status", "tags", "content", "mood", "context"]))
+    values: dict[str, Value] = {
+        "status": "archived",
+        "tags": ["x", "y"],
+        "content": "Something new.",
+        "mood": "sunny",
+        "context": "at lunch",
+    }
+    after = fact.changed({key: values[key]})
+    note = read_note(render(fact, links=_links(fact)), PATH)
+    made = read_note(rewrite(note, fact, after, links=_links(fact)), PATH)
+    assert made.values.get(key, made.properties.get(key)) == after.value(key)
+
+
+@given(st.data())
+def test_an_edit_of_one_property_leaves_all_other_lines_alone(
+    data: st.DataObject,
+) -> None:
+    fact = _without_volatile(data.draw(facts()))
+    key = data.draw(st.sampled_from(["status", "priority", "confidence", "mood"]))
+    value: Value = {
+        "status": "retired",
+        "priority": (fact.priority + 1) % 5,
+        "confidence": 0.75,
+        "mood": "new",
+    }[key]
+    note = read_note(render(fact, links=_links(fact)), PATH)
+    made = rewrite(note, fact, fact.changed({key: value}), links=_links(fact))
+    before = note.parts.text.split("\n")
+    after = made.decode().split("\n")
+    assert [x for x in after if not x.startswith(f"{key}:")] == [
+        x for x in before if not x.startswith(f"{key}:")
+    ]
+
+
+def _lines_of(text: str) -> list[str]:
+    return text.splitlines(keepends=True)
+
+
+@given(st.data())
+def test_an_edit_of_the_content_leaves_the_frontmatter_and_the_block_alone(
+    data: st.DataObject,
+) -> None:
+    fact = _without_volatile(data.draw(facts()))
+    after = fact.changed({"content": data.draw(facts()).content})
+    note = read_note(render(fact, links=_links(fact)), PATH)
+    made = read_note(rewrite(note, fact, after, links=_links(fact)), PATH)
+    assert made.parts.yaml == note.parts.yaml
+    assert made.body.block is not None
+    assert note.body.block is not None
+    assert made.body.text[slice(*made.body.block)] == (
+        note.body.text[slice(*note.body.block)]
+    )
+    assert made.body.title == note.body.title
+
+
+@given(st.data())
+def test_what_a_person_does_to_a_note_is_what_is_merged(data: st.DataObject) -> None:
+    # A person's edit of a note, merged with nothing, is that note.
+    fact = data.draw(facts())
+    after = data.draw(edits(fact))
+    links, ids = _links(fact, after), _ids(fact, after)
+    before = read_note(render(fact, links=links), PATH)
+    now = read_note(render(after, links=links), PATH)
+    said = edited(fact, before, now, ids=ids)
+    merged = merge(fact, said, fact).fact
+    assert stale(now, said, merged) == ()
+    assert rewrite(now, said, merged, links=links) == now.parts.text.encode()
+
+
+FORMS = [
+    "Just words.\n",
+    "# Title\nWords.\n",
+    "# Title\n\n> **Context:** at lunch\n\nWords.\n",
+    "---\nstatus: 'active' # yes\ntags: [a, \"b\"]\n---\n\n# Title\n\nWords.\n",
+    "---\r\nstatus: active\r\n---\r\n# Title\r\n\r\nWords.\r\nMore.\r\n",
+    "\ufeff---\nstatus: active\n---\nWords.",
+    "---\ndecision:\n  outcome: open\n---\nWords.\n",
+    "---\nentity: {relationships: [{target: '[[Bob]]', type: reports_to}]}\n---\nW.\n",
+    "---\n---\n\n\n  Words.  \n\n\n",
+    "---\ntitle: Another\n---\nWords.\n",
+    "---\naccessCount: 3\n---\nWords.\n",
+    "---\nentities: [[Bob]]\n---\nWords.\n",
+    "# T\n\nWords.\n\n<!-- vaultsync:managed -->\n## Entities\n- [[Bob]]\n\n## Provenance\n"
+    "Written by a person.\n<!-- /vaultsync:managed -->\n",
+    "Words.\n<!-- vaultsync:managed -->\nstray\n<!-- /vaultsync:managed -->\nbelow\n",
+    "Words.\n<!-- vaultsync:managed -->\nnever closed\n",
+    "",
+    "\n\n",
+]
+
+
+def _of(text: str) -> tuple[Note, Fact]:
+    note = read_note(text.encode(), PATH)
+    fact = Fact(ID, scope="team-core").laid_over(note.values, note.properties)
+    return note, fact
+
+
+@pytest.mark.parametrize("text", FORMS)
+def test_any_note_gets_an_id_and_gives_it_back(text: str) -> None:
+    note, _ = _of(text)
+    made = read_note(with_id(note, ID), PATH)
+    assert made.id == ID
+    assert {**made.values, **made.properties} == {**note.values, **note.properties}
+    back = without_id(made).decode()
+    assert back in (text, text.replace("---\n---\n", "", 1))
+
+
+@pytest.mark.parametrize("text", FORMS)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"content": "Other words.\n\nTwo paragraphs."},
+        {"content": ""},
+        {"title": "Another title"},
+        {"context": "at dinner"},
+        {"context": None},
+        {"priority": 0, "status": "archived"},
+        {"entities": ["Bob", "Alice"]},
+        {"entities": []},
+        {"tags": ["b", "c"]},
+        {"decisionOutcome": "done"},
+        {"mood": ["sunny", {"at": 7}], "type": "lesson"},
+        {"relatedFactIds": [ID]},
+        {"title": "Another title", "context": "at tea", "content": "All new."},
+    ],
+    ids=lambda x: "-".join(x),
+)
+def test_any_note_can_be_made_to_say_what_an_agent_sets(
+    text: str, changes: dict[str, Value]
+) -> None:
+    note, fact = _of(text)
+    after = fact.changed(changes)
+    made = rewrite(note, fact, after, links={ID: "[[a link]]"})
+    again = read_note(made, PATH)
+    said = edited(fact, note, again, ids={"a link": ID})
+    assert differing(said, after) == ()
+    untouched = {"content", "title", "context"} & changes.keys() == set()
+    if untouched and "entities" not in changes and "relatedFactIds" not in changes:
+        assert again.parts.body == note.parts.body
+    if note.parts.eol == "\r\n":
+        assert b"\n" not in made.replace(b"\r\n", b"")
+
+
+def test_a_comment_and_the_spelling_of_a_value_stay() -> None:
+    text = f"---\n# why\nid: {ID}\ntags: # my tags\n  - 'a'  # first\n  - b\nstatus: \"x\"\n---\nW.\n"
+    note, fact = _of(text)
+    made = rewrite(note, fact, fact.changed({"tags": ["a", "b", "c"]}), links={})
+    assert made.decode() == text.replace("  - b\n", "  - b\n  - c\n")
+
+
+def test_links_in_properties_are_quoted() -> None:
+    fact = make_fact({"id": ID, "content": "x", "entities": ["Bob"]})
+    assert b'entities:\n  - "[[Bob]]"\n' in render(fact, links={})
+
+
+def test_frontmatter_is_flat() -> None:
+    fact = make_fact(
+        {"id": ID, "content": "x", "type": "decision", "decisionOutcome": "done"}
+    )
+    assert b"\ndecisionOutcome: done\n" in render(fact, links={})
+
+
+def test_nested_maps_are_read_and_kept() -> None:
+    text = "---\ndecision:\n  outcome: open # still\n  impactedPaths: [a]\n---\nWords.\n"
+    note, fact = _of(text)
+    assert note.values["decisionOutcome"] == "open"
+    assert note.values["decisionImpactedPaths"] == ("a",)
+    made = rewrite(note, fact, fact.changed({"priority": 0}), links={})
+    assert b"  outcome: open # still\n" in made
+
+
+@pytest.mark.parametrize(
+    "data, line",
+    [
+        (b"---\na: [\n---\n", 2),
+        (b"a\nb\xff\n", 2),
+        (b"a\n\n\0\n", 3),
+        (b"---\na: 1\na: 2\n---\n", 3),
+    ],
+)
+def test_what_is_no_note_is_named_with_its_line(data: bytes, line: int) -> None:
+    with pytest.raises(UnreadableNoteError) as broken:
+        read_note(data, PATH)
+    assert broken.value.line is not None
+    assert abs(broken.value.line - line) <= 1
+    assert broken.value.hint
+
+
+@given(st.binary(max_size=80))
+def test_reading_any_bytes_is_a_note_or_an_error(data: bytes) -> None:
+    try:
+        note = read_note(data, PATH)
+    except UnreadableNoteError:
+        return
+    assert note.parts.text.encode() == data
+
+
+def test_the_title_is_the_heading_else_the_property_else_the_file_name() -> None:
+    assert _of("# H\n\nx")[0].values["title"] == "H"
+    assert _of("---\ntitle: P\n---\n# H\n")[0].values["title"] == "H"
+    assert _of("---\ntitle: P\n---\nx")[0].values["title"] == "P"
+    assert _of("x\n\n## H\n")[0].values["title"] == "a note"
+
+
+def test_a_problem_names_key_and_line_and_stops_nothing() -> None:
+    note, fact = _of("---\nstatus: ok\npriority: high\nid: x\n---\nWords.\n")
+    assert {(each.key, each.line) for each in note.problems} == {
+        ("priority", 3),
+        ("id", 4),
+    }
+    assert all(each.hint and each.message for each in note.problems)
+    assert (fact.priority, fact.status, note.id) == (2, "ok", None)
+
+
+def test_a_field_that_was_wrong_and_is_mended_counts() -> None:
+    before, base = _of("---\npriority: high\n---\nWords.\n")
+    now, _ = _of("---\npriority: 0\n---\nWords.\n")
+    assert edited(base, before, now).priority == 0
+
+
+def test_a_field_that_becomes_wrong_keeps_its_value() -> None:
+    before, base = _of("---\npriority: 1\n---\nWords.\n")
+    now, _ = _of("---\npriority: high\n---\nWords.\n")
+    fact = edited(base, before, now)
+    assert fact.priority == 1
+    made = rewrite(now, fact, fact.changed({"status": "x"}), links={})
+    assert b"priority: high\n" in made
+
+
+@pytest.mark.parametrize("key", [*FIELD, *OWN])
+def test_any_property_may_be_taken_out(key: str) -> None:
+    fact = make_fact({"id": ID, "content": "x", "tags": ["a"], "confidence": 0.5})
+    before = read_note(render(fact, links={}), PATH)
+    text = "\n".join(
+        line for line in before.parts.text.split("\n") if not line.startswith(f"{key}:")
+    )
+    if key == "tags":
+        text = text.replace("  - a\n", "")
+    now = read_note(text.encode(), PATH)
+    edited(fact, before, now)
+
+
+def test_provenance_names_the_agent_or_a_person() -> None:
+    fact = make_fact({"id": ID, "content": "x", "createdAt": "2026-02-14"})
+    assert origin(fact) == "Written by a person on 2026-02-14."
+    by_agent = replace(fact, agent_id="indy", created_at="")
+    assert origin(by_agent) == "Created by agent `indy`."
+
+
+def test_only_observations_lie_in_folders_by_tier() -> None:
+    fact = make_fact({"id": ID, "content": "x", "priority": 0})
+    assert tier_folder(fact) is None
+    assert tier_folder(fact.changed({"type": "observation"})) == "critical"
+
+
+def test_a_link_that_leads_nowhere_is_left_alone() -> None:
+    fact = make_fact({"id": ID, "content": "x"})
+    before = read_note(render(fact, links={}), PATH)
+    text = before.parts.text.replace(
+        "## Provenance", "## Related Facts\n- [[nowhere]]\n\n## Provenance"
+    )
+    now = read_note(text.encode(), PATH)
+    assert edited(fact, before, now, ids={}).related_fact_ids == ()
+    made = rewrite(now, fact, fact.changed({"priority": 0}), links={})
+    assert b"- [[nowhere]]\n" in made
+
+
+def test_volatile_fields_are_brought_up_to_date_on_the_way() -> None:
+    fact = make_fact({"id": ID, "content": "x", "accessCount": 3})
+    note = read_note(render(fact, links={}), PATH)
+    after = fact.changed({"accessCount": 9})
+    assert stale(note, fact, after) == ()
+    assert rewrite(note, fact, after.changed({"status": "x"}), links={}).count(
+        b"accessCount: 9\n"
+    ) == 1

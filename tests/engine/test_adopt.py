@@ -1,0 +1,235 @@
+"""Existing notes become facts; the only thing that changes in a file is its id."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.world import World, kinds
+from vaultsync.core.paths import VaultPath
+from vaultsync.engine.adopt import adopt
+from vaultsync.engine.status import status
+from vaultsync.errors import InvalidScopeError, NoteMissingError, UnknownTypeError
+
+DIARY = "# Today\n\nDear diary. [[Tomorrow]]\n"
+
+
+def _foreign() -> World:
+    world = World()
+    world.person_writes("Journal/today.md", DIARY)
+    world.person_writes("Journal/old/then.md", "---\ntags: [past]\n---\nLong ago.\n")
+    world.person_writes("loose.md", "Loose.\n")
+    return world
+
+
+def _adopt(world: World, *paths: str, **options: str) -> None:
+    world.clock.advance(1)
+    scope, type_name = options.get("scope"), options.get("type_name")
+    listed = [VaultPath(path) for path in paths]
+    adopt(world.mirror, listed, scope=scope, type_name=type_name)
+
+
+def _without_id(world: World, path: str) -> str:
+    lines = world.text(path).split("\n")
+    return "\n".join(line for line in lines if not line.startswith("id: "))
+
+
+def test_adopting_everything_adds_ids_and_nothing_else() -> None:
+    world = _foreign()
+    before = {path: world.text(path) for path in world.notes()}
+    _adopt(world)
+    assert sorted(before) == world.notes()
+    for path, text in before.items():
+        rest = _without_id(world, path)
+        assert rest in (text, f"---\n---\n{text}")
+    assert len(world.facts()) == 3
+    world.assert_at_rest()
+
+
+def test_one_note_is_adopted_alone() -> None:
+    world = _foreign()
+    _adopt(world, "loose.md")
+    assert [fact.content for fact in world.facts()] == ["Loose."]
+    assert world.text("Journal/today.md") == DIARY
+    world.assert_at_rest()
+    assert status(world.mirror).foreign == 2
+
+
+def test_what_appears_in_an_adopted_folder_is_adopted_by_the_next_pass() -> None:
+    world = _foreign()
+    _adopt(world, "Journal")
+    assert len(world.facts()) == 2
+    world.person_writes("Journal/next.md", "Next.\n")
+    world.person_writes("other.md", "Other.\n")
+    world.quiesce()
+    assert len(world.facts()) == 3
+    assert world.text("other.md") == "Other.\n"
+    world.assert_at_rest()
+
+
+def test_scope_and_type_are_given_to_notes_that_say_none() -> None:
+    world = _foreign()
+    world.person_writes("Journal/typed.md", "---\ntype: lesson\n---\nLearned.\n")
+    _adopt(world, "Journal", scope="team-core", type_name="Episodic")
+    found = {fact.content.split(".")[0]: fact for fact in world.facts()}
+    assert {fact.scope for fact in found.values()} == {"team-core"}
+    assert found["Long ago"].type == "episodic"
+    assert found["Learned"].type == "lesson"
+    assert world.path(found["Learned"].id) == "Journal/typed.md"
+    world.assert_at_rest()
+
+
+def test_notes_outside_of_scope_folders_belong_to_the_default_scope() -> None:
+    world = _foreign()
+    _adopt(world)
+    assert {fact.scope for fact in world.facts()} == {"public"}
+
+
+def test_a_dry_run_shows_what_would_be_adopted() -> None:
+    world = _foreign()
+    before = {path: world.text(path) for path in world.notes()}
+    world.sync()
+    with world.nobody_writes():
+        report = adopt(world.mirror, [], dry_run=True)
+    assert report.counts["created_in_store"] == 3
+    assert {each.path for each in report.actions} == set(before)
+    assert {path: world.text(path) for path in world.notes()} == before
+    assert world.facts() == []
+    world.person_writes("Journal/next.md", "Next.\n")
+    world.quiesce()
+    assert world.facts() == []
+
+
+def test_adopting_again_does_nothing() -> None:
+    world = _foreign()
+    _adopt(world)
+    world.quiesce()
+    with world.nobody_writes():
+        report = adopt(world.mirror, [VaultPath("loose.md")])
+    assert report.quiet
+
+
+def test_what_cannot_be_read_is_not_adopted_and_named() -> None:
+    world = _foreign()
+    bad = "---\ntags: [a\n---\nBad.\n"
+    world.person_writes("Journal/bad.md", bad)
+    world.clock.advance(60)
+    report = adopt(world.mirror, [VaultPath("Journal")])
+    assert kinds(report) == ["unreadable"]
+    assert world.text("Journal/bad.md") == bad
+    assert len(world.facts()) == 2
+
+
+def test_a_note_that_is_not_there_stops_the_adoption() -> None:
+    world = _foreign()
+    for path in ("nothing.md", "Nowhere"):
+        with pytest.raises(NoteMissingError):
+            _adopt(world, "loose.md", path)
+    assert world.facts() == []
+
+
+def test_a_wrong_scope_or_type_stops_the_adoption() -> None:
+    world = _foreign()
+    with pytest.raises(InvalidScopeError):
+        _adopt(world, scope="../etc")
+    with pytest.raises(UnknownTypeError):
+        _adopt(world, type_name="poem")
+    assert world.facts() == []
+    world.quiesce()
+    assert world.facts() == []
+
+
+def test_a_note_with_an_id_of_another_store_is_adopted_with_it() -> None:
+    world = World()
+    fact_id = world.clock.new_id()
+    text = f"---\nid: {fact_id}\nconfidence: 0.5\n---\nFrom afar.\n"
+    world.person_writes("afar.md", text)
+    _adopt(world, "afar.md")
+    fact = world.fact(fact_id)
+    assert (fact.content, fact.confidence) == ("From afar.", 0.5)
+    assert world.text("afar.md") == text
+    world.assert_at_rest()
+
+
+def test_a_note_whose_id_is_no_uuid_is_left_alone() -> None:
+    world = World()
+    text = "---\nid: 20240101\n---\nZettel.\n"
+    world.person_writes("zettel.md", text)
+    _adopt(world)
+    assert world.text("zettel.md") == text
+    assert world.facts() == []
+
+
+def test_conflict_notes_are_not_adopted() -> None:
+    world = World()
+    world.person_writes("a.conflict.md", "Not mine.\n")
+    _adopt(world)
+    assert world.facts() == []
+    assert world.text("a.conflict.md") == "Not mine.\n"
+
+
+def test_adopting_the_very_same_words_twice_makes_two_facts() -> None:
+    world = World()
+    world.person_writes("one.md", "Same.\n")
+    world.person_writes("two.md", "Same.\n")
+    _adopt(world)
+    assert len(world.facts()) == 2
+    world.assert_at_rest()
+
+
+def test_a_value_that_its_field_does_not_take_does_not_stop_an_adoption() -> None:
+    world = World()
+    text = "---\npriority: high\ncreatedAt: long ago\nstatus: 7\n---\nWords.\n"
+    world.person_writes("a.md", text)
+    world.clock.advance(1)
+    report = adopt(world.mirror, [VaultPath("a.md")])
+    (fact,) = world.facts()
+    assert fact.priority == 2
+    assert _without_id(world, "a.md") == text
+    assert kinds(report) == ["invalid_field", "invalid_field"]
+
+
+def test_a_type_that_is_unknown_does_not_stop_an_adoption() -> None:
+    world = World()
+    text = "---\ntype: poem\n---\nRoses.\n"
+    world.person_writes("a.md", text)
+    _adopt(world, "a.md")
+    world.quiesce()
+    assert [fact.content for fact in world.facts()] == ["Roses."]
+    assert _without_id(world, "a.md") == text
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["path", "revision", "properties", "content", "scope", "embedding", "Status", "名"],
+)
+def test_any_property_of_an_author_comes_through(key: str) -> None:
+    world = World()
+    text = f"---\n{key}: mine\n---\nWords.\n"
+    world.person_writes("a.md", text)
+    _adopt(world, "a.md")
+    assert _without_id(world, "a.md") == text
+    (fact,) = world.facts()
+    assert fact.content == "Words."
+    assert fact.scope == "public"
+    world.assert_at_rest()
+    world.agent_updates(fact.id, priority=0)
+    world.quiesce()
+    assert f"{key}: mine\n" in world.text("a.md")
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize(
+    "line", ["'': x", "'a:b': x", "' a': x", "'- a': x", "'#a': x", "1: x", "null: x"]
+)
+def test_a_property_with_an_odd_name_does_no_harm(line: str) -> None:
+    world = World()
+    text = f"---\n{line}\nstatus: active\n---\nWords.\n"
+    world.person_writes("a.md", text)
+    world.clock.advance(60)
+    _adopt(world, "a.md")
+    world.quiesce()
+    assert _without_id(world, "a.md") == text
+    for fact in world.facts():
+        world.agent_updates(fact.id, content="Other words.")
+        world.quiesce()
+        assert line in world.text("a.md")

@@ -1,0 +1,488 @@
+"""What agents do with facts; bad input gets a clear error and loses nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+
+import pytest
+
+from tests.world import LINES, SCOPE, World
+from vaultsync.core.fact import Value
+from vaultsync.core.wire import to_values
+from vaultsync.engine import facts as work
+from vaultsync.engine.transfer import export, import_lines
+from vaultsync.errors import (
+    FactNotFoundError,
+    ImportLineError,
+    InvalidFieldError,
+    InvalidIdError,
+    InvalidScopeError,
+    RevisionMismatchError,
+    ScopeDeniedError,
+    StoreUnavailableError,
+    UnknownTypeError,
+    UsageError,
+)
+
+
+def test_what_is_remembered_can_be_got() -> None:
+    world = World()
+    fact = world.agent_remembers("Words. And more.", tags=["#a", "a", "b"], priority=1)
+    found = work.get(world.mirror, fact.id, agent="indy")
+    assert found == fact
+    assert found.title == "Words"
+    assert found.tags == ("a", "b")
+    assert found.agent_id == "indy"
+    assert found.created_at
+    assert found.path is None
+    world.quiesce()
+    assert work.get(world.mirror, fact.id, agent="indy").path == world.path(fact.id)
+
+
+def test_an_agents_fact_is_private_unless_it_says_otherwise() -> None:
+    world = World()
+    fact = work.remember(world.mirror, {"content": "Mine."}, agent="Indy")
+    assert fact.scope == "private-indy"
+    world.quiesce()
+    assert world.path(fact.id).startswith("private-indy/notes/")
+
+
+def test_a_persons_fact_is_in_the_default_scope_and_names_no_agent() -> None:
+    world = World()
+    fact = work.remember(world.mirror, {"content": "Mine."}, agent=None)
+    assert (fact.scope, fact.agent_id) == ("public", None)
+    world.quiesce()
+    assert "Written by a person" in world.note(fact.id)
+
+
+BAD: list[tuple[dict[str, Value], type[UsageError]]] = [
+    ({"type": "poem"}, UnknownTypeError),
+    ({"type": 7}, UnknownTypeError),
+    ({"priority": 7}, InvalidFieldError),
+    ({"priority": -1}, InvalidFieldError),
+    ({"priority": "high"}, InvalidFieldError),
+    ({"priority": True}, InvalidFieldError),
+    ({"createdAt": "yesterday"}, InvalidFieldError),
+    ({"expiresAt": "2026-02-30"}, InvalidFieldError),
+    ({"type": "commitment", "commitmentDueDate": "soon"}, InvalidFieldError),
+    ({"id": "../../etc/passwd"}, InvalidIdError),
+    ({"id": "7"}, InvalidIdError),
+    ({"relatedFactIds": ["../x"]}, InvalidIdError),
+    ({"scope": "../etc"}, InvalidScopeError),
+    ({"scope": "team-"}, InvalidScopeError),
+    ({"scope": "Team-Core"}, InvalidScopeError),
+    ({"scope": "private-ada"}, ScopeDeniedError),
+    ({"confidence": 2}, InvalidFieldError),
+    ({"confidence": float("nan")}, InvalidFieldError),
+    ({"title": "two\nlines"}, InvalidFieldError),
+    ({"content": 7}, InvalidFieldError),
+    ({"content": "a\0b"}, InvalidFieldError),
+    ({"content": "\ud800"}, InvalidFieldError),
+    ({"content": ""}, InvalidFieldError),
+    ({"content": "  \n ", "title": "  "}, InvalidFieldError),
+    ({"tags": [{"a": 1}]}, InvalidFieldError),
+    ({"entities": ["a]]b"]}, InvalidFieldError),
+    ({"a: b": 1}, InvalidFieldError),
+    ({"": 1}, InvalidFieldError),
+    ({"observationCompressed": "yes"}, InvalidFieldError),
+    ({"accessCount": -1}, InvalidFieldError),
+    ({"mood": "\udc00"}, InvalidFieldError),
+]
+
+
+@pytest.mark.parametrize("values, error", BAD, ids=lambda x: repr(x)[:40])
+def test_bad_input_gets_a_clear_error_and_writes_nothing(
+    values: dict[str, Value], error: type[UsageError]
+) -> None:
+    world = World()
+    with world.nobody_writes(), pytest.raises(error) as wrong:
+        world.agent_remembers(**{"content": "Words.", **values})  # type: ignore[arg-type]
+    assert wrong.value.message
+    assert wrong.value.hint
+    fact = world.mirrored()
+    if "id" in values or error is ScopeDeniedError or "content" in values:
+        return
+    with world.nobody_writes(), pytest.raises(UsageError):
+        world.agent_updates(fact.id, **values)
+    assert world.fact(fact.id) == fact
+
+
+@pytest.mark.parametrize("value", [0, 4, 2.0])
+def test_a_priority_is_a_whole_number_from_0_to_4(value: Value) -> None:
+    world = World()
+    assert world.agent_remembers("Words.", priority=value).priority == value
+
+
+def test_an_id_that_is_taken_is_refused() -> None:
+    world = World()
+    fact = world.agent_remembers("One.")
+    with pytest.raises(RevisionMismatchError):
+        world.agent_remembers("Two.", id=fact.id)
+    assert world.fact(fact.id).content == "One."
+
+
+def test_an_id_of_ones_own_is_taken_in_any_spelling() -> None:
+    world = World()
+    fact = world.agent_remembers("One.", id="0193F6C2-0000-7000-8000-00000000000A")
+    assert fact.id == "0193f6c2-0000-7000-8000-00000000000a"
+
+
+def test_an_update_changes_what_it_names_and_nothing_else() -> None:
+    world = World()
+    fact = world.mirrored(tags=["a", "b"], type="decision", decisionOutcome="open")
+    now = work.update(
+        world.mirror,
+        fact.id,
+        {"decisionOutcome": "done"},
+        agent="ada",
+        add_tags=["c"],
+        remove_tags=["#a"],
+    )
+    assert now.own == {"decisionOutcome": "done"}
+    assert now.tags == ("b", "c")
+    assert now.agent_id == "indy"
+    assert now.content == fact.content
+    assert now.path == fact.path
+    assert now.revision != fact.revision
+
+
+def test_an_update_that_changes_nothing_writes_nothing() -> None:
+    world = World()
+    fact = world.mirrored(tags=["a"])
+    with world.nobody_writes():
+        now = work.update(
+            world.mirror, fact.id, {"content": LINES}, agent="indy", add_tags=["a"]
+        )
+    assert now.revision == fact.revision
+
+
+@pytest.mark.parametrize("key", ["id", "createdAt", "agentId"])
+def test_what_never_changes_cannot_be_updated(key: str) -> None:
+    world = World()
+    fact = world.mirrored()
+    with pytest.raises(InvalidFieldError):
+        world.agent_updates(fact.id, **{key: "2026-01-01"})
+    assert world.fact(fact.id) == fact
+
+
+def test_an_update_with_an_old_revision_is_refused() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.agent_updates(fact.id, priority=0)
+    with pytest.raises(RevisionMismatchError):
+        work.update(
+            world.mirror,
+            fact.id,
+            {"priority": 4},
+            agent="indy",
+            expect=fact.revision,
+        )
+    assert world.fact(fact.id).priority == 0
+    now = work.update(
+        world.mirror,
+        fact.id,
+        {"priority": 4},
+        agent="indy",
+        expect=world.fact(fact.id).revision,
+    )
+    assert now.priority == 4
+
+
+def test_an_update_with_an_old_revision_is_refused_even_when_nothing_changes() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.agent_updates(fact.id, priority=0)
+    with pytest.raises(RevisionMismatchError):
+        work.update(
+            world.mirror, fact.id, {"priority": 0}, agent="indy", expect=fact.revision
+        )
+
+
+def test_an_update_that_meets_another_one_is_repeated_on_top_of_it() -> None:
+    world = World()
+    fact = world.mirrored()
+
+    def other_is_faster(method: str) -> None:
+        if method == "write":
+            world.store.before = lambda _: None
+            world.agent_updates(fact.id, agent="ada", status="archived")
+
+    world.store.before = other_is_faster
+    world.agent_updates(fact.id, priority=0)
+    now = world.fact(fact.id)
+    assert (now.priority, now.status) == (0, "archived")
+
+
+@pytest.mark.parametrize("what", ["update", "forget", "restore", "supersede"])
+def test_a_writer_that_is_never_fast_enough_gives_up(what: str) -> None:
+    world = World()
+    fact = world.mirrored()
+    if what == "restore":
+        world.agent_forgets(fact.id)
+    busy = False
+
+    def always_faster(method: str) -> None:
+        nonlocal busy
+        if method == "write" and not busy:
+            busy = True
+            row = world.store.buried(fact.id) or world.store.get(fact.id)
+            from vaultsync.ports import Write
+
+            fresh = None if what == "restore" else row
+            world.store.write([Write(fact.id, fresh, row.revision, "ada")])
+            busy = False
+
+    world.store.before = always_faster
+    with pytest.raises(RevisionMismatchError):
+        match what:
+            case "update":
+                world.agent_updates(fact.id, priority=0)
+            case "forget":
+                world.agent_forgets(fact.id)
+            case "restore":
+                work.restore(world.mirror, fact.id, agent="indy")
+            case _:
+                work.supersede(world.mirror, fact.id, "New.", agent="indy")
+
+
+def test_a_fact_can_be_superseded() -> None:
+    world = World()
+    old = world.mirrored(type="decision", tags=["a"], entities=["Bob"], priority=1)
+    new = work.supersede(world.mirror, old.id, "We changed our minds.", agent="ada")
+    assert new.supersedes_id == old.id
+    assert world.fact(old.id).superseded_by_id == new.id
+    assert (new.type, new.tags, new.entities, new.priority, new.scope) == (
+        "decision",
+        ("a",),
+        ("Bob",),
+        1,
+        SCOPE,
+    )
+    assert new.agent_id == "ada"
+    world.quiesce()
+    assert f"supersedesId: {old.id}" in world.note(new.id)
+    assert f"supersededById: {new.id}" in world.note(old.id)
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("text", ["", "a\0b"])
+def test_a_fact_superseded_by_nothing_stays_as_it_is(text: str) -> None:
+    world = World()
+    old = world.mirrored()
+    with pytest.raises(UsageError):
+        work.supersede(world.mirror, old.id, text, agent="indy")
+    assert world.fact(old.id) == old
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_store_that_goes_away_while_superseding_hides_nothing(number: int) -> None:
+    world = World()
+    old = world.mirrored()
+    met = 0
+
+    def go_away(method: str) -> None:
+        nonlocal met
+        met += method == "write"
+        world.store.away = method == "write" and met == number
+
+    world.store.before = go_away
+    with contextlib.suppress(StoreUnavailableError):
+        work.supersede(world.mirror, old.id, "New words.", agent="indy")
+    world.store.before, world.store.away = (lambda _: None), False
+    world.quiesce()
+    heir = world.fact(old.id).superseded_by_id
+    assert heir is None or world.is_alive(heir)
+
+
+def test_forget_and_restore_are_each_others_opposite() -> None:
+    world = World()
+    fact = world.mirrored()
+    assert work.forget(world.mirror, fact.id, agent="indy").status == "forgotten"
+    with pytest.raises(FactNotFoundError):
+        work.get(world.mirror, fact.id, agent="indy")
+    with pytest.raises(FactNotFoundError):
+        work.forget(world.mirror, fact.id, agent="indy")
+    assert work.restore(world.mirror, fact.id, agent="indy").status == "active"
+    assert world.fact(fact.id).content == LINES
+    assert work.restore(world.mirror, fact.id, agent="indy").status == "active"
+
+
+def test_what_is_not_there_is_named() -> None:
+    world = World()
+    unknown = world.clock.new_id()
+    for act in (work.get, work.forget, work.restore):
+        with pytest.raises(FactNotFoundError):
+            act(world.mirror, unknown, agent="indy")
+        with pytest.raises(InvalidIdError):
+            act(world.mirror, "../x", agent="indy")
+
+
+def test_listing_filters_and_pages() -> None:
+    world = World()
+    for number in range(7):
+        world.agent_remembers(
+            f"Fact {number}.",
+            type="lesson" if number % 2 else "note",
+            status="archived" if number == 6 else "active",
+            tags=["Odd"] if number % 2 else [],
+        )
+    lessons = work.select(world.mirror, agent="indy", type_name="Lesson")
+    assert [fact.content for fact in lessons.facts] == ["Fact 1.", "Fact 3.", "Fact 5."]
+    assert lessons.next is None
+    tagged = work.select(world.mirror, agent="indy", tag="#odd")
+    assert tagged.facts == lessons.facts
+    archived = work.select(world.mirror, agent="indy", status="archived")
+    assert len(archived.facts) == 1
+    assert work.select(world.mirror, agent="indy", scope="public").facts == ()
+    seen: list[str] = []
+    after: str | None = None
+    while True:
+        page = work.select(world.mirror, agent="indy", limit=3, after=after)
+        seen += [fact.content for fact in page.facts]
+        after = page.next
+        if after is None:
+            break
+    assert seen == [f"Fact {number}." for number in range(7)]
+    world.quiesce()
+    assert all(fact.path for fact in work.select(world.mirror, agent="indy").facts)
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [{"limit": 0}, {"type_name": "poem"}, {"scope": "x"}, {"after": "../x"}],
+)
+def test_a_filter_that_makes_no_sense_is_refused(filters: dict[str, object]) -> None:
+    world = World()
+    with pytest.raises(UsageError):
+        work.select(world.mirror, agent="indy", **filters)  # type: ignore[arg-type]
+
+
+def test_a_field_may_be_named_without_its_types_prefix() -> None:
+    assert work.field_key("outcome", "decision") == "decisionOutcome"
+    assert work.field_key("type", "person") == "type"
+    assert work.field_key("dueDate", "commitment") == "commitmentDueDate"
+    assert work.field_key("mood", "note") == "mood"
+    assert work.field_key("decisionOutcome", "note") == "decisionOutcome"
+
+
+def _exported(world: World) -> list[str]:
+    lines: list[str] = []
+    count = export(world.mirror, lines.append)
+    assert count == len(lines)
+    return lines
+
+
+def test_export_and_import_are_lossless() -> None:
+    world = World()
+    one = world.mirrored(
+        type="decision",
+        decisionOutcome="done",
+        tags=["a"],
+        confidence=0.5,
+        mood=["x", {"y": [1, None]}],
+        aliases=["One"],
+    )
+    world.mirrored("🙂\n\ttab", title="Two", relatedFactIds=[one.id], type="person")
+    lines = _exported(world)
+    other = World()
+    assert import_lines(other.mirror, lines) == 2
+    assert _exported(other) == lines
+    other.assert_at_rest()
+    assert [to_values(fact) for fact in other.facts()] == [
+        to_values(fact) for fact in world.facts()
+    ]
+
+
+def test_importing_again_writes_nothing() -> None:
+    world = World()
+    world.mirrored()
+    with world.nobody_writes():
+        import_lines(world.mirror, _exported(world))
+
+
+def test_an_import_changes_what_differs_and_restores_what_was_deleted() -> None:
+    world = World()
+    one = world.mirrored("One.", title="One")
+    two = world.mirrored("Two.", title="Two")
+    lines = _exported(world)
+    world.agent_updates(one.id, content="Changed.")
+    world.agent_forgets(two.id)
+    import_lines(world.mirror, lines)
+    assert world.fact(one.id).content == "One."
+    assert world.fact(two.id).content == "Two."
+    world.assert_at_rest()
+
+
+def test_a_line_may_leave_out_what_the_store_can_supply() -> None:
+    world = World()
+    assert import_lines(world.mirror, ['{"content": "Words."}', "", "  \n"]) == 1
+    (fact,) = world.facts()
+    assert fact.id
+    assert (fact.scope, fact.status, fact.priority) == ("public", "active", 2)
+    assert fact.created_at
+
+
+@pytest.mark.parametrize(
+    "line, why",
+    [
+        ("{", "JSON"),
+        ("[1]", "object"),
+        ("null", "object"),
+        ('{"content": "x", "type": "poem"}', "poem"),
+        ('{"content": "x", "priority": 7}', "priority"),
+        ('{"content": "x", "id": "../x"}', "id"),
+        ('{"content": ""}', "content"),
+        ('{"content": "x", "scope": "x/y"}', "scope"),
+        ('{"content": "x", "properties": {"status": "y"}}', "status"),
+        ('{"content": "x", "properties": {"a: b": "y"}}', "name"),
+        ('{"content": "\\ud800"}', "content"),
+        ("[" * 100_000, "JSON"),
+    ],
+)
+def test_a_bad_line_is_named_and_nothing_of_the_file_is_taken(
+    line: str, why: str
+) -> None:
+    world = World()
+    good = json.dumps({"content": "Good."})
+    with pytest.raises(ImportLineError) as wrong:
+        import_lines(world.mirror, [good, "", line])
+    assert wrong.value.line == 3
+    assert "line 3" in wrong.value.message
+    assert why in wrong.value.message
+    assert world.facts() == []
+
+
+def test_an_id_twice_in_one_file_is_refused() -> None:
+    world = World()
+    fact_id = world.clock.new_id()
+    line = json.dumps({"content": "Good.", "id": fact_id})
+    with pytest.raises(ImportLineError, match="line 2"):
+        import_lines(world.mirror, [line, line])
+    assert world.facts() == []
+
+
+def test_an_agent_imports_only_into_scopes_it_sees() -> None:
+    world = World()
+    line = json.dumps({"content": "x", "scope": "private-ada"})
+    with pytest.raises(ImportLineError):
+        import_lines(world.mirror, [line], agent="indy")
+    assert import_lines(world.mirror, [line], agent="ada") == 1
+    lines: list[str] = []
+    assert export(world.mirror, lines.append, agent="indy") == 0
+
+
+def test_an_import_that_meets_other_writers_is_repeated() -> None:
+    world = World()
+    fact = world.mirrored()
+    lines = _exported(world)
+    world.agent_updates(fact.id, content="Changed.")
+
+    def other_is_faster(method: str) -> None:
+        if method == "write":
+            world.store.before = lambda _: None
+            world.agent_updates(fact.id, priority=0)
+
+    world.store.before = other_is_faster
+    import_lines(world.mirror, lines)
+    assert world.fact(fact.id).content == LINES

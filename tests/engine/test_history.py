@@ -1,0 +1,155 @@
+"""Every change is written down: who, when, which field, from which side."""
+
+from __future__ import annotations
+
+from tests.world import AGENTS, LINES, PERSONS, World
+from vaultsync.engine.status import status
+from vaultsync.engine.sync import Request
+from vaultsync.ports import HistoryEntry
+
+ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
+
+
+def _of(world: World, fact_id: str, field: str) -> list[HistoryEntry]:
+    entries = world.archive.history(fact_id=fact_id)
+    return [each for each in entries if each.field == field]
+
+
+def test_a_persons_edit_is_written_down_with_both_values() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    run = world.sync(Request(actor="mara")).run
+    (entry,) = _of(world, fact.id, "content")
+    assert (entry.run, entry.side, entry.actor) == (run, "vault", "mara")
+    assert (entry.before, entry.after) == (LINES, PERSONS)
+    assert entry.at
+
+
+def test_an_agents_edit_is_written_down_with_the_agents_name() -> None:
+    world = World()
+    fact = world.mirrored(agent="indy")
+    world.agent_updates(fact.id, agent="ada", content=AGENTS)
+    world.sync()
+    (entry,) = _of(world, fact.id, "content")
+    assert (entry.side, entry.actor) == ("store", "ada")
+    assert (entry.before, entry.after) == (LINES, AGENTS)
+
+
+def test_of_a_merge_each_field_names_its_side() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), "status: active", "status: archived")
+    world.agent_updates(fact.id, priority=0)
+    world.sync()
+    assert [each.side for each in _of(world, fact.id, "status")] == ["vault"]
+    assert [each.side for each in _of(world, fact.id, "priority")] == ["store"]
+
+
+def test_what_lost_in_a_conflict_is_in_the_history() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), "status: active", "status: archived")
+    world.agent_updates(fact.id, status="dormant")
+    world.sync()
+    values = [each.before for each in _of(world, fact.id, "status")]
+    assert "dormant" in values
+    assert "active" in values
+
+
+def test_creations_deletions_and_renames_are_written_down() -> None:
+    world = World()
+    world.mirrored("Stays.", title="A bystander")
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    (made,) = _of(world, fact.id, "note")
+    assert (made.before, made.after, made.side) == (None, path, "store")
+    world.person_renames(path, "team-core/notes/moved.md")
+    world.quiesce()
+    (moved,) = _of(world, fact.id, "path")
+    assert (moved.before, moved.after, moved.side) == (
+        path,
+        "team-core/notes/moved.md",
+        "vault",
+    )
+    world.person_deletes("team-core/notes/moved.md")
+    world.quiesce()
+    gone = _of(world, fact.id, "note")[-1]
+    assert (gone.after, gone.side) == (None, "vault")
+
+
+def test_a_new_note_is_written_down_as_a_new_fact() -> None:
+    world = World()
+    world.person_writes("team-core/notes/new.md", "Words.\n")
+    world.quiesce()
+    (fact,) = world.facts()
+    (entry,) = _of(world, fact.id, "fact")
+    assert (entry.before, entry.after) == (None, "team-core/notes/new.md")
+    assert entry.side == "vault"
+
+
+def test_a_quiet_pass_leaves_no_history_and_no_run() -> None:
+    world = World()
+    world.mirrored()
+    before, last = world.archive.history(), world.archive.last_run()
+    world.sync()
+    assert world.archive.history() == before
+    assert world.archive.last_run() == last
+
+
+def test_a_pass_that_did_something_is_remembered_with_its_report() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    report = world.sync()
+    run = world.archive.find_run(report.run)
+    assert run is not None
+    assert run.kind == "sync"
+    assert run.report == report.as_json()
+
+
+def test_the_status_says_what_the_next_pass_would_do() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.quiesce()
+    now = status(world.mirror)
+    assert (now.facts, now.notes, now.pending, now.conflicts) == (1, 1, 0, 0)
+    assert now.as_json()["engine"] == "idle"
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.agent_remembers("New.", title="New")
+    world.person_writes("loose.md", "Loose.\n")
+    with world.nobody_writes():
+        now = status(world.mirror, engine="watching")
+    assert (now.facts, now.notes, now.pending, now.foreign) == (2, 1, 2, 1)
+    assert now.engine == "watching"
+    assert now.last_run is not None
+    world.store.away = True
+    world.agent_updates(fact.id, priority=0)
+    now = status(world.mirror)
+    assert now.outbox == 1
+    assert "store_away" in [each.kind for each in now.attention]
+
+
+def test_the_status_shows_open_conflicts_and_what_waits_for_a_person() -> None:
+    world = World()
+    fact = world.mirrored()
+    other = world.mirrored("Other.", title="Other")
+    world.person_edits(world.path(fact.id), "status: active", "status: archived")
+    world.agent_updates(fact.id, status="dormant")
+    world.person_edits(world.path(other.id), "status: active", "status: [")
+    world.quiesce()
+    now = status(world.mirror)
+    assert now.conflicts == 1
+    assert [each.kind for each in now.attention] == ["unreadable"]
+    assert now.pending == 0
+
+
+def test_progress_is_told_of_scan_and_apply() -> None:
+    from vaultsync.engine.sync import sync
+
+    world = World()
+    world.agent_remembers("New.", title="New")
+    told: list[tuple[str, int, int]] = []
+    sync(world.mirror, progress=lambda *args: told.append(args))
+    assert told[0][0] == "scan"
+    assert told[-1] == ("apply", 1, 1)

@@ -1,0 +1,290 @@
+"""The proof that both sides are equal, and each side rebuilt from the other."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.memory_archive import MemoryArchive
+from tests.world import AGENTS, LINES, PERSONS, World
+from vaultsync.adapters.store_memory import MemoryStore
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.rebuild import rebuild
+from vaultsync.engine.verify import verify
+from vaultsync.errors import StoreUnavailableError, VaultMissingError
+
+ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
+
+
+def _fresh(world: World, *, store: bool = False, archive: bool = True) -> None:
+    """Lose the store or the archive, or both, for good."""
+    if store:
+        world.store = MemoryStore(world.clock, "fresh")
+    if archive:
+        world.archive = MemoryArchive()
+    world.mirror = Mirror(world.vault, world.store, world.archive, world.clock)
+
+
+def _populated() -> World:
+    world = World()
+    other = world.mirrored("Other.", title="Other", type="person")
+    world.mirrored(
+        "A decision.",
+        title="A decision",
+        type="decision",
+        decisionOutcome="done",
+        tags=["a", "b"],
+        entities=["Other"],
+        relatedFactIds=[other.id],
+        confidence=0.5,
+        mood="sunny",
+    )
+    world.mirrored("", title="Empty", type="observation", priority=3)
+    return world
+
+
+def test_verify_finds_equal_sides_equal() -> None:
+    world = _populated()
+    proof = verify(world.mirror)
+    assert proof.equal
+    assert proof.checked == 3
+    assert proof.as_json()["equal"] is True
+
+
+@pytest.mark.parametrize(
+    "old, new, key",
+    [
+        ("A decision.", "Another decision.", "content"),
+        ("# A decision", "# Another", "title"),
+        ("decisionOutcome: done", "decisionOutcome: open", "decisionOutcome"),
+        ("mood: sunny", "mood: rainy", "mood"),
+        ("  - a\n", "", "tags"),
+        ("priority: 2", "priority: 0", "priority"),
+    ],
+)
+def test_verify_names_every_field_that_differs_in_the_vault(
+    old: str, new: str, key: str
+) -> None:
+    world = _populated()
+    (fact,) = [each for each in world.facts() if each.type == "decision"]
+    world.person_edits(world.path(fact.id), old, new)
+    proof = verify(world.mirror)
+    assert not proof.equal
+    (found,) = proof.differences
+    assert (found.fact_id, found.path, found.field) == (
+        fact.id,
+        world.path(fact.id),
+        key,
+    )
+    assert found.vault != found.store
+    assert found.store == found.base
+
+
+def test_verify_names_what_differs_in_the_store() -> None:
+    world = _populated()
+    (fact,) = [each for each in world.facts() if each.type == "decision"]
+    world.agent_updates(fact.id, content="Changed.", confidence=1.0)
+    found = {each.field for each in verify(world.mirror).differences}
+    assert found == {"content", "confidence"}
+
+
+def test_verify_trusts_no_file_time() -> None:
+    world = _populated()
+    path = world.notes()[0]
+    inode = world.vault.files[path]
+    # Bytes change, nothing else does: only reading tells.
+    inode.data = inode.data.replace(b"O", b"0")
+    assert world.sync().quiet
+    assert not verify(world.mirror).equal
+
+
+def test_verify_names_facts_without_notes_and_notes_without_facts() -> None:
+    world = _populated()
+    new = world.agent_remembers("New.", title="New")
+    gone, lost, *_ = sorted(world.notes())
+    world.person_deletes(gone)
+    fact_id = world.archive.paths()[world.path(world.archive.paths()[lost])]
+    world.agent_forgets(fact_id)
+    found = {each.fact_id: each.field for each in verify(world.mirror).differences}
+    assert found[new.id] == "note"
+    assert found[fact_id] == "fact"
+    assert len(found) == 3
+
+
+def test_verify_names_a_note_that_cannot_be_read() -> None:
+    world = _populated()
+    path = world.notes()[0]
+    world.person_edits(path, "status: active", "status: [active")
+    (found,) = verify(world.mirror).differences
+    assert found.path == path
+    assert path in found.why
+
+
+def test_verify_says_how_far_it_is() -> None:
+    world = _populated()
+    seen: list[tuple[str, int, int]] = []
+    verify(world.mirror, progress=lambda *args: seen.append(args))
+    assert seen[-1] == ("verify", 3, 3)
+
+
+def test_verify_needs_the_vault() -> None:
+    world = _populated()
+    world.vault.vanish()
+    with pytest.raises(VaultMissingError):
+        verify(world.mirror)
+
+
+def test_verify_writes_nothing() -> None:
+    world = _populated()
+    world.person_edits(world.notes()[0], "status: active", "status: archived")
+    with world.nobody_writes():
+        verify(world.mirror)
+
+
+def test_a_lost_archive_is_rebuilt_by_a_pass_from_two_equal_sides() -> None:
+    world = _populated()
+    notes = {path: world.data(path) for path in world.notes()}
+    revisions = {fact.id: fact.revision for fact in world.facts()}
+    _fresh(world)
+    world.quiesce()
+    assert {path: world.data(path) for path in world.notes()} == notes
+    assert {fact.id: fact.revision for fact in world.facts()} == revisions
+    assert world.conflicts() == []
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("source", ["vault", "store"])
+def test_the_base_is_rebuilt_from_two_equal_sides_without_a_write(source: str) -> None:
+    world = _populated()
+    notes = {path: world.data(path) for path in world.notes()}
+    revisions = {fact.id: fact.revision for fact in world.facts()}
+    _fresh(world)
+    rebuild(world.mirror, source)
+    assert {path: world.data(path) for path in world.notes()} == notes
+    assert {fact.id: fact.revision for fact in world.facts()} == revisions
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("archive", [True, False])
+def test_the_store_is_rebuilt_from_the_vault(archive: bool) -> None:
+    world = _populated()
+    before = {fact.id: fact for fact in world.facts()}
+    notes = {path: world.data(path) for path in world.notes()}
+    _fresh(world, store=True, archive=archive)
+    rebuild(world.mirror, "vault")
+    world.assert_at_rest()
+    after = {fact.id: fact for fact in world.facts()}
+    assert after.keys() == before.keys()
+    for fact_id, fact in before.items():
+        same = after[fact_id].changed({"updatedAt": fact.updated_at})
+        assert same.values() | {"relatedFactIds": []} == fact.values() | {
+            "relatedFactIds": []
+        }
+        assert same.properties == fact.properties
+        assert same.related_fact_ids == fact.related_fact_ids
+    assert {path: world.data(path) for path in world.notes()} == notes
+
+
+def test_the_vault_is_rebuilt_from_the_store() -> None:
+    world = _populated()
+    before = {path: world.text(path) for path in world.notes()}
+    for path in world.notes():
+        world.vault.delete(path)
+    rebuild(world.mirror, "store")
+    world.assert_at_rest()
+    assert {path: world.text(path) for path in world.notes()} == before
+
+
+def test_a_rebuild_from_the_vault_takes_the_persons_word_and_keeps_the_agents() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.agent_updates(fact.id, content=AGENTS)
+    rebuild(world.mirror, "vault")
+    assert world.fact(fact.id).content == PERSONS
+    assert PERSONS_ALPHA in world.note(fact.id)
+    world.assert_at_rest()
+    assert "what the agent says" in world.everything_kept()
+
+
+def test_a_rebuild_from_the_store_takes_the_agents_word_and_keeps_the_persons() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.agent_updates(fact.id, content=AGENTS)
+    rebuild(world.mirror, "store")
+    assert world.fact(fact.id).content == AGENTS
+    assert ALPHA in world.note(fact.id)
+    assert "what the agent says" in world.note(fact.id)
+    world.assert_at_rest()
+    assert PERSONS_ALPHA in world.everything_kept()
+
+
+def test_a_rebuild_from_the_vault_keeps_facts_without_notes() -> None:
+    world = World()
+    world.mirrored()
+    new = world.agent_remembers("New.", title="New")
+    rebuild(world.mirror, "vault")
+    assert world.is_alive(new.id)
+    world.quiesce()
+    assert "New." in world.note(new.id)
+
+
+def test_a_rebuild_from_the_store_keeps_notes_without_facts() -> None:
+    world = World()
+    world.mirrored()
+    world.person_writes("team-core/notes/mine.md", "Mine.\n")
+    rebuild(world.mirror, "store")
+    assert world.text("team-core/notes/mine.md").endswith("Mine.\n")
+
+
+def test_a_rebuild_leaves_what_cannot_be_read_alone() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), "status: active", "status: [active")
+    bad = world.note(fact.id)
+    world.agent_updates(fact.id, content=AGENTS)
+    for source in ("vault", "store"):
+        rebuild(world.mirror, source)
+        assert world.note(fact.id) == bad
+        assert world.fact(fact.id).content == AGENTS
+
+
+def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.mirrored("Stays.", title="A bystander")
+    world.agent_forgets(fact.id)
+    rebuild(world.mirror, "store")
+    assert path not in world.notes()
+    world.assert_at_rest()
+    assert LINES in world.everything_kept()
+
+
+def test_a_rebuild_from_the_vault_restores_deleted_facts() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.agent_forgets(fact.id)
+    rebuild(world.mirror, "vault")
+    assert world.fact(fact.id).content == LINES
+    world.assert_at_rest()
+
+
+def test_a_rebuild_needs_the_store() -> None:
+    world = World()
+    world.mirrored()
+    world.store.away = True
+    with pytest.raises(StoreUnavailableError):
+        rebuild(world.mirror, "vault")
+
+
+@pytest.mark.parametrize("source", ["vault", "store"])
+def test_a_rebuild_can_be_repeated(source: str) -> None:
+    world = _populated()
+    rebuild(world.mirror, source)
+    notes = {path: world.data(path) for path in world.notes()}
+    revisions = {fact.id: fact.revision for fact in world.facts()}
+    rebuild(world.mirror, source)
+    assert {path: world.data(path) for path in world.notes()} == notes
+    assert {fact.id: fact.revision for fact in world.facts()} == revisions
+    world.assert_at_rest()
