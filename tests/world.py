@@ -17,7 +17,8 @@ from vaultsync.core.paths import VaultPath
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.mirror import Mirror, Policy
 from vaultsync.engine.report import ActionTaken, Report
-from vaultsync.engine.sync import Request, sync
+from vaultsync.engine.request import Request
+from vaultsync.engine.sync import sync
 from vaultsync.engine.verify import verify
 from vaultsync.ports import Attention, Base
 

@@ -113,12 +113,13 @@ def test_an_edit_of_one_property_leaves_all_other_lines_alone(
 ) -> None:
     fact = _without_volatile(data.draw(facts()))
     key = data.draw(st.sampled_from(["status", "priority", "confidence", "mood"]))
-    value: Value = {
+    values: dict[str, Value] = {
         "status": "retired",
         "priority": (fact.priority + 1) % 5,
         "confidence": 0.75,
         "mood": "new",
-    }[key]
+    }
+    value = values[key]
     note = read_note(render(fact, links=_links(fact)), PATH)
     made = rewrite(note, fact, fact.changed({key: value}), links=_links(fact))
     before = note.parts.text.split("\n")
@@ -143,8 +144,9 @@ def test_an_edit_of_the_content_leaves_the_frontmatter_and_the_block_alone(
     assert made.parts.yaml == note.parts.yaml
     assert made.body.block is not None
     assert note.body.block is not None
-    assert made.body.text[slice(*made.body.block)] == (
-        note.body.text[slice(*note.body.block)]
+    assert (
+        made.body.text[slice(*made.body.block)]
+        == (note.body.text[slice(*note.body.block)])
     )
     assert made.body.title == note.body.title
 
@@ -176,8 +178,8 @@ FORMS = [
     "---\ntitle: Another\n---\nWords.\n",
     "---\naccessCount: 3\n---\nWords.\n",
     "---\nentities: [[Bob]]\n---\nWords.\n",
-    "# T\n\nWords.\n\n<!-- vaultsync:managed -->\n## Entities\n- [[Bob]]\n\n## Provenance\n"
-    "Written by a person.\n<!-- /vaultsync:managed -->\n",
+    "# T\n\nWords.\n\n<!-- vaultsync:managed -->\n## Entities\n- [[Bob]]\n\n"
+    + "## Provenance\nWritten by a person.\n<!-- /vaultsync:managed -->\n",
     "Words.\n<!-- vaultsync:managed -->\nstray\n<!-- /vaultsync:managed -->\nbelow\n",
     "Words.\n<!-- vaultsync:managed -->\nnever closed\n",
     "",
@@ -219,7 +221,7 @@ def test_any_note_gets_an_id_and_gives_it_back(text: str) -> None:
         {"relatedFactIds": [ID]},
         {"title": "Another title", "context": "at tea", "content": "All new."},
     ],
-    ids=lambda x: "-".join(x),
+    ids="-".join,
 )
 def test_any_note_can_be_made_to_say_what_an_agent_sets(
     text: str, changes: dict[str, Value]
@@ -257,7 +259,9 @@ def test_frontmatter_is_flat() -> None:
 
 
 def test_nested_maps_are_read_and_kept() -> None:
-    text = "---\ndecision:\n  outcome: open # still\n  impactedPaths: [a]\n---\nWords.\n"
+    text = (
+        "---\ndecision:\n  outcome: open # still\n  impactedPaths: [a]\n---\nWords.\n"
+    )
     note, fact = _of(text)
     assert note.values["decisionOutcome"] == "open"
     assert note.values["decisionImpactedPaths"] == ("a",)
@@ -266,7 +270,7 @@ def test_nested_maps_are_read_and_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    "data, line",
+    ("data", "line"),
     [
         (b"---\na: [\n---\n", 2),
         (b"a\nb\xff\n", 2),
@@ -366,6 +370,9 @@ def test_volatile_fields_are_brought_up_to_date_on_the_way() -> None:
     note = read_note(render(fact, links={}), PATH)
     after = fact.changed({"accessCount": 9})
     assert stale(note, fact, after) == ()
-    assert rewrite(note, fact, after.changed({"status": "x"}), links={}).count(
-        b"accessCount: 9\n"
-    ) == 1
+    assert (
+        rewrite(note, fact, after.changed({"status": "x"}), links={}).count(
+            b"accessCount: 9\n"
+        )
+        == 1
+    )

@@ -9,7 +9,7 @@ import pytest
 from tests.world import LINES, World, notice
 from vaultsync.core.conflict import Conflict
 from vaultsync.engine.conflicts import Verdict, find_conflict, settle
-from vaultsync.engine.sync import Request
+from vaultsync.engine.request import Request
 from vaultsync.errors import ConflictNotFoundError
 
 ALPHA = LINES.split("\n")[0]

@@ -19,7 +19,7 @@ from vaultsync.core.fact import Fact
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import KNOWN, UNKNOWN, Row, decide
 from vaultsync.engine import planning
-from vaultsync.engine.sync import Request
+from vaultsync.engine.request import Request
 from vaultsync.ports import Write
 
 Change = Callable[[World, Fact], None]

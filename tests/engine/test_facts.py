@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Callable
 
 import pytest
 
@@ -24,6 +25,7 @@ from vaultsync.errors import (
     UnknownTypeError,
     UsageError,
 )
+from vaultsync.ports import Write
 
 
 def test_what_is_remembered_can_be_got() -> None:
@@ -91,7 +93,7 @@ BAD: list[tuple[dict[str, Value], type[UsageError]]] = [
 ]
 
 
-@pytest.mark.parametrize("values, error", BAD, ids=lambda x: repr(x)[:40])
+@pytest.mark.parametrize(("values", "error"), BAD, ids=lambda x: repr(x)[:40])
 def test_bad_input_gets_a_clear_error_and_writes_nothing(
     values: dict[str, Value], error: type[UsageError]
 ) -> None:
@@ -104,7 +106,7 @@ def test_bad_input_gets_a_clear_error_and_writes_nothing(
     if "id" in values or error is ScopeDeniedError or "content" in values:
         return
     with world.nobody_writes(), pytest.raises(UsageError):
-        world.agent_updates(fact.id, **values)
+        work.update(world.mirror, fact.id, values, agent="indy")
     assert world.fact(fact.id) == fact
 
 
@@ -227,23 +229,19 @@ def test_a_writer_that_is_never_fast_enough_gives_up(what: str) -> None:
         if method == "write" and not busy:
             busy = True
             row = world.store.buried(fact.id) or world.store.get(fact.id)
-            from vaultsync.ports import Write
-
             fresh = None if what == "restore" else row
             world.store.write([Write(fact.id, fresh, row.revision, "ada")])
             busy = False
 
     world.store.before = always_faster
+    acts: dict[str, Callable[[], object]] = {
+        "update": lambda: world.agent_updates(fact.id, priority=0),
+        "forget": lambda: world.agent_forgets(fact.id),
+        "restore": lambda: work.restore(world.mirror, fact.id, agent="indy"),
+        "supersede": lambda: work.supersede(world.mirror, fact.id, "New.", agent="a"),
+    }
     with pytest.raises(RevisionMismatchError):
-        match what:
-            case "update":
-                world.agent_updates(fact.id, priority=0)
-            case "forget":
-                world.agent_forgets(fact.id)
-            case "restore":
-                work.restore(world.mirror, fact.id, agent="indy")
-            case _:
-                work.supersede(world.mirror, fact.id, "New.", agent="indy")
+        acts[what]()
 
 
 def test_a_fact_can_be_superseded() -> None:
@@ -424,7 +422,7 @@ def test_a_line_may_leave_out_what_the_store_can_supply() -> None:
 
 
 @pytest.mark.parametrize(
-    "line, why",
+    ("line", "why"),
     [
         ("{", "JSON"),
         ("[1]", "object"),

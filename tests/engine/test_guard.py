@@ -6,7 +6,7 @@ import pytest
 
 from tests.world import World
 from vaultsync.core.reconcile import Action, Do, guard
-from vaultsync.engine.sync import Request
+from vaultsync.engine.request import Request
 from vaultsync.errors import GuardError
 
 
@@ -183,7 +183,9 @@ def test_a_dry_run_shows_what_a_pass_does_and_writes_nothing() -> None:
     assert dry.dry_run
     assert not wet.dry_run
     assert dict(dry.counts) == dict(wet.counts)
-    assert [each.action for each in dry.actions] == [each.action for each in wet.actions]
+    assert [each.action for each in dry.actions] == [
+        each.action for each in wet.actions
+    ]
 
 
 def test_the_first_pass_may_be_a_dry_run() -> None:

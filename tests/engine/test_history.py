@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.world import AGENTS, LINES, PERSONS, World
+from vaultsync.engine.request import Request
 from vaultsync.engine.status import status
-from vaultsync.engine.sync import Request
 from vaultsync.ports import HistoryEntry
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]

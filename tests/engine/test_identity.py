@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice
-from vaultsync.engine.sync import Request
+from vaultsync.engine.request import Request
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 COPY = "team-core/notes/A copy.md"
@@ -36,7 +36,7 @@ def test_a_new_note_with_frontmatter_gets_one_line_more() -> None:
 
 
 @pytest.mark.parametrize(
-    "folder, type_name, priority",
+    ("folder", "type_name", "priority"),
     [
         ("team-core/lessons", "lesson", 2),
         ("team-core/people", "person", 2),

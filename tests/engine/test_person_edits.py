@@ -36,9 +36,7 @@ def test_a_persons_edit_reaches_the_store() -> None:
 def test_how_an_editor_saves_makes_no_difference(by_rename: bool) -> None:
     world = World()
     fact = world.mirrored()
-    world.person_edits(
-        world.path(fact.id), ALPHA, PERSONS_ALPHA, by_rename=by_rename
-    )
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA, by_rename=by_rename)
     world.sync()
     assert world.fact(fact.id).content == PERSONS
     world.assert_at_rest()
@@ -212,7 +210,7 @@ def test_a_field_taken_out_by_a_person_is_cleared() -> None:
 
 
 @pytest.mark.parametrize(
-    "line, field, value",
+    ("line", "field", "value"),
     [
         ("mood: sunny", "mood", "sunny"),
         ("reports_to: ['[[Bob]]']", "reports_to", ["[[Bob]]"]),
@@ -237,7 +235,7 @@ def test_a_persons_own_properties_are_shared(
 
 
 @pytest.mark.parametrize(
-    "old, new, key",
+    ("old", "new", "key"),
     [
         ("agentId: indy", "agentId: mallory", "agentId"),
         ("createdAt: 2026", "createdAt: 1999", "createdAt"),
@@ -333,7 +331,9 @@ def test_a_save_at_any_step_of_a_merge_is_kept(step: str, by_rename: bool) -> No
     def person_saves(now: str) -> None:
         if now == step:
             world.vault.before = lambda _: None
-            save = world.vault.save_by_rename if by_rename else world.vault.save_in_place
+            save = (
+                world.vault.save_by_rename if by_rename else world.vault.save_in_place
+            )
             save(path, fresh)
 
     world.vault.before = person_saves
@@ -372,7 +372,9 @@ def test_entities_and_links_of_the_managed_block_are_edits_of_their_fields() -> 
     fact = world.mirrored(entities=["Convex"])
     path = world.path(fact.id)
     stem = world.path(other.id).rpartition("/")[2].removesuffix(".md")
-    world.person_edits(path, "## Provenance", f"## Related Facts\n- [[{stem}]]\n\n## Provenance")
+    world.person_edits(
+        path, "## Provenance", f"## Related Facts\n- [[{stem}]]\n\n## Provenance"
+    )
     world.person_edits(path, "- [[Convex]]\n", "- [[Convex]]\n- [[LanceDB]]\n")
     world.quiesce()
     now = world.fact(fact.id)
@@ -421,34 +423,7 @@ def test_a_note_keeps_the_shape_its_author_gave_it() -> None:
 
 
 def test_content_with_structure_of_its_own_comes_through_unchanged() -> None:
-    content = "\n".join(
-        [
-            "## A heading",
-            "",
-            "```python",
-            "# no heading",
-            "<!-- vaultsync:managed -->",
-            "```",
-            "",
-            "| a | b |",
-            "|---|---|",
-            "| 1 | 2 |",
-            "",
-            "> [!note] A callout",
-            "> with text",
-            "",
-            "---",
-            "",
-            "<!-- a comment -->",
-            "%% one of Obsidian's %%",
-            "![[image.png]]",
-            "- [ ] a task",
-            "\tindented with a tab  ",
-            "## Related Facts",
-            "- [[not ours]]",
-            "Emoji 🙂, עברית, العربية, zero\u200bwidth.",
-        ]
-    )
+    content = "## A heading\n\n```python\n# no heading\n<!-- vaultsync:managed -->\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> [!note] A callout\n> with text\n\n---\n\n<!-- a comment -->\n%% one of Obsidian's %%\n![[image.png]]\n- [ ] a task\n\tindented with a tab  \n## Related Facts\n- [[not ours]]\nEmoji 🙂, עברית, العربية, zero\u200bwidth."
     world = World()
     fact = world.mirrored(content)
     assert world.fact(fact.id).content == content
@@ -470,7 +445,7 @@ def test_a_pass_with_nothing_to_do_reads_no_note() -> None:
     for number in range(3):
         world.mirrored(f"Number {number}.", title=f"Fact {number}")
     read: list[str] = []
-    world.vault.before = lambda step: read.append(step)
+    world.vault.before = read.append
     world.sync()
     assert "read" not in read
     assert "stage" not in read

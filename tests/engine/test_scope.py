@@ -6,7 +6,7 @@ import pytest
 
 from tests.world import LINES, PERSONS, World, kinds, notice
 from vaultsync.engine import facts as work
-from vaultsync.engine.sync import Request
+from vaultsync.engine.request import Request
 from vaultsync.errors import FactNotFoundError, ScopeDeniedError
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]

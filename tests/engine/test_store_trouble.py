@@ -8,7 +8,8 @@ from tests.world import AGENTS, LINES, MERGED, PERSONS, World, kinds
 from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.sync import Request, sync
+from vaultsync.engine.request import Request
+from vaultsync.engine.sync import sync
 from vaultsync.engine.verify import verify
 from vaultsync.errors import (
     FactNotFoundError,

@@ -176,7 +176,9 @@ def test_a_taken_back_property_and_own_field_are_gone_again() -> None:
     world = World()
     fact = world.mirrored(type="decision")
     world.person_edits(
-        world.path(fact.id), "priority:", "mood: sunny\ndecisionOutcome: done\npriority:"
+        world.path(fact.id),
+        "priority:",
+        "mood: sunny\ndecisionOutcome: done\npriority:",
     )
     run = world.sync().run
     assert world.fact(fact.id).properties == {"mood": "sunny"}

@@ -142,11 +142,11 @@ def test_a_full_disk_loses_nothing(room: int) -> None:
     new = world.agent_remembers("New.", title="New")
     used = sum(len(inode.data) for inode in world.vault.names.values())
     world.vault.quota = used + room
-    with pytest.raises(OSError) as full:
+    with pytest.raises(OSError, match="No space") as full:
         world.sync()
     assert full.value.errno == errno.ENOSPC
     assert PERSONS_ALPHA in world.note(fact.id)
-    with pytest.raises(OSError):
+    with pytest.raises(OSError, match="No space"):
         world.sync()
     world.vault.quota = None
     world.quiesce()
@@ -162,7 +162,7 @@ def test_a_full_disk_with_a_conflict_loses_nothing() -> None:
     world.person_edits(world.path(fact.id), ALPHA, "The person's.")
     world.agent_updates(fact.id, content=LINES.replace(ALPHA, "The agent's."))
     world.vault.quota = 0
-    with pytest.raises(OSError):
+    with pytest.raises(OSError, match="No space"):
         world.sync()
     world.vault.quota = None
     world.quiesce()
@@ -173,8 +173,18 @@ def test_a_full_disk_with_a_conflict_loses_nothing() -> None:
 
 
 _STEPS = (
-    "ops", "scan", "read", "stage", "sync", "exchange", "exchange.swap",
-    "exchange.examine", "folder", "create", "discard", "write_meta",
+    "ops",
+    "scan",
+    "read",
+    "stage",
+    "sync",
+    "exchange",
+    "exchange.swap",
+    "exchange.examine",
+    "folder",
+    "create",
+    "discard",
+    "write_meta",
 )
 
 

@@ -7,6 +7,7 @@ import pytest
 from tests.memory_archive import MemoryArchive
 from tests.world import AGENTS, LINES, PERSONS, World
 from vaultsync.adapters.store_memory import MemoryStore
+from vaultsync.core.paths import VaultPath
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.rebuild import rebuild
 from vaultsync.engine.verify import verify
@@ -51,7 +52,7 @@ def test_verify_finds_equal_sides_equal() -> None:
 
 
 @pytest.mark.parametrize(
-    "old, new, key",
+    ("old", "new", "key"),
     [
         ("A decision.", "Another decision.", "content"),
         ("# A decision", "# Another", "title"),
@@ -102,7 +103,7 @@ def test_verify_names_facts_without_notes_and_notes_without_facts() -> None:
     new = world.agent_remembers("New.", title="New")
     gone, lost, *_ = sorted(world.notes())
     world.person_deletes(gone)
-    fact_id = world.archive.paths()[world.path(world.archive.paths()[lost])]
+    fact_id = world.archive.paths()[VaultPath(lost)]
     world.agent_forgets(fact_id)
     found = {each.fact_id: each.field for each in verify(world.mirror).differences}
     assert found[new.id] == "note"

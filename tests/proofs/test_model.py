@@ -145,6 +145,45 @@ def test_a_crash_before_any_effect_loses_nothing(before: tuple[Deed, ...]) -> No
         play((*before, Deed("crash", "", at)))
 
 
+CUTS: dict[str, Callable[[int], bool]] = {
+    "nothing": lambda step: False,
+    "even": lambda step: step % 2 == 0,
+    "odd": lambda step: step % 2 == 1,
+    "the last": lambda step: step > 2,
+}
+"""What of the steps since the last sync survives."""
+
+
+@pytest.mark.parametrize("kept", CUTS)
+@pytest.mark.parametrize("before", BEFORE, ids=_name)
+def test_a_power_cut_before_any_effect_loses_nothing(
+    before: tuple[Deed, ...], kept: str
+) -> None:
+    effect = 0
+    while True:
+        effect += 1
+        world = _world(any(deed.what == "handle" for deed in before))
+        for deed in before:
+            _do(world, deed)
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        world.power_loss(CUTS[kept])
+        world.quiesce()
+
+
+def test_a_conflict_met_again_after_any_crash_has_one_conflict_note() -> None:
+    before = (Deed("person", "line", 0), Deed("agent", "line", 0))
+    for effect in range(1, play(before) + 1):
+        world = _world(handle=False)
+        for deed in before:
+            _do(world, deed)
+        world.crash_at(effect)
+        world.quiesce()
+        assert len(world.conflict_notes()) == 1, world.tell()
+        assert len(world.archive.conflicts()) == 1, world.tell()
+
+
 @pytest.mark.parametrize("what", PERSON)
 @pytest.mark.parametrize("before", BEFORE, ids=_name)
 def test_a_persons_edit_before_any_effect_loses_nothing(

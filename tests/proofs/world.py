@@ -124,6 +124,8 @@ class World:
         """The effects of the last pass, in order."""
         self.at: dict[int, Callable[[], None]] = {}
         self._inside = False
+        self.worked = 0
+        """How many passes of the last `quiesce` had something to do."""
 
     def use_archive(self, archive: MemoryArchive) -> None:
         self.archive = archive
@@ -220,6 +222,7 @@ class World:
         self.mend()
         self.clock.advance(self.set_back)
         self.set_back = 0.0
+        self.worked = 0
         for _ in range(PASSES):
             self.editors.clear()
             self.clock.advance(self.policy.linger_seconds + 1)
@@ -227,9 +230,12 @@ class World:
             assert report is not None, self.tell()
             waits = any(each.action == "wait" for each in report.actions)
             rows = self.archive._rows
-            left = rows.intents or rows.lingers or rows.outbox
-            if report.quiet and not (waits or left or self.archive.missing_bases()):
+            told = " ".join(notice.message for notice in report.attention)
+            gone = any(x.fact.id not in told for x in self.archive.missing_bases())
+            left = rows.intents or rows.lingers or rows.outbox or gone
+            if report.quiet and not (waits or left):
                 break
+            self.worked += not report.quiet
         else:
             message = f"no end after {PASSES} passes: {report}\n{self.tell()}"
             raise AssertionError(message)

@@ -54,7 +54,7 @@ def m001_archive(db: sqlite3.Connection) -> None:
             fact_id TEXT PRIMARY KEY, folder, name, sha TEXT, revision TEXT,
             size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, inode TEXT,
             missing_since TEXT, fact TEXT NOT NULL);
-        CREATE INDEX bases_by_place ON bases (folder, name, fact_id);
+        CREATE INDEX bases_by_place ON bases (folder, name, fact_id, missing_since);
         CREATE INDEX bases_missing ON bases (fact_id) WHERE missing_since IS NOT NULL;
         CREATE TABLE blobs (sha TEXT PRIMARY KEY, data BLOB NOT NULL);
         CREATE TABLE waiting (

@@ -61,9 +61,9 @@ def place(path: str | Path) -> Place:
     Raises:
         OSError: there is no file, or it cannot be seen.
     """
-    found = Path(path).stat()
+    found = os.stat(path)  # noqa: PTH116 - before every transaction, and 5 times faster
     try:
-        log = Path(f"{path}-wal").stat().st_ino
+        log = os.stat(f"{path}-wal").st_ino  # noqa: PTH116 - the same
     except FileNotFoundError:
         log = 0
     return Place(found.st_dev, found.st_ino, log)

@@ -25,6 +25,7 @@ _DAMAGED = (
     " vault holds: `vaultsync rebuild --from vault`"
 )
 
+_BATCH = 500
 _WRITE = """
     INSERT INTO facts (id, seq, revision, deleted, actor, at, type, scope, status, body)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -269,12 +270,11 @@ def _write_all(
     at: str,
 ) -> list[str | RevisionMismatch]:
     seq, facts = db.execute("SELECT seq, facts FROM store").fetchone()
+    known = _revisions(db, [write.fact_id for write in writes])
     answers: list[str | RevisionMismatch] = []
+    rows, log = [], []
     for write, columns in zip(writes, told, strict=True):
-        row = db.execute(
-            "SELECT revision, deleted FROM facts WHERE id = ?", (write.fact_id,)
-        ).fetchone()
-        found, deleted = row or (None, True)
+        found, deleted = known.get(write.fact_id, (None, True))
         if found != write.expect:
             answers.append(RevisionMismatch(write.fact_id, found))
             continue
@@ -283,14 +283,27 @@ def _write_all(
         revision = f"{seq}-{secrets.token_hex(4)}"
         gone = write.fact is None
         facts += deleted - gone
-        db.execute(
-            _WRITE,
-            (write.fact_id, seq, revision, gone, write.actor, at, *columns),
-        )
-        db.execute("INSERT INTO log VALUES (?, ?)", (seq, revision))
+        known[write.fact_id] = (revision, gone)
+        rows.append((write.fact_id, seq, revision, gone, write.actor, at, *columns))
+        log.append((seq, revision))
         answers.append(revision)
+    db.executemany(_WRITE, rows)
+    db.executemany("INSERT INTO log VALUES (?, ?)", log)
     db.execute("UPDATE store SET seq = ?, facts = ?", (seq, facts))
     return answers
+
+
+def _revisions(
+    db: sqlite3.Connection, fact_ids: Sequence[str]
+) -> dict[str, tuple[str | None, bool]]:
+    """The revision of each fact that is known, and whether it is a tombstone."""
+    found: dict[str, tuple[str | None, bool]] = {}
+    for start in range(0, len(fact_ids), _BATCH):
+        some = fact_ids[start : start + _BATCH]
+        marks = ", ".join("?" * len(some))
+        statement = f"SELECT id, revision, deleted FROM facts WHERE id IN ({marks})"  # noqa: S608 - marks only
+        found.update({row[0]: (row[1], row[2]) for row in db.execute(statement, some)})
+    return found
 
 
 def _columns(fact: Fact | None) -> tuple[str | None, ...]:

@@ -26,7 +26,7 @@ def to_values(fact: Fact) -> dict[str, Value]:
     found: dict[str, Value] = {
         key: value
         for key, value in zip(_KEYS, _GET(fact), strict=True)
-        if value not in _UNSET
+        if value or value not in _UNSET
     }
     if not fact.access_count:
         del found["accessCount"]

@@ -175,6 +175,7 @@ def make_cases(
     feed: Sequence[Written] | None,
     *,
     named: Iterable[str] = (),
+    whole_feed: bool = False,
 ) -> list[Case]:
     """The cases of a pass, but for notes that have no id yet.
 
@@ -184,6 +185,7 @@ def make_cases(
         who: whose note each file is.
         feed: what the store wrote since the last pass; None when it is away.
         named: further facts to look at.
+        whole_feed: whether `feed` has a row of every fact the store ever knew.
     """
     rows = {row.fact_id: row for row in feed or ()}
     ids = dict.fromkeys([*who.of_fact, *who.twins, *who.gone, *who.frozen, *named])
@@ -192,7 +194,9 @@ def make_cases(
         base = bases.get(fact_id)
         if base is None or base.fact.revision != row.revision:
             ids[fact_id] = None
-    sides = _store_sides(mirror, list(ids), bases, rows, away=feed is None)
+    sides = _store_sides(
+        mirror, list(ids), bases, rows, away=feed is None, whole=whole_feed
+    )
     adopted = adopted_folders(mirror)
     return [
         Case(
@@ -223,6 +227,7 @@ def _store_sides(
     rows: dict[str, Written],
     *,
     away: bool,
+    whole: bool,
 ) -> dict[str, StoreSide]:
     if away:
         return dict.fromkeys(ids, StoreSide(StoreChange.AWAY))
@@ -230,7 +235,9 @@ def _store_sides(
     sides = {}
     for fact_id in ids:
         current = facts.get(fact_id)
-        row = rows.get(fact_id) or mirror.store.written(fact_id)
+        row = rows.get(fact_id)
+        if row is None and not whole:
+            row = mirror.store.written(fact_id)
         base = bases.get(fact_id)
         change = store_change(
             base.fact if base else None,

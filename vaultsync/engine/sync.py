@@ -187,14 +187,16 @@ def look(
     _take_second_look(mirror, who)
     named = dict.fromkeys([*again, *settled, *request.named])
     feed: Sequence[Written] | None = None
+    since = -1
     if state is not None:
         feed = []
     if not request.only_named:
         if state is not None:
-            feed = mirror.store.feed(int(mirror.archive.setting("cursor") or 0))
+            since = int(mirror.archive.setting("cursor") or 0)
+            feed = mirror.store.feed(since)
         waiting = (mirror.archive.setting("waiting") or "").split()
         named = dict.fromkeys([*waiting, *named])
-    cases = make_cases(mirror, found, who, feed, named=named)
+    cases = make_cases(mirror, found, who, feed, named=named, whole_feed=since == 0)
     cases += newcomers(mirror, who, request.adopt, away=state is None)
     return Pass(mirror, request, run, found, who, cases, feed, state)
 

@@ -1,0 +1,275 @@
+"""Canonical facts: what each field takes, how it is spelled, and JSON and back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import edits, facts, json_values
+from vaultsync.core.fact import Fact, make_fact, relations, title_from
+from vaultsync.core.fields import FIELD, FIELDS, OWN, TIERS, TYPES, Value, tier_of
+from vaultsync.core.scope import check_scope, is_scope, private, sees
+from vaultsync.core.values import canonical, check_id, check_property, link_name, plain
+from vaultsync.core.wire import from_json, from_values, public, to_json, to_values
+from vaultsync.errors import (
+    InvalidFieldError,
+    InvalidIdError,
+    InvalidScopeError,
+    UnknownTypeError,
+    UsageError,
+)
+
+ID = "0193f6c2-0000-7000-8000-00000000000a"
+
+
+def _fact(**values: Value) -> Fact:
+    return make_fact({"id": ID, "content": "x", **values})
+
+
+@given(facts())
+def test_a_fact_comes_back_from_json(fact: Fact) -> None:
+    again = from_json(to_json(fact))
+    assert again == fact
+    assert to_json(again) == to_json(fact)
+    assert "\n" not in to_json(fact)
+
+
+@given(facts())
+def test_a_canonical_fact_stays_what_it_is(fact: Fact) -> None:
+    assert fact.changed({**fact.properties, **fact.values()}) == fact
+    assert make_fact({**fact.properties, **fact.values()}) == fact
+
+
+@given(st.data())
+def test_an_edit_can_be_said_by_its_values(data: st.DataObject) -> None:
+    fact = data.draw(facts())
+    after = data.draw(edits(fact))
+    keys = {*fact.values(), *after.values(), *fact.properties, *after.properties}
+    assert fact.changed({key: after.value(key) for key in keys}) == after
+
+
+@given(facts())
+def test_all_that_surfaces_show_is_json(fact: Fact) -> None:
+    shown = public(fact)
+    assert shown["path"] is None
+    assert shown["revision"] == ""
+    assert json.loads(json.dumps(shown)) == json.loads(json.dumps(shown))
+    assert from_values(json.loads(json.dumps(to_values(fact)))) == fact
+
+
+@given(json_values())
+def test_json_is_plain_already(value: Value) -> None:
+    assert plain("x", value) == value
+
+
+def test_the_tables_are_sound() -> None:
+    assert {x for row in TIERS.values() for x in row} == set(range(5))
+    assert [tier_of(n) for n in range(5)] == [
+        "critical",
+        "notable",
+        "notable",
+        "background",
+        "background",
+    ]
+    assert not FIELD.keys() & OWN.keys()
+    assert len({row.folder for row in TYPES.values()}) == len(TYPES)
+    attrs = [row.attr for row in FIELDS]
+    assert len(set(attrs)) == len(attrs)
+    for attr in attrs:
+        assert hasattr(Fact(ID), attr)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "held"),
+    [
+        ("createdAt", "2026-02-14", "2026-02-14T00:00:00Z"),
+        ("createdAt", "2026-02-14T15:45:00+02:00", "2026-02-14T13:45:00Z"),
+        ("createdAt", "2026-02-14 13:45", "2026-02-14T13:45:00Z"),
+        ("createdAt", "2026-02-14T13:45:00.120Z", "2026-02-14T13:45:00.120Z"),
+        ("createdAt", None, ""),
+        ("commitmentDueDate", "2026-02-14T10:00:00Z", "2026-02-14"),
+        ("priority", 2.0, 2),
+        ("priority", None, 2),
+        ("status", "", "active"),
+        ("status", None, "active"),
+        ("confidence", 1, 1.0),
+        ("confidence", None, None),
+        ("tags", "a, b #c", ("a", "b", "c")),
+        ("tags", ["#a", "a", ""], ("a",)),
+        ("tags", None, ()),
+        ("tags", 7, ("7",)),
+        ("aliases", "One Two", ("One Two",)),
+        ("entities", ["[[Bob|B]]", "Bob", [["Eve"]]], ("Bob", "Eve")),
+        ("title", 7, "7"),
+        ("content", "\r\n\na\r\nb\n\n", "a\nb"),
+        ("content", None, ""),
+        ("context", "  ", None),
+        ("type", " Decision ", "decision"),
+        ("supersedesId", ID.upper(), ID),
+        ("accessCount", None, 0),
+        ("observationCompressed", True, True),
+        ("lessonPrevention", "\n", None),
+        ("decisionAlternatives", [], None),
+        ("scope", "team-a", "team-a"),
+    ],
+)
+def test_values_become_canonical(key: str, value: Value, held: object) -> None:
+    found = _fact(**{key: value}).value(key)
+    assert found == held
+    assert type(found) is type(held)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("createdAt", "0001-01-01T00:00:00+23:00"),
+        ("createdAt", 7),
+        ("createdAt", "x"),
+        ("commitmentDueDate", 7),
+        ("commitmentDueDate", "x"),
+        ("priority", 5),
+        ("priority", 1.5),
+        ("priority", True),
+        ("confidence", 1.5),
+        ("confidence", "1"),
+        ("accessCount", -1),
+        ("accessCount", 0.5),
+        ("observationCompressed", 1),
+        ("title", True),
+        ("title", ["x"]),
+        ("title", "a\u2028b"),
+        ("title", "a\x07b"),
+        ("content", None.__class__),
+        ("content", ["x"]),
+        ("content", "\udc00"),
+        ("entities", ["a|b"]),
+        ("entities", [["a", "b"]]),
+        ("mood", {1: 2}),
+        ("mood", object()),
+        ("mood", "\udc00"),
+    ],
+)
+def test_values_that_a_field_does_not_take_are_refused(key: str, value: object) -> None:
+    with pytest.raises(InvalidFieldError) as wrong:
+        _fact(**{key: value})  # type: ignore[arg-type]
+    assert key in wrong.value.message or "property" in wrong.value.message
+    assert wrong.value.hint
+
+
+def test_a_long_value_is_not_quoted_whole_in_an_error() -> None:
+    with pytest.raises(InvalidFieldError) as wrong:
+        _fact(confidence="x" * 5000)
+    assert len(wrong.value.message) < 200
+
+
+@pytest.mark.parametrize("value", ["", "x", "../x", None, 7, ID + "0", ID[:-1] + "g"])
+def test_an_id_is_a_uuid(value: object) -> None:
+    with pytest.raises(InvalidIdError):
+        check_id(value)
+
+
+@pytest.mark.parametrize("value", ["poem", None, 7, ["note"]])
+def test_a_type_is_one_of_the_types(value: Value) -> None:
+    with pytest.raises(UnknownTypeError):
+        _fact(type=value)
+
+
+@pytest.mark.parametrize(
+    "key", ["", " a", "a ", "a:b", "- a", "#a", "[a", "a\nb", "x" * 101, "a\x7f"]
+)
+def test_some_names_cannot_be_properties(key: str) -> None:
+    with pytest.raises(UsageError):
+        check_property(key)
+
+
+def test_numbers_that_json_lacks_become_text() -> None:
+    assert plain("x", float("inf")) == "inf"
+    assert plain("x", [float("nan"), {"a": (1, None)}]) == ["nan", {"a": [1, None]}]
+
+
+def test_a_property_is_set_and_taken_out() -> None:
+    fact = _fact(mood="sunny")
+    assert fact.value("mood") == "sunny"
+    assert fact.changed({"mood": None}).properties == {}
+    assert fact.changed({"other": None}) == fact
+
+
+def test_own_fields_of_a_former_type_stay() -> None:
+    fact = _fact(type="decision", decisionOutcome="done").changed({"type": "note"})
+    assert fact.value("decisionOutcome") == "done"
+    assert fact.value("decisionRationale") is None
+    assert fact.changed({"decisionOutcome": None}).own == {}
+
+
+@pytest.mark.parametrize("kind", ["person", "project"])
+def test_an_entity_that_is_a_person_or_project_is_of_that_type(kind: str) -> None:
+    assert _fact(type="entity", entityType=kind).type == kind
+    assert _fact(type="entity", entityType="tool").type == "entity"
+
+
+@pytest.mark.parametrize(
+    ("content", "title"),
+    [
+        ("One. Two.", "One"),
+        ("# Heading\n\nText", "Heading"),
+        ("\n- item\n", "item"),
+        ("", "Note"),
+        ("---\n***\n", "Note"),
+        ("...\nWords", "Words"),
+        ("word " * 60, ("word " * 24).strip()),
+        ("x" * 300, "x" * 120),
+        ("一句。二句", "一句。二句"),
+    ],
+)
+def test_a_title_is_the_first_sentence(content: str, title: str) -> None:
+    found = title_from(content, "note")
+    assert found.lower().startswith(title.lower()[:40])
+    assert len(found) <= 121
+
+
+def test_relations_are_the_properties_that_hold_links() -> None:
+    fact = _fact(reports_to=["[[Bob|B]]"], mood="sunny", knows="[[Eve]]", none=[])
+    assert relations(fact) == {"reports_to": ("Bob",), "knows": ("Eve",)}
+
+
+def test_a_link_is_its_target() -> None:
+    assert link_name(" [[ Bob |x]] ") == "Bob"
+    assert link_name("Bob") == "Bob"
+
+
+@pytest.mark.parametrize(
+    "name", ["public", "team-a", "project-x_1", "private-indy", "team-" + "a" * 63]
+)
+def test_scopes_are_folders(name: str) -> None:
+    assert is_scope(name)
+    assert check_scope(name) == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "Public", "team", "team-", "team-A", "../x", "team-" + "a" * 64, "team--"],
+)
+def test_what_cannot_be_a_folder_is_no_scope(name: str) -> None:
+    with pytest.raises(InvalidScopeError):
+        check_scope(name)
+
+
+def test_a_private_scope_is_seen_by_its_agent_and_by_people() -> None:
+    assert private("Indy") == "private-indy"
+    with pytest.raises(InvalidScopeError):
+        private("../x")
+    assert sees("INDY", "private-indy")
+    assert sees(None, "private-indy")
+    assert not sees("ada", "private-indy")
+    assert sees("ada", "team-core")
+    with pytest.raises(InvalidScopeError):
+        _fact(scope=7)
+
+
+def test_every_kind_of_field_refuses_what_is_no_value_at_all() -> None:
+    for row in (*FIELDS, *OWN.values()):
+        with pytest.raises(UsageError):
+            canonical(row, object())

@@ -1,0 +1,220 @@
+"""The N-th call that reaches the world fails, N = 1, 2, 3 … until the work completes.
+
+Once, and from then on for ever until the fault is removed. Afterwards two passes that
+have something to do are enough, both sides are equal, nothing is lost, and a further
+pass writes nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NoReturn
+
+import pytest
+
+from tests.proofs import agents, texts
+from tests.proofs.world import World
+from vaultsync.core.paths import VaultPath
+from vaultsync.engine.adopt import adopt
+from vaultsync.engine.undo import undo
+from vaultsync.errors import (
+    StoreUnavailableError,
+    UnreadableNoteError,
+    VaultMissingError,
+    VaultsyncError,
+)
+
+Work = Callable[[World], object]
+FOREVER = 10_000
+
+
+def _made(count: int = 1) -> World:
+    world = World()
+    for _ in range(count):
+        word = world.ledger.word
+        lines = f"One {word()}.\nTwo {word()}.\nThree {word()}."
+        world.remember({"title": "Plan", "content": lines, "tags": [word()]})
+    return world
+
+
+def _mirrored(count: int = 1) -> World:
+    world = _made(count)
+    world.turn()
+    world.clock.advance(1)
+    return world
+
+
+def _agent(world: World, change: agents.Change) -> None:
+    word = world.ledger.word()
+    world.update(next(iter(world.facts())), lambda fact: change(fact, word))
+
+
+def _person(world: World, change: Callable[[bytes, str], bytes]) -> None:
+    world.edit(world.notes()[0], change)
+
+
+def _pass(world: World) -> object:
+    return world.turn(dict(world.at))
+
+
+def _first_pass() -> tuple[World, Work]:
+    return _made(3), _pass
+
+
+def _adopt() -> tuple[World, Work]:
+    world = World()
+    world.turn()
+    world.new_note("Inbox/A.md")
+    world.new_note("Inbox/B.md", front=True)
+
+    def work(world: World) -> object:
+        return world.run(lambda: adopt(world.mirror, [VaultPath("Inbox")]), world.at)
+
+    return world, work
+
+
+def _both_ways() -> tuple[World, Work]:
+    world = _mirrored(2)
+    world.edit(world.notes()[0], texts.append)
+    word, last = world.ledger.word(), list(world.facts())[-1]
+    first = world.notes_by_id()[last] == [world.notes()[0]]
+    fact_id = next(iter(world.facts())) if first else last
+    world.update(fact_id, lambda fact: agents.append(fact, word))
+    return world, _pass
+
+
+def _merge() -> tuple[World, Work]:
+    world = _mirrored()
+    _person(world, texts.change_last_line)
+    _agent(world, agents.first_line)
+    return world, _pass
+
+
+def _conflict() -> tuple[World, Work]:
+    world = _mirrored()
+    _person(world, texts.change_line)
+    _agent(world, agents.first_line)
+    return world, _pass
+
+
+def _deleted_in_vault() -> tuple[World, Work]:
+    world = _mirrored(2)
+    world.delete(world.notes()[0])
+    world.turn()
+    world.clock.advance(5)
+    return world, _pass
+
+
+def _deleted_in_store() -> tuple[World, Work]:
+    world = _mirrored(2)
+    world.forget(next(iter(world.facts())))
+    return world, _pass
+
+
+def _move() -> tuple[World, Work]:
+    world = _mirrored()
+    world.rename(world.notes()[0], "public/decisions/Other.md")
+    _agent(world, agents.append)
+    return world, _pass
+
+
+def _undo() -> tuple[World, Work]:
+    world = _mirrored()
+    _agent(world, agents.append)
+    _person(world, texts.status)
+    report = world.turn()
+    assert report is not None
+    world.clock.advance(1)
+    run = report.run
+    # What is taken back is in the history from then on.
+    world.ledger.at_least_kept(list(world.ledger.owed))
+
+    def work(world: World) -> object:
+        return world.run(lambda: undo(world.mirror, run), world.at)
+
+    return world, work
+
+
+SCENARIOS = {
+    "first pass": _first_pass,
+    "adopt": _adopt,
+    "both ways": _both_ways,
+    "merge": _merge,
+    "conflict": _conflict,
+    "deleted in the vault": _deleted_in_vault,
+    "deleted in the store": _deleted_in_store,
+    "move": _move,
+    "undo": _undo,
+}
+
+
+def _fail(world: World, code: int) -> NoReturn:
+    """Fail as the contract of the port says the call may fail."""
+    happening = world.trail[-1]
+    why = os.strerror(code)
+    if happening.startswith("store."):
+        raise StoreUnavailableError(why)
+    if happening in ("vault.vault_id", "vault.scan", "vault.folder"):
+        raise VaultMissingError("memory", why)
+    if happening in ("vault.read", "vault.stamp"):
+        raise UnreadableNoteError("note", why)
+    raise OSError(code, why)
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EACCES])
+@pytest.mark.parametrize("times", [1, FOREVER])
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_whichever_call_fails_the_next_passes_make_it_good(
+    name: str, times: int, code: int
+) -> None:
+    effect = 0
+    while True:
+        effect += 1
+        world, work = SCENARIOS[name]()
+        left = times
+
+        def fault(world: World = world) -> None:
+            nonlocal left
+            if left:
+                left -= 1
+                _fail(world, code)
+
+        world.at = dict.fromkeys(range(effect, effect + min(times, 300)), fault)
+        with suppress(VaultsyncError, OSError):
+            work(world)
+        reached = len(world.trail) >= effect
+        world.at = {}
+        world.quiesce()
+        assert world.worked <= 2, f"{world.worked} passes\n{world.tell()}"
+        if not reached:
+            break
+    assert effect > 10
+
+
+def test_a_fault_while_a_crash_is_repaired_loses_nothing() -> None:
+    # Two accidents in a row: any call of the repair fails, after a crash at any effect.
+    crash = 0
+    while True:
+        crash += 1
+        fault = 0
+        while True:
+            fault += 1
+            world, _ = _conflict()
+            world.crash_at(crash)
+            crashed = len(world.trail) >= crash
+
+            def deed(world: World = world) -> None:
+                _fail(world, errno.EIO)
+
+            with suppress(VaultsyncError, OSError):
+                world.turn({fault: deed})
+            reached = len(world.trail) >= fault
+            world.quiesce()
+            if not reached:
+                break
+        if not crashed:
+            break
+    assert crash > 10
