@@ -165,6 +165,13 @@ def test_what_a_person_does_to_a_note_is_what_is_merged(data: st.DataObject) -> 
     assert rewrite(now, said, merged, links=links) == now.parts.text.encode()
 
 
+BLOCK = """<!-- vaultsync:managed -->
+## Entities
+- [[Bob]]
+
+## Provenance
+Written by a person.
+<!-- /vaultsync:managed -->"""
 FORMS = [
     "Just words.\n",
     "# Title\nWords.\n",
@@ -178,8 +185,7 @@ FORMS = [
     "---\ntitle: Another\n---\nWords.\n",
     "---\naccessCount: 3\n---\nWords.\n",
     "---\nentities: [[Bob]]\n---\nWords.\n",
-    "# T\n\nWords.\n\n<!-- vaultsync:managed -->\n## Entities\n- [[Bob]]\n\n"
-    + "## Provenance\nWritten by a person.\n<!-- /vaultsync:managed -->\n",
+    f"# T\n\nWords.\n\n{BLOCK}\n",
     "Words.\n<!-- vaultsync:managed -->\nstray\n<!-- /vaultsync:managed -->\nbelow\n",
     "Words.\n<!-- vaultsync:managed -->\nnever closed\n",
     "",
@@ -240,7 +246,8 @@ def test_any_note_can_be_made_to_say_what_an_agent_sets(
 
 
 def test_a_comment_and_the_spelling_of_a_value_stay() -> None:
-    text = f"---\n# why\nid: {ID}\ntags: # my tags\n  - 'a'  # first\n  - b\nstatus: \"x\"\n---\nW.\n"
+    tags = "tags: # my tags\n  - 'a'  # first\n  - b\n"
+    text = f'---\n# why\nid: {ID}\n{tags}status: "x"\n---\nW.\n'
     note, fact = _of(text)
     made = rewrite(note, fact, fact.changed({"tags": ["a", "b", "c"]}), links={})
     assert made.decode() == text.replace("  - b\n", "  - b\n  - c\n")

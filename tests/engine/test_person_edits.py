@@ -422,8 +422,34 @@ def test_a_note_keeps_the_shape_its_author_gave_it() -> None:
     world.assert_at_rest()
 
 
+STRUCTURED = """## A heading
+
+```python
+# no heading
+<!-- vaultsync:managed -->
+```
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+> [!note] A callout
+> with text
+
+---
+
+<!-- a comment -->
+%% one of Obsidian's %%
+![[image.png]]
+- [ ] a task
+\tindented with a tab\x20\x20
+## Related Facts
+- [[not ours]]
+Emoji 🙂, עברית, العربية, zero\u200bwidth."""
+
+
 def test_content_with_structure_of_its_own_comes_through_unchanged() -> None:
-    content = "## A heading\n\n```python\n# no heading\n<!-- vaultsync:managed -->\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> [!note] A callout\n> with text\n\n---\n\n<!-- a comment -->\n%% one of Obsidian's %%\n![[image.png]]\n- [ ] a task\n\tindented with a tab  \n## Related Facts\n- [[not ours]]\nEmoji 🙂, עברית, العربية, zero\u200bwidth."
+    content = STRUCTURED
     world = World()
     fact = world.mirrored(content)
     assert world.fact(fact.id).content == content

@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING
 
 from vaultsync.core import wire
 from vaultsync.core.merge import differing
-from vaultsync.core.paths import place
+from vaultsync.core.paths import VaultPath, place
 from vaultsync.core.note import TYPE_FOLDERS
 from vaultsync.engine.verify import verify
 
@@ -238,8 +238,8 @@ def sides_are_equal(world: World, report: Report) -> None:
         assert base.sha == world.vault.files[files[0]].sha, world.tell()
         assert not differing(base.fact, fact), world.tell()
     for fact_id, files in notes.items():
-        managed = [p for p in files if place(p, TYPE_FOLDERS).scope and p not in listed]  # type: ignore[arg-type]
-        assert not managed or fact_id in world.facts(), (
+        managed = [p for p in files if place(VaultPath(p), TYPE_FOLDERS).scope]
+        assert all(path in told for path in managed) or fact_id in world.facts(), (
             f"{managed} has no fact\n{world.tell()}"
         )
 

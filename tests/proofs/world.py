@@ -66,6 +66,10 @@ class WatchedVault(SimVault):
         for name, inode in step.items():
             old = self.names.get(name)
             seen = bool(name) and not name.startswith(".")
+            if seen and not self.by_person and inode is not None:
+                # What is put back was not displaced.
+                back = inode.data
+                self.displaced = [x for x in self.displaced if x[1] != back]
             if not self.by_person and name:
                 self.written.append(name)
                 if seen and old is not None and old is not inode:

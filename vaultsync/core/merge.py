@@ -144,13 +144,30 @@ def differing(one: Fact, other: Fact, *, volatile: bool = False) -> tuple[str, .
         and left != right
         and not _agree(row, _plain(left), _plain(right))
     ]
-    if one.own or other.own or one.properties or other.properties:
+    if not (_alike(one.own, other.own) and _alike(one.properties, other.properties)):
         found += [
             key
             for key, row in _loose_rows(one, other)
             if not _agree(row, _value(one, key), _value(other, key))
         ]
     return tuple(found)
+
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
+def _alike(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
+    """Whether two maps are surely the same: what is not is looked at key by key."""
+    if one is other:
+        return True
+    if len(one) != len(other):
+        return False
+    for key, value in one.items():
+        there = other.get(key)
+        kind = type(value)
+        if kind is not type(there) or value != there or kind not in _SCALARS:
+            return False
+    return True
 
 
 def same(one: Value, other: Value) -> bool:

@@ -17,6 +17,8 @@ from vaultsync.errors import InvalidIdError, UnreadableNoteError, UsageError
 
 _IN_BODY = frozenset({"content", "scope"})
 _NESTED = frozenset({"decision", "commitment", "lesson", "observation", "entity"})
+_NOT_READ = _IN_BODY | {"id"}
+_ROWS = {**FIELD, **OWN}
 _ENTITY_TYPES = ("person", "project")
 _FOLDER_TYPES = {row.folder: name for name, row in TYPES.items()}
 TYPE_FOLDERS = frozenset(_FOLDER_TYPES)
@@ -96,10 +98,11 @@ def _read_properties(
     """The values of fields by key, and the author's other properties."""
     values: dict[str, Value] = {}
     properties: dict[str, Value] = {}
-    for key, value in _flat(raw):
-        if key in ("id", *_IN_BODY):
+    nested = not _NESTED.isdisjoint(raw)
+    for key, value in _flat(raw) if nested else raw.items():
+        if key in _NOT_READ:
             continue
-        row = FIELD.get(key) or OWN.get(key)
+        row = _ROWS.get(key)
         try:
             if row is None:
                 properties[check_property(key)] = plain(key, value)

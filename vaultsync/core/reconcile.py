@@ -156,7 +156,7 @@ def decide(vault: VaultChange, store: StoreChange, *, base: bool) -> Row:
     return (KNOWN if base else UNKNOWN)[vault, store]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: `but()` copies by `__dict__`
 class Action:
     """One line of a plan: what to do about one fact, and what that rests on."""
 
@@ -187,6 +187,12 @@ class Action:
     moved: bool = False
     new_id: bool = False
     """The note has to be given the id."""
+
+    def but(self, **attrs: object) -> Action:
+        """The action with other attributes."""
+        made = object.__new__(Action)
+        made.__dict__.update(self.__dict__, **attrs)
+        return made
 
 
 MAX_DELETES = 10

@@ -53,11 +53,8 @@ def render(fact: Fact, *, links: Mapping[str, str]) -> bytes:
 
 def origin(fact: Fact) -> str:
     """The line of provenance."""
-    who = (
-        f"Created by agent `{fact.agent_id}`"
-        if fact.agent_id
-        else "Written by a person"
-    )
+    agent = (fact.agent_id or "").replace("`", "'")
+    who = f"Created by agent `{agent}`" if agent else "Written by a person"
     return f"{who} on {fact.created_at[:10]}." if fact.created_at else f"{who}."
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
+from functools import lru_cache
 
 from vaultsync.core.fields import (
     DEFAULT_PRIORITY,
@@ -38,6 +39,7 @@ def check_id(value: object) -> str:
 
 
 _NO_TEXT = re.compile(r"[\x00\ud800-\udfff]")
+_HALF = re.compile(r"[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -147,52 +149,66 @@ def _list(row: Field, value: object) -> tuple[str, ...]:
     return tuple(seen)
 
 
-def canonical(row: Field, value: object) -> Value | tuple[str, ...]:  # noqa: C901, PLR0911, PLR0912 - one arm a kind
+def _type(row: Field, value: object) -> str:
+    name = value.strip().lower() if isinstance(value, str) else value
+    if row.kind is not Kind.TYPE or not isinstance(name, str) or name not in TYPES:
+        raise UnknownTypeError(value, tuple(TYPES))
+    return name
+
+
+def _flag(row: Field, value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise InvalidFieldError(row.key, value, row.kind.value)
+
+
+_TAKES: Mapping[Kind, Callable[[Field, object], Value | tuple[str, ...]]] = {
+    Kind.LINE: lambda row, value: clean_line(row.key, value),
+    Kind.TEXT: lambda row, value: clean_text(row.key, value),
+    Kind.LINES: _list,
+    Kind.LINKS: _list,
+    Kind.IDS: _list,
+    Kind.ID: lambda _, value: check_id(value),
+    Kind.TIME: lambda row, value: clean_time(row.key, value),
+    Kind.DATE: lambda row, value: _date(row.key, value),
+    Kind.PRIORITY: _number,
+    Kind.SHARE: _number,
+    Kind.NUMBER: _number,
+    Kind.COUNT: _number,
+    Kind.FLAG: _flag,
+    Kind.TYPE: _type,
+    Kind.SCOPE: lambda _, value: check_scope(
+        value if isinstance(value, str) else repr(value)
+    ),
+}
+"""What makes a value of each kind canonical."""
+
+_LISTS = frozenset({Kind.LINES, Kind.LINKS, Kind.IDS})
+_WORDS = frozenset({Kind.LINE, Kind.TEXT, Kind.TIME, Kind.DATE, Kind.ID})
+_NOT_SET: Mapping[str, Value] = {
+    "title": "",
+    "content": "",
+    "status": DEFAULT_STATUS,
+    "priority": DEFAULT_PRIORITY,
+    "accessCount": 0,
+}
+"""What fields hold that are not set; all others hold None, or no elements."""
+
+
+def canonical(row: Field, value: object) -> Value | tuple[str, ...]:
     """The canonical spelling of a value of a field; None or () when it is not set.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidIdError, InvalidScopeError: the
         field does not take it.
     """
-    match row.kind:
-        case Kind.LINES | Kind.LINKS | Kind.IDS:
-            return _list(row, value)
-        case Kind.TYPE:
-            name = value.strip().lower() if isinstance(value, str) else value
-            if not isinstance(name, str) or name not in TYPES:
-                raise UnknownTypeError(value, tuple(TYPES))
-            return name
-        case Kind.SCOPE:
-            return check_scope(value if isinstance(value, str) else repr(value))
-        case Kind.PRIORITY:
-            return DEFAULT_PRIORITY if value is None else _number(row, value)
-        case Kind.COUNT:
-            return 0 if value is None else _number(row, value)
-        case Kind.TEXT if row.key == "content":
-            return "" if value is None else clean_text(row.key, value)
-    if row.key == "title":
-        return "" if value is None else clean_line(row.key, value)
-    if row.key == "status":
-        return DEFAULT_STATUS if value in (None, "") else clean_line(row.key, value)
-    if value is None or value == "":
-        return None
-    match row.kind:
-        case Kind.TIME:
-            return clean_time(row.key, value)
-        case Kind.DATE:
-            return _date(row.key, value)
-        case Kind.ID:
-            return check_id(value)
-        case Kind.SHARE | Kind.NUMBER:
-            return _number(row, value)
-        case Kind.FLAG:
-            if isinstance(value, bool):
-                return value
-            raise InvalidFieldError(row.key, value, row.kind.value)
-        case Kind.TEXT:
-            return clean_text(row.key, value) or None
-        case _:
-            return clean_line(row.key, value) or None
+    if value is not None and not (value == "" and row.kind in _WORDS):
+        made = _TAKES[row.kind](row, value)
+        if made != "":
+            return made
+    if row.kind in (Kind.TYPE, Kind.SCOPE):
+        return _TAKES[row.kind](row, value)
+    return () if row.kind in _LISTS else _NOT_SET.get(row.key)
 
 
 _PROPERTY = re.compile(
@@ -200,6 +216,7 @@ _PROPERTY = re.compile(
 )
 
 
+@lru_cache(maxsize=4096)  # the notes of a vault share their few names of properties
 def check_property(key: str) -> str:
     """Return `key` when it can be the name of a property."""
     if not _PROPERTY.match(key) or key != key.strip() or _CONTROL.search(key):
@@ -213,13 +230,13 @@ def plain(key: str, value: object) -> Value:
     Raises:
         InvalidFieldError: it holds what JSON cannot.
     """
-    if isinstance(value, float) and (not math.isfinite(value)):
+    if isinstance(value, str):
+        if not value.isascii() and _HALF.search(value):
+            raise InvalidFieldError(key, value, "text without half characters")
+        return value
+    if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if value is None or isinstance(value, (bool, int, float)):
-        return value
-    if isinstance(value, str):
-        if re.search(r"[\ud800-\udfff]", value):
-            raise InvalidFieldError(key, value, "text without half characters")
         return value
     if isinstance(value, (list, tuple)):
         return [plain(key, each) for each in value]

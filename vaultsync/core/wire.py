@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from operator import attrgetter
 
 from vaultsync.core.fact import Fact
-from vaultsync.core.fields import FIELD, FIELDS, OWN, Value
+from vaultsync.core.fields import FIELDS, OWN, Value
 
 _ATTRS = tuple(row.attr for row in FIELDS)
 _KEYS = tuple(row.key for row in FIELDS)
 _GET = attrgetter(*_ATTRS)
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 _EMPTY = Fact("")
+_ATTR = dict(zip(_KEYS, _ATTRS, strict=True))
 _UNSET = (None, (), "")
 
 
@@ -46,9 +47,9 @@ def from_values(values: Mapping[str, Value]) -> Fact:
     attrs: dict[str, object] = {}
     own: dict[str, Value] = {}
     for key, value in values.items():
-        row = FIELD.get(key)
-        if row is not None:
-            attrs[row.attr] = tuple(value) if isinstance(value, list) else value
+        attr = _ATTR.get(key)
+        if attr is not None:
+            attrs[attr] = tuple(value) if isinstance(value, list) else value
         elif key in OWN:
             own[key] = value
     properties = values.get("properties")

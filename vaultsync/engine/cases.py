@@ -217,7 +217,7 @@ def adopted_folders(mirror: Mirror) -> tuple[str, ...]:
 
 
 def _elsewhere(seen: Seen | None, base: Base | None, adopted: Sequence[str]) -> bool:
-    return seen is not None and base is None and not is_managed(seen.path, adopted)
+    return seen is not None and base is None and not is_managed(seen, adopted)
 
 
 def _store_sides(

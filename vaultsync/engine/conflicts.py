@@ -40,6 +40,7 @@ def write_conflict_note(mirror: Mirror, conflict: Conflict) -> Conflict:
     sha = hashlib.sha256(data).hexdigest()
     op = f"conflict-{conflict.id}"
     mirror.vault.stage(op, data)
+    mirror.vault.sync()  # whoever sees the conflict note sees all of it
     taken: frozenset[str] = frozenset()
     path = conflict_path(conflict.path)
     for _ in range(3):

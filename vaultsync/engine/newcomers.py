@@ -56,4 +56,4 @@ def _is_taken(
     if note is None or any(problem.key == "id" for problem in note.problems):
         return False
     is_copy = note.id is not None
-    return is_copy or seen.path in wanted or is_managed(seen.path, adopted)
+    return is_copy or seen.path in wanted or is_managed(seen, adopted)

@@ -38,7 +38,7 @@ def notices_of_scan(
         text = f"{path}: is {what}, not a note"
         listed.append(Attention("odd", path, text, ODD_HINT, seen=at))
     for seen in found.seen.values():
-        ours = seen.base is not None or is_managed(seen.path, adopted)
+        ours = seen.base is not None or is_managed(seen, adopted)
         ours = ours or seen.path in wanted
         if seen.trouble is not None and ours:
             listed.append(seen.trouble)

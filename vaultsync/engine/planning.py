@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from vaultsync.core.changes import StoreChange, VaultChange, moved_scope
 from vaultsync.core.conflict import CHANGED, DELETED, NOTE, FieldConflict
@@ -81,13 +81,13 @@ def plan_case(case: Case, taken: set[str], rules: Rules) -> Action:
             return plan_note(action, taken)
         case Do.RECREATE_NOTE:
             both = FieldConflict(NOTE, store.revision, DELETED, CHANGED)
-            return replace(plan_note(action, taken), conflicts=(both,))
+            return plan_note(action, taken).but(conflicts=(both,))
         case Do.CREATE_FACT:
             fact = vault.fact or laid_over(None, action, rules)
-            return replace(action, vault=fact, merged=fact, fields=_said(fact))
+            return action.but(vault=fact, merged=fact, fields=_said(fact))
         case Do.REVIVE_FACT:
             both = FieldConflict(NOTE, store.revision, CHANGED, DELETED)
-            return replace(_plan_revival(action, vault.fact), conflicts=(both,))
+            return _plan_revival(action, vault.fact).but(conflicts=(both,))
         case Do.RESTORE_FACT:
             return _plan_revival(action, laid_over(store.fact, action, rules))
         case _:
@@ -119,7 +119,7 @@ def laid_over(under: Fact | None, action: Action, rules: Rules) -> Fact:
 
 def _plan_revival(action: Action, fact: Fact | None) -> Action:
     assert fact is not None  # noqa: S101 - these rows have a note
-    return replace(action, vault=fact, merged=fact, fields=("note",))
+    return action.but(vault=fact, merged=fact, fields=("note",))
 
 
 def _plan_merge(
@@ -136,7 +136,7 @@ def _plan_merge(
     assert vault is not None  # noqa: S101 - narrows
     if base is None and scope is None and not differing(vault, store):
         same = store.but(path=note.path)
-        return replace(action, do=Do.RECORD, vault=vault, merged=same)
+        return action.but(do=Do.RECORD, vault=vault, merged=same)
     done = merge(base, vault, store)
     fact, from_vault = done.fact, done.from_vault
     if scope is not None and rules.allow_scope_moves and scope != store.scope:
@@ -159,8 +159,7 @@ def _plan_merge(
     put_back = done.put_back
     if base is not None and note.id != base.id:
         put_back = ("id", *put_back)
-    return replace(
-        action,
+    return action.but(
         do=do,
         vault=vault,
         merged=fact,
@@ -212,7 +211,7 @@ def plan_note(action: Action, taken: set[str]) -> Action:
     else:
         path = new_path(fact, taken)
     merged = fact.but(path=path)
-    return replace(action, path=path, merged=merged, sha=None, fields=_said(fact))
+    return action.but(path=path, merged=merged, sha=None, fields=_said(fact))
 
 
 def new_path(fact: Fact, taken: set[str]) -> VaultPath:

@@ -98,22 +98,20 @@ class FromVault(ByTheTable):
             )
         if change in _NO_NOTE:
             return action
-        action = replace(action, do=Do.RECORD, reason="both say the same")
+        action = action.but(do=Do.RECORD, reason="both say the same")
         gone = case.store.change in (*_ABSENT, *_TOMBSTONE)
         fact = case.vault.fact or laid_over(
             None if gone else case.store.fact, action, rules
         )
         if gone:
             do = Do.CREATE_FACT if case.store.change in _ABSENT else Do.RESTORE_FACT
-            return replace(
-                action, do=do, vault=fact, merged=fact, reason="from its note"
-            )
+            return action.but(do=do, vault=fact, merged=fact, reason="from its note")
         store = case.store.fact
         assert store is not None  # noqa: S101 - it exists
         fact = replace(fact, scope=store.scope) if case.vault.fact is None else fact
         keys = differing(fact, store)
         do = Do.UPDATE_STORE if keys else Do.RECORD
-        return replace(action, do=do, vault=fact, merged=fact, fields=keys)
+        return action.but(do=do, vault=fact, merged=fact, fields=keys)
 
 
 class FromStore(ByTheTable):
@@ -129,11 +127,11 @@ class FromStore(ByTheTable):
             return action
         if case.store.change in _TOMBSTONE:
             if change in _NO_NOTE:
-                return replace(action, do=Do.DROP_BASE, reason="deleted on both sides")
-            return replace(action, do=Do.DELETE_NOTE, reason="deleted in the store")
+                return action.but(do=Do.DROP_BASE, reason="deleted on both sides")
+            return action.but(do=Do.DELETE_NOTE, reason="deleted in the store")
         if change in _NO_NOTE:
             made = self.plan_note(action)
-            return replace(made, do=Do.CREATE_NOTE, reason="from the store")
+            return made.but(do=Do.CREATE_NOTE, reason="from the store")
         store = case.store.fact
         assert store is not None  # noqa: S101 - it exists
         vault = case.vault.fact or laid_over(store, action, rules)
@@ -142,8 +140,7 @@ class FromStore(ByTheTable):
         merged = replace(store, path=note.path)
         keys = stale(note, vault, merged)
         do = Do.UPDATE_VAULT if keys else Do.RECORD
-        return replace(
-            action,
+        return action.but(
             do=do,
             vault=vault,
             merged=merged,

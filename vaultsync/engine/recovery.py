@@ -61,7 +61,13 @@ def _repair(mirror: Mirror, intent: Intent) -> None:
     elif staged is not None and intent.before is not None:
         with mirror.archive.transaction():
             mirror.archive.put_blobs({staged.sha: staged.data})
-        base, linger = _exchanged(mirror, intent, staged, stored)
+        swapped = staged.sha == intent.before or (here and here.sha == intent.after)
+        if swapped:
+            base, linger = _exchanged(mirror, intent, staged, stored)
+        else:
+            # Torn before it was written, or saved over twice: the note was not ours.
+            base = _behind(mirror, intent, stored)
+            mirror.vault.discard(intent.op)
     elif staged is None and here is not None and here.sha == intent.after and stored:
         base = Base(_at(stored, intent.path), intent.after, None)
     mirror.vault.sync()
@@ -115,6 +121,15 @@ def _base_of_before(mirror: Mirror, intent: Intent) -> Base | None:
     return Base(
         replace(fact, path=intent.path, revision=old.fact.revision), intent.before, None
     )
+
+
+def _behind(mirror: Mirror, intent: Intent, stored: Fact | None) -> Base | None:
+    """The base of a note that was not written, if the store has what was merged."""
+    if stored is None:
+        return None
+    if mirror.archive.find_base(intent.fact_id) is not None:
+        return _base_of_before(mirror, intent)
+    return Base(_at(stored, intent.path), intent.before or "", None)
 
 
 def _not_written(
@@ -243,6 +258,7 @@ def _save_beside(mirror: Mirror, linger: Linger, file: NoteFile) -> None:
     stem = linger.path.removesuffix(".md")
     op = f"rescued-{digest}"
     mirror.vault.stage(op, file.data)
+    mirror.vault.sync()
     try:
         mirror.vault.create(op, VaultPath(f"{stem} (saved {digest}).md"))
     except NoteExistsError:

@@ -244,8 +244,10 @@ def invalid(mirror: Mirror, path: VaultPath, sha: str, problem: Problem) -> Atte
     )
 
 
-def is_managed(path: VaultPath, adopted: Iterable[str]) -> bool:
-    """Whether a new note at a path is adopted by itself: in a scope or adopted folder."""
-    if place(path, TYPE_FOLDERS).scope is not None:
+def is_managed(seen: Seen, adopted: Iterable[str]) -> bool:
+    """Whether a new note is adopted by itself: in a scope or an adopted folder."""
+    path = seen.path
+    where = seen.note.place if seen.note else place(path, TYPE_FOLDERS)
+    if where.scope is not None:
         return True
     return any(not folder or path.startswith(folder + "/") for folder in adopted)

@@ -7,7 +7,6 @@ which facts to look at.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
@@ -255,7 +254,7 @@ def _not_blindly(action: Action, found: Snapshot) -> Action:
     goes_to = action.to or (action.path if action.do in CREATES_NOTE else None)
     if goes_to is not None and found.blind(goes_to) and not found.partial:
         reason = "the folder it belongs in cannot be read"
-        return replace(action, do=Do.WAIT, reason=reason)
+        return action.but(do=Do.WAIT, reason=reason)
     return action
 
 

@@ -1,0 +1,158 @@
+"""`python -m tests.bench`: measure, print the table, fail when a target is missed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.bench import single
+from tests.bench.passes import ADOPT, IDLE, KINDS, OUT, REBUILD, Passes
+from tests.bench.table import Growth, Row, as_json, show
+from tests.bench.worlds import seconds_to_make, spread
+
+GROWTH, REMEMBER, KEY, HELP = "growth", "remember", "key", "help"
+NAMES = (IDLE, ADOPT, REBUILD, OUT, REMEMBER, KEY, HELP, GROWTH)
+SIZES = (1_000, 10_000, 100_000)
+QUICK = (500, 5_000)
+STEEPEST = 1.1
+"""A little more than linear: deeper trees, colder caches."""
+
+
+@dataclass
+class Wanted:
+    """What is to be measured."""
+
+    names: Sequence[str]
+    sizes: Sequence[int]
+    rows: list[Row] = field(default_factory=list)
+    growths: list[Growth] = field(default_factory=list)
+
+    def __contains__(self, name: str) -> bool:
+        """Whether it was asked for."""
+        return name in self.names
+
+
+def main() -> None:
+    """Measure what was asked for."""
+    asked = _arguments()
+    build = Path(__file__).parents[2] / "build"
+    folder = asked.dir or build
+    folder.mkdir(parents=True, exist_ok=True)
+    sizes = QUICK if asked.quick else SIZES
+    wanted = Wanted(asked.only or NAMES, sizes)
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=folder) as temp:
+        spread(Path(temp))
+        _about(Path(temp))
+        try:
+            _measure(wanted, Path(temp), quick=asked.quick)
+        finally:
+            print(show(wanted.rows, wanted.growths))
+    found: list[Row | Growth] = [*wanted.rows, *wanted.growths]
+    missed = [each.operation for each in found if each.missed]
+    if asked.json:
+        said = as_json(wanted.rows, wanted.growths)
+        asked.json.write_text(json.dumps(said, indent=2) + "\n", encoding="utf-8")
+    if missed:
+        print(f"\nbench: missed {len(missed)} of {len(found)}: {'; '.join(missed)}")
+    else:
+        print(f"\nbench: all of {len(found)} reached")
+    sys.exit(bool(missed) and not asked.quick)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer notes; never fails")
+    parser.add_argument(
+        "--only", nargs="+", choices=NAMES, metavar="NAME", help=_list()
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write numbers there")
+    parser.add_argument("--dir", type=Path, help="where to make the vaults (build/)")
+    return parser.parse_args()
+
+
+def _list() -> str:
+    return "some of " + " ".join(NAMES)
+
+
+def _about(folder: Path) -> None:
+    load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+    print(
+        f"bench: {platform.platform()}, Python {platform.python_version()},"
+        f" {os.cpu_count()} processors, load {load}\n"
+        f"bench: in {folder}, where making a file takes"
+        f" {seconds_to_make(folder / 'probe') * 1e6:.0f} µs\n"
+        "Trust the ratios, not the times: both sides were measured in turns.\n",
+        flush=True,
+    )
+
+
+def _say(what: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
+
+
+def _measure(wanted: Wanted, folder: Path, *, quick: bool) -> None:
+    main_size = wanted.sizes[1]
+    some = 3 if quick else 5
+    passes = Passes(folder, _say)
+    try:
+        for n in wanted.sizes:
+            _passes(wanted, passes, n, at_main=n == main_size, some=some)
+    finally:
+        wanted.rows += sorted(passes.rows, key=lambda row: _order(row.operation))
+    singles: dict[str, Callable[[], Row]] = {
+        REMEMBER: lambda: single.remember(
+            folder, times=100 if quick else 300, target=5
+        ),
+        KEY: lambda: single.one_key(times=200, few=30, target=1 / 30),
+        HELP: lambda: single.shell_help(times=11, target=2),
+    }
+    for name, measure in singles.items():
+        if name in wanted:
+            _say(name)
+            wanted.rows.append(measure())
+    if GROWTH in wanted:
+        wanted.growths += [
+            Growth(KINDS[kind], seconds, STEEPEST)
+            for kind, seconds in passes.seconds.items()
+        ]
+
+
+def _order(operation: str) -> int:
+    words = list(KINDS.values())
+    return words.index(operation) if operation in words else 0
+
+
+def _passes(
+    wanted: Wanted, passes: Passes, n: int, *, at_main: bool, some: int
+) -> None:
+    """All passes over vaults of one size."""
+    grows = GROWTH in wanted
+    small = n < wanted.sizes[1]
+    times = some if small else 3
+    times = times if small or at_main else 1
+    if grows or (OUT in wanted and at_main):
+        passes.out(n, times=times, target=_if(at_main and OUT in wanted, 1 / 3))
+    if grows or IDLE in wanted:
+        passes.idle(n, times=some, target=_if(not small, 2), row=IDLE in wanted)
+    if grows:
+        passes.verify(n, times=times)
+    if grows or (REBUILD in wanted and at_main):
+        passes.rebuild(n, times=times, target=_if(at_main and REBUILD in wanted, 6))
+    if grows or (ADOPT in wanted and at_main):
+        passes.adopt(n, times=times, target=_if(at_main and ADOPT in wanted, 12))
+
+
+def _if(held: bool, target: float) -> float | None:
+    return target if held else None
+
+
+if __name__ == "__main__":
+    main()

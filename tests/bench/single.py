@@ -1,0 +1,114 @@
+"""Single facts, single keys, and the command line."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+from ruamel.yaml import YAML
+
+from tests.bench import corpus, floors
+from tests.bench.measure import in_turns, p95, timed
+from tests.bench.table import Row, row_of
+from tests.bench.worlds import World
+from vaultsync.core.frontmatter import splice, split
+
+ROOT = Path(__file__).parents[2]
+
+
+def remember(folder: Path, *, times: int, target: float) -> Row:
+    """A fact is in the store durably, and visible as a note."""
+    world = World(folder / "remember")
+    log = os.open(folder / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    ours, floor = [], []
+    began = time.process_time()
+    with world.open() as memory:
+        for number in range(times):
+            text, name = corpus.prose(number), corpus.title(number)
+            data = text.encode()
+            start = time.perf_counter()
+            floors.append(log, data)
+            middle = time.perf_counter()
+            fact = memory.remember(text, title=name, type="decision", agent="indy")
+            end = time.perf_counter()
+            floor.append(middle - start)
+            ours.append(end - middle)
+            if fact.path is None or not (world.vault / fact.path).is_file():
+                raise SystemExit(f"bench: {name} has no note")
+    os.close(log)
+    cpu = (time.process_time() - began) / times
+    return Row(
+        "one fact remembered, p95",
+        times,
+        p95(ours),
+        floors.APPEND,
+        p95(floor),
+        target,
+        cpu,
+    )
+
+
+def one_key(*, times: int, few: int, target: float) -> Row:
+    """One property of thirty changes, and is proved to be all that does."""
+    text = corpus.long_note()
+    plain = split(text)
+
+    def ours(number: int) -> None:
+        parts = split(text)
+        made = splice(parts, {"status": f"state {number}"}, "note.md")
+        if made.yaml == plain.yaml:
+            raise SystemExit("bench: the key did not change")
+
+    def theirs(number: int) -> None:
+        yaml = YAML()
+        parts = split(text)
+        values = yaml.load(parts.yaml)
+        values["status"] = f"state {number}"
+        out = io.StringIO()
+        yaml.dump(values, out)
+
+    ours(0)
+    theirs(0)
+    fast, slow = [], []
+    for number in range(times):
+        fast.append(timed(partial(ours, number)))
+        if number * few // times != (number + 1) * few // times:
+            slow.append(timed(partial(theirs, number)))
+    return Row(
+        "one frontmatter key changed",
+        len(fast),
+        median(each.seconds for each in fast),
+        f"ruamel load + dump (of {len(slow)})",
+        median(each.seconds for each in slow),
+        target,
+        None,
+    )
+
+
+def shell_help(*, times: int, target: float) -> Row:
+    """What everybody runs first, in a process of its own."""
+    script = Path(sys.executable).with_name("vaultsync")
+    command = [str(script)] if script.is_file() else [sys.executable, "-m", "vaultsync"]
+
+    def ours() -> None:
+        _run([*command, "--help"])
+
+    def click() -> None:
+        _run([sys.executable, "-c", "import click"])
+
+    click()
+    ours()
+    pair = in_turns(click, ours, times=times)
+    return row_of(
+        "vaultsync --help, cold", times, "python -c 'import click'", pair, target=target
+    )
+
+
+def _run(command: list[str]) -> None:
+    subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=True)

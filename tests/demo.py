@@ -1,0 +1,320 @@
+"""`make demo`: the main job on a copy of the sample vault, told as a story.
+
+Everything is done through the real command line. Each step says what it claims, and the
+demo ends with exit code 1 at the first claim that does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.stage import NotAsToldError, Stage, tell
+
+GLOVES = "team-core/lessons/Test with wet gloves.md"
+LAMP = """The lamp at berth 12 has been dark since Sunday.
+
+The chandler has the bulb.
+
+Who climbs the mast: nobody yet."""
+
+
+def take_in(stage: Stage) -> None:
+    """A folder of notes becomes a vault with a store behind it."""
+    stage.step(
+        "A folder of notes gets a memory behind it",
+        """Four people and two agents build Tidebell, a booking service for small
+        harbours. Their notes are an ordinary Obsidian vault. Today a store moves in
+        behind it, where the agents, indy and moss, keep what they know.""",
+    )
+    stage.run("init", "Tidebell")
+    stage.run("rebuild", "--from", "vault", lines=5)
+    status = stage.ask("status")
+    stage.claim(
+        f"{status['facts']} notes are facts in the store now, and not one file changed",
+        holds=status["facts"] == status["notes"] > 50 and status["pending"] == 0,
+    )
+
+
+def remember(stage: Stage) -> None:
+    """What agents remember appears as notes."""
+    stage.step(
+        "What agents remember, people can read",
+        "indy hears something on the pier, moss decides something at the desk.",
+    )
+    stage.run(
+        *("remember", LAMP, "--title", "Mend the lamp at berth 12"),
+        *("--type", "task", "--scope", "project-tidebell", "--tag", "lighting"),
+        *("--entity", "Skarvik Harbour", "--agent", "indy"),
+        keep="LAMP",
+    )
+    stage.run(
+        *("remember", "We order cable glands from Nordkabel."),
+        *("--type", "decision", "--scope", "team-core", "--priority", "1"),
+        *("--context", "the rain of last week", "--agent", "moss"),
+        keep="GLANDS",
+    )
+    stage.tell("Each is a note at once, as plain as if somebody had typed it:")
+    lamp = stage.note("$LAMP")
+    stage.show(lamp)
+    stage.claim(
+        "both notes are there, each in the folder of its scope and type",
+        holds=lamp.parent == stage.vault / "project-tidebell/tasks"
+        and stage.note("$GLANDS").parent == stage.vault / "team-core/decisions",
+    )
+
+
+def edit(stage: Stage) -> None:
+    """A person's edit reaches the store."""
+    stage.step(
+        "What people write, agents know",
+        """Aiko reads her own note again, made by hand, with a comment among its
+        properties. It hurt more than she wrote. She changes it and saves.""",
+    )
+    note = stage.vault / GLOVES
+    stage.edit(note, ("rating: 4 ", "rating: 5 "), ("minus two", "minus six"))
+    saved = note.read_bytes()
+    stage.run("sync")
+    gloves = re.findall(r"^id: (\S+)", note.read_text(encoding="utf-8"), re.MULTILINE)
+    stage.name("GLOVES", gloves[0])
+    stage.run("get", "$GLOVES", lines=17)
+    fact = stage.ask("get", "$GLOVES")
+    stage.claim(
+        "the store says what she wrote, and the sync left her file to the byte",
+        holds=fact["properties"] == {"rating": 5}
+        and "minus six" in fact["content"]
+        and note.read_bytes() == saved,
+    )
+
+
+def merge(stage: Stage) -> None:
+    """Two edits of one note merge."""
+    stage.step(
+        "Both at once: their edits merge",
+        """Bente opens the note of the lamp, adds a tag and corrects a line. Before
+        anything is synced, indy changes the last line of the same fact.""",
+    )
+    note = stage.note("$LAMP")
+    stage.edit(
+        note,
+        ("  - lighting\n", "  - lighting\n  - safety\n"),
+        ("since Sunday", "since Saturday"),
+    )
+    before = note.read_text(encoding="utf-8")
+    asked = LAMP.replace("nobody yet", "Oskar, if asked")
+    stage.run(
+        "update", "$LAMP", "--content", asked, "--set", "status=open", "--agent", "indy"
+    )
+    stage.tell("The agent's change went into the note, around Bente's:")
+    stage.show_change(note, before)
+    fact = stage.ask("get", "$LAMP")
+    text = note.read_text(encoding="utf-8")
+    stage.claim(
+        "note and store hold both: her tag and her line, indy's line and status",
+        holds=fact["tags"] == ["lighting", "safety"]
+        and fact["status"] == "open"
+        and all(
+            word in said
+            for word in ("since Saturday", "Oskar, if asked")
+            for said in (text, fact["content"])
+        )
+        and not stage.ask("conflicts")["conflicts"],
+    )
+
+
+def conflict(stage: Stage) -> None:
+    """Both change the same line."""
+    stage.step(
+        "Both change the same line: a conflict, and nobody loses",
+        "Bente decides who climbs. indy, at the same moment, has another idea.",
+    )
+    note = stage.note("$LAMP")
+    stage.edit(note, ("Oskar, if asked", "Bente, on Friday"))
+    said = stage.ask("get", "$LAMP")["content"]
+    wanted = said.replace("Oskar, if asked", "a rigger from town")
+    stage.run("update", "$LAMP", "--content", wanted, "--agent", "indy")
+    stage.tell("The person's word stands in the note. The agent's lies beside it:")
+    (found,) = stage.ask("conflicts")["conflicts"]
+    beside = stage.vault / found["conflict_path"]
+    stage.show(beside, lines=60)
+    text = note.read_text(encoding="utf-8")
+    stage.claim(
+        "the note says Bente; nothing of indy's leaked into it, and nothing is lost",
+        holds="Bente, on Friday" in text
+        and "rigger" not in text
+        and "a rigger from town" in beside.read_text(encoding="utf-8")
+        and found["fields"][0]["store"] == wanted,
+    )
+
+
+def settle(stage: Stage) -> None:
+    """A conflict is settled by a tick, another by a command."""
+    stage.step(
+        "Settling it: a tick in Obsidian, or a word in the terminal",
+        "A rigger is the better idea, Bente finds, and ticks the box.",
+    )
+    note = stage.note("$LAMP")
+    (found,) = stage.ask("conflicts")["conflicts"]
+    beside = stage.vault / found["conflict_path"]
+    stage.edit(beside, ("- [ ] Take", "- [x] Take"))
+    stage.run("sync")
+    stage.claim(
+        "the note says what indy wanted, and the conflict note is gone",
+        holds="a rigger from town" in note.read_text(encoding="utf-8")
+        and not beside.exists(),
+    )
+    stage.tell("The next one, about the glands, Joaquim settles without opening a file.")
+    glands = stage.note("$GLANDS")
+    stage.edit(glands, ("priority: 1", "priority: 0"))
+    stage.run("update", "$GLANDS", "--set", "priority=3", "--agent", "moss")
+    stage.run("conflicts", exits=3)
+    (found,) = stage.ask("conflicts")["conflicts"]
+    stage.name("CONFLICT", found["id"])
+    stage.run("resolve", "$CONFLICT", "--take", "vault")
+    stage.claim(
+        "priority 0 stands on both sides, and no conflict is open",
+        holds=stage.ask("get", "$GLANDS")["priority"] == 0
+        and "priority: 0" in glands.read_text(encoding="utf-8")
+        and not stage.ask("conflicts")["conflicts"],
+    )
+
+
+def delete(stage: Stage) -> None:
+    """A deleted note, and its return."""
+    stage.step(
+        "Deleting a note, and thinking again",
+        """Mara deletes the note about the glands. A file that is missing may also be
+        a folder that is not mounted or a cloud drive that is late, so vaultsync looks
+        twice before it believes that.""",
+    )
+    glands = stage.note("$GLANDS")
+    words = glands.read_bytes()
+    tell(f'  $ rm "{glands.relative_to(stage.folder)}"\n')
+    glands.unlink()
+    stage.run("sync")
+    stage.claim(
+        "first look: the fact is still there",
+        holds=stage.ask("get", "$GLANDS").get("status") == "active",
+    )
+    time.sleep(1.1)  # the second look has to come a second later
+    stage.run("sync")
+    stage.claim(
+        "second look: the fact is forgotten",
+        holds=stage.ask("get", "$GLANDS")["error"]["kind"] == "FactNotFoundError",
+    )
+    stage.tell("On Monday it turns out that they need it after all.")
+    stage.run("restore", "$GLANDS")
+    stage.claim(
+        "fact and note are back, the words as they were",
+        holds=glands.is_file()
+        and glands.read_bytes().partition(b"\n# ")[2] == words.partition(b"\n# ")[2],
+    )
+
+
+def undo(stage: Stage) -> None:
+    """A whole pass is taken back."""
+    stage.step(
+        "Undo: a search-and-replace that went too far",
+        "Joaquim means to rename something, and replaces “berth” in every task.",
+    )
+    tasks = sorted((stage.vault / "project-tidebell/tasks").glob("*.md"))
+    before = {path: path.read_bytes() for path in tasks}
+    tell("  $ sed -i s/berth/birth/g Tidebell/project-tidebell/tasks/*.md\n")
+    for path in tasks:
+        path.write_bytes(before[path].replace(b"berth", b"birth"))
+    hurt = [path for path in tasks if path.read_bytes() != before[path]]
+    told = stage.run("sync")
+    stage.claim(
+        "both sides talk of births now",
+        holds=len(hurt) > 1 and "birth 12" in stage.ask("get", "$LAMP")["content"],
+    )
+    stage.tell("Every report ends with how to take it back:")
+    stage.name("RUN", re.findall("vaultsync undo ([0-9a-f-]+)", told)[0])
+    stage.run("undo", "$RUN")
+    stage.claim(
+        f"{len(hurt)} notes say what they said before, and so do their facts",
+        holds=all(
+            _undated(path.read_bytes()) == _undated(data)
+            for path, data in before.items()
+        )
+        and "birth" not in stage.ask("get", "$LAMP")["content"],
+    )
+
+
+def _undated(data: bytes) -> bytes:
+    """A note without the time of its last change, which goes on."""
+    return re.sub(rb"(?m)^updatedAt: .*\n", b"", data)
+
+
+def history(stage: Stage) -> None:
+    """Who changed what."""
+    stage.step(
+        "Who wrote what, and when?",
+        "Every change of every field is kept, with who made it and on which side.",
+    )
+    stage.run("history", "$LAMP", lines=60)
+    found = stage.ask("history", "$LAMP")["history"]
+    stage.claim(
+        f"{len(found)} changes of this one fact, by indy and by a person",
+        holds={each["actor"] for each in found} >= {"indy", "person"},
+    )
+
+
+def equal(stage: Stage) -> None:
+    """Both sides are equal, and there is nothing left to do."""
+    stage.step("Are both sides really equal?", "Field by field, every fact, now:")
+    stage.run("verify")
+    stage.run("sync")
+    proof, report = stage.ask("verify"), stage.ask("sync")
+    idle = {name for name, n in report["counts"].items() if n} == {"unchanged"}
+    stage.claim(
+        f"{proof['checked']} facts are equal, and another sync has nothing to do",
+        holds=proof["equal"] and idle and not report["actions"],
+    )
+
+
+STORY = (
+    *(take_in, remember, edit, merge, conflict),
+    *(settle, delete, undo, history, equal),
+)
+
+
+def main() -> int:
+    """Tell the story; 1 when a step does not show what it claims."""
+    parser = argparse.ArgumentParser(prog="python -m tests.demo", description=__doc__)
+    parser.add_argument("--keep", action="store_true", help="keep the folder")
+    keep = parser.parse_args().keep
+    folder = Path(tempfile.mkdtemp(prefix="vaultsync-demo-"))
+    began = time.monotonic()
+    try:
+        stage = Stage(folder)
+        stage.tell(
+            f"""This is the real command line at work in {folder}, on a copy of
+            sample-vault. Each command also gets --vault and --state-dir, which are left
+            out here."""
+        )
+        for scene in STORY:
+            scene(stage)
+    except NotAsToldError as wrong:
+        tell(f"\n  ✗ {wrong}\n\nThe demo did not work: this is not what was claimed.")
+        return 1
+    finally:
+        if keep:
+            tell(f"\nThe folder is kept: {folder}")
+        else:
+            shutil.rmtree(folder)
+    took = time.monotonic() - began
+    tell(
+        f"\nIt worked: {len(STORY)} steps, {took:.0f} s, every claim checked."
+        " A vault and a store, equal, and nobody lost a word."
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

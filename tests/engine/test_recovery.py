@@ -1,0 +1,105 @@
+"""Displaced files: what an editor still writes into them is found and kept."""
+
+from __future__ import annotations
+
+from tests.world import AGENTS, LINES, PERSONS, World
+
+ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
+
+
+def test_a_save_into_a_displaced_file_and_one_into_the_note_are_both_kept() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    editor, data = world.vault.open_handle(path), world.data(path)
+    world.agent_updates(fact.id, content=AGENTS)
+    world.sync()
+    editor.write(data.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
+    world.person_edits(path, "Bravo says that.", "Bravo, by another editor.")
+    world.quiesce()
+    kept = "\n".join(world.text(each) for each in world.notes())
+    assert PERSONS_ALPHA in kept
+    assert "Bravo, by another editor." in kept
+    world.assert_at_rest()
+
+
+def test_a_displaced_file_that_was_emptied_waits_for_its_editor() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    editor, data = world.vault.open_handle(path), world.data(path)
+    world.agent_updates(fact.id, content=AGENTS)
+    world.sync()
+    editor.write(b"")
+    world.sync()
+    editor.write(data.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
+    world.quiesce()
+    assert PERSONS_ALPHA in world.fact(fact.id).content
+    assert "what the agent says" in world.fact(fact.id).content
+    world.assert_at_rest()
+
+
+def test_a_displaced_file_goes_when_its_time_is_up() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.agent_updates(fact.id, content=AGENTS)
+    world.sync()
+    assert world.vault.ops()
+    world.clock.advance(30)
+    world.sync()
+    assert world.vault.ops()
+    world.clock.advance(61)
+    world.sync()
+    assert world.vault.ops() == []
+    assert world.archive.lingers() == []
+
+
+def test_a_save_into_the_file_of_a_deleted_note_is_kept() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    path = world.path(fact.id)
+    editor, data = world.vault.open_handle(path), world.data(path)
+    world.agent_forgets(fact.id)
+    world.sync()
+    editor.write(data.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
+    world.quiesce()
+    kept = "\n".join(world.text(each) for each in world.notes())
+    assert PERSONS_ALPHA in kept
+    world.assert_at_rest()
+
+
+def test_staged_files_that_nothing_rests_on_are_swept_away() -> None:
+    world = World()
+    world.mirrored()
+    world.vault.stage("left-behind", b"x")
+    world.sync()
+    assert world.vault.ops() == []
+
+
+def test_an_intent_waits_until_the_store_can_be_asked() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.agent_updates(fact.id, content=AGENTS)
+
+    def crash(step: str) -> None:
+        if step == "exchange":
+            raise KeyboardInterrupt
+
+    world.vault.before = crash
+    try:
+        world.sync()
+    except KeyboardInterrupt:
+        world.vault.before = lambda _: None
+    assert world.archive.intents()
+    world.store.away = True
+    world.sync()
+    world.sync()
+    world.store.away = False
+    world.quiesce()
+    assert PERSONS_ALPHA in world.fact(fact.id).content
+    assert "what the agent says" in world.note(fact.id)
+    assert world.archive.intents() == []
+    assert world.conflicts() == []
+    world.assert_at_rest()

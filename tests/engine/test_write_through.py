@@ -1,0 +1,137 @@
+"""A new fact is a note at once; until its base is recorded, any pass may come between."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.world import LINES, World
+from vaultsync.core.fact import Fact
+from vaultsync.core.fields import Value
+from vaultsync.engine.write_through import MANY, WriteThrough
+
+
+def _remembered(
+    world: World, notes: WriteThrough, *, title: str = "At once", **values: Value
+) -> Fact:
+    fact = world.agent_remembers(LINES, agent="indy", title=title, **values)
+    return notes.note(fact, actor="indy")
+
+
+def test_a_new_fact_has_its_note_before_any_pass() -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    assert notes.empty
+    fact = _remembered(world, notes)
+    assert not notes.empty
+    assert fact.path is not None
+    assert LINES in world.text(fact.path)
+    notes.flush()
+    assert notes.empty
+    assert world.path(fact.id) == fact.path
+    (entry,) = world.archive.history(fact_id=fact.id)
+    assert (entry.field, entry.after, entry.actor) == ("note", fact.path, "indy")
+    world.assert_at_rest()
+    assert world.notes() == [fact.path]
+
+
+def test_nothing_to_flush_writes_nothing() -> None:
+    world = World()
+    with world.nobody_writes():
+        WriteThrough(world.mirror).flush()
+
+
+@pytest.mark.parametrize("flush", [True, False])
+def test_a_pass_that_comes_first_makes_no_second_note(flush: bool) -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    fact = _remembered(world, notes)
+    note = world.text(str(fact.path))
+    world.sync()
+    if flush:
+        notes.flush()
+    world.assert_at_rest()
+    assert world.notes() == [fact.path]
+    assert world.text(str(fact.path)) == note
+    assert world.conflicts() == []
+    assert world.fact(fact.id).revision == fact.revision
+
+
+@pytest.mark.parametrize("type_name", ["note", "person"])
+def test_two_facts_of_one_title_get_two_notes(type_name: str) -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    one = _remembered(world, notes, type=type_name)
+    two = _remembered(world, notes, type=type_name)
+    assert one.path != two.path
+    notes.flush()
+    world.assert_at_rest()
+    assert len(world.notes()) == 2
+
+
+def test_a_note_that_a_person_edited_before_its_base_is_merged() -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    fact = _remembered(world, notes)
+    world.person_edits(str(fact.path), "Alpha says this.", "Alpha says the person's.")
+    notes.flush()
+    world.quiesce()
+    assert "Alpha says the person's." in world.fact(fact.id).content
+    world.assert_at_rest()
+
+
+def test_a_note_that_a_person_deleted_before_its_base_is_written_again() -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    fact = _remembered(world, notes)
+    world.person_deletes(str(fact.path))
+    notes.flush()
+    # Nobody can know that it was there: the fact gets a note.
+    world.assert_at_rest()
+    assert LINES in world.note(fact.id)
+
+
+def test_a_fact_that_was_updated_before_its_base_reaches_its_note() -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    fact = _remembered(world, notes)
+    world.agent_updates(fact.id, content="Changed.")
+    notes.flush()
+    world.assert_at_rest()
+    assert "Changed." in world.note(fact.id)
+    assert world.conflicts() == []
+
+
+def test_a_fact_that_was_forgotten_before_its_base_leaves_no_note() -> None:
+    world = World()
+    world.mirrored("Stays.", title="A bystander")
+    notes = WriteThrough(world.mirror)
+    fact = _remembered(world, notes)
+    world.agent_forgets(fact.id)
+    notes.flush()
+    world.quiesce()
+    assert not world.is_alive(fact.id)
+    assert len(world.notes()) == 1
+
+
+def test_a_folder_that_refuses_leaves_the_note_to_the_next_pass() -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    world.vault.make_odd("team-core/notes", "a link")
+    fact = _remembered(world, notes)
+    assert fact.path is None
+    assert notes.empty
+    assert world.is_alive(fact.id)
+    world.vault.delete("team-core/notes")
+    world.assert_at_rest()
+    assert LINES in world.note(fact.id)
+
+
+def test_many_notes_share_one_wait() -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    for number in range(MANY):
+        assert not notes.full
+        _remembered(world, notes, title=f"Number {number}")
+    assert notes.full
+    notes.flush()
+    assert world.archive.count_bases() == MANY

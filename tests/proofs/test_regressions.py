@@ -1,0 +1,105 @@
+"""Stories that once ended badly, each as short as it could be made."""
+
+from __future__ import annotations
+
+from tests.proofs import agents, texts
+from tests.proofs.world import World
+from vaultsync.core import wire
+from vaultsync.ports import Write
+
+
+def _mirrored(count: int = 1, **more: str) -> World:
+    world = World()
+    for _ in range(count):
+        word = world.ledger.word
+        lines = f"One {word()}.\nTwo {word()}.\nThree {word()}."
+        world.remember({"title": "Plan", "content": lines, "tags": [word()], **more})
+    world.turn()
+    world.clock.advance(1)
+    return world
+
+
+def _agent(world: World, change: agents.Change, which: int = 0) -> None:
+    word = world.ledger.word()
+    world.update(list(world.facts())[which], lambda fact: change(fact, word))
+
+
+def test_a_note_deleted_while_a_pass_writes_beside_it_is_seen_to_be_gone() -> None:
+    world = _mirrored(3)
+    kept = list(world.facts())[1]
+    path = world.notes_by_id()[kept][0]
+    for fact_id in list(world.facts()):
+        if fact_id != kept:
+            world.forget(fact_id)
+    world.turn({6: lambda: world.delete(path)})
+    world.quiesce()
+    assert not world.facts()
+
+
+def test_two_writers_of_one_line_in_an_outage_both_keep_their_words() -> None:
+    world = _mirrored()
+    world.store.away = True
+    _agent(world, agents.first_line)
+    world.store.away = False
+    # Another process, whose connection holds.
+    fact_id, fact = next(iter(world.facts().items()))
+    row = world.store._rows[fact_id]
+    word = world.ledger.word()
+    other = fact.changed(agents.first_line(fact, word))
+    before, after = wire.to_json(fact), wire.to_json(other)
+    world.ledger.wrote("another agent", saw=before, over=before, after=after)
+    world.store.write([Write(fact_id, other, row.written.revision, "other")])
+    world.quiesce()
+
+
+def test_a_store_that_lost_only_what_the_mirror_wrote_is_noticed() -> None:
+    world = _mirrored()
+    world.keep_backup()
+    world.edit(world.notes()[0], texts.append)
+    world.turn()
+    world.restore_backup()
+    world.quiesce()
+
+
+def test_a_fact_whose_folder_was_unreadable_gets_its_note_later() -> None:
+    world = _mirrored()
+    world.vault.break_folder("public")
+    world.remember({"title": "Alice", "content": world.ledger.word()})
+    world.turn()
+    world.quiesce()
+    assert len(world.notes()) == 2
+
+
+def test_a_note_moved_to_another_type_while_its_fact_is_deleted_says_its_type() -> None:
+    world = _mirrored(type="decision")
+    world.rename(world.notes()[0], "public/notes/A.md")
+    world.forget(next(iter(world.facts())))
+    world.quiesce()
+    assert b"type: note\n" in world.data("public/notes/A.md")
+
+
+def test_an_agent_deletes_in_an_outage_what_it_cannot_see_changed() -> None:
+    world = _mirrored()
+    _agent(world, agents.append)
+    world.store.away = True
+    world.forget(next(iter(world.facts())))
+    world.quiesce()
+
+
+def test_a_count_is_no_reason_to_write_a_note() -> None:
+    world = _mirrored()
+    path = world.notes()[0]
+    world.edit(path, lambda data, _: texts._set(data, "accessCount", "3"))
+    world.quiesce()
+    _agent(world, agents.access)
+    before = world.data(path)
+    world.quiesce()
+    assert world.data(path) == before
+
+
+def test_a_note_with_a_decomposed_name_is_mirrored() -> None:
+    world = World()
+    world.turn()
+    world.new_note("public/notes/e\u0301.md")
+    world.quiesce()
+    assert len(world.facts()) == 1

@@ -1,0 +1,302 @@
+"""A real vault with its real store, the people and agents who write, and the ledger.
+
+Everything anybody writes carries words of `tests.proofs.ledger`, each made once. Where a
+word is now is read from the raw bytes of the files and the raw rows of the databases,
+with none of our own readers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Self
+
+import vaultsync.app
+from tests.proofs import agents
+from tests.proofs.ledger import KEPT, SEEN, Ledger, words
+from vaultsync.app import Memory
+from vaultsync.core import wire
+from vaultsync.core.fields import Value
+from vaultsync.engine import facts as fact_work
+from vaultsync.engine.report import Report
+
+AGENT = "indy"
+SETTINGS = """
+grace_seconds = {grace}
+linger_seconds = {linger}
+settle_seconds = {settle}
+"""
+Picture = tuple[dict[str, tuple[object, ...]], list[tuple[object, ...]]]
+
+
+class Home:
+    """A vault at `where/vault`, its state at `where/state`."""
+
+    def __init__(self, where: Path, ledger: Ledger | None = None) -> None:
+        self.where = where
+        self.root = where / "vault"
+        self.state = where / "state"
+        self.ledger = ledger or Ledger()
+        self.ledger.known = self.in_archive
+
+    @classmethod
+    def make(
+        cls,
+        where: Path,
+        *,
+        grace: float = 0.0,
+        linger: float = 60.0,
+        settle: float = 0.0,
+    ) -> Self:
+        """A new and empty one."""
+        where.mkdir(parents=True, exist_ok=True)
+        vaultsync.app.init(str(where / "vault"), state_dir=str(where / "state"))
+        with (where / "vault/.meta/config.toml").open("a") as file:
+            file.write(SETTINGS.format(grace=grace, linger=linger, settle=settle))
+        return cls(where)
+
+    def copy(self, where: Path) -> Home:
+        """The same once more, with the same ledger up to now."""
+        shutil.copytree(self.where, where, symlinks=True)
+        ledger = Ledger(dict(self.ledger.owed), [*self.ledger.story], self.ledger.made)
+        return Home(where, ledger)
+
+    # --- the engine ------------------------------------------------------------------
+
+    def open(self) -> Memory:
+        """The memory, as any process opens it."""
+        return vaultsync.app.open(str(self.root), AGENT, str(self.state))
+
+    def sync(self) -> Report:
+        """One pass by an engine that starts and ends with it."""
+        with self.open() as memory:
+            return memory.sync()
+
+    @property
+    def state_dir(self) -> Path:
+        """Where this vault's databases are."""
+        (found,) = (each for each in self.state.iterdir() if each.is_dir())
+        return found
+
+    @property
+    def store_file(self) -> Path:
+        return self.state_dir / "store.sqlite3"
+
+    # --- people ----------------------------------------------------------------------
+
+    def notes(self) -> list[str]:
+        """The notes, conflict notes not among them."""
+        found = []
+        for folder, below, names in os.walk(self.root):
+            below[:] = sorted(x for x in below if not x.startswith("."))
+            at = Path(folder).relative_to(self.root)
+            found += [
+                (at / name).as_posix()
+                for name in names
+                if name.endswith(".md") and not name.endswith(".conflict.md")
+            ]
+        return sorted(found)
+
+    def note_of(self, word: str) -> str:
+        """The note that holds a word."""
+        (found,) = (each for each in self.notes() if word in self.text(each))
+        return found
+
+    def data(self, path: str) -> bytes:
+        return (self.root / path).read_bytes()
+
+    def text(self, path: str) -> str:
+        return self.data(path).decode(errors="replace")
+
+    def edit(
+        self,
+        path: str,
+        change: Callable[[bytes, str], bytes],
+        *,
+        rename: bool = False,
+    ) -> str:
+        """A person edits a note; returns the word they wrote."""
+        word, before = self.ledger.word(), self.data(path)
+        after = change(before, word)
+        self.save(path, after, rename=rename)
+        self.ledger.wrote(f"person at {path}", saw=before, over=before, after=after)
+        return word
+
+    def save(self, path: str, data: bytes, *, rename: bool = False) -> None:
+        """Save in place, or beside and rename."""
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if rename:
+            temp = file.with_name(f".{file.name}.swp")
+            temp.write_bytes(data)
+            temp.replace(file)
+        else:
+            file.write_bytes(data)
+
+    def new_note(self, path: str, text: str = "A note of mine with {}.\n") -> str:
+        """A person writes a note; returns its word."""
+        word = self.ledger.word()
+        data = text.format(word).encode()
+        self.save(path, data)
+        self.ledger.wrote(f"person at {path}", saw=b"", over=b"", after=data)
+        return word
+
+    def delete(self, path: str) -> None:
+        """A person deletes a note; what it said has to stay in the archive."""
+        gone = words(self.data(path))
+        (self.root / path).unlink()
+        self.ledger.at_least_kept(gone & self.in_archive())
+        self.ledger.forgive(gone - self.in_archive())
+        self.ledger.story.append(f"person deletes {path}: {sorted(gone)}")
+
+    def rename(self, path: str, to: str) -> None:
+        (self.root / to).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).rename(self.root / to)
+        self.ledger.story.append(f"person renames {path} to {to}")
+
+    # --- agents, who write to the store alone ----------------------------------------
+
+    def remember(self, memory: Memory, values: dict[str, Value]) -> str:
+        """An agent makes a fact; returns its id."""
+        fact = fact_work.remember(
+            memory._mirror, {"scope": "public", **values}, agent=AGENT
+        )
+        said = wire.to_json(fact)
+        self.ledger.wrote("agent", saw="", over="", after=said)
+        return fact.id
+
+    def update(self, memory: Memory, fact_id: str, change: agents.Change) -> str:
+        """An agent changes a fact; returns the word they wrote."""
+        word = self.ledger.word()
+        old = fact_work.get(memory._mirror, fact_id, agent=AGENT)
+        new = fact_work.update(
+            memory._mirror, fact_id, change(old, word), agent=AGENT
+        )
+        saw, after = wire.to_json(old), wire.to_json(new)
+        self.ledger.wrote(f"agent at {fact_id}", saw=saw, over=saw, after=after)
+        return word
+
+    def forget(self, memory: Memory, fact_id: str) -> None:
+        """An agent deletes a fact; it stays in the store as a tombstone."""
+        gone = words(wire.to_json(memory._mirror.store.get(fact_id)))
+        fact_work.forget(memory._mirror, fact_id, agent=AGENT)
+        self.ledger.at_least_kept(gone)
+        self.ledger.story.append(f"agent forgets {fact_id}: {sorted(gone)}")
+
+    # --- where words are -------------------------------------------------------------
+
+    def in_vault(self) -> set[str]:
+        """The words in all that a person can see in the vault."""
+        return words(b"\n".join(self._files(hidden=False)))
+
+    def in_staging(self) -> set[str]:
+        return words(b"\n".join(self._files(hidden=True)))
+
+    def _files(self, *, hidden: bool) -> Iterable[bytes]:
+        for folder, below, names in os.walk(self.root):
+            if not hidden:
+                below[:] = [each for each in below if not each.startswith(".")]
+            for name in names:
+                if hidden or not name.startswith("."):
+                    yield os.fsencode(name)
+                    with contextlib.suppress(OSError):
+                        yield Path(folder, name).read_bytes()
+
+    def in_store(self) -> set[str]:
+        """The words in facts; those of tombstones do not count."""
+        return self._rows("store", "SELECT body FROM facts WHERE deleted = 0")
+
+    def in_conflicts(self) -> set[str]:
+        """The words in conflict records, settled ones too."""
+        return self._rows("archive", "SELECT * FROM conflicts")
+
+    def in_archive(self) -> set[str]:
+        """The words in all that can be brought back by some command."""
+        found = self._rows("store", "SELECT body FROM facts")
+        for table in ("bases", "blobs", "waiting", "conflicts", "history"):
+            found |= self._rows("archive", f"SELECT * FROM {table}")  # noqa: S608
+        return found
+
+    def _rows(self, which: str, statement: str) -> set[str]:
+        return words(repr(self._query(which, statement)))
+
+    def _query(self, which: str, statement: str) -> list[tuple[object, ...]]:
+        path = self.state_dir / f"{which}.sqlite3"
+        if not path.exists():
+            return []
+        with contextlib.closing(sqlite3.connect(path, timeout=30)) as db:
+            return db.execute(statement).fetchall()
+
+    # --- proofs ----------------------------------------------------------------------
+
+    def check_nothing_lost(self, ledger: Ledger | None = None) -> None:
+        """What is owed for each word is given."""
+        ledger = ledger or self.ledger
+        seen = self.in_vault() | self.in_store() | self.in_conflicts()
+        lost = ledger.due(SEEN) - seen
+        assert not lost, f"lost from sight: {sorted(lost)}\n{self.tell(lost)}"
+        lost = ledger.due(KEPT) - seen - self.in_archive()
+        assert not lost, f"lost altogether: {sorted(lost)}\n{self.tell(lost)}"
+
+    def check_equal(self) -> None:
+        """Vault, store and base say the same, by our reader and by the words."""
+        with self.open() as memory:
+            verified = memory.verify()
+        assert verified.equal, f"{verified.differences[:5]}\n{self.tell()}"
+
+    def check_quiet(self) -> None:
+        """A further pass writes nothing: not a file, not an mtime, not a row."""
+        before = self.picture()
+        report = self.sync()
+        assert report.quiet, f"{report.actions}\n{self.tell()}"
+        after = self.picture()
+        assert after[1] == before[1], f"a further pass wrote to the store{self.tell()}"
+        changed = {
+            path
+            for path in before[0].keys() | after[0].keys()
+            if before[0].get(path) != after[0].get(path)
+        }
+        assert not changed, f"a further pass wrote {sorted(changed)}\n{self.tell()}"
+
+    def picture(self) -> Picture:
+        """Every file and folder of the vault with its times, and the store's rows."""
+        return tree(self.root), self._query(
+            "store", "SELECT seq, id, revision FROM facts UNION SELECT seq, 0, 0 FROM store"
+        )
+
+    def tell(self, lost: Iterable[str] = ()) -> str:
+        """For a reader of a failure: what was done with these words, and what is there."""
+        wanted = set(lost)
+        told: Sequence[str] = [
+            line
+            for line in self.ledger.story
+            if not wanted or wanted & words(line)
+        ][-60:]
+        there = "\n".join(sorted(tree(self.root)))
+        return f"{self.where}\n" + "\n".join(told) + f"\n--\n{there}"
+
+
+def tree(root: Path) -> dict[str, tuple[object, ...]]:
+    """All files and folders below a folder: kind, size, times, inode and bytes."""
+    found: dict[str, tuple[object, ...]] = {}
+    for folder, below, names in os.walk(root):
+        for name in (*below, *names, "."):
+            path = Path(folder, name)
+            seen = path.lstat()
+            digest = ""
+            if path.is_file() and not path.is_symlink():
+                digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            found[os.path.relpath(path, root)] = (
+                seen.st_mode,
+                seen.st_size,
+                seen.st_mtime_ns,
+                seen.st_ctime_ns,
+                seen.st_ino,
+                digest,
+            )
+    return found

@@ -1,0 +1,122 @@
+"""Several processes on one vault: one engine at a time, any number of agents."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.proofs.ledger import words
+from tests.real.home import Home
+from tests.real.programs import command, command_line, start
+from vaultsync.errors import EngineBusyError
+
+AGENTS = 8
+BUSY = 5
+"""The exit code of the contract."""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home.make(tmp_path / "home")
+
+
+def test_a_second_engine_is_refused_and_agents_are_not(home: Home) -> None:
+    holder = start("hold", home)
+    assert holder.stdout
+    assert holder.stdout.readline() == "held\n"
+
+    with home.open() as memory, pytest.raises(EngineBusyError, match=str(holder.pid)):
+        memory.sync()
+    refused = command(home, "sync")
+    assert refused.returncode == BUSY
+    assert json.loads(refused.stdout)["error"]["kind"] == "EngineBusyError"
+    told = command(home, "remember", "Seen meanwhile.")
+    assert told.returncode == 0
+    assert json.loads(told.stdout)["path"] is None
+    assert home.notes() == []
+
+    holder.communicate("stop\n")
+    assert command(home, "sync").returncode == 0
+    assert len(home.notes()) == 1
+    home.check_equal()
+    home.check_quiet()
+
+
+def test_the_lock_of_a_killed_engine_is_free(home: Home) -> None:
+    holder = start("hold", home)
+    assert holder.stdout
+    assert holder.stdout.readline() == "held\n"
+    holder.send_signal(signal.SIGKILL)
+    holder.communicate()
+
+    assert home.sync().quiet
+
+
+def test_eight_agents_write_while_an_engine_passes(home: Home) -> None:
+    with home.open() as memory:
+        shared = home.remember(memory, {"title": "Shared", "content": "All add."})
+    running = start("engine", home, 4)
+    agents = [start("agent", home, n + 1, shared, 8) for n in range(AGENTS)]
+    told: set[str] = set()
+    for each in agents:
+        out, _ = each.communicate(timeout=60)
+        assert each.returncode == 0
+        told |= set(json.loads(out)["told"])
+    out, _ = running.communicate(timeout=60)
+    assert running.returncode == 0
+    assert json.loads(out)["passes"] > 0
+
+    home.sync()
+    assert len(told) == AGENTS * (8 + 8 + 3)
+    assert told <= home.in_store()
+    assert told <= home.in_vault()
+    home.check_equal()
+    home.check_quiet()
+
+
+def test_two_commands_that_remember_at_once_both_do(home: Home) -> None:
+    said = [f"Said at once w{n}w." for n in range(4)]
+    running = [
+        subprocess.Popen(
+            command_line(home, "remember", text, "--title", "Same", "--type", "person"),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for text in said
+    ]
+    facts = []
+    for each in running:
+        out, _ = each.communicate(timeout=60)
+        assert each.returncode == 0, out
+        facts.append(json.loads(out))
+    home.sync()
+
+    assert len({fact["id"] for fact in facts}) == len(said)
+    assert len(home.notes()) == len(said)
+    assert words(" ".join(said)) <= home.in_vault() & home.in_store()
+    home.check_equal()
+    home.check_quiet()
+
+
+def test_what_was_answered_outlives_a_killed_agent(home: Home) -> None:
+    agent = start("agent", home, 1, _shared(home), 400)
+    while len(home.notes()) < 20:
+        assert agent.poll() is None
+    os.kill(agent.pid, signal.SIGKILL)
+    agent.communicate()
+    before = home.in_store()
+
+    home.sync()
+    assert before <= home.in_vault()
+    home.check_equal()
+    home.check_quiet()
+
+
+def _shared(home: Home) -> str:
+    with home.open() as memory:
+        return home.remember(memory, {"title": "Shared", "content": "All add."})
