@@ -51,10 +51,15 @@ _V, _S = VaultChange, StoreChange
 
 _SAME = Row(Do.RECORD, "same meaning, only the base moves")
 _FROZEN = Row(Do.ATTEND, "the note cannot be read; it is left alone")
-_HALF = Row(Do.WAIT, "the note looks half saved; it waits until that is over")
+_HALF = Row(
+    Do.WAIT, "the note looks half saved; it counts as an edit if it stays so for 30 s"
+)
 _BLIND = Row(Do.WAIT, "its folder cannot be read; nothing is known about it")
 _TWINS = Row(Do.ATTEND, "two notes have its id, and neither lies where it was")
-_LOOK = Row(Do.WAIT, "the note is gone; a second look decides")
+_LOOK = Row(
+    Do.WAIT,
+    "the note is gone; the next pass deletes its fact, unless it is back by then",
+)
 _AWAY = Row(Do.WAIT, "the store is away")
 _LOST = Row(Do.CREATE_FACT, "the store lost it; an absence is no deletion")
 _GONE_BOTH = Row(Do.DROP_BASE, "deleted on both sides")

@@ -19,6 +19,7 @@ from vaultsync.core.conflict import (
     ticked,
 )
 from vaultsync.core.fact import Fact
+from vaultsync.core.merge import merge
 from vaultsync.core.paths import VaultPath
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.snapshot import Snapshot
@@ -28,7 +29,7 @@ from vaultsync.errors import (
     NoteExistsError,
     RevisionMismatchError,
 )
-from vaultsync.ports import RevisionMismatch, Write
+from vaultsync.ports import HistoryEntry, RevisionMismatch, Write
 
 
 def write_conflict_note(mirror: Mirror, conflict: Conflict) -> Conflict:
@@ -190,12 +191,45 @@ def _write_wish(
             return
         fact: Fact | None = None
         if not any(is_deletion(each) for each in chosen):
-            fact = current.changed({each.field: each.store for each in chosen})
-            fact = replace(fact, updated_at=mirror.today())
+            fact = _taken(mirror, conflict, current, chosen)
         write = Write(conflict.fact_id, fact, current.revision, actor)
         if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
             return
     raise RevisionMismatchError(conflict.fact_id, "the one just read", "another")
+
+
+def _taken(
+    mirror: Mirror,
+    conflict: Conflict,
+    current: Fact,
+    chosen: Sequence[FieldConflict],
+) -> Fact:
+    """The fact with the store's version of some fields, as the conflict knows it.
+
+    What was written since is merged with it. Where that cannot be, the person's word
+    stands, and what it runs over goes into the history first.
+    """
+    stood = current.changed({each.field: each.vault for each in chosen})
+    wish = stood.changed({each.field: each.store for each in chosen})
+    merged = merge(stood, wish, current)
+    at = mirror.now()
+    lost = [
+        HistoryEntry(
+            conflict.id,
+            at,
+            current.id,
+            "store",
+            conflict.actor,
+            each.field,
+            each.store,
+            each.vault,
+        )
+        for each in merged.conflicts
+    ]
+    if lost:
+        with mirror.archive.transaction():
+            mirror.archive.add_history(lost)
+    return merged.fact.but(updated_at=mirror.today())
 
 
 def _take_away(mirror: Mirror, conflict: Conflict) -> None:

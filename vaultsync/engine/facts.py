@@ -335,7 +335,9 @@ def forget(mirror: Mirror, fact_id: str, *, agent: str | None) -> Forgotten:
             known = _offline(mirror, check_id(fact_id))
             if known is None:
                 raise
-            _queue(mirror, known, "delete", before={}, after={}, agent=agent)
+            _queue(
+                mirror, known, "delete", before=to_values(known), after={}, agent=agent
+            )
             return Forgotten(known.id, "forgotten")
     raise RevisionMismatchError(
         fact_id, "the one just read", "another, again and again"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from vaultsync.core.changes import VaultChange
+from vaultsync.core.fields import FIELD, Owner
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.engine.cases import Case, Identities, adopted_folders
@@ -71,6 +72,22 @@ def _foreign_id(mirror: Mirror, path: VaultPath, line: int, hint: str) -> Attent
     return Attention("foreign_id", path, text, hint, line, seen=mirror.now())
 
 
+def _put_back(action: Action, path: VaultPath, at: str) -> list[Attention]:
+    """A person changed what is not theirs: said once, field by field."""
+    listed = []
+    for key in action.put_back:
+        fixed = key in FIELD and FIELD[key].owner is Owner.IDENTITY
+        what = "never changes" if fixed else "is the store's to change"
+        hint = (
+            "to make a new fact of this text, copy the note"
+            if fixed
+            else f"`vaultsync update {action.fact_id} --set {key}=VALUE`"
+        )
+        text = f"{path}: {key} {what}; the note is given its value back"
+        listed.append(Attention("put_back", path, text, hint, seen=at))
+    return listed
+
+
 def notices_of_plan(
     mirror: Mirror,
     cases: Sequence[Case],
@@ -92,10 +109,7 @@ def notices_of_plan(
             )
             hint = "`vaultsync sync --allow-scope-moves` if that is meant; else move it back"
             listed.append(Attention("scope_move", path, text, hint, seen=at))
-        if action.put_back:
-            text = f"{path}: {', '.join(action.put_back)} belongs to the store and was put back"
-            hint = "an agent changes it: `vaultsync update ID --set KEY=VALUE`"
-            listed.append(Attention("put_back", path, text, hint, seen=at))
+        listed += _put_back(action, path, at)
         if action.do is Do.ATTEND and case.vault.change is VaultChange.FOREIGN:
             text = f"{path}: {action.reason}"
             hint = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vaultsync.core.conflict import Conflict, FieldConflict, conflict_id
 from vaultsync.core.fact import Fact
-from vaultsync.core.merge import merge
+from vaultsync.core.merge import differing, merge
 from vaultsync.core.wire import from_values
 from vaultsync.engine.conflicts import write_conflict_note
 from vaultsync.engine.mirror import Mirror
@@ -54,8 +54,8 @@ def _deliver(mirror: Mirror, row: Outgoing) -> None:
 
 def _write(mirror: Mirror, row: Outgoing, current: Fact | None) -> Write | None:
     if row.kind == "delete":
-        if current is None:
-            return None
+        if current is None or differing(from_values(row.before), current):
+            return None  # an edit that its writer could not see beats the deletion
         return Write(row.fact_id, None, current.revision, row.actor)
     if row.kind == "create":
         if current is not None:

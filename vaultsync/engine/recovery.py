@@ -56,18 +56,14 @@ def _repair(mirror: Mirror, intent: Intent) -> None:
         dropped = staged is not None and here is None and stored is not None
     elif staged is not None and staged.sha == intent.after:
         base, linger = _not_written(mirror, intent, stored)
-        if linger is None:
-            mirror.vault.discard(intent.op)
     elif staged is not None and intent.before is not None:
         with mirror.archive.transaction():
             mirror.archive.put_blobs({staged.sha: staged.data})
-        swapped = staged.sha == intent.before or (here and here.sha == intent.after)
-        if swapped:
+        if staged.sha == intent.before or (here and here.sha == intent.after):
             base, linger = _exchanged(mirror, intent, staged, stored)
         else:
             # Torn before it was written, or saved over twice: the note was not ours.
             base = _behind(mirror, intent, stored)
-            mirror.vault.discard(intent.op)
     elif staged is None and here is not None and here.sha == intent.after and stored:
         base = Base(_at(stored, intent.path), intent.after, None)
     mirror.vault.sync()
@@ -79,6 +75,8 @@ def _repair(mirror: Mirror, intent: Intent) -> None:
         if linger is not None:
             mirror.archive.put_lingers([linger])
         mirror.archive.drop_intents([intent.op])
+    if linger is None:
+        mirror.vault.discard(intent.op)
 
 
 def _read(mirror: Mirror, path: VaultPath) -> NoteFile | None:
@@ -182,12 +180,14 @@ def _exchanged(
 
 
 def _put_back(mirror: Mirror, op: str, path: VaultPath, ours: str | None) -> bool:
-    """Swap a save that we ran over back into the note, if the note is still ours."""
+    """Swap a save that we ran over back into the note, if the note is still ours.
+
+    What is staged then is ours; it goes when the archive knows of the swap.
+    """
     try:
         mirror.vault.exchange(op, path, ours or "")
     except NoteError:
         return False
-    mirror.vault.discard(op)
     return True
 
 
@@ -233,10 +233,15 @@ def _rescue(mirror: Mirror, linger: Linger, file: NoteFile) -> None:
     before = mirror.archive.blob(linger.sha)
     if base is not None and before is not None:
         rebased = _rebased(mirror, base, before, linger)
-        if rebased is not None and _put_back(mirror, linger.op, base.path, base.sha):
+        # Ours is staged already when a crash came after the swap.
+        swapped = file.sha == base.sha
+        if rebased is not None and (
+            swapped or _put_back(mirror, linger.op, base.path, base.sha)
+        ):
             mirror.vault.sync()
             with mirror.archive.transaction():
                 mirror.archive.put_bases([rebased])
+                mirror.archive.drop_lingers([linger.op])
             return
     _save_beside(mirror, linger, file)
 
