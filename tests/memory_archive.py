@@ -183,6 +183,14 @@ class MemoryArchive:
             if (not fact_id or each.fact_id == fact_id) and (not run or each.run == run)
         ]
 
+    def buried_notes(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
+        ids = set(fact_ids)
+        return {
+            each.fact_id: each
+            for each in self._rows.history
+            if each.fact_id in ids and each.field == "note" and each.after is None
+        }
+
     def put_run(self, run: Run) -> None:
         self._write().runs[run.run] = run
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -10,7 +9,13 @@ from pathlib import Path
 from tests.bench import floors
 from tests.bench.measure import Pair, Timed, in_turns, middle, timed
 from tests.bench.table import Row, row_of
-from tests.bench.worlds import World, settle_disk, with_facts, with_notes
+from tests.bench.worlds import (
+    World,
+    new_folder,
+    settle_disk,
+    with_facts,
+    with_notes,
+)
 
 IDLE, ADOPT, REBUILD, OUT = "idle", "adopt", "rebuild", "out"
 VERIFY = "verify"
@@ -34,14 +39,13 @@ class Passes:
     def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
         self._folder = folder
         self._say = say
-        self._numbers = itertools.count()
         self._facts: dict[int, World] = {}
         self._mirrored: dict[int, World] = {}
         self.seconds: dict[str, dict[int, float]] = {kind: {} for kind in KINDS}
         self.rows: list[Row] = []
 
     def _new(self) -> Path:
-        return self._folder / f"{next(self._numbers)}"
+        return new_folder(self._folder)
 
     def _keep(self, kind: str, n: int, times: list[Timed]) -> None:
         self.seconds[kind][n] = middle(times)

@@ -16,7 +16,7 @@ from ruamel.yaml import YAML
 from tests.bench import corpus, floors
 from tests.bench.measure import in_turns, p95, timed
 from tests.bench.table import Row, row_of
-from tests.bench.worlds import World
+from tests.bench.worlds import World, new_folder
 from vaultsync.core.frontmatter import splice, split
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 
 def remember(folder: Path, *, times: int, target: float) -> Row:
     """A fact is in the store durably, and visible as a note."""
-    world = World(folder / "remember")
+    world = World(new_folder(folder))
     log = os.open(folder / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     ours, floor = [], []
     began = time.process_time()

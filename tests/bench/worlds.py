@@ -7,6 +7,7 @@ import os
 import shutil
 import struct
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -23,7 +24,6 @@ class World:
         self.vault = folder / "vault"
         self.state = folder / "state"
         self.store = folder / "store.sqlite3"
-        folder.mkdir(parents=True)
         vaultsync.app.init(
             str(self.vault), store=f"sqlite:{self.store}", state_dir=str(self.state)
         )
@@ -83,10 +83,15 @@ def spread(folder: Path) -> None:
         os.close(fd)
 
 
-def seconds_to_make(folder: Path) -> float:
-    """How long making one small file takes here."""
+def new_folder(where: Path) -> Path:
+    """An empty folder; ext4 chooses its part of the disk by the name, so no name twice."""
+    return Path(tempfile.mkdtemp(dir=where))
+
+
+def seconds_to_make(where: Path) -> float:
+    """How long making one small file takes in a new folder."""
     count = 200
-    folder.mkdir()
+    folder = new_folder(where)
     began = time.perf_counter()
     for number in range(count):
         (folder / str(number)).write_bytes(b"x" * 2000)

@@ -19,7 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.mutants.bugs import BUGS, Bug
+from tests.mutants.bug import Bug
+from tests.mutants.bugs import BUGS
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKERS = 2
@@ -97,17 +98,16 @@ def hunt(bug: Bug) -> Caught:
 def main(words: Sequence[str]) -> int:
     """Hunt the bugs and print what came of each."""
     bugs = [bug for bug in BUGS if all(word in bug.name for word in words)]
-    with ThreadPoolExecutor(WORKERS) as pool:
-        with copied() as copy:
-            tests = list(dict.fromkeys(bug.test for bug in bugs))
-            control = pool.submit(run, copy, tests)
-            found = []
-            for caught in pool.map(hunt, bugs):
-                found.append(caught)
-                bug = caught.bug
-                print(f"{bug.name:48} {caught.verdict:16} {caught.seconds:5.1f} s")
-                print(f"    vaultsync/{bug.file}  by  tests/{bug.test}", flush=True)
-            sound = control.result() == PASSED
+    with copied() as copy, ThreadPoolExecutor(WORKERS) as pool:
+        tests = list(dict.fromkeys(bug.test for bug in bugs))
+        control = pool.submit(run, copy, tests)
+        found = []
+        for caught in pool.map(hunt, bugs):
+            found.append(caught)
+            bug = caught.bug
+            print(f"{bug.name:48} {caught.verdict:16} {caught.seconds:5.1f} s")
+            print(f"    vaultsync/{bug.file}  by  tests/{bug.test}", flush=True)
+        sound = control.result() == PASSED
     escaped = [caught for caught in found if caught.verdict != "caught"]
     print(f"\n{len(found) - len(escaped)} of {len(found)} bugs caught")
     if not sound:

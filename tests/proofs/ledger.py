@@ -41,11 +41,12 @@ from typing import TYPE_CHECKING
 
 from vaultsync.core import wire
 from vaultsync.core.merge import differing
-from vaultsync.core.paths import VaultPath, place
 from vaultsync.core.note import TYPE_FOLDERS
+from vaultsync.core.paths import VaultPath, place
 from vaultsync.engine.verify import verify
 
 if TYPE_CHECKING:
+    from tests.proofs.sides import Sides
     from tests.proofs.world import World
     from vaultsync.engine.report import Report
 
@@ -120,22 +121,22 @@ class Ledger:
 # --- where words are -----------------------------------------------------------------
 
 
-def in_vault(world: World) -> set[str]:
+def in_vault(world: Sides) -> set[str]:
     """The words in notes and conflict notes."""
     return set[str]().union(*(words(i.data) for i in world.vault.files.values()))
 
 
-def in_store(world: World) -> set[str]:
+def in_store(world: Sides) -> set[str]:
     """The words in facts; those of tombstones do not count."""
     return set[str]().union(*(words(wire.to_json(f)) for f in world.facts().values()))
 
 
-def in_conflicts(world: World) -> set[str]:
+def in_conflicts(world: Sides) -> set[str]:
     """The words in conflict records, closed ones too."""
     return words(repr(world.archive.conflicts(closed=True)))
 
 
-def in_archive(world: World) -> set[str]:
+def in_archive(world: Sides) -> set[str]:
     """The words in blobs, history and tombstones: what can be brought back."""
     rows = world.archive._rows
     found = words(repr([rows.history, rows.outbox, rows.conflicts, rows.bases]))
@@ -149,7 +150,7 @@ def in_archive(world: World) -> set[str]:
 # --- the invariants ------------------------------------------------------------------
 
 
-def no_word_is_lost(world: World) -> None:
+def no_word_is_lost(world: Sides) -> None:
     """I2, I3: what is owed for each word is given."""
     seen = in_vault(world) | in_store(world) | in_conflicts(world)
     lost = world.ledger.due(SEEN) - seen
@@ -158,7 +159,7 @@ def no_word_is_lost(world: World) -> None:
     assert not lost, f"lost altogether: {sorted(lost)}\n{world.tell()}"
 
 
-def nothing_displaced_is_lost(world: World) -> None:
+def nothing_displaced_is_lost(world: Sides) -> None:
     """I1, I11: every complete content that the engine displaced can be found again."""
     held = {inode.sha for inode in world.vault.names.values()}
     for path, data in world.vault.displaced:
@@ -167,7 +168,7 @@ def nothing_displaced_is_lost(world: World) -> None:
         assert there or not data.strip(), f"{path}: {data!r}\n{world.tell()}"
 
 
-def bases_are_sound(world: World) -> None:
+def bases_are_sound(world: Sides) -> None:
     """I4: a base has its bytes, and the vault did hold them there."""
     for base in world.archive.iter_bases():
         kept = world.archive.blob(base.sha)
@@ -176,21 +177,22 @@ def bases_are_sound(world: World) -> None:
         assert held, f"the base of {base.path} is ahead: {kept!r}\n{world.tell()}"
 
 
-def files_are_complete(world: World) -> None:
+def files_are_complete(world: Sides) -> None:
     """I12: every note is some complete content, whatever the power cut."""
     for path, inode in world.vault.files.items():
         whole = inode.sha in world.vault.held
         assert whole, f"{path} is torn: {inode.data!r}\n{world.tell()}"
 
 
-def unreadable_is_untouched(world: World) -> None:
+def unreadable_is_untouched(world: Sides) -> None:
     """I13: a note that cannot be read is neither written nor deleted."""
     for path, data in world.broken.items():
         there = world.vault.files.get(path)
-        assert there and there.data == data, f"{path} was touched\n{world.tell()}"
+        assert there is not None, f"{path} was taken away\n{world.tell()}"
+        assert there.data == data, f"{path} was touched\n{world.tell()}"
 
 
-def writes_are_confined(world: World) -> None:
+def writes_are_confined(world: Sides) -> None:
     """I15: nothing but notes, staging and derived files is written."""
     for path in world.vault.written:
         ours = path.startswith((".meta/", ".index/"))
@@ -200,7 +202,7 @@ def writes_are_confined(world: World) -> None:
         assert ours or note, f"wrote {path}\n{world.tell()}"
 
 
-def scopes_stay(world: World) -> None:
+def scopes_stay(world: Sides) -> None:
     """I16: no move and no edit of a note changes who may see its fact."""
     for fact in world.facts().values():
         first = world.scopes.setdefault(fact.id, fact.scope)
@@ -212,8 +214,8 @@ def sides_are_equal(world: World, report: Report) -> None:
     listed = {notice.path for notice in report.attention}
     told = " ".join(notice.message for notice in report.attention)
     for each in verify(world.mirror).differences:
-        named = each.path in listed or each.fact_id in told
-        assert named, f"{each}\n{report.attention}\n{world.tell()}"
+        known = each.path in listed or each.fact_id in told
+        assert known, f"{each}\n{report.attention}\n{world.tell()}"
     # And once more without any of our readers: by the words in the bytes.
     notes = world.notes_by_id()
     for fact in world.facts().values():

@@ -1,6 +1,6 @@
 """People, agents, crashes and faults in any order, and all promises at the end.
 
-The profile `thorough` runs 2,000 stories of 80 steps, the others 60 of 40.
+The profile `thorough` runs 2,000 stories of 80 steps, the others 200 of 40.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from hypothesis.stateful import (
 from tests.proofs import texts
 from tests.proofs.agents import CHANGES
 from tests.proofs.world import World
+from vaultsync.errors import StoreUnavailableError
 
 _THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 FOLDERS = ("public/notes", "public/decisions", "team-core/notes", "Inbox")
@@ -38,7 +39,11 @@ many = st.integers(0, 11)
 class Story(RuleBasedStateMachine):
     """Anything that may happen, in any order."""
 
-    @initialize(first=st.integers(1, 3), insensitive=st.booleans(), batch=st.sampled_from([1, 1000]))
+    @initialize(
+        first=st.integers(1, 3),
+        insensitive=st.booleans(),
+        batch=st.sampled_from([1, 1000]),
+    )
     def begin(self, first: int, insensitive: bool, batch: int) -> None:
         self.world = World(batch=batch, case_insensitive=insensitive)
         for _ in range(first):
@@ -122,11 +127,13 @@ class Story(RuleBasedStateMachine):
 
         self.world.turn({effect: deed})
 
-    @rule(effect=st.integers(1, 60), times=st.integers(1, 4), where=st.sampled_from(["vault", "store", "archive"]))
+    @rule(
+        effect=st.integers(1, 60),
+        times=st.integers(1, 4),
+        where=st.sampled_from(["vault", "store", "archive"]),
+    )
     def an_effect_fails_in_a_pass(self, effect: int, times: int, where: str) -> None:
-        self.world.turn(
-            {effect + n: self._failure(where) for n in range(times)}
-        )
+        self.world.turn({effect + n: self._failure(where) for n in range(times)})
 
     def _failure(self, where: str) -> Callable[[], None]:
         def fail() -> None:
@@ -134,8 +141,6 @@ class Story(RuleBasedStateMachine):
             if not happening.startswith(where):
                 return
             if where == "store":
-                from vaultsync.errors import StoreUnavailableError
-
                 raise StoreUnavailableError("gone")
             raise OSError(errno.EIO, "the disk is broken")
 
@@ -171,7 +176,9 @@ class Story(RuleBasedStateMachine):
         else:
             self.world.save_through_handle(editor)
 
-    @rule(which=many, folder=st.sampled_from(FOLDERS), name=st.sampled_from(("", *NAMES)))
+    @rule(
+        which=many, folder=st.sampled_from(FOLDERS), name=st.sampled_from(("", *NAMES))
+    )
     def a_person_moves(self, which: int, folder: str, name: str) -> None:
         path = self._path(which)
         self.world.rename(path, f"{folder}/{name or path.rpartition('/')[2]}")
@@ -197,7 +204,11 @@ class Story(RuleBasedStateMachine):
         self.world.restore_from_trash()
 
     @precondition(lambda self: len(self.world.notes()) < MOST)
-    @rule(folder=st.sampled_from(FOLDERS), name=st.sampled_from(NAMES), front=st.booleans())
+    @rule(
+        folder=st.sampled_from(FOLDERS),
+        name=st.sampled_from(NAMES),
+        front=st.booleans(),
+    )
     def a_person_writes_a_note(self, folder: str, name: str, front: bool) -> None:
         self.world.new_note(f"{folder}/{name}", front=front)
 
@@ -332,9 +343,10 @@ def test_whatever_happens_nothing_is_lost_and_both_sides_end_equal() -> None:
         Story,
         settings=settings(
             deadline=None,
-            max_examples=2000 if _THOROUGH else 60,
+            max_examples=2000 if _THOROUGH else 200,
             stateful_step_count=80 if _THOROUGH else 40,
             suppress_health_check=list(HealthCheck),
             print_blob=True,
+            report_multiple_bugs=False,
         ),
     )

@@ -86,6 +86,16 @@ def test_an_agent_deletes_in_an_outage_what_it_cannot_see_changed() -> None:
     world.quiesce()
 
 
+def test_a_tick_does_not_run_over_what_the_agent_wrote_since() -> None:
+    world = _mirrored()
+    _agent(world, agents.append)
+    world.edit(world.notes()[0], texts.append)
+    world.turn()
+    world.tick(world.conflict_notes()[0])
+    _agent(world, agents.append)
+    world.quiesce()
+
+
 def test_a_count_is_no_reason_to_write_a_note() -> None:
     world = _mirrored()
     path = world.notes()[0]
@@ -103,3 +113,27 @@ def test_a_note_with_a_decomposed_name_is_mirrored() -> None:
     world.new_note("public/notes/e\u0301.md")
     world.quiesce()
     assert len(world.facts()) == 1
+
+
+def test_a_note_renamed_and_broken_at_once_is_not_deleted() -> None:
+    world = _mirrored()
+    world.rename(world.notes()[0], "public/notes/A.md")
+    world.break_yaml("public/notes/A.md")
+    for _ in range(4):
+        world.turn()
+        world.clock.advance(5)
+        assert len(world.facts()) == 1, world.tell()
+    world.quiesce()
+
+
+def test_a_note_restored_after_its_deletion_was_half_recorded_stays() -> None:
+    world = _mirrored()
+    world.delete(world.notes()[0])
+    world.turn()
+    world.clock.advance(5)
+    world.store.lose_ack = True
+    world.turn()
+    world.store.lose_ack = False
+    world.restore_from_trash()
+    world.quiesce()
+    assert len(world.notes()) == len(world.facts()) == 1

@@ -12,7 +12,9 @@ _FRONT = re.compile(rb"\A---\n(?P<lines>(?:(?!---\n).*\n)*)---\n")
 def id_of(data: bytes) -> str | None:
     """The id in the frontmatter."""
     front = _FRONT.match(data)
-    found = re.search(rb"(?m)^id: [\"']?([0-9a-f-]{36})", front["lines"]) if front else None
+    found = (
+        re.search(rb"(?m)^id: [\"']?([0-9a-f-]{36})", front["lines"]) if front else None
+    )
     return found[1].decode() if found else None
 
 
@@ -79,9 +81,7 @@ def _set(data: bytes, key: str, value: str) -> bytes:
     line = f"{key}: {value}\n".encode()
     if not front:
         return b"---\n" + line + b"---\n" + data
-    lines, n = re.subn(
-        rf"(?m)^{key}: .*\n".encode(), line, front["lines"], count=1
-    )
+    lines, n = re.subn(rf"(?m)^{key}: .*\n".encode(), line, front["lines"], count=1)
     if not n:
         lines = front["lines"] + line
     return b"---\n" + lines + b"---\n" + data[front.end() :]
@@ -117,7 +117,7 @@ def untag(data: bytes, word: str) -> bytes:
 def reformat(data: bytes, word: str) -> bytes:
     """What a linter does: other quotes, the same meaning."""
     del word
-    return re.sub(rb'(?m)^(status|type|mood): (\w+)$', rb'\1: "\2"', data)
+    return re.sub(rb"(?m)^(status|type|mood): (\w+)$", rb'\1: "\2"', data)
 
 
 def same(data: bytes, word: str) -> bytes:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
-import os
 import random
 import subprocess
 import sys
@@ -13,8 +13,8 @@ from pathlib import Path
 
 import vaultsync.app
 from tests.real.home import Home
-from vaultsync.core.paths import VaultPath
-from vaultsync.errors import EngineBusyError, VaultsyncError
+from vaultsync.errors import EngineBusyError
+from vaultsync.ports import RevisionMismatch, Write
 
 ROOT = Path(__file__).parents[2]
 
@@ -60,19 +60,28 @@ def hold(home: Home) -> None:
         sys.stdin.readline()
 
 
-def engine(home: Home, seconds: str) -> None:
-    """Pass after pass, until the time is over."""
-    ends = time.monotonic() + float(seconds)
-    passes = 0
+def stop(home: Home) -> None:
+    """Tell all programs that run until they are told."""
+    (home.where / "stop").touch()
+
+
+def _told_to_stop(home: Home) -> bool:
+    return (home.where / "stop").exists()
+
+
+def engine(home: Home) -> None:
+    """Pass after pass, until told to stop."""
+    passes = wrote = 0
     with home.open() as memory:
-        while time.monotonic() < ends:
+        while not _told_to_stop(home):
             try:
-                memory.sync()
+                report = memory.sync()
             except EngineBusyError:
                 time.sleep(0.01)
                 continue
             passes += 1
-    print(json.dumps({"passes": passes}))
+            wrote += report.counts["updated_in_vault"] + report.counts["merged"]
+    print(json.dumps({"passes": passes, "wrote": wrote}))
 
 
 def agent(home: Home, name: str, shared: str, rounds: str) -> None:
@@ -80,22 +89,100 @@ def agent(home: Home, name: str, shared: str, rounds: str) -> None:
     told = []
     with vaultsync.app.open(str(home.root), name, str(home.state)) as memory:
         for n in range(int(rounds)):
-            own, more = f"w{name}{n}1w", f"w{name}{n}2w"
+            own, more = f"w{name}{n:04}1w", f"w{name}{n:04}2w"
             fact = memory.remember(f"I saw {own}.", title="Seen", scope="public")
             told.append(own)
             memory.update(shared, add_tags=[more])
             told.append(more)
             if n % 3 == 0:
-                more = f"w{name}{n}3w"
+                more = f"w{name}{n:04}3w"
                 memory.update(fact.id, content=f"I saw {own}, and {more}.")
                 told.append(more)
     print(json.dumps({"told": told}))
+
+
+KEEP = 12
+"""How many of its words a line keeps; older ones are taken out by who wrote them."""
+
+
+class Line:
+    """The one line of a text that only one writer changes."""
+
+    def __init__(self, number: int) -> None:
+        self._mark = f"Line of {number}:"
+        self._next = number * 1_000_000
+        self.wrote: list[str] = []
+        self.dropped: list[str] = []
+
+    def change(self, text: str) -> str:
+        """The text with a word more in this line, and perhaps the oldest one less."""
+        lines = text.split("\n")
+        at = next((i for i, x in enumerate(lines) if x.startswith(self._mark)), None)
+        if at is None:
+            at = next(
+                (i for i, x in enumerate(lines) if x.startswith("<!-- vaultsync")),
+                len(lines) - 1,
+            )
+            lines[at:at] = ["", self._mark, ""]
+            at += 1
+        held = lines[at].removeprefix(self._mark).split()
+        self._next += 1
+        word = f"w{self._next}w"
+        gone, kept = held[:-KEEP], [*held[-KEEP:], word]
+        lines[at] = " ".join([self._mark, *kept])
+        self.wrote.append(word)
+        self.dropped += gone
+        return "\n".join(lines)
+
+    def tell(self) -> None:
+        """What was written, and what was taken out by who had written it."""
+        print(json.dumps({"wrote": self.wrote, "dropped": self.dropped}))
+
+
+def writer(home: Home, number: str, *paths: str) -> None:
+    """A person with an editor: odd ones save in place, even ones beside and rename.
+
+    Writers of one note take turns; the engine knows nothing of that.
+    """
+    line, chance = Line(int(number)), random.Random(int(number))
+    by_rename = int(number) % 2 == 0
+    while not _told_to_stop(home):
+        path = home.root / chance.choice(paths)
+        with path.with_name(f".{path.name}.turn").open("w") as turn:
+            fcntl.flock(turn, fcntl.LOCK_EX)
+            text = path.read_text()
+            while "Line of" not in text:  # the engine never shows a half
+                text = path.read_text()
+            time.sleep(chance.random() * 0.002)
+            data = line.change(text).encode()
+            home.save(path.relative_to(home.root).as_posix(), data, rename=by_rename)
+        time.sleep(chance.random() * 0.01)
+    line.tell()
+
+
+def updater(home: Home, number: str, *fact_ids: str) -> None:
+    """An agent that changes its line of some facts, in the store alone."""
+    line, chance = Line(int(number)), random.Random(int(number))
+    with home.open() as memory:
+        mirror = memory._mirror
+        while not _told_to_stop(home):
+            fact = mirror.store.get(chance.choice(fact_ids))
+            dropped = len(line.dropped)
+            changed = fact.changed({"content": line.change(fact.content)})
+            write = Write(fact.id, changed, fact.revision, "indy")
+            if isinstance(mirror.store.write([write])[0], RevisionMismatch):
+                line.wrote.pop()
+                del line.dropped[dropped:]
+            time.sleep(chance.random() * 0.02)
+    line.tell()
 
 
 PROGRAMS: dict[str, Callable[..., None]] = {
     "hold": hold,
     "engine": engine,
     "agent": agent,
+    "writer": writer,
+    "updater": updater,
 }
 
 

@@ -139,7 +139,7 @@ def base_of(row: Row) -> Base:
 
 def to_json(value: object) -> str:
     """One line of JSON for anything that the archive holds whole."""
-    return json.dumps(value, default=_plain)
+    return json.JSONEncoder(default=_plain).encode(value)
 
 
 def intent_of(body: str) -> Intent:

@@ -275,6 +275,20 @@ class SqliteArchive:
         entries = map(archive_rows.history_of, found)
         return [each for each in entries if run in ("", each.run)]
 
+    def buried_notes(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
+        """The newest entry by which each fact lost its note."""
+        found: dict[str, HistoryEntry] = {}
+        ids = iter(fact_ids)
+        while some := list(islice(ids, sqlite_file.BATCH)):
+            marks = ", ".join("?" * len(some))
+            rows = self._rows(
+                archive_rows.HISTORY + f"WHERE fact_id IN ({marks})"
+                " AND field = 'note' AND \"after\" = 'null' ORDER BY n",
+                *some,
+            )
+            found.update({row[3]: archive_rows.history_of(row) for row in rows})
+        return found
+
     def put_run(self, run: Run) -> None:
         """Remember a pass."""
         self._change(

@@ -25,7 +25,7 @@ _DAMAGED = (
     " vault holds: `vaultsync rebuild --from vault`"
 )
 
-_BATCH = 500
+
 _WRITE = """
     INSERT INTO facts (id, seq, revision, deleted, actor, at, type, scope, status, body)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -298,8 +298,8 @@ def _revisions(
 ) -> dict[str, tuple[str | None, bool]]:
     """The revision of each fact that is known, and whether it is a tombstone."""
     found: dict[str, tuple[str | None, bool]] = {}
-    for start in range(0, len(fact_ids), _BATCH):
-        some = fact_ids[start : start + _BATCH]
+    for start in range(0, len(fact_ids), sqlite_file.BATCH):
+        some = fact_ids[start : start + sqlite_file.BATCH]
         marks = ", ".join("?" * len(some))
         statement = f"SELECT id, revision, deleted FROM facts WHERE id IN ({marks})"  # noqa: S608 - marks only
         found.update({row[0]: (row[1], row[2]) for row in db.execute(statement, some)})

@@ -12,6 +12,7 @@ import ctypes
 import errno
 import os
 import stat
+import struct
 import sys
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
@@ -22,6 +23,11 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 _MAC = sys.platform == "darwin"
 _RENAME = getattr(_LIBC, "renameatx_np" if _MAC else "renameat2", None)
 _SYNCFS = getattr(_LIBC, "syncfs", None)
+_OPENAT2 = _LIBC.syscall if sys.platform == "linux" else None
+_OPENAT2_NUMBER = 437
+_BELOW = 4 | 8
+"""`RESOLVE_NO_SYMLINKS` and `RESOLVE_BENEATH`."""
+_NOFOLLOW_ANY: int = getattr(os, "O_NOFOLLOW_ANY", 0)
 _NOREPLACE = 4 if _MAC else 1
 _EXCHANGE = 2
 _FULLFSYNC = 51
@@ -29,6 +35,10 @@ _FULLFSYNC = 51
 if _RENAME is not None:
     _NAME = (ctypes.c_int, ctypes.c_char_p)
     _RENAME.argtypes = (*_NAME, *_NAME, ctypes.c_uint)
+if _OPENAT2 is not None:
+    _HOW = (ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t)
+    _OPENAT2.argtypes = (ctypes.c_long, ctypes.c_int, *_HOW)
+    _OPENAT2.restype = ctypes.c_long
 
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 """NONBLOCK: opening a pipe must not wait for its other end."""
@@ -43,6 +53,14 @@ class Place(NamedTuple):
 
     folder: int
     name: str
+
+
+class Looks(NamedTuple):
+    """What a file has besides its bytes and times."""
+
+    mode: int
+    owner: tuple[int, int]
+    xattrs: dict[str, bytes]
 
 
 def exchange(one: Place, other: Place) -> bool:
@@ -179,12 +197,13 @@ def copy(source: Place, target: Place) -> None:
     fd = open_to_read(source)
     try:
         times = os.fstat(fd)
+        looks = looks_of(fd, times)
         while part := os.read(fd, 1 << 20):
             parts.append(part)
     finally:
         os.close(fd)
     write_new(target, b"".join(parts))
-    copy_looks(source, target)
+    give_looks(looks, target, stat_of(target))
     ns = (times.st_atime_ns, times.st_mtime_ns)
     os.utime(target.name, ns=ns, dir_fd=target.folder, follow_symlinks=False)
 
@@ -203,6 +222,22 @@ def write_new(place: Place, data: bytes) -> None:
         os.close(fd)
 
 
+def open_below(root: int, path: str, flags: int) -> int:
+    """Open a path of several names at once, if none of them is a link.
+
+    -1 where that fails for whatever reason, or where there is no such call: to go from
+    name to name, as every system can, finds out why.
+    """
+    if _NOFOLLOW_ANY:
+        with contextlib.suppress(OSError):
+            return os.open(path, flags | _NOFOLLOW_ANY, dir_fd=root)
+    elif _OPENAT2 is not None:
+        how = struct.pack("QQQ", flags | os.O_CLOEXEC, 0, _BELOW)
+        fd: int = _OPENAT2(_OPENAT2_NUMBER, root, os.fsencode(path), how, len(how))
+        return fd
+    return -1
+
+
 def open_to_read(place: Place) -> int:
     """Open without changing the access time, where we may."""
     if _NOATIME:
@@ -212,26 +247,33 @@ def open_to_read(place: Place) -> int:
     return os.open(place.name, READ, dir_fd=place.folder)
 
 
-def copy_looks(source: Place, target: Place) -> None:
-    """Give a file the owner, mode and extended attributes of another, as we may."""
-    found, wanted = stat_of(target), stat_of(source)
-    if stat.S_ISLNK(wanted.st_mode):
+def looks_of(fd: int, found: os.stat_result) -> Looks:
+    """How an open file looks, given its stat."""
+    xattrs = {}
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            xattrs = {key: os.getxattr(fd, key) for key in os.listxattr(fd)}
+    return Looks(found.st_mode, (found.st_uid, found.st_gid), xattrs)
+
+
+def give_looks(looks: Looks, target: Place, found: os.stat_result) -> None:
+    """Give a file, whose stat is `found`, the looks of another, as we may."""
+    same_owner = looks.owner == (found.st_uid, found.st_gid)
+    if same_owner and looks.mode == found.st_mode and not looks.xattrs:
         return
-    kept = os.open(source.name, READ, dir_fd=source.folder)
     fd = os.open(target.name, READ, dir_fd=target.folder)
     try:
-        if (found.st_uid, found.st_gid) != (wanted.st_uid, wanted.st_gid):
+        if not same_owner:
             with contextlib.suppress(OSError):
-                os.fchown(fd, wanted.st_uid, wanted.st_gid)
-        if found.st_mode != wanted.st_mode:
-            os.fchmod(fd, stat.S_IMODE(wanted.st_mode))
+                os.fchown(fd, *looks.owner)
+        if looks.mode != found.st_mode:
+            os.fchmod(fd, stat.S_IMODE(looks.mode))
         if sys.platform == "linux":
             with contextlib.suppress(OSError):
-                for key in os.listxattr(kept):
-                    os.setxattr(fd, key, os.getxattr(kept, key))
+                for key, value in looks.xattrs.items():
+                    os.setxattr(fd, key, value)
     finally:
         os.close(fd)
-        os.close(kept)
 
 
 def names(folder: int) -> list[str]:

@@ -141,7 +141,20 @@ class Tree:
         """
         if self._root < 0:
             self.verify()
-        *folders, name = path.split("/")
+        way, _, name = path.rpartition("/")
+        if not way:
+            yield Place(self._root, name)
+            return
+        here = syscalls.open_below(self._root, way, _FOLDER)
+        if here < 0:
+            here = self._walk(path, way.split("/"), make=make)
+        try:
+            yield Place(here, name)
+        finally:
+            os.close(here)
+
+    def _walk(self, path: str, folders: Sequence[str], *, make: bool) -> int:
+        """The last of the folders on the way to a path, opened one from the other."""
         here = os.dup(self._root)
         try:
             for depth, folder in enumerate(folders, 1):
@@ -152,9 +165,16 @@ class Tree:
                     self.touch("/".join(folders[:depth]))
                 os.close(here)
                 here = below
-            yield Place(here, name)
-        finally:
+        except BaseException:
             os.close(here)
+            raise
+        return here
+
+    def open(self, path: str) -> int:
+        """A file, open to be read; -1 when only `place` can tell."""
+        if self._root < 0:
+            self.verify()
+        return syscalls.open_below(self._root, path, syscalls.READ_QUIETLY)
 
     def _enter(self, path: str, folder: Place, error: OSError, *, make: bool) -> int:
         """Make the folder that could not be entered, or say why not."""

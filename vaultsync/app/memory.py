@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from vaultsync.adapters.machine import machine_checks
@@ -152,6 +153,9 @@ class Memory(Session):
             expect=expect,
         )
         self._follow(fact.id)
+        with suppress(VaultsyncError):
+            # As it stands now: a person may have edited it at the same moment.
+            return fact_work.get(self._mirror, fact.id, agent=None)
         return self._with_path(fact)
 
     def supersede(

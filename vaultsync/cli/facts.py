@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from vaultsync.cli.failure import DONE
+from vaultsync.cli.failure import DONE, WAITS
 from vaultsync.cli.options import (
     Options,
     agent_option,
@@ -213,8 +213,9 @@ def update(
             remove_tags=remove_tags,
             expect=expect,
         )
-    show.changed(options, fact, "changed")
-    return DONE
+        met = next((c for c in memory.conflicts() if c.fact_id == fact.id), None)
+    show.changed(options, fact, "changed", conflict=met)
+    return WAITS if met else DONE
 
 
 @click.command()

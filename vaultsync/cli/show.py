@@ -106,13 +106,21 @@ def remembered(options: Options, fact: Fact) -> None:
     say(options, f"remembered {_named(fact)}, {_place(fact)}")
 
 
-def changed(options: Options, fact: Fact, what: str) -> None:
-    """A fact after a change."""
+def changed(
+    options: Options, fact: Fact, what: str, *, conflict: Conflict | None = None
+) -> None:
+    """A fact after a change, and the conflict that it met."""
     if options.json:
-        emit(public(fact))
+        found = {"conflict": conflict.id} if conflict else {}
+        emit({**public(fact), **found})
         return
     echo(one_line(fact.id))
     say(options, f"{_named(fact)}: {what}, {_place(fact)}")
+    if conflict is not None:
+        fields = ", ".join(each.field for each in conflict.fields)
+        kept = conflict.conflict_path or f"conflict {conflict.id}"
+        words = f"a person changed {fields} too: theirs stands, yours is in {kept}"
+        say(options, one_line(words))
 
 
 def _named(fact: Fact) -> str:

@@ -126,6 +126,8 @@ def _visible(title: str) -> str:
 
     Unassigned and private characters go too: APFS refuses the former.
     """
+    if title.isascii() and title.isprintable():
+        return " ".join(title.split())[:_LONGEST_TITLE]
     text = unicodedata.normalize("NFC", title)
     if not text.isascii():
         text = _UNSEEN.sub("", text)
@@ -145,6 +147,8 @@ def slug(title: str) -> str:
     """
     text = unicodedata.normalize("NFC", _visible(title).lower())
     kept: list[str] = []
+    if text.isascii():
+        kept, text = [re.sub("[^a-z0-9]", "-", text.replace("'", ""))], ""
     for char in text:
         if char.isalnum():
             kept.append(char)

@@ -14,6 +14,8 @@ from functools import lru_cache
 from vaultsync.core.fields import (
     DEFAULT_PRIORITY,
     DEFAULT_STATUS,
+    FIELD,
+    OWN,
     TYPES,
     Field,
     Kind,
@@ -61,6 +63,8 @@ _BREAKS = re.compile(r"[\r\n\u2028\u2029\x85]")
 
 def clean_line(key: str, value: object) -> str:
     """One line of text, without blanks around it."""
+    if isinstance(value, str) and value.isascii() and value.isprintable():
+        return value.strip()
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise InvalidFieldError(key, value, Kind.LINE.value)
     text = clean_text(key, str(value)).strip()
@@ -183,6 +187,7 @@ _TAKES: Mapping[Kind, Callable[[Field, object], Value | tuple[str, ...]]] = {
 }
 """What makes a value of each kind canonical."""
 
+_TAKES_KEY = {row.key: _TAKES[row.kind] for row in (*FIELD.values(), *OWN.values())}
 _LISTS = frozenset({Kind.LINES, Kind.LINKS, Kind.IDS})
 _WORDS = frozenset({Kind.LINE, Kind.TEXT, Kind.TIME, Kind.DATE, Kind.ID})
 _NOT_SET: Mapping[str, Value] = {
@@ -203,7 +208,7 @@ def canonical(row: Field, value: object) -> Value | tuple[str, ...]:
         field does not take it.
     """
     if value is not None and not (value == "" and row.kind in _WORDS):
-        made = _TAKES[row.kind](row, value)
+        made = _TAKES_KEY[row.key](row, value)
         if made != "":
             return made
     if row.kind in (Kind.TYPE, Kind.SCOPE):

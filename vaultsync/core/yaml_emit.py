@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 
 from vaultsync.core.fields import Value
 
@@ -46,6 +47,7 @@ def block(value: Value) -> tuple[str, list[str]]:
     return inline(value), []
 
 
+@lru_cache(maxsize=1024)  # the notes of a vault share their few names of properties
 def key_text(key: str) -> str:
     """The name of a property, quoted where it has to be."""
     return _quoted(key) if key[:1].isdecimal() else _text(key)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do
-from vaultsync.engine.batch import Batch, Outcome
-from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.batch import CREATES_NOTE, Batch, Outcome
+from vaultsync.engine.mirror import Links, Mirror
 from vaultsync.engine.report import Progress
 from vaultsync.engine.snapshot import Seen
 
@@ -32,8 +32,10 @@ def apply_plan(
     outcome = Outcome()
     todo = [action for action in actions if action.do not in _IDLE]
     size = mirror.policy.batch
+    planned = {a.fact_id: a.merged for a in todo if a.do in CREATES_NOTE and a.merged}
+    links = Links(mirror, planned)
     for start in range(0, len(todo), size):
-        batch = Batch(mirror, outcome, run=run, seen=seen, actor=actor)
+        batch = Batch(mirror, outcome, run=run, seen=seen, links=links, actor=actor)
         batch.apply(todo[start : start + size])
         if progress is not None:
             progress("apply", min(start + size, len(todo)), len(todo))

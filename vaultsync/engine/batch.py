@@ -26,8 +26,8 @@ from vaultsync.core.reconcile import Action, Do
 from vaultsync.core.render import render, rewrite, with_id
 from vaultsync.engine.cases import is_back
 from vaultsync.engine.conflicts import write_conflict_note
-from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.record import Graves, entries, notice
+from vaultsync.engine.mirror import Links, Mirror
+from vaultsync.engine.record import entries, exhume, notice
 from vaultsync.engine.snapshot import RACY_NS, Seen, trusted
 from vaultsync.errors import (
     NoteChangedError,
@@ -59,6 +59,10 @@ WRITES_STORE = frozenset(
 )
 CREATES_NOTE = frozenset({Do.CREATE_NOTE, Do.RECREATE_NOTE})
 EXCHANGES = frozenset({Do.UPDATE_VAULT, Do.MERGE})
+FEW_LINGERS = 200
+"""So many displaced files are looked into at every pass; more of them when due."""
+MANY_UNTIL = "lingers_wait_until"
+"""The setting that says until when."""
 
 
 @dataclass(slots=True)
@@ -112,22 +116,28 @@ class Batch:
         *,
         run: str,
         seen: Mapping[VaultPath, Seen],
+        links: Links,
         actor: str,
     ) -> None:
         self.mirror = mirror
         self.outcome = outcome
         self.run = run
         self.seen = seen
+        self.links = links
+        self.buried: Mapping[str, HistoryEntry] = {}
         self.actor = actor
         self.at = mirror.now()
         self.today = mirror.today()
         self.began_ns = int(mirror.clock.now().timestamp() * 1e9)
         self.blobs: dict[str, bytes] = {}
+        self.kept: set[str] = set()
         self.lingers: list[Linger] = []
         self.agreed: dict[str, Base] = {}
 
     def apply(self, actions: Sequence[Action]) -> None:
         """Carry the actions out; what cannot be done now is named in the outcome."""
+        new = [each.fact_id for each in actions if each.do in CREATES_NOTE]
+        self.buried = self.mirror.archive.buried_notes(new)
         items = [item for each in actions if (item := self._prepare(each))]
         self._begin(items)
         self._stage(items)
@@ -180,14 +190,14 @@ class Batch:
                 pass
         assert note is not None and action.vault is not None  # noqa: S101, PT018
         if action.do in EXCHANGES:
-            links = self.mirror.links(frozenset(fact.related_fact_ids))
+            links = self.links.to(fact.related_fact_ids)
             return rewrite(note, action.vault, fact, links=links)
         return _text(note)
 
     def _note_again(self, fact: Fact) -> bytes:
         """The note of a fact: as it last was when it had one, else a new one."""
-        links = self.mirror.links(frozenset(fact.related_fact_ids))
-        last = Graves(self.mirror.archive).find(fact.id)
+        links = self.links.to(fact.related_fact_ids)
+        last = exhume(self.mirror.archive, self.buried.get(fact.id))
         if last is not None:
             try:
                 note = read_note(
@@ -224,6 +234,7 @@ class Batch:
             for conflict in conflicts:
                 self.mirror.archive.put_conflict(conflict)
             self.mirror.archive.put_intents(intents)
+        self.kept = set(self.blobs)
         self.blobs = {}
 
     def _conflict(self, item: Item) -> Conflict:
@@ -388,21 +399,21 @@ class Batch:
                 bases[item.fact.id] = self._base(item)
             self.outcome.done.append(action)
         with self.mirror.archive.transaction():
-            self.mirror.archive.put_blobs(
-                {
-                    **self.blobs,
-                    **{
-                        i.sha: i.data
-                        for i in items
-                        if i.data is not None and not i.failed
-                    },
-                }
-            )
+            for item in items:
+                if (
+                    item.data is not None
+                    and not item.failed
+                    and item.sha not in self.kept
+                ):
+                    self.blobs[item.sha] = item.data
+            self.mirror.archive.put_blobs(self.blobs)
             self.mirror.archive.put_bases(bases.values())
             self.outcome.stamps.update({b.path: b.stamp for b in bases.values()})
             self.mirror.archive.drop_bases(dropped)
             self.mirror.archive.add_history(history)
             self.mirror.archive.put_lingers(self.lingers)
+            if len(self.lingers) > FEW_LINGERS:
+                self.mirror.archive.set_setting(MANY_UNTIL, str(self.lingers[-1].due))
             self.mirror.archive.drop_intents([i.op for i in items if i.op])
 
     def _base(self, item: Item) -> Base:

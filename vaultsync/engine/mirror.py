@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from vaultsync.core.fact import Fact
 from vaultsync.core.fields import DEFAULT_TYPE
 from vaultsync.core.links import Names, is_linkable, wiki_link
 from vaultsync.core.paths import VaultPath
@@ -51,17 +52,6 @@ class Mirror:
         """The time to the second, as facts spell it."""
         return _utc(self.clock.now(), "seconds")
 
-    def links(self, fact_ids: frozenset[str]) -> Mapping[str, str]:
-        """The texts of the links to those of the facts that have notes."""
-        if not fact_ids:
-            return {}
-        names = Names.of(self.archive.paths())
-        return {
-            fact_id: wiki_link(text, base.fact.title)
-            for fact_id, base in self.archive.find_bases(fact_ids).items()
-            if is_linkable(text := names.link_text(base.path))
-        }
-
     def ids(self, targets: frozenset[str], source: VaultPath) -> Mapping[str, str]:
         """The facts that links of a note lead to, by target; dead links are left out."""
         if not targets:
@@ -74,3 +64,28 @@ class Mirror:
             if path is not None:
                 found[target] = paths[path]
         return found
+
+
+class Links:
+    """The texts of links to facts that have notes, or get them in the same pass."""
+
+    def __init__(self, mirror: Mirror, planned: Mapping[str, Fact]) -> None:
+        self._mirror = mirror
+        self._planned = planned
+        self._names: Names | None = None
+
+    def to(self, fact_ids: Sequence[str]) -> Mapping[str, str]:
+        """The text of the link to each of the facts; those without a note are left out."""
+        if not fact_ids:
+            return {}
+        if self._names is None:
+            new = [fact.path for fact in self._planned.values() if fact.path]
+            self._names = Names.of({*self._mirror.archive.paths(), *new})
+        bases = self._mirror.archive.find_bases(fact_ids)
+        facts = {key: base.fact for key, base in bases.items()}
+        facts |= {key: self._planned[key] for key in fact_ids if key in self._planned}
+        return {
+            key: wiki_link(text, fact.title)
+            for key, fact in facts.items()
+            if fact.path and is_linkable(text := self._names.link_text(fact.path))
+        }

@@ -70,15 +70,22 @@ def _field_entries(
     if path != base.path:
         yield entry(STORE if action.to else VAULT, "path", base.path, path)
     theirs = set(differing(base, action.store)) if action.store else set()
+    disputed = {conflict.field for conflict in action.conflicts}
     for key in differing(base, fact):
-        from_store = key in theirs and _agrees(action.store, fact, key)
-        side = STORE if from_store else VAULT
-        yield entry(side, key, _plain(base.value(key)), _plain(fact.value(key)))
-    for key in differing(action.store, fact) if action.store else ():
-        if key in theirs and not any(each.field == key for each in action.conflicts):
+        old, new = _plain(base.value(key)), _plain(fact.value(key))
+        ours = _plain(action.vault.value(key)) if action.vault else new
+        if key not in theirs or key in disputed:
+            yield entry(VAULT, key, old, new)
+        elif _agrees(action.store, fact, key):
+            yield entry(STORE, key, old, new)
+        elif ours != new:  # merged of both: the person's part, then the agent's
+            yield entry(VAULT, key, old, ours)
+            yield entry(STORE, key, ours, new)
+        else:
             # The store's value is in no base, and does not stand: it is kept here.
             lost = _plain(action.store.value(key)) if action.store else None
-            yield entry(STORE, key, lost, _plain(fact.value(key)))
+            yield entry(VAULT, key, old, new)
+            yield entry(STORE, key, lost, new)
     for conflict in action.conflicts:
         yield entry(STORE, conflict.field, conflict.store, conflict.vault)
 
@@ -104,20 +111,11 @@ def grave(base: Fact, action: Action) -> Value:
     return {"sha": action.sha or "", "path": base.path, "fact": to_json(base)}
 
 
-class Graves:
-    """Finds the last notes of facts in the history."""
-
-    def __init__(self, archive: Archive) -> None:
-        self._archive = archive
-
-    def find(self, fact_id: str) -> Grave | None:
-        """The last note of a fact, if it ever had one that is gone now."""
-        for entry in reversed(self._archive.history(fact_id=fact_id)):
-            if entry.field != "note" or not isinstance(entry.before, dict):
-                continue
-            data = self._archive.blob(str(entry.before.get("sha")))
-            if data is None:
-                return None
-            said = from_json(str(entry.before["fact"]))
-            return Grave(said, data)
+def exhume(archive: Archive, entry: HistoryEntry | None) -> Grave | None:
+    """The note that an entry of the history buried, if its bytes are still kept."""
+    if entry is None or not isinstance(entry.before, dict):
         return None
+    data = archive.blob(str(entry.before.get("sha")))
+    if data is None:
+        return None
+    return Grave(from_json(str(entry.before["fact"])), data)

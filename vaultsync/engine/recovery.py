@@ -16,6 +16,7 @@ from vaultsync.core.fact import Fact
 from vaultsync.core.merge import differing
 from vaultsync.core.note import read_note
 from vaultsync.core.paths import VaultPath
+from vaultsync.engine.batch import MANY_UNTIL
 from vaultsync.engine.cases import base_note
 from vaultsync.engine.mirror import Mirror
 from vaultsync.errors import (
@@ -39,9 +40,22 @@ def recover(mirror: Mirror) -> list[str]:
             _repair(mirror, intent)
         except StoreUnavailableError:
             continue  # the intent stays until the store can be asked
-    again += _examine_lingers(mirror)
-    _sweep(mirror)
+    if not _wait_for_many(mirror):
+        again += _examine_lingers(mirror)
+        _sweep(mirror)
     return again
+
+
+def _wait_for_many(mirror: Mirror) -> bool:
+    """Whether so many displaced files linger that they are looked into when due only."""
+    until = mirror.archive.setting(MANY_UNTIL)
+    if until is None:
+        return False
+    if mirror.clock.now().timestamp() < float(until):
+        return True
+    with mirror.archive.transaction():
+        mirror.archive.set_setting(MANY_UNTIL, None)
+    return False
 
 
 def _repair(mirror: Mirror, intent: Intent) -> None:
@@ -191,20 +205,13 @@ def _put_back(mirror: Mirror, op: str, path: VaultPath, ours: str | None) -> boo
     return True
 
 
-FEW_LINGERS = 200
-"""So many displaced files are looked into at every pass; more of them when due."""
-
-
 def _examine_lingers(mirror: Mirror) -> list[str]:
     """Look into displaced files: an editor may have saved into one after the swap."""
     again: list[str] = []
     over: list[Linger] = []
     now = mirror.clock.now().timestamp()
-    lingers = mirror.archive.lingers()
-    for linger in lingers:
+    for linger in mirror.archive.lingers():
         due = now >= linger.due
-        if not due and len(lingers) > FEW_LINGERS:
-            continue
         file = mirror.vault.staged(linger.op)
         # One that was emptied is about to be written: it is left until it is due.
         if file is not None and file.sha != linger.sha and file.data.strip():

@@ -81,6 +81,8 @@ def _compare(mirror: Mirror, base: Base, store: Fact | None) -> Iterator[Differe
         )
         return
     vault = base.fact
+    if file.sha == base.sha and not differing(base.fact, store):
+        return
     if file.sha != base.sha:
         before = base_note(mirror, base)
         ids = mirror.ids(before.links ^ note.links, path)

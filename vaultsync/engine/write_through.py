@@ -14,7 +14,7 @@ from vaultsync.core.fact import Fact
 from vaultsync.core.fields import TYPES
 from vaultsync.core.paths import VaultPath, key_of, parent
 from vaultsync.core.render import render
-from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.mirror import Links, Mirror
 from vaultsync.engine.planning import new_path
 from vaultsync.engine.snapshot import trusted
 from vaultsync.errors import NoteError, NoteExistsError
@@ -43,7 +43,7 @@ class WriteThrough:
 
         Where it cannot be written now, the next pass does it.
         """
-        links = self._mirror.links(frozenset(fact.related_fact_ids))
+        links = Links(self._mirror, {}).to(fact.related_fact_ids)
         data = render(fact, links=links)
         op = self._mirror.clock.new_id().replace("-", "")
         self._mirror.vault.stage(op, data)

@@ -149,6 +149,10 @@ class Archive(Protocol):
         """The history of a fact or of a run, oldest first."""
         ...
 
+    def buried_notes(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
+        """The newest entry by which each fact lost its note; without those that never did."""
+        ...
+
     def put_run(self, run: Run) -> None:
         """Remember a pass."""
         ...

@@ -1,0 +1,186 @@
+"""Whole passes for `golden/sync`: real files, a clock that stands still, then a look.
+
+The notes of `base/` are what both sides agree on. Then the agents act, as `store.json`
+says; the person's tree becomes that of `vault/`; and the passes of `case.md` run. What
+comes of it is held against `expected/`.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.fakes import FakeClock
+from tests.golden import RENEW, Placeholders, sections
+from tests.memory_archive import MemoryArchive
+from vaultsync.adapters.store_memory import MemoryStore
+from vaultsync.adapters.vault_fs import VaultFs
+from vaultsync.core.paths import VaultPath
+from vaultsync.core.wire import to_values
+from vaultsync.engine import facts as fact_work
+from vaultsync.engine.adopt import adopt
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.rebuild import rebuild
+from vaultsync.engine.report import Report
+from vaultsync.engine.sync import Request, sync
+
+MARKER = 'vault_id = "0193f6c2-0000-7000-8000-000000000000"\n'
+STEP = 60
+"""Seconds between what anybody does."""
+PARTS = frozenset({"case.md", "base", "vault", "store.json", "expected"})
+
+
+@dataclass
+class Scene:
+    """A vault on disk and a store in memory."""
+
+    root: Path
+    clock: FakeClock
+    mirror: Mirror
+
+    @classmethod
+    def of(cls, case: Path, root: Path) -> Scene:
+        """The scene in which both sides say what `base/` says."""
+        (root / ".meta").mkdir(parents=True)
+        (root / ".meta" / "config.toml").write_text(MARKER, encoding="utf-8")
+        if (case / "base").is_dir():
+            shutil.copytree(case / "base", root, dirs_exist_ok=True)
+        clock = FakeClock()
+        vault = VaultFs(root)
+        mirror = Mirror(vault, MemoryStore(clock), MemoryArchive(), clock)
+        scene = cls(root, clock, mirror)
+        before = tree(root)
+        rebuild(mirror, "vault")
+        assert tree(root) == before
+        return scene
+
+    def agents_act(self, operations: list[dict[str, Any]]) -> None:
+        """Do what the agents do, one after the other."""
+        for row in operations:
+            self.clock.advance(STEP)
+            agent = row["agent"]
+            match row["do"]:
+                case "remember":
+                    fact_work.remember(self.mirror, row["set"], agent=agent)
+                case "update":
+                    fact_work.update(self.mirror, row["id"], row["set"], agent=agent)
+                case "forget":
+                    fact_work.forget(self.mirror, row["id"], agent=agent)
+                case other:
+                    raise AssertionError(other)
+
+    def person_acts(self, wanted: Mapping[str, bytes]) -> None:
+        """Write, rewrite and remove files until the tree is that of `wanted`."""
+        self.clock.advance(STEP)
+        there = tree(self.root)
+        for path in there.keys() - wanted.keys():
+            (self.root / path).unlink()
+        for path, data in wanted.items():
+            if there.get(path) != data:
+                (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+                (self.root / path).write_bytes(data)
+
+    def lose_the_archive(self) -> None:
+        """What both sides last agreed on is gone."""
+        mirror = self.mirror
+        self.mirror = Mirror(mirror.vault, mirror.store, MemoryArchive(), self.clock)
+
+    def do(self, work: Mapping[str, Any]) -> Report:
+        """One pass."""
+        self.clock.advance(STEP)
+        if work["do"] == "adopt":
+            paths = [VaultPath(path) for path in work["paths"]]
+            return adopt(self.mirror, paths, scope=work.get("scope"))
+        assert work["do"] == "sync"
+        allowed = bool(work.get("allow_scope_moves"))
+        return sync(self.mirror, Request(allow_scope_moves=allowed))
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    """All files below a folder but those of vaultsync."""
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and ".meta" not in path.relative_to(root).parts
+    }
+
+
+def play(case: Path, root: Path) -> None:
+    """Play a case, and hold what comes of it against what is expected."""
+    assert {path.name for path in case.iterdir()} <= PARTS
+    page = (case / "case.md").read_text(encoding="utf-8")
+    assert page.startswith("# ")
+    said = sections(page)
+    operations = json.loads((case / "store.json").read_text(encoding="utf-8"))
+    scene = Scene.of(case, root)
+    known = {each.id for each in scene.mirror.store.iter_facts()}
+    scene.agents_act(operations)
+    known |= {each.id for each in scene.mirror.store.iter_facts()}
+    if (case / "vault").is_dir():
+        scene.person_acts(tree(case / "vault"))
+    if "lost" in said:
+        scene.lose_the_archive()
+
+    reports = [
+        scene.do(work) for work in json.loads(said.get("passes", '[{"do": "sync"}]'))
+    ]
+
+    compare(case / "expected", outcome(scene, case, known, reports))
+    scene.clock.advance(STEP)
+    left = tree(root)
+    assert scene.do({"do": "sync"}).quiet, "another pass has something to do"
+    assert tree(root) == left
+
+
+def outcome(
+    scene: Scene, case: Path, known: set[str], reports: list[Report]
+) -> dict[str, bytes]:
+    """The files of `expected/`, with placeholders for what is new in each run."""
+    alive = sorted(scene.mirror.store.iter_facts(), key=lambda fact: fact.id)
+    inputs = b"\n".join(data for path, data in tree(case).items() if "expected" not in path)
+    named = Placeholders(inputs.decode(errors="replace"))
+    for report in reports:
+        named.run(report.run)
+    told = [{**report.as_json(), "seconds": 0} for report in reports]
+    store = {
+        "facts": [to_values(fact) for fact in alive],
+        "forgotten": sorted(known - {fact.id for fact in alive}),
+    }
+    return {
+        "report.json": _json(told, named),
+        "store.json": _json(store, named),
+        **{
+            f"vault/{named(path)}": _text(data, named)
+            for path, data in tree(scene.root).items()
+        },
+    }
+
+
+def _json(value: object, named: Callable[[str], str]) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    return (named(text) + "\n").encode()
+
+
+def _text(data: bytes, named: Callable[[str], str]) -> bytes:
+    try:
+        return named(data.decode()).encode()
+    except UnicodeDecodeError:
+        return data
+
+
+def compare(expected: Path, actual: Mapping[str, bytes]) -> None:
+    """Hold files against those of a folder, or write them there."""
+    if RENEW:
+        shutil.rmtree(expected, ignore_errors=True)
+        for path, data in actual.items():
+            (expected / path).parent.mkdir(parents=True, exist_ok=True)
+            (expected / path).write_bytes(data)
+        return
+    held = tree(expected)
+    assert sorted(held) == sorted(actual)
+    for path, data in actual.items():
+        assert held[path].decode() == data.decode(), path

@@ -1,0 +1,24 @@
+"""A bug that somebody could make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """A bug: in one file, exact old text becomes new text."""
+
+    name: str
+    file: str
+    """Below `vaultsync/`."""
+    edits: tuple[tuple[str, str], ...]
+    test: str
+    """The test that fails of it, below `tests/`."""
+
+
+MODEL = "proofs/test_model.py"
+FAULTS = "proofs/test_faults.py"
+EDIT_VS_EDIT = (
+    f"{MODEL}::test_a_crash_before_any_effect_loses_nothing[person-line+agent-line]"
+)

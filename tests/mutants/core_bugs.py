@@ -1,0 +1,150 @@
+"""Bugs in what decides, each with the test that must not let it pass."""
+
+from __future__ import annotations
+
+from tests.mutants.bug import EDIT_VS_EDIT, MODEL, Bug
+
+CORE_BUGS: tuple[Bug, ...] = (
+    Bug(
+        "a deletion beats an edit",
+        "core/reconcile.py",
+        (
+            (
+                (
+                    "            Do.RECREATE_NOTE,\n"
+                    '            "deleted in the vault, changed in the store: the edit wins",\n'
+                ),
+                '            Do.DELETE_FACT,\n            "deleted in the vault",\n',
+            ),
+        ),
+        f"{MODEL}::test_a_crash_before_any_effect_loses_nothing",
+    ),
+    Bug(
+        "frontmatter is dumped anew",
+        "core/frontmatter.py",
+        (
+            (
+                (
+                    "        edits, expected = _intended(before, changes)\n"
+                    "        if not edits:\n"
+                    "            return parts\n"
+                    "        parts = _fenced(parts)\n"
+                ),
+                (
+                    "        edits, expected = _intended(before, changes)\n"
+                    "        if not edits:\n"
+                    "            return parts\n"
+                    "        parts = _fenced(parts)\n"
+                    '        whole = render(expected).split("---\\n")[1]\n'
+                    "        return replace(parts, yaml=whole)\n"
+                ),
+            ),
+        ),
+        "core/test_splice.py::test_an_edit_keeps_comments_spelling_and_line_ends",
+    ),
+    Bug(
+        "the guard knows a share only",
+        "core/reconcile.py",
+        (
+            (
+                "    if facts <= MAX_DELETES:\n",
+                "    allowed = facts * 9 // 10\n    if False:\n",
+            ),
+        ),
+        "engine/test_guard.py::test_too_many_deletions_by_a_person_stop_the_whole_pass",
+    ),
+    Bug(
+        "a note that cannot be parsed is a new one",
+        "core/note.py",
+        (
+            (
+                "    parts, raw = frontmatter.split_note(text, path)\n",
+                (
+                    "    try:\n"
+                    "        parts, raw = frontmatter.split_note(text, path)\n"
+                    "    except UnreadableNoteError:\n"
+                    '        parts, raw = frontmatter.split_note("\\n" + text, path)\n'
+                ),
+            ),
+        ),
+        "engine/test_unreadable.py::"
+        "test_what_cannot_be_read_is_left_alone_until_it_is_mended",
+    ),
+    Bug(
+        "text is lower-cased",
+        "core/values.py",
+        (
+            (
+                '    return value.replace("\\r\\n", "\\n").strip("\\n")\n',
+                '    return value.replace("\\r\\n", "\\n").strip("\\n").lower()\n',
+            ),
+        ),
+        "engine/test_person_edits.py::test_a_persons_edit_reaches_the_store",
+    ),
+    Bug(
+        "bytes that are no UTF-8 are replaced",
+        "core/note.py",
+        (
+            (
+                "        text = data.decode()\n",
+                '        text = data.decode(errors="replace")\n',
+            ),
+        ),
+        "core/test_note.py::test_what_is_no_note_is_named_with_its_line",
+    ),
+    Bug(
+        "updatedAt decides",
+        "core/edit.py",
+        (
+            (
+                "    held = {problem.key for problem in now.problems}\n",
+                (
+                    '    if now.values.get("updatedAt") == before.values.get("updatedAt"):\n'
+                    "        return base.but(path=now.path)\n"
+                    "    held = {problem.key for problem in now.problems}\n"
+                ),
+            ),
+        ),
+        "engine/test_person_edits.py::test_nothing_depends_on_updated_at",
+    ),
+    Bug(
+        "lists unite without a base",
+        "core/merge.py",
+        (("each in in_store or each not in before]", "True]"),),
+        "engine/test_person_edits.py::test_a_tag_removed_by_one_side_stays_removed",
+    ),
+    Bug(
+        "the last writer of a scalar wins",
+        "core/merge.py",
+        (
+            (
+                "    return _Outcome(vault, not (same(store, base) or same(vault, store)))\n",
+                "    return _Outcome(vault)\n",
+            ),
+        ),
+        f"{MODEL}::test_a_crash_before_any_effect_loses_nothing"
+        "[person-status+agent-status]",
+    ),
+    Bug(
+        "a conflict takes the agent's text",
+        "core/merge.py",
+        (
+            (
+                "        return _Outcome(vault, conflict=True)\n",
+                "        return _Outcome(store)\n",
+            ),
+        ),
+        EDIT_VS_EDIT,
+    ),
+    Bug(
+        "what is only counted causes a write",
+        "core/render.py",
+        (
+            (
+                "(row and row.owner is Owner.VOLATILE)",
+                "(row and row.key == 'updatedAt')",
+            ),
+        ),
+        "proofs/test_regressions.py::test_a_count_is_no_reason_to_write_a_note",
+    ),
+)

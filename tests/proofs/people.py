@@ -1,0 +1,175 @@
+"""What people do to notes. Each deed tells the ledger what its actor saw and wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from tests.proofs import texts
+from tests.proofs.ledger import words
+from tests.proofs.sides import Editor, Sides
+from vaultsync.core import wire
+from vaultsync.engine.conflicts import Verdict, settle
+from vaultsync.errors import StoreUnavailableError, VaultMissingError
+
+
+class People(Sides):
+    """Both sides, and persons with their editors."""
+
+    def save(
+        self, path: str, data: bytes, *, saw: bytes | None = None, rename: bool = False
+    ) -> None:
+        """A person saves a note, having seen `saw` of it (all there is, if not said)."""
+        self.clock.advance(0.002)
+        over = self.data(path) if path in self.vault.names else b""
+        saw = over if saw is None else saw
+        self.ledger.wrote(f"person saves {path}", saw=saw, over=over, after=data)
+        if rename:
+            self.vault.save_by_rename(path, data)
+        else:
+            self.vault.save_in_place(path, data)
+        if path in self.broken:
+            self.broken[path] = data
+
+    def edit(
+        self, path: str, change: Callable[[bytes, str], bytes], *, rename: bool = False
+    ) -> None:
+        """A person changes a note by one of the `texts` with a new word."""
+        if path in self.half:
+            return
+        word = self.ledger.word()
+        self.save(path, change(self.data(path), word), rename=rename)
+        if change is texts.source:
+            # It will be put back: what the person wrote stays in the history alone.
+            self.ledger.at_least_kept([word])
+
+    def new_note(self, path: str, *, front: bool = False) -> None:
+        if path in self.vault.names or self.vault._find(path):
+            return
+        word = self.ledger.word()
+        head = f"---\nstatus: {self.ledger.word()}\n---\n" if front else ""
+        self.save(path, f"{head}A note that says {word}.\n".encode())
+
+    def begin_save(self, path: str, *, empty: bool) -> None:
+        """An editor truncates the file; what it had to say comes later."""
+        if path in self.half or path in self.broken:
+            return
+        view = self.data(path)
+        goal = texts.append(view, self.ledger.word())
+        self.half[path] = (view, goal)
+        self.clock.advance(0.002)
+        self.vault.save_in_place(path, b"" if empty else goal[: len(goal) // 2])
+        self.ledger.story.append(f"person begins to save {path}")
+
+    def end_save(self, path: str) -> None:
+        view, goal = self.half.pop(path)
+        if path in self.vault.names:
+            self.save(path, goal, saw=view)
+
+    def open(self, path: str) -> None:
+        """An editor opens a note and holds on to the file."""
+        if path not in self.half:
+            handle = self.vault.open_handle(path)
+            self.editors.append(Editor(path, self.data(path), handle))
+
+    def save_through_handle(self, editor: Editor) -> None:
+        """It writes into the file it opened, wherever that is by now."""
+        self.editors.remove(editor)
+        inode = editor.handle.inode
+        alive = [name for name, i in self.vault.names.items() if i is inode]
+        if not alive or alive[0] in self.half or alive[0] in self.broken:
+            return
+        self.clock.advance(0.002)
+        after = texts.append(editor.view, self.ledger.word())
+        over = inode.data
+        who = f"person saves {editor.path} through an old handle of {alive[0]}"
+        self.ledger.wrote(who, saw=editor.view, over=over, after=after)
+        editor.handle.write(after)
+
+    def save_stale(self, editor: Editor) -> None:
+        """It writes an old text over whatever is at the path now."""
+        self.editors.remove(editor)
+        if editor.path not in self.vault.names or editor.path in self.half:
+            return
+        after = texts.append(editor.view, self.ledger.word())
+        self.save(editor.path, after, saw=editor.view, rename=True)
+
+    def rename(self, path: str, to: str) -> None:
+        taken = self.vault._find(to) not in (None, path)
+        if taken or path in self.half or path in self.broken:
+            return
+        self.clock.advance(0.002)
+        self.vault.rename(path, to)
+        self.ledger.story.append(f"person renames {path} to {to}")
+
+    def copy(self, path: str, to: str) -> None:
+        if self.vault._find(to) or path in self.half or path in self.broken:
+            return
+        self.clock.advance(0.002)
+        self.vault.copy(path, to)
+        self.ledger.story.append(f"person copies {path} to {to}")
+
+    def delete(self, path: str) -> None:
+        if path in self.half or path in self.broken:
+            return
+        self.clock.advance(0.002)
+        data = self.data(path)
+        self.trash.append((path, data))
+        if self.archives > 1:
+            # A note that we have no memory of may not show all of its fact.
+            fact = self.facts().get(texts.id_of(data) or "")
+            self.ledger.at_least_kept(words(wire.to_json(fact)) if fact else ())
+        self.ledger.wrote(f"person deletes {path}", saw=data, over=data, after=b"")
+        self.vault.delete(path)
+
+    def restore_from_trash(self) -> None:
+        if not self.trash:
+            return
+        path, data = self.trash.pop()
+        if not self.vault._find(path):
+            self.save(path, data)
+
+    def break_yaml(self, path: str) -> None:
+        data = self.data(path)
+        if path not in self.half and texts.id_of(data):
+            made = texts.break_yaml(data)
+            self.save(path, made)
+            self.broken[path] = made
+
+    def mend_yaml(self, path: str) -> None:
+        data = texts.mend_yaml(self.broken.pop(path))
+        self.save(path, data)
+
+    def tick(self, path: str) -> None:
+        """A person ticks all boxes of a conflict note."""
+        data = self.data(path)
+        self.ledger.at_least_kept(words(data))
+        for record in self.archive.conflicts():
+            note = self.vault._find(record.path)
+            if record.conflict_path == path and note:
+                self.ledger.at_least_kept(words(self.data(note)))
+        self.clock.advance(0.002)
+        self.vault.save_in_place(path, data.replace(b"- [ ]", b"- [x]"))
+        self.ledger.story.append(f"person ticks {path}")
+
+    def dismiss(self, path: str) -> None:
+        """A person deletes a conflict note."""
+        self.ledger.at_least_kept(words(self.data(path)))
+        self.clock.advance(0.002)
+        self.vault.delete(path)
+        self.ledger.story.append(f"person dismisses {path}")
+
+    def command(self, take: str) -> None:
+        """A person settles the oldest conflict by a command."""
+        found = self.archive.conflicts()
+        if not found:
+            return
+        conflict = found[0]
+        self.ledger.at_least_kept(words(repr(conflict.fields)))
+        for path in self.notes_by_id().get(conflict.fact_id, []):
+            # The agent may have wanted it deleted, and the person agrees.
+            self.ledger.at_least_kept(words(self.data(path)))
+        everything = tuple(each.field for each in conflict.fields)
+        self.ledger.story.append(f"person settles {conflict.id}: {take}")
+        with suppress(StoreUnavailableError, VaultMissingError, OSError):
+            settle(self.mirror, Verdict(conflict, take, everything))

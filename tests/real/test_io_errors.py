@@ -1,0 +1,207 @@
+"""The N-th call that touches files fails, N = 1, 2, 3 … until the work completes.
+
+Once, and from then on for ever until the fault is gone. Afterwards both sides are equal,
+nothing is lost, and a further pass writes nothing. The calls of `os` are made to fail in
+this process, each in turn; those of SQLite, and of libc, by strace in another one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.real.home import Home
+from tests.real.strace import (
+    Point,
+    injections,
+    needs_strace,
+    points,
+    thresholds,
+    victim,
+)
+from tests.real.test_kill import check, everything, spread
+from vaultsync.adapters import syscalls, vault_tree
+from vaultsync.errors import VaultsyncError
+
+FOR_EVER = 1_000_000
+CALLS = (
+    "open write read fsync replace unlink link mkdir stat fstat scandir dup fchmod utime"
+).split()
+"""What the adapter of the vault asks of `os`."""
+SAMPLE = 10
+CODES = (errno.ENOSPC, errno.EIO, errno.EACCES)
+
+
+class Faults:
+    """Counts the calls that the adapter of the vault makes, and lets some fail."""
+
+    def __init__(self, *, first: int, times: int, code: int) -> None:
+        self.calls = 0
+        self._failing = range(first, first + times)
+        self._code = code
+
+    def wrap(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*args: Any, **named: Any) -> Any:  # noqa: ANN401 - any call of os
+            self.calls += 1
+            if self.calls in self._failing:
+                raise OSError(self._code, os.strerror(self._code))
+            return call(*args, **named)
+
+        return counted
+
+    @property
+    def reached(self) -> bool:
+        return self.calls >= self._failing.start
+
+
+@contextlib.contextmanager
+def failing(faults: Faults) -> Iterator[None]:
+    """Let calls of the adapter of the vault fail, while it lasts."""
+    faulty = SimpleNamespace(**vars(os))
+    for name in CALLS:
+        setattr(faulty, name, faults.wrap(getattr(os, name)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(syscalls, "os", faulty)
+        patch.setattr(vault_tree, "os", faulty)
+        for name in ("_RENAME", "_SYNCFS"):
+            real = getattr(syscalls, name)
+            patch.setattr(syscalls, name, _libc(faults, real))
+        yield
+
+
+def _libc(faults: Faults, real: Callable[..., int]) -> Callable[..., int]:
+    import ctypes
+
+    counted = faults.wrap(real)
+
+    def call(*args: object) -> int:
+        try:
+            done: int = counted(*args)
+        except OSError as error:
+            ctypes.set_errno(error.errno or 0)
+            return -1
+        return done
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """The vault that each fault meets a copy of."""
+    home = everything(tmp_path_factory.mktemp("faults") / "template")
+    yield home
+    shutil.rmtree(home.where)
+
+
+def fail_at(template: Home, where: Path, faults: Faults, *, go_on: bool) -> None:
+    """A pass with faults; then without, by the same engine or by another one."""
+    home = template.copy(where)
+    try:
+        with home.open() as memory:
+            with failing(faults), contextlib.suppress(VaultsyncError, OSError):
+                memory.sync()
+            if go_on:
+                with contextlib.suppress(VaultsyncError, OSError):
+                    memory.sync()
+        check(home)
+    except BaseException as error:
+        error.add_note(f"{faults.__dict__}")
+        raise
+    shutil.rmtree(where)
+
+
+def _count(template: Home, where: Path) -> int:
+    faults = Faults(first=FOR_EVER, times=1, code=errno.EIO)
+    fail_at(template, where, faults, go_on=False)
+    return faults.calls
+
+
+@pytest.mark.parametrize("times", [1, FOR_EVER])
+def test_a_pass_repairs_what_a_failing_call_leaves(
+    times: int, template: Home, tmp_path: Path
+) -> None:
+    count = _count(template, tmp_path / "whole")
+    assert count > 200
+    for i in range(SAMPLE):
+        faults = Faults(
+            first=1 + i * count // SAMPLE, times=times, code=CODES[i % len(CODES)]
+        )
+        fail_at(template, tmp_path / "home", faults, go_on=i % 2 == 0)
+        assert faults.reached
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("times", [1, FOR_EVER])
+@pytest.mark.parametrize("code", CODES[:2])
+def test_a_pass_repairs_whichever_call_fails(
+    code: int, times: int, template: Home, tmp_path: Path
+) -> None:
+    n = 0
+    while True:
+        n += 1
+        faults = Faults(first=n, times=times, code=code)
+        fail_at(template, tmp_path / "home", faults, go_on=n % 2 == 0)
+        if not faults.reached:
+            break
+    print(f"{os.strerror(code)}: {n - 1} calls failed, {times} times")
+    assert n > 200
+
+
+def strike_at(
+    chosen: list[Point], template: Home, tmp: Path, *, how: str, on: str
+) -> int:
+    """System calls of a pass fail in another process; returns how many were refused."""
+    limits = thresholds(chosen)
+    refused = 0
+    with victim(*injections(limits, how, on=on)) as hindered:
+        for point in chosen:
+            home = template.copy(tmp / "home")
+            skip = limits[point.call] - point.n
+            struck = hindered.do(home, "pass", call=point.call, skip=skip)
+            assert not struck.broke, f"{point} {how}{on}: {struck.broke}"
+            refused += bool(struck.refused)
+            try:
+                check(home)
+            except AssertionError as error:
+                error.add_note(f"{how}{on} at {point}: {struck}")
+                raise
+            shutil.rmtree(home.where)
+    return refused
+
+
+STRIKES = [
+    (f"error={name}", on) for name in ("ENOSPC", "EIO") for on in ("", "+")
+]
+
+
+@needs_strace
+@pytest.mark.parametrize(("how", "on"), STRIKES)
+def test_a_pass_repairs_what_a_failing_system_call_leaves(
+    how: str, on: str, template: Home, tmp_path: Path
+) -> None:
+    found = points(template.copy(tmp_path / "whole"), "pass", tmp_path / "log")
+    chosen = spread(found, 5)
+    refused = strike_at(chosen, template, tmp_path, how=how, on=on)
+    assert refused > 1
+
+
+@needs_strace
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize(("how", "on"), STRIKES)
+def test_a_pass_repairs_whichever_system_call_fails(
+    how: str, on: str, template: Home, tmp_path: Path
+) -> None:
+    found = points(template.copy(tmp_path / "whole"), "pass", tmp_path / "log")
+    refused = strike_at(found, template, tmp_path, how=how, on=on)
+    print(f"{how}{on}: {len(found)} system calls, {refused} passes refused")
+    assert refused > len(found) // 4

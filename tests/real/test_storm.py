@@ -1,0 +1,96 @@
+"""Eight editors in both save styles, two agents and an engine, all at once.
+
+No complete version that a writer saved is lost unless the same writer took it out: its
+word is in a note, the store, a conflict, or at least in the archive.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.real.home import Home
+from tests.real.programs import start, stop
+
+WRITERS = 8
+AGENTS = 2
+SHARED = 3
+LINGER = 2.0
+AGENT = (WRITERS + 1) * 1_000_000
+"""The number of an agent's first word."""
+
+
+def storm(where: Path, seconds: float) -> dict[str, int]:
+    """Let them all loose for some seconds; returns the numbers of it."""
+    home = Home.make(where, linger=LINGER, settle=1.0)
+    everyone = range(1, WRITERS + AGENTS + 1)
+    with home.open() as memory:
+        ids = [
+            home.remember(
+                memory,
+                {
+                    "title": f"Plan {n}",
+                    "content": "\n\n---\n\n".join(f"Line of {x}:" for x in everyone),
+                },
+            )
+            for n in range(SHARED + WRITERS)
+        ]
+        memory.sync()
+        paths = [memory.get(each).path or "" for each in ids]
+
+    engine = start("engine", home)
+    writers = [
+        start("writer", home, n, paths[SHARED + n - 1], *paths[:SHARED])
+        for n in range(1, WRITERS + 1)
+    ]
+    writers += [
+        start("updater", home, WRITERS + n, *ids) for n in range(1, AGENTS + 1)
+    ]
+    time.sleep(seconds)
+    running = [each.poll() for each in (engine, *writers)]
+    stop(home)
+    wrote: set[str] = set()
+    dropped: set[str] = set()
+    for each in writers:
+        told = json.loads(each.communicate(timeout=60)[0])
+        wrote |= set(told["wrote"])
+        dropped |= set(told["dropped"])
+    passes = json.loads(engine.communicate(timeout=60)[0])
+    assert running == [None] * len(running)
+
+    time.sleep(LINGER)
+    for _ in range(3):
+        home.sync()
+    seen = home.in_vault() | home.in_store() | home.in_conflicts()
+    lost = wrote - dropped - seen - home.in_archive()
+    assert not lost, f"{len(lost)} of {len(wrote)}: {sorted(lost)}\n{home.where}"
+    home.check_equal()
+    home.check_quiet()
+    owed = wrote - dropped
+    return {
+        "saves": len(wrote),
+        "owed": len(owed),
+        "kept in the archive": len(owed - seen),
+        "of these by people": sum(int(x[1:-1]) < AGENT for x in owed - seen),
+        "conflict notes": len(list(home.root.rglob("*.conflict.md"))),
+        **passes,
+    }
+
+
+def test_no_version_is_lost_in_a_storm(tmp_path: Path) -> None:
+    numbers = storm(tmp_path / "home", 4)
+    print(numbers)
+    assert numbers["wrote"] > 10
+    assert numbers["saves"] > 100
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_no_version_is_lost_in_a_storm_of_a_minute(tmp_path: Path) -> None:
+    numbers = storm(tmp_path / "home", 60)
+    print(numbers)
+    assert numbers["wrote"] > 100
+    assert numbers["saves"] > 1000

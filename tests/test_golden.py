@@ -1,0 +1,128 @@
+"""The pages under `golden/notes` and `golden/edits`, and that no page is left over.
+
+`golden/README.md` tells how to read and renew them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.golden import GOLDEN, check, fenced, sections
+from tests.golden_passes import play
+from vaultsync.core.edit import edited
+from vaultsync.core.fact import Fact, make_fact
+from vaultsync.core.fields import TYPES
+from vaultsync.core.merge import differing
+from vaultsync.core.note import read_note
+from vaultsync.core.paths import VaultPath
+from vaultsync.core.render import render, rewrite
+from vaultsync.core.values import link_name
+from vaultsync.errors import UnsafeSpliceError
+
+NOTES = sorted(GOLDEN.glob("notes/*.md"))
+EDITS = sorted(GOLDEN.glob("edits/*.md"))
+PASSES = sorted(page.parent for page in GOLDEN.glob("sync/*/case.md"))
+PATH = VaultPath("team-core/notes/A note.md")
+TAKEN = {
+    "README.md": 1,
+    "conflict/*.md": 4,
+    "edits/*.md": 12,
+    "errors.md": 1,
+    "merge/*.md": 6,
+    "notes/*.md": 14,
+    "surface/cli-help.txt": 1,
+    "sync/*/case.md": 12,
+}
+"""Every page is one of these, and there are at least so many."""
+
+
+@pytest.mark.parametrize("case", NOTES, ids=lambda case: case.stem)
+def test_notes_are_written_as_the_golden_pages_say(case: Path) -> None:
+    def answer(given: dict[str, str]) -> str:
+        fact = make_fact(json.loads(given["fact"]))
+        links = json.loads(given.get("links", "{}"))
+        data = render(fact, links=links)
+        assert read_back(data, fact, links) == ()
+        return fenced(data.decode(), "markdown")
+
+    check(case, answer)
+
+
+def read_back(data: bytes, fact: Fact, links: dict[str, str]) -> tuple[str, ...]:
+    """In what a note differs from the fact, read by somebody who has nothing else."""
+    note = read_note(data, PATH)
+    assert note.problems == ()
+    ids = {link_name(text): fact_id for fact_id, text in links.items()}
+    assert set(note.body.related) <= set(ids)
+    said = make_fact(
+        {**note.properties, **note.values, "id": note.id, "scope": fact.scope}
+    )
+    assert differing(edited(fact, note, note, ids=ids), fact) == ()
+    return differing(said, fact, volatile=True)
+
+
+@pytest.mark.parametrize("case", EDITS, ids=lambda case: case.stem)
+def test_an_agents_edit_changes_only_the_lines_of_the_golden_pages(
+    case: Path,
+) -> None:
+    def answer(given: dict[str, str]) -> str:
+        before = given["note"]
+        links = json.loads(given.get("links", "{}"))
+        note = read_note(before.encode(), PATH)
+        fact = Fact(note.id or "", scope="team-core").laid_over(
+            note.values, note.properties
+        )
+        wanted = fact.changed(json.loads(given["edit"]))
+        try:
+            data = rewrite(note, fact, wanted, links=links)
+        except UnsafeSpliceError as refused:
+            return f"Refused: {refused.message}\n"
+        after = data.decode()
+        ids = {link_name(text): fact_id for fact_id, text in links.items()}
+        again = read_note(data, PATH)
+        assert differing(edited(fact, note, again, ids=ids), wanted) == ()
+        differs = "\n".join(changes(before, after))
+        return fenced(after, "markdown") + "\n" + fenced(f"{differs}\n", "diff")
+
+    check(case, answer)
+
+
+def changes(before: str, after: str) -> list[str]:
+    """The lines that only the one or the other has."""
+    return [
+        line if line[2:] else line[0]
+        for line in difflib.ndiff(before.split("\n"), after.split("\n"))
+        if line[:2] in ("- ", "+ ")
+    ]
+
+
+@pytest.mark.parametrize("case", PASSES, ids=lambda case: case.name)
+def test_whole_passes_end_as_the_golden_cases_say(case: Path, tmp_path: Path) -> None:
+    play(case, tmp_path / "vault")
+
+
+def test_there_is_a_golden_note_of_every_type() -> None:
+    shown = [
+        json.loads(sections(case.read_text(encoding="utf-8"))["fact"])["type"]
+        for case in NOTES
+    ]
+    assert set(shown) == set(TYPES)
+
+
+def test_no_golden_page_is_left_over() -> None:
+    taken = {row: set(GOLDEN.glob(row)) for row in TAKEN}
+    counts = {row: len(found) for row, found in taken.items()}
+    assert {row for row, least in TAKEN.items() if counts[row] < least} == set()
+    cases = [page.parent for page in taken["sync/*/case.md"]]
+    left = {
+        path
+        for path in GOLDEN.rglob("*")
+        if path.is_file()
+        and not any(case in path.parents for case in cases)
+        and not any(path in found for found in taken.values())
+    }
+    assert left == set()
