@@ -91,7 +91,7 @@ def read_body(text: str) -> Body:
     if top is not None:
         if top["title"] is not None:
             heading = top.span("title")
-            start = heading[1]
+            start = top.start("rest")
         if top["context"] is not None:
             context = (text.rfind(">", 0, top.start("context")), top.end("after"))
             start = context[1]
@@ -209,7 +209,7 @@ def set_context(body: Body, context: str | None, eol: str) -> Body:
         return read_body(kept + rest)
     if not context:
         return body
-    at = body.heading[1] if body.heading else 0
+    at = body.content[0] if body.heading else 0
     line = (
         f"{eol}{eol}> **Context:** {context}{eol}"
         if at

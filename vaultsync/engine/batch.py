@@ -23,7 +23,7 @@ from vaultsync.core.fact import Fact
 from vaultsync.core.note import Note, read_note
 from vaultsync.core.paths import VaultPath, parent
 from vaultsync.core.reconcile import Action, Do
-from vaultsync.core.render import render, rewrite, with_id
+from vaultsync.core.render import render, rewrite, stale, with_id
 from vaultsync.engine.cases import is_back
 from vaultsync.engine.conflicts import write_conflict_note
 from vaultsync.engine.mirror import Links, Mirror
@@ -102,6 +102,8 @@ class Outcome:
     conflicts: list[Conflict] = field(default_factory=list)
     stamps: dict[VaultPath, Stamp | None] = field(default_factory=dict)
     """The stamps under which the notes are known now; None: not for sure."""
+    revisions: set[str] = field(default_factory=set)
+    """What the store made of our own writes."""
     removed: set[VaultPath] = field(default_factory=set)
     """Where notes were that this pass moved or took away."""
 
@@ -168,7 +170,7 @@ class Batch:
             return None
         if item.data is not None:
             item.sha = hashlib.sha256(item.data).hexdigest()
-        if item.writes_vault:
+        if item.writes_vault or action.do is Do.DELETE_FACT:
             item.op = self.mirror.clock.new_id().replace("-", "")
         return item
 
@@ -185,6 +187,9 @@ class Batch:
                 return None
             case Do.CREATE_FACT | Do.REVIVE_FACT | Do.RESTORE_FACT:
                 assert note is not None  # noqa: S101 - these rows have a note
+                if action.do is not Do.CREATE_FACT and stale(note, fact, fact):
+                    links = self.links.to(fact.related_fact_ids)
+                    return rewrite(note, fact, fact, links=links)
                 return with_id(note, fact.id) if note.id != fact.id else _text(note)
             case _:
                 pass
@@ -220,11 +225,12 @@ class Batch:
                 self.blobs[action.sha] = _text(action.note)
             if action.conflicts:
                 item.conflict = self._conflict(item)
-            if item.writes_vault:
+            if item.op:
                 after = item.sha if item.data is not None else None
+                before = None if action.do is Do.DELETE_FACT else action.sha
                 path = action.path or VaultPath("")
                 intents.append(
-                    Intent(item.op, item.fact.id, path, action.sha, after, item.fact)
+                    Intent(item.op, item.fact.id, path, before, after, item.fact)
                 )
         conflicts = [item.conflict for item in items if item.conflict]
         if not (intents or conflicts):
@@ -285,6 +291,7 @@ class Batch:
                 self._give_up(item)
             else:
                 item.store_done = True
+                self.outcome.revisions.add(result)
                 item.fact = item.fact.but(revision=result)
 
     def _stored(self, item: Item) -> Fact:

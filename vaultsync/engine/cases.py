@@ -100,6 +100,7 @@ def _claims(
             who.frozen[seen.base.fact.id] = seen
         else:
             who.strange.append(seen)
+    _freeze_broken(who)
     who.nameless = claims.pop("", [])
     bases |= mirror.archive.find_bases(claims)
     for fact_id in claims:
@@ -107,6 +108,17 @@ def _claims(
         if base is not None and _left_its_place(mirror, found, base):
             who.gone[fact_id] = base
     return claims, bases
+
+
+def _freeze_broken(who: Identities) -> None:
+    """A note that was renamed and broken at once is not gone: it cannot be read."""
+    for fact_id, base in list(who.gone.items()):
+        for seen in who.strange:
+            same_file = base.stamp and base.stamp.inode == seen.file.stamp.inode
+            if fact_id.encode() in seen.file.data or (same_file and not seen.file.data):
+                who.frozen[fact_id] = seen
+                del who.gone[fact_id]
+                break
 
 
 def _left_its_place(mirror: Mirror, found: Snapshot, base: Base) -> bool:

@@ -11,6 +11,7 @@ from vaultsync.core.conflict import (
     DELETED,
     Conflict,
     FieldConflict,
+    conflict_id,
     conflict_json,
     conflict_of_text,
     conflict_path,
@@ -29,7 +30,7 @@ from vaultsync.errors import (
     NoteExistsError,
     RevisionMismatchError,
 )
-from vaultsync.ports import HistoryEntry, RevisionMismatch, Write
+from vaultsync.ports import RevisionMismatch, Write
 
 
 def write_conflict_note(mirror: Mirror, conflict: Conflict) -> Conflict:
@@ -207,28 +208,21 @@ def _taken(
     """The fact with the store's version of some fields, as the conflict knows it.
 
     What was written since is merged with it. Where that cannot be, the person's word
-    stands, and what it runs over goes into the history first.
+    stands, and what it runs over gets a conflict note of its own first.
     """
     stood = current.changed({each.field: each.vault for each in chosen})
     wish = stood.changed({each.field: each.store for each in chosen})
     merged = merge(stood, wish, current)
-    at = mirror.now()
-    lost = [
-        HistoryEntry(
-            conflict.id,
-            at,
-            current.id,
-            "store",
-            conflict.actor,
-            each.field,
-            each.store,
-            each.vault,
+    if merged.conflicts:
+        newer = replace(
+            conflict,
+            id=conflict_id(conflict.fact_id, merged.conflicts),
+            conflict_path=None,
+            fields=merged.conflicts,
+            at=mirror.now(),
         )
-        for each in merged.conflicts
-    ]
-    if lost:
-        with mirror.archive.transaction():
-            mirror.archive.add_history(lost)
+        write_conflict_note(mirror, newer)
+        mirror.vault.sync()
     return merged.fact.but(updated_at=mirror.today())
 
 

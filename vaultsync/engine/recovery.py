@@ -66,20 +66,14 @@ def _repair(mirror: Mirror, intent: Intent) -> None:
     linger: Linger | None = None
     dropped = False
     if intent.after is None:
-        # A note to be taken away: gone, and the store has the tombstone.
-        dropped = staged is not None and here is None and stored is not None
-    elif staged is not None and staged.sha == intent.after:
+        dropped = stored is not None and _is_gone(intent, staged, here)
+    elif staged is None:
+        if here is not None and here.sha == intent.after and stored:
+            base = Base(_at(stored, intent.path), intent.after, None)
+    elif staged.sha == intent.after:
         base, linger = _not_written(mirror, intent, stored)
-    elif staged is not None and intent.before is not None:
-        with mirror.archive.transaction():
-            mirror.archive.put_blobs({staged.sha: staged.data})
-        if staged.sha == intent.before or (here and here.sha == intent.after):
-            base, linger = _exchanged(mirror, intent, staged, stored)
-        else:
-            # Torn before it was written, or saved over twice: the note was not ours.
-            base = _behind(mirror, intent, stored)
-    elif staged is None and here is not None and here.sha == intent.after and stored:
-        base = Base(_at(stored, intent.path), intent.after, None)
+    else:
+        base, linger = _displaced(mirror, intent, staged, here, stored)
     mirror.vault.sync()
     with mirror.archive.transaction():
         if base is not None:
@@ -91,6 +85,32 @@ def _repair(mirror: Mirror, intent: Intent) -> None:
         mirror.archive.drop_intents([intent.op])
     if linger is None:
         mirror.vault.discard(intent.op)
+
+
+def _is_gone(intent: Intent, staged: NoteFile | None, here: NoteFile | None) -> bool:
+    """Whether a note that was to be taken away, or whose fact was to go, is gone.
+
+    When a fact was to be deleted, the tombstone is ours, not an agent's: a note that is
+    there (again) was put back by somebody since, and is looked at as such.
+    """
+    return intent.before is None or (staged is not None and here is None)
+
+
+def _displaced(
+    mirror: Mirror,
+    intent: Intent,
+    staged: NoteFile,
+    here: NoteFile | None,
+    stored: Fact | None,
+) -> tuple[Base | None, Linger | None]:
+    """The staged file is not ours (any more): displaced, or torn before it was written."""
+    with mirror.archive.transaction():
+        mirror.archive.put_blobs({staged.sha: staged.data})
+    if intent.before is None:
+        return None, None
+    if staged.sha == intent.before or (here and here.sha == intent.after):
+        return _exchanged(mirror, intent, staged, stored)
+    return _behind(mirror, intent, stored), None
 
 
 def _read(mirror: Mirror, path: VaultPath) -> NoteFile | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from itertools import takewhile
 
 from vaultsync.core.paths import VaultPath, parent
 from vaultsync.core.reconcile import Do
@@ -12,7 +13,8 @@ from vaultsync.engine.batch import Outcome
 from vaultsync.engine.planning import waits
 from vaultsync.engine.request import Pass
 from vaultsync.engine.snapshot import path_in
-from vaultsync.ports import Attention, Folder, Stamp
+from vaultsync.errors import StoreUnavailableError
+from vaultsync.ports import Attention, Folder, Stamp, Written
 
 
 def record_pass(work: Pass, outcome: Outcome) -> None:
@@ -27,9 +29,10 @@ def record_pass(work: Pass, outcome: Outcome) -> None:
     if work.found.partial:
         waiting = dict.fromkeys([*(archive.setting("waiting") or "").split(), *waiting])
     settings = {"waiting": " ".join(waiting) or None, "stopped_run": None}
-    if work.feed:
-        settings["cursor"] = str(work.feed[-1].seq)
-        settings["cursor_row"] = work.feed[-1].revision
+    seen = [*(work.feed or ()), *_our_own(work, outcome)]
+    if seen:
+        settings["cursor"] = str(seen[-1].seq)
+        settings["cursor_row"] = seen[-1].revision
     settings = {k: v for k, v in settings.items() if archive.setting(k) != v}
     folders = _folders(work, outcome)
     notices = changed_notices(work)
@@ -44,6 +47,22 @@ def record_pass(work: Pass, outcome: Outcome) -> None:
             archive.set_setting(key, value)
         for path, listed in notices.items():
             archive.set_attention(path, listed)
+
+
+def _our_own(work: Pass, outcome: Outcome) -> list[Written]:
+    """The rows that this pass wrote itself, as far as nobody else wrote between them."""
+    if work.feed is None or work.found.partial or not outcome.revisions:
+        return []
+    since = work.feed[-1].seq if work.feed else _cursor(work)
+    try:
+        rows = work.mirror.store.feed(since)
+    except StoreUnavailableError:
+        return []
+    return list(takewhile(lambda row: row.revision in outcome.revisions, rows))
+
+
+def _cursor(work: Pass) -> int:
+    return int(work.mirror.archive.setting("cursor") or 0)
 
 
 def _folders(work: Pass, outcome: Outcome) -> dict[VaultPath, bytes | None]:

@@ -40,7 +40,8 @@ class Intent:
     before: str | None
     """The sha the note had; None when it is to be created."""
     after: str | None
-    """The sha it shall have; None when it is to be withdrawn."""
+    """The sha it shall have; None when it is to be withdrawn, or, with `before` None,
+    when its fact is to be deleted after it."""
     fact: Fact
     """What the store shall hold then."""
 
