@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do
-from vaultsync.engine.batch import CREATES_NOTE, Batch, Outcome
+from vaultsync.engine.batch import Batch
+from vaultsync.engine.item import CREATES_NOTE, Outcome
 from vaultsync.engine.mirror import Links, Mirror
 from vaultsync.engine.report import Progress
 from vaultsync.engine.snapshot import Seen

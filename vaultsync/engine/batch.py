@@ -16,16 +16,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from vaultsync.core.conflict import Conflict, conflict_id
 from vaultsync.core.fact import Fact
-from vaultsync.core.note import Note, read_note
+from vaultsync.core.note import read_note
 from vaultsync.core.paths import VaultPath, parent
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.core.render import render, rewrite, stale, with_id
 from vaultsync.engine.cases import is_back
 from vaultsync.engine.conflicts import write_conflict_note
+from vaultsync.engine.item import (
+    CREATES_NOTE,
+    EXCHANGES,
+    FEW_LINGERS,
+    MANY_UNTIL,
+    WRITES_STORE,
+    Item,
+    Outcome,
+    agent_of,
+    text_of,
+)
 from vaultsync.engine.mirror import Links, Mirror
 from vaultsync.engine.record import entries, exhume, notice
 from vaultsync.engine.snapshot import RACY_NS, Seen, trusted
@@ -43,69 +53,8 @@ from vaultsync.ports import (
     Intent,
     Linger,
     RevisionMismatch,
-    Stamp,
     Write,
 )
-
-WRITES_STORE = frozenset(
-    {
-        Do.UPDATE_STORE,
-        Do.MERGE,
-        Do.CREATE_FACT,
-        Do.DELETE_FACT,
-        Do.REVIVE_FACT,
-        Do.RESTORE_FACT,
-    }
-)
-CREATES_NOTE = frozenset({Do.CREATE_NOTE, Do.RECREATE_NOTE})
-EXCHANGES = frozenset({Do.UPDATE_VAULT, Do.MERGE})
-FEW_LINGERS = 200
-"""So many displaced files are looked into at every pass; more of them when due."""
-MANY_UNTIL = "lingers_wait_until"
-"""The setting that says until when."""
-
-
-@dataclass(slots=True)
-class Item:
-    """One action being carried out."""
-
-    action: Action
-    op: str
-    fact: Fact
-    """What both sides shall say."""
-    data: bytes | None = None
-    """The bytes the note shall have; None when it is to go, or is not written."""
-    sha: str = ""
-    conflict: Conflict | None = None
-    failed: bool = False
-    store_done: bool = False
-    stamp: Stamp | None = None
-
-    @property
-    def writes_vault(self) -> bool:
-        """Whether the note is written, moved or taken away."""
-        return (
-            self.data is not None and self.sha != self.action.sha
-        ) or self.action.do is Do.DELETE_NOTE
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What came of a plan."""
-
-    done: list[Action] = field(default_factory=list)
-    waiting: list[str] = field(default_factory=list)
-    """Facts for the next pass: something changed while they were worked on."""
-    notices: list[Attention] = field(default_factory=list)
-    touched: set[VaultPath] = field(default_factory=set)
-    """Folders in which something was written."""
-    conflicts: list[Conflict] = field(default_factory=list)
-    stamps: dict[VaultPath, Stamp | None] = field(default_factory=dict)
-    """The stamps under which the notes are known now; None: not for sure."""
-    revisions: set[str] = field(default_factory=set)
-    """What the store made of our own writes."""
-    removed: set[VaultPath] = field(default_factory=set)
-    """Where notes were that this pass moved or took away."""
 
 
 class Batch:
@@ -190,14 +139,14 @@ class Batch:
                 if action.do is not Do.CREATE_FACT and stale(note, fact, fact):
                     links = self.links.to(fact.related_fact_ids)
                     return rewrite(note, fact, fact, links=links)
-                return with_id(note, fact.id) if note.id != fact.id else _text(note)
+                return with_id(note, fact.id) if note.id != fact.id else text_of(note)
             case _:
                 pass
         assert note is not None and action.vault is not None  # noqa: S101, PT018
         if action.do in EXCHANGES:
             links = self.links.to(fact.related_fact_ids)
             return rewrite(note, action.vault, fact, links=links)
-        return _text(note)
+        return text_of(note)
 
     def _note_again(self, fact: Fact) -> bytes:
         """The note of a fact: as it last was when it had one, else a new one."""
@@ -222,7 +171,7 @@ class Batch:
             if item.data is not None:
                 self.blobs[item.sha] = item.data
             if action.note is not None and action.sha:
-                self.blobs[action.sha] = _text(action.note)
+                self.blobs[action.sha] = text_of(action.note)
             if action.conflicts:
                 item.conflict = self._conflict(item)
             if item.op:
@@ -251,7 +200,7 @@ class Batch:
             path=action.to or action.path or VaultPath(""),
             conflict_path=None,
             fields=action.conflicts,
-            actor=_agent(action),
+            actor=agent_of(action),
             at=self.at,
             run=self.run,
             title=item.fact.title,
@@ -435,14 +384,3 @@ class Batch:
         if stamp is None and not item.writes_vault and seen is not None:
             stamp = trusted(seen.file.stamp, self.began_ns)
         return Base(fact, item.sha, stamp)
-
-
-def _agent(action: Action) -> str:
-    """Whose values the store's are; the mirror itself is nobody."""
-    if action.actor != "vault":
-        return action.actor
-    return (action.store.agent_id if action.store else None) or ""
-
-
-def _text(note: Note) -> bytes:
-    return note.parts.text.encode()

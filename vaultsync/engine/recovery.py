@@ -16,8 +16,8 @@ from vaultsync.core.fact import Fact
 from vaultsync.core.merge import differing
 from vaultsync.core.note import read_note
 from vaultsync.core.paths import VaultPath
-from vaultsync.engine.batch import MANY_UNTIL
 from vaultsync.engine.cases import base_note
+from vaultsync.engine.item import MANY_UNTIL
 from vaultsync.engine.mirror import Mirror
 from vaultsync.errors import (
     NoteError,

@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from vaultsync.core.paths import VaultPath, parent
 from vaultsync.core.reconcile import Do
-from vaultsync.engine.batch import Outcome
+from vaultsync.engine.item import Outcome
 from vaultsync.engine.planning import waits
 from vaultsync.engine.request import Pass
 from vaultsync.engine.snapshot import path_in

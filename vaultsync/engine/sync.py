@@ -13,7 +13,6 @@ from typing import Protocol
 from vaultsync.core.paths import VaultPath, parent
 from vaultsync.core.reconcile import Action, Do, guard
 from vaultsync.engine.apply import apply_plan
-from vaultsync.engine.batch import CREATES_NOTE, Outcome
 from vaultsync.engine.cases import (
     Case,
     Identities,
@@ -24,6 +23,7 @@ from vaultsync.engine.cases import (
 )
 from vaultsync.engine.conflicts import settle, verdicts
 from vaultsync.engine.gate import check_vault, confirmed, store_state
+from vaultsync.engine.item import CREATES_NOTE, Outcome
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.newcomers import newcomers
 from vaultsync.engine.notices import notices_of_plan, notices_of_scan
