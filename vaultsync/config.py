@@ -124,5 +124,8 @@ def _read(root: Path) -> Mapping[str, object]:
 def _seconds(said: Mapping[str, object], key: str, default: float) -> float:
     value = said.get(key, default)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
-        raise ConfigError(f"{key} = {value!r} makes no sense", hint="give a number")
+        raise ConfigError(
+            f"in {MARKER.as_posix()}: {key} = {value!r} makes no sense",
+            hint="give a number",
+        )
     return float(value)

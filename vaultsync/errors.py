@@ -3,6 +3,8 @@
 VaultsyncError
 ├── UsageError                 the caller asked for something that cannot be
 │   ├── InvalidFieldError      a value that its field does not take
+│   ├── FixedFieldError        a field that never changes
+│   ├── IdTakenError           an id that a fact has, or had
 │   ├── UnknownTypeError       a type that is not in the table of types
 │   ├── InvalidIdError         an id that is no UUID
 │   ├── InvalidScopeError      a scope that is not `private-…`, `team-…`, `project-…` or `public`
@@ -66,6 +68,25 @@ class InvalidFieldError(UsageError):
         )
         self.field = field
         self.expected = expected
+
+
+class FixedFieldError(UsageError):
+    """A field that never changes was to be changed."""
+
+    def __init__(self, field: str) -> None:
+        super().__init__(f"{field} never changes", hint="leave it out")
+        self.field = field
+
+
+class IdTakenError(UsageError):
+    """There is, or was, a fact of that id; nothing was written."""
+
+    def __init__(self, fact_id: str) -> None:
+        super().__init__(
+            f"the id {fact_id} is taken; nothing was written",
+            hint=f"leave the id out, or change that fact: `vaultsync update {fact_id}`",
+        )
+        self.fact_id = fact_id
 
 
 class UnknownTypeError(UsageError):

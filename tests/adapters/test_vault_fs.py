@@ -16,8 +16,8 @@ from select import select
 import pytest
 
 from tests.worlds import VAULT_ID
-from vaultsync.adapters import syscalls, vault_tree
-from vaultsync.adapters.syscalls import Place
+from vaultsync.adapters import syscalls, vault_list
+from vaultsync.adapters.syscalls import Looks, Place
 from vaultsync.adapters.vault_fs import VaultFs
 from vaultsync.core.paths import VaultPath
 from vaultsync.errors import (
@@ -198,15 +198,15 @@ def test_a_folder_that_goes_while_it_is_listed_is_not_taken_for_empty(
     root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save(root, "a/x.md", b"")
-    listed = vault_tree._list
+    listed = vault_list.list_folder
 
-    def listed_late(fd: int, path: str, ignore: vault_tree.Ignore) -> object:
+    def listed_late(fd: int, path: str, ignore: vault_list.Ignore) -> object:
         found = listed(fd, path, ignore)
         if not path:
             (root / "a").rename(root / "b")
         return found
 
-    monkeypatch.setattr(vault_tree, "_list", listed_late)
+    monkeypatch.setattr(vault_list, "list_folder", listed_late)
 
     assert set(vault.scan().unreadable) == {"a"}
 
@@ -239,7 +239,7 @@ def test_fingerprints_hold_inodes_of_64_bits() -> None:
     small, big = Stamp(1, 2, 3, 4), Stamp(1, 2, 3, 2**64 - 1)
 
     prints = {
-        vault_tree._fingerprint(files, odd)
+        vault_list.fingerprint(files, odd)
         for files, odd in [
             ({"x.md": small}, {}),
             ({"x.md": big}, {}),
@@ -302,9 +302,49 @@ def test_what_the_system_refuses_is_unreadable(
 ) -> None:
     save(root, NOTE, b"text")
     monkeypatch.setattr(syscalls, "open_to_read", refuse(errno.EIO))
+    monkeypatch.setattr(syscalls, "open_below", lambda *_: -1)
 
     with pytest.raises(UnreadableNoteError, match="rror"):
         vault.read(NOTE)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_folder_that_became_a_link_is_not_entered(
+    root: Path, vault: VaultFs, at_once: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not at_once:
+        monkeypatch.setattr(syscalls, "open_below", lambda *_: -1)
+    path = VaultPath("a/b/note.md")
+    file = save(root, path, b"text")
+    vault.stage("op", b"new")
+    assert vault.read(path).data == b"text"
+    (root / "a").rename(root.parent / "elsewhere")
+    (root / "a").symlink_to(root.parent / "elsewhere")
+
+    for act in (
+        lambda: vault.read(path),
+        lambda: vault.stamp(path),
+        lambda: vault.create("op", VaultPath("a/b/new.md")),
+        lambda: vault.exchange("op", path, sha(b"text")),
+        lambda: vault.move(path, NOTE),
+        lambda: vault.withdraw("gone", path, sha(b"text")),
+    ):
+        with pytest.raises(UnsafePathError):
+            act()
+    assert file.read_bytes() == b"text"
+
+
+def test_a_folder_is_not_taken_for_its_successor(root: Path, vault: VaultFs) -> None:
+    save(root, "a/b/note.md", b"text")
+    vault.read(VaultPath("a/b/note.md"))
+    (root / "a").rename(root / "old")
+    save(root, "a/b/note.md", b"successor")
+
+    vault.stage("op", b"new")
+    vault.create("op", VaultPath("a/b/new.md"))
+
+    assert vault.read(VaultPath("a/b/note.md")).data == b"successor"
+    assert [file.name for file in (root / "old/b").iterdir()] == ["note.md"]
 
 
 # --- modes ---------------------------------------------------------------------------
@@ -517,6 +557,7 @@ def test_a_call_that_the_system_does_not_have_is_done_without(
 ) -> None:
     monkeypatch.setattr(syscalls, "_RENAME", None)
     monkeypatch.setattr(syscalls, "_SYNCFS", None)
+    monkeypatch.setattr(syscalls, "_OPENAT2", None)
 
     for number in range(40):
         vault.stage("op", b"text")
@@ -584,13 +625,13 @@ def test_a_save_on_another_mount_is_put_back(
 ) -> None:
     file = save(root, mounted, b"old")
     vault.stage("op", b"new")
-    real = syscalls.copy_looks
+    real = syscalls.give_looks
 
-    def looks(source: Place, target: Place) -> None:
-        real(source, target)
+    def looks(given: Looks, target: Place, found: os.stat_result) -> None:
+        real(given, target, found)
         file.write_bytes(b"hers")
 
-    monkeypatch.setattr(syscalls, "copy_looks", looks)
+    monkeypatch.setattr(syscalls, "give_looks", looks)
 
     with pytest.raises(NoteChangedError):
         vault.exchange("op", mounted, sha(b"old"))

@@ -100,6 +100,7 @@ def test_the_tables_are_sound() -> None:
         ("tags", "a, b #c", ("a", "b", "c")),
         ("tags", ["#a", "a", ""], ("a",)),
         ("tags", None, ()),
+        ("tags", "", ()),
         ("tags", 7, ("7",)),
         ("aliases", "One Two", ("One Two",)),
         ("entities", ["[[Bob|B]]", "Bob", [["Eve"]]], ("Bob", "Eve")),
@@ -125,6 +126,7 @@ def test_values_become_canonical(key: str, value: Value, held: object) -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
+        ("entities", ["a|b"]),
         ("createdAt", "0001-01-01T00:00:00+23:00"),
         ("createdAt", 7),
         ("createdAt", "x"),

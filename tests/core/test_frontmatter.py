@@ -109,7 +109,8 @@ def test_numbers_that_json_lacks_become_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "between", ["Some prose.\n\nMore *prose*!\n", "- a\n- b\n", "7\n"]
+    "between",
+    ["Some prose.\n\nMore *prose*!\n", "- a\n- b\n", "- a: 1\n- b: 2\n", "7\n"],
 )
 def test_prose_between_two_rules_is_body(between: str) -> None:
     text = f"\ufeff---\n{between}---\nbody\n"
@@ -139,6 +140,9 @@ UNREADABLE: list[tuple[str, int, str]] = [
     ("b: ! x\n", 2, "tag"),
     ("a: &x {q: 1}\n<<: *x\n", 3, "merge"),
     ("a: &x {q: 1}\nb:\n  <<: *x\n", 4, "merge"),
+    ("a: !!set {x, y}\n", 2, "no text, number, list or map"),
+    ('"a": 1\nb: 2\n1: x\n', 4, "name of a property"),
+    ("1: x\n0x1: y\n", 2, "1 is there twice"),
     ("a: 1\n{{date}}: 1\n", 3, "name of a property"),
     ("a: 1\nb: {{date}}\n", 3, "name of a property"),
     ("a: 1\n1: x\n", 3, "name of a property"),
@@ -192,6 +196,12 @@ def test_a_bomb_of_aliases_is_refused_before_it_goes_off() -> None:
 )
 def test_marks_inside_of_text_are_text(value: str) -> None:
     assert read(note(f"a: {value}\n"), PATH) == {"a": value.strip("\"'")}
+
+
+def test_a_text_may_stand_far_to_the_right() -> None:
+    yaml = "a: |\n" + " " * 120 + "x\n"
+
+    assert read(note(yaml), PATH) == {"a": "x\n"}
 
 
 @pytest.mark.parametrize("depth", [17, 18])

@@ -276,6 +276,50 @@ def test_nested_maps_are_read_and_kept() -> None:
     assert b"  outcome: open # still\n" in made
 
 
+def test_all_that_a_nested_entity_says_is_read() -> None:
+    note, fact = _of(
+        "---\ntype: entity\nentityType: person\nmood: sunny\nknows: ['[[Al]]']\n"
+        "entity:\n  properties: {mood: dull, age: 7}\n  more: x\n"
+        "  relationships: [7, {type: knows}, {target: '[[Bob]]', type: knows},"
+        " {target: '[[Eve]]', type: reports_to}]\n---\nWords.\n"
+    )
+    assert fact.type == "person"
+    # What stands on the top level goes before what is nested.
+    assert note.properties == {
+        "mood": "sunny",
+        "age": 7,
+        "knows": ["[[Al]]"],
+        "reports_to": ["[[Eve]]"],
+    }
+
+
+def test_a_property_without_a_value_says_nothing() -> None:
+    note, fact = _of("---\nstatus:\npriority:\ndecisionOutcome: ''\n---\nWords.\n")
+    assert note.problems == ()
+    assert not {"status", "priority"} & note.values.keys()
+    assert fact.own == {}
+
+
+def test_a_title_that_is_the_file_name_again_needs_no_property() -> None:
+    note, fact = _of(f"---\nid: {ID}\ntitle: Another\n---\nWords.\n")
+    made = rewrite(note, fact, fact.changed({"title": "a note"}), links={})
+    assert made.decode() == f"---\nid: {ID}\n---\nWords.\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "# A heading\n\nWords.",
+        "> **Context:** at lunch\nWords.",
+        "<!-- vaultsync:managed -->\n<!-- /vaultsync:managed -->",
+    ],
+)
+def test_a_content_that_would_read_differently_is_not_written(content: str) -> None:
+    note, fact = _of(f"---\nid: {ID}\n---\nWords.\n")
+    with pytest.raises(UnsafeSpliceError, match="cannot be written into it"):
+        rewrite(note, fact, fact.changed({"content": content}), links={})
+
+
 @pytest.mark.parametrize(
     ("data", "line"),
     [
@@ -323,6 +367,15 @@ def test_a_field_that_was_wrong_and_is_mended_counts() -> None:
     before, base = _of("---\npriority: high\n---\nWords.\n")
     now, _ = _of("---\npriority: 0\n---\nWords.\n")
     assert edited(base, before, now).priority == 0
+
+
+def test_a_note_moved_into_the_folder_of_another_type_is_of_that_type() -> None:
+    before, base = _of("Words.\n")
+    lessons = VaultPath("team-core/lessons/a note.md")
+    now = read_note(b"Words.\n", lessons)
+    assert edited(base, before, now).type == "lesson"
+    elsewhere = read_note(b"Words.\n", VaultPath("team-core/mine/a note.md"))
+    assert edited(base, before, elsewhere).type == base.type
 
 
 def test_a_field_that_becomes_wrong_keeps_its_value() -> None:

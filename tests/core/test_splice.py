@@ -161,6 +161,8 @@ EDITS: list[tuple[str, dict[str, Value], str]] = [
     ("a: [x, y] # why\n", {"a": ["x", "z"]}, "a: [x, z] # why\n"),
     ("a: [x]\n", {"a": []}, "a: []\n"),
     ("a:\n  - x\nb: 1\n", {"a": "u"}, "a: u\nb: 1\n"),
+    ("a:\n  - x\nb: 1\n", {"a": []}, "a: []\nb: 1\n"),
+    ("a:\n  - k: 1\n    l: 2\nb: 1\n", {"a": ["u"]}, "a:\n  - u\nb: 1\n"),
     ("a: |\n  # x\n\n# for b\nb: 1\n", {"a": "u"}, "a: u\n\n# for b\nb: 1\n"),
     ("a: 1\n  # aside\nb: 1\n", {"a": 2}, "a: 2\n  # aside\nb: 1\n"),
     ('a: "x\n  # y" # why\nb: 1\n', {"a": "z"}, "a: z # why\nb: 1\n"),
@@ -263,6 +265,7 @@ def test_items_and_comments_of_a_list_stay_when_others_come_and_go(
         ("a: 1\n...\n", {"b": 2}),
         ("  a: 1\n", {"b": 2}),
         ("a: 1\rb: 2\n", {"a": 2}),
+        ("a: 1\rb: 2\n", {"a": 2, "b": 3}),
         ("a: 1\n", {"a": "\ud800"}),
         ("a: 1\n", {"<<": "x"}),
         ("a: 1\n", {"b": [[[[[[[[[[[[[[[[[[[[["x"]]]]]]]]]]]]]]]]]]]]]}),
@@ -275,6 +278,19 @@ def test_an_edit_that_cannot_be_proved_is_not_made(
         splice(note(yaml), changes, PATH)
 
     assert refused.value.path == PATH
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        Parts("---\n", "a: 1\n", "---\n", "body", "\r\n"),
+        Parts("---\n", "a: 1\n", "--- x\n", "body", "\n"),
+        Parts("", "a: 1\n", "---\n", "body", "\n"),
+    ],
+)
+def test_an_edit_of_pieces_that_are_no_note_is_not_made(pieces: Parts) -> None:
+    with pytest.raises(UnsafeSpliceError):
+        splice(pieces, {"a": 2}, PATH)
 
 
 def test_an_edit_of_other_properties_than_were_read_is_not_made() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
@@ -59,6 +60,9 @@ def test_numbers_are_numbers_to_yaml_1_1_too(value: float) -> None:
         (0, "key: 0\n"),
         (0.9, "key: 0.9\n"),
         (1e22, "key: 1.0e+22\n"),
+        (math.inf, 'key: ".inf"\n'),
+        (-math.inf, 'key: "-.inf"\n'),
+        (math.nan, 'key: ".nan"\n'),
         ("", 'key: ""\n'),
         ("a b/c.d-e_f", "key: a b/c.d-e_f\n"),
         ("Größe 記憶", "key: Größe 記憶\n"),

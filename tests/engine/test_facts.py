@@ -15,6 +15,8 @@ from vaultsync.engine import facts as work
 from vaultsync.engine.transfer import export, import_lines
 from vaultsync.errors import (
     FactNotFoundError,
+    FixedFieldError,
+    IdTakenError,
     ImportLineError,
     InvalidFieldError,
     InvalidIdError,
@@ -119,7 +121,7 @@ def test_a_priority_is_a_whole_number_from_0_to_4(value: Value) -> None:
 def test_an_id_that_is_taken_is_refused() -> None:
     world = World()
     fact = world.agent_remembers("One.")
-    with pytest.raises(RevisionMismatchError):
+    with pytest.raises(IdTakenError):
         world.agent_remembers("Two.", id=fact.id)
     assert world.fact(fact.id).content == "One."
 
@@ -163,7 +165,7 @@ def test_an_update_that_changes_nothing_writes_nothing() -> None:
 def test_what_never_changes_cannot_be_updated(key: str) -> None:
     world = World()
     fact = world.mirrored()
-    with pytest.raises(InvalidFieldError):
+    with pytest.raises(FixedFieldError):
         world.agent_updates(fact.id, **{key: "2026-01-01"})
     assert world.fact(fact.id) == fact
 

@@ -139,7 +139,7 @@ def base_of(row: Row) -> Base:
 
 def to_json(value: object) -> str:
     """One line of JSON for anything that the archive holds whole."""
-    return json.JSONEncoder(default=_plain).encode(value)
+    return "null" if value is None else _encode(value)
 
 
 def intent_of(body: str) -> Intent:
@@ -219,3 +219,6 @@ def _plain(value: _Held) -> dict[str, Any]:
     if isinstance(value, Mapping):
         return dict(value)
     return {row.name: getattr(value, row.name) for row in dataclasses.fields(value)}
+
+
+_encode = json.JSONEncoder(default=_plain).encode

@@ -44,6 +44,8 @@ READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 """NONBLOCK: opening a pipe must not wait for its other end."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _NOATIME: int = getattr(os, "O_NOATIME", 0)
+READ_QUIETLY = READ | _NOATIME
+"""Without changing the access time: else each first read writes an inode."""
 _REFUSED = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 _NO_LINKS = _REFUSED | {errno.EPERM, errno.EMLINK}
 
@@ -240,11 +242,10 @@ def open_below(root: int, path: str, flags: int) -> int:
 
 def open_to_read(place: Place) -> int:
     """Open without changing the access time, where we may."""
-    if _NOATIME:
-        # Refused for other people's files. Without it each first read writes an inode.
-        with contextlib.suppress(PermissionError):
-            return os.open(place.name, READ | _NOATIME, dir_fd=place.folder)
-    return os.open(place.name, READ, dir_fd=place.folder)
+    try:
+        return os.open(place.name, READ_QUIETLY, dir_fd=place.folder)
+    except PermissionError:  # NOATIME is refused for other people's files
+        return os.open(place.name, READ, dir_fd=place.folder)
 
 
 def looks_of(fd: int, found: os.stat_result) -> Looks:

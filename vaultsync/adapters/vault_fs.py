@@ -19,15 +19,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from vaultsync.adapters import syscalls, vault_tree
-from vaultsync.adapters.syscalls import Place
-from vaultsync.adapters.vault_tree import Ignore, Tree
+from vaultsync.adapters import syscalls, vault_list, vault_tree
+from vaultsync.adapters.syscalls import Looks, Place
+from vaultsync.adapters.vault_list import Ignore
+from vaultsync.adapters.vault_staging import STAGING, Staging
+from vaultsync.adapters.vault_tree import Look, Tree
 from vaultsync.core.paths import VaultPath, key_of, vault_path
 from vaultsync.errors import (
     NoteChangedError,
@@ -42,12 +45,10 @@ from vaultsync.errors import (
 from vaultsync.ports import Folder, NoteFile, Scan, Stamp
 
 _MARKER = ".meta/config.toml"
-_STAGING = ".meta/staging"
 _DERIVED = re.compile(
     r"\.(?:index|meta(?!/(?:staging|config\.toml)(?:/|$)))(?:/[^./\\\0][^/\\\0]*)+",
     re.IGNORECASE,
 )
-_OP = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _SWAPS = 64
 """An editor that saves between each two of so many swaps is no editor."""
 
@@ -71,14 +72,12 @@ class VaultFs:
         self._ignore = Ignore(ignore)
         self._max_bytes = max_bytes
         self._exchange = exchange
-        self._staging_fd = -1
+        self._staging = Staging(self._tree)
 
     def close(self) -> None:
         """Let go of the folders; harmless when repeated, and the next call reopens."""
         self._tree.close()
-        if self._staging_fd >= 0:
-            os.close(self._staging_fd)
-            self._staging_fd = -1
+        self._staging.close()
 
     def vault_id(self) -> str:
         """The id in the marker; from now on the root is the folder that has it."""
@@ -122,6 +121,11 @@ class VaultFs:
         """The whole note."""
         vault_path(path)
         try:
+            fd = self._tree.open_file(path)
+            if fd >= 0:
+                found = vault_tree.read_once(fd, path, limit=self._max_bytes, links=1)
+                if found:
+                    return found
             with self._tree.place(path) as place:
                 return self._read(path, place)
         except OSError as error:
@@ -129,44 +133,30 @@ class VaultFs:
 
     def stage(self, op: str, data: bytes) -> None:
         """Write a file into the staging folder, which only we may enter."""
-        staged = self._staged(op)
-        try:
-            syscalls.write_new(staged, data)
-        except FileExistsError:
-            syscalls.remove(staged)
-            syscalls.write_new(staged, data)
-        self._tree.touch(f"{_STAGING}/{op}")
+        self._staging.write(op, data)
 
     def staged(self, op: str) -> NoteFile | None:
         """The file under `op`, whatever its size."""
-        try:
-            return vault_tree.read(self._staged(op, make=False), f"{_STAGING}/{op}")
-        except FileNotFoundError:
-            return None
+        return self._staging.read(op)
 
     def ops(self) -> list[str]:
         """The ops, sorted."""
-        try:
-            return sorted(
-                filter(_OP.fullmatch, syscalls.names(self._staging(make=False)))
-            )
-        except FileNotFoundError:
-            return []
+        return self._staging.ops()
 
     def discard(self, op: str) -> None:
         """Unlink the file under `op`."""
-        with contextlib.suppress(FileNotFoundError):
-            syscalls.remove(self._staged(op, make=False))
-            self._tree.forget(f"{_STAGING}/{op}")
+        self._staging.remove(op)
 
     def create(self, op: str, path: VaultPath) -> Stamp:
         """Rename the staged file to `path`."""
         self._check_new(path)
-        staged = self._staged(op)
-        syscalls.stat_of(staged)
+        staged = self._staging.place(op)
+        found = vault_list.stamp(syscalls.stat_of(staged))
 
         def act(source: Place) -> Stamp:
-            before = vault_tree.stamp(syscalls.stat_of(source))
+            before = found
+            if source is not staged:
+                before = vault_list.stamp(syscalls.stat_of(source))
             try:
                 self._rename_new(source, note)
             except FileExistsError:
@@ -175,36 +165,50 @@ class VaultFs:
 
         with self._tree.place(path, make=True) as note:
             stamp = syscalls.across(act, staged, note)
-        self._tree.forget(f"{_STAGING}/{op}")
+        self._staging.gone(op)
         self._tree.touch(path)
         return stamp
 
     def exchange(self, op: str, path: VaultPath, expect: str) -> Stamp:
         """Swap, examine, and swap back what was not expected."""
         vault_path(path)
-        staged = self._staged(op)
+        staged = self._staging.place(op)
+        looks: list[Looks] = []
+
+        def look(fd: int, found: os.stat_result) -> None:
+            looks.append(syscalls.looks_of(fd, found))
+
+        def act(staged: Place) -> Stamp:
+            found = syscalls.stat_of(staged)
+            syscalls.give_looks(looks[-1], staged, found)
+            data = self._staging.written(op)
+            if data is None:
+                data = vault_tree.read(staged, path).data
+            ours = (data, vault_list.stamp(found))
+            return self._swap_checked(path, staged, note, expect, ours)
+
         with self._tree.place(path) as note:
-            if self._note(path, note).sha != expect:
+            if self._note(path, note, look).sha != expect:
                 raise NoteChangedError(path)
-            self._tree.touch(path, f"{_STAGING}/{op}")
-
-            def act(staged: Place) -> Stamp:
-                return self._swap_checked(path, staged, note, expect)
-
+            self._tree.touch(path, f"{STAGING}/{op}")
             return syscalls.across(act, staged, note)
 
     def _swap_checked(
-        self, path: VaultPath, staged: Place, note: Place, expect: str
+        self,
+        path: VaultPath,
+        staged: Place,
+        note: Place,
+        expect: str,
+        ours: tuple[bytes, Stamp],
     ) -> Stamp:
         """Swap until what comes out of the note is what was last put into it.
 
         Whatever else comes out was saved after that, is newer, and goes back in. The
         mtime tells a save of the same bytes apart.
         """
-        ours = vault_tree.read(staged, path)
-        syscalls.copy_looks(note, staged)
+        data, before = ours
         met: dict[str, bytes] = {}
-        put, under = (ours.sha, ours.stamp.mtime_ns), ("", 0)
+        put, under, our_sha = ("", 0), ("", 0), ""
         for swaps in range(_SWAPS):
             try:
                 self._swap(path, staged, note)
@@ -218,7 +222,10 @@ class VaultFs:
             found = self._peek(path, staged)
             seen = (found.sha, found.stamp.mtime_ns) if found else ("", -1)
             if not swaps and seen[0] == expect:
-                return vault_tree.stamp_after(note, ours.stamp)
+                return vault_tree.stamp_after(note, before)
+            if not swaps:
+                our_sha = hashlib.sha256(data).hexdigest()
+                put = (our_sha, before.mtime_ns)
             if seen == under:
                 break
             if found:
@@ -226,7 +233,7 @@ class VaultFs:
             put, under = seen, put
         else:
             put = under
-        known = {put[0], expect, ours.sha}
+        known = {put[0], expect, our_sha}
         raise NoteChangedError(path, tuple(met[sha] for sha in met if sha not in known))
 
     def move(self, path: VaultPath, to: VaultPath) -> Stamp:
@@ -258,7 +265,7 @@ class VaultFs:
     def withdraw(self, op: str, path: VaultPath, expect: str) -> None:
         """Rename the note to the staging folder, examine, put back the unexpected."""
         vault_path(path)
-        staged = self._staged(op)
+        staged = self._staging.place(op)
 
         def act(target: Place) -> None:
             if syscalls.exists(target):
@@ -276,7 +283,7 @@ class VaultFs:
         with self._tree.place(path) as note:
             if self._note(path, note).sha != expect:
                 raise NoteChangedError(path)
-            self._tree.touch(path, f"{_STAGING}/{op}")
+            self._tree.touch(path, f"{STAGING}/{op}")
             try:
                 syscalls.across(act, staged, note)
             except FileNotFoundError:
@@ -286,7 +293,7 @@ class VaultFs:
     def write_meta(self, path: VaultPath, data: bytes) -> None:
         """Write beside and rename, unless the bytes are there."""
         _check_derived(path)
-        temp = Place(self._staging(), "~derived")
+        temp = Place(self._staging.folder(), "~derived")
         with self._tree.place(path, make=True) as place:
             with contextlib.suppress(NoteError, FileNotFoundError):
                 if vault_tree.read(place, path, links=1).data == data:
@@ -307,16 +314,17 @@ class VaultFs:
         """Sync what was touched; once that failed, it fails for good."""
         self._tree.sync()
 
-    def _note(self, path: VaultPath, note: Place) -> NoteFile:
+    def _note(self, path: VaultPath, note: Place, look: Look | None = None) -> NoteFile:
         """The bytes that a write is to replace; the system's errors are the note's."""
         try:
-            return self._read(path, note)
+            return self._read(path, note, look)
         except OSError as error:
             raise UnreadableNoteError(path, vault_tree.why(error)) from error
 
-    def _read(self, path: VaultPath, note: Place) -> NoteFile:
+    def _read(self, path: VaultPath, note: Place, look: Look | None = None) -> NoteFile:
+        limit = self._max_bytes
         try:
-            return vault_tree.read(note, path, limit=self._max_bytes, links=1)
+            return vault_tree.read(note, path, limit=limit, links=1, look=look)
         except FileNotFoundError:
             raise self._tree.missing(path) from None
 
@@ -331,7 +339,7 @@ class VaultFs:
         """Refuse a path that no scan would find again."""
         vault_path(path)
         name = path.rpartition("/")[2]
-        if vault_tree.is_foreign(name) or self._ignore.path(path):
+        if vault_list.is_foreign(name) or self._ignore.path(path):
             raise UnsafePathError(path, "it is ignored by the settings of this vault")
 
     def _swap(self, path: VaultPath, staged: Place, note: Place) -> None:
@@ -347,43 +355,12 @@ class VaultFs:
             return
         (syscalls.link_new if by_link else syscalls.claim_new)(source, to)
 
-    def _staged(self, op: str, *, make: bool = True) -> Place:
-        if not _OP.fullmatch(op):
-            raise UnsafePathError(op, "it cannot name a staged file")
-        return Place(self._staging(make=make), op)
-
-    def _staging(self, *, make: bool = True) -> int:
-        """The staging folder, open; `FileNotFoundError` when it shall not be made."""
-        if self._staging_fd >= 0 and os.fstat(self._staging_fd).st_nlink:
-            return self._staging_fd
-        try:
-            with self._tree.place(f"{_STAGING}/.") as place:
-                fd = os.dup(place.folder)
-        except NoteMissingError as error:
-            if not make:
-                raise FileNotFoundError(errno.ENOENT, str(error)) from None
-            self._make_staging()
-            return self._staging()
-        self._staging_fd = fd
-        syscalls.finish(fd)
-        return fd
-
-    def _make_staging(self) -> None:
-        try:
-            with self._tree.place(_STAGING) as place:
-                os.mkdir(place.name, 0o700, dir_fd=place.folder)
-                with contextlib.suppress(FileExistsError):
-                    syscalls.write_new(Place(place.folder, ".gitignore"), b"staging/\n")
-        except NoteMissingError as error:  # never make a half vault in an empty folder
-            raise VaultMissingError(self._tree.where, "it has no .meta") from error
-        self._tree.touch(_STAGING)
-
 
 def _stamp(path: VaultPath, place: Place) -> Stamp:
     found = syscalls.stat_of(place)
-    if odd := vault_tree.oddity(found):
+    if odd := vault_list.oddity(found):
         raise NotRegularFileError(path, odd)
-    return vault_tree.stamp(found)
+    return vault_list.stamp(found)
 
 
 def _check_derived(path: VaultPath) -> None:

@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fnmatch
 import gc
 import hashlib
 import os
-import re
-import stat
-import struct
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, chain, repeat
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
-from vaultsync.adapters import syscalls
+from vaultsync.adapters import syscalls, vault_list
 from vaultsync.adapters.syscalls import Place
-from vaultsync.core.paths import VaultPath, key_of
+from vaultsync.adapters.vault_list import Ignore
+from vaultsync.core.paths import VaultPath
 from vaultsync.errors import (
     NoteChangedError,
     NoteError,
@@ -37,62 +34,22 @@ from vaultsync.ports import Folder, NoteFile, Scan, Stamp
 
 ANY = sys.maxsize
 """No limit."""
+Look: TypeAlias = Callable[[int, os.stat_result], None]
+"""Is given an open file and its stat."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-_NO_PATH = re.compile(r"[\x01-\x1f\x7f-\x9f\\\ud800-\udfff]")
-_FOREIGN = ("/~$", ".sync-conflict-", "conflicted copy")
-"""What is in the names of files of Office, Syncthing and Dropbox."""
 _PAUSES = (0.0, 0.001, 0.004, 0.016, 0.064)
 """Seconds before a file that changed while being read is read again."""
 _TICK_NS = 10_000_000
 """Stamps come from a clock that lags by up to one tick, at worst of 100 a second."""
 _FEW = 24
 """Up to so many files and folders, syncing each is faster than syncing the disk."""
-_KINDS = (
-    (stat.S_ISLNK, "a link"),
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISSOCK, "a socket"),
-)
-
-
-class Ignore:
-    """What of a vault is not looked at: folders, and patterns of paths as in a shell."""
-
-    def __init__(self, ignore: Sequence[str]) -> None:
-        keys = [key_of(path.strip("/")) for path in ignore]
-        patterns = [fnmatch.translate(key) for key in keys if re.search(r"[*?[]", key)]
-        self._folders = set(keys)
-        self._patterns = re.compile("|".join(patterns)) if patterns else None
-
-    def folder(self, path: str) -> bool:
-        """Whether a folder is ignored."""
-        key = key_of(path)
-        return key in self._folders or bool(
-            self._patterns and self._patterns.match(key)
-        )
-
-    def files(self, prefix: str, names: str) -> list[str]:
-        """Those names of one folder, each after a `/`, that are ignored."""
-        # One look at all names: those of other programs are rare.
-        lower = names.lower()
-        if not self._patterns and not any(map(lower.__contains__, _FOREIGN)):
-            return []
-        return [
-            name
-            for name in names.split("/")
-            if is_foreign(name) or self.folder(prefix + name)
-        ]
-
-    def path(self, path: str) -> bool:
-        """Whether a path, or any folder on the way, is ignored."""
-        return any(map(self.folder, accumulate(path.split("/"), "{}/{}".format)))
 
 
 class Tree:
     """The tree at a path.
 
     Once entered, it is the folder that was there then: when another one stands in its
-    place, everything fails until `open` is called.
+    place, everything fails until `close` is called.
     """
 
     def __init__(self, where: str) -> None:
@@ -170,7 +127,7 @@ class Tree:
             raise
         return here
 
-    def open(self, path: str) -> int:
+    def open_file(self, path: str) -> int:
         """A file, open to be read; -1 when only `place` can tell."""
         if self._root < 0:
             self.verify()
@@ -179,7 +136,7 @@ class Tree:
     def _enter(self, path: str, folder: Place, error: OSError, *, make: bool) -> int:
         """Make the folder that could not be entered, or say why not."""
         if error.errno in {errno.ELOOP, errno.ENOTDIR}:
-            odd = oddity(syscalls.stat_of(folder)) or "a file"
+            odd = vault_list.oddity(syscalls.stat_of(folder)) or "a file"
             if odd == "a link" or make:
                 raise UnsafePathError(path, f"{folder.name} is {odd}, not a folder")
             raise NoteMissingError(path)
@@ -205,13 +162,15 @@ class Tree:
         pending = [""]
         while pending:
             path = pending.pop()
-            if _NO_PATH.search(path):
-                unreadable[VaultPath(_shown(path))] = "no path can hold its name"
+            if vault_list.is_no_path(path):
+                unreadable[VaultPath(vault_list.shown(path))] = (
+                    "no path can hold its name"
+                )
                 continue
             try:
                 fd = os.open(path or ".", _FOLDER, dir_fd=self._root)
                 try:
-                    folder, below = _list(fd, path, ignore)
+                    folder, below = vault_list.list_folder(fd, path, ignore)
                 finally:
                     os.close(fd)
             except OSError as error:
@@ -231,7 +190,7 @@ class Tree:
             return None
         try:
             with self.place(f"{path}/." if path else ".") as place:
-                return _list(place.folder, path, ignore)[0]
+                return vault_list.list_folder(place.folder, path, ignore)[0]
         except (NoteMissingError, UnsafePathError, OSError):
             return None
 
@@ -282,7 +241,14 @@ class Tree:
         return found
 
 
-def read(place: Place, path: str, *, limit: int = ANY, links: int = ANY) -> NoteFile:
+def read(
+    place: Place,
+    path: str,
+    *,
+    limit: int = ANY,
+    links: int = ANY,
+    look: Look | None = None,
+) -> NoteFile:
     """The file as it was at one moment; errors call it `path`.
 
     Raises:
@@ -295,30 +261,43 @@ def read(place: Place, path: str, *, limit: int = ANY, links: int = ANY) -> Note
         try:
             fd = syscalls.open_to_read(place)
         except OSError as error:
-            if odd := oddity(syscalls.stat_of(place), links=links):
+            if odd := vault_list.oddity(syscalls.stat_of(place), links=links):
                 raise NotRegularFileError(path, odd) from error
             raise
-        try:
-            before = os.fstat(fd)
-            if odd := oddity(before, links=links):
-                raise NotRegularFileError(path, odd)
-            if before.st_size > limit:
-                raise UnreadableNoteError(path, f"it is larger than {limit} bytes")
-            data = os.read(fd, before.st_size + 1)
-            while 0 < len(data) < before.st_size and (more := os.read(fd, 1 << 20)):
-                data += more
-            seen = stamp(before)
-            if seen == stamp(os.fstat(fd)) and len(data) == before.st_size:
-                return NoteFile(data, hashlib.sha256(data).hexdigest(), seen)
-        finally:
-            os.close(fd)
+        found = read_once(fd, path, limit=limit, links=links, look=look)
+        if found:
+            return found
         time.sleep(pause)
     raise NoteChangedError(path)
 
 
-def stamp(found: os.stat_result) -> Stamp:
-    """The stamp in a stat."""
-    return Stamp(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+def read_once(
+    fd: int,
+    path: str,
+    *,
+    limit: int = ANY,
+    links: int = ANY,
+    look: Look | None = None,
+) -> NoteFile | None:
+    """An open file, which is closed then; None if it changed meanwhile. Raises as `read`."""
+    try:
+        before = os.fstat(fd)
+        if odd := vault_list.oddity(before, links=links):
+            raise NotRegularFileError(path, odd)
+        size = before.st_size
+        if size > limit:
+            raise UnreadableNoteError(path, f"it is larger than {limit} bytes")
+        data = os.read(fd, size + 1)
+        while 0 < len(data) < size and (more := os.read(fd, 1 << 20)):
+            data += more
+        if look is not None:
+            look(fd, before)
+        seen = vault_list.stamp(before)
+        if len(data) == size and seen == vault_list.stamp(os.fstat(fd)):
+            return NoteFile(data, hashlib.sha256(data).hexdigest(), seen)
+    finally:
+        os.close(fd)
+    return None
 
 
 def stamp_after(place: Place, before: Stamp) -> Stamp:
@@ -331,18 +310,6 @@ def stamp_after(place: Place, before: Stamp) -> Stamp:
         if now.st_ino == before.inode:
             return before._replace(ctime_ns=now.st_ctime_ns)
     return before
-
-
-def oddity(found: os.stat_result, *, links: int = 1) -> str:
-    """What a file is if it is no regular file of so many names; empty if it is."""
-    if stat.S_ISREG(found.st_mode):
-        return "a hard link" if found.st_nlink > links else ""
-    return next((name for test, name in _KINDS if test(found.st_mode)), "a device")
-
-
-def is_foreign(name: str) -> bool:
-    """Whether another program made a file of that name for itself."""
-    return any(map(f"/{name.lower()}".__contains__, _FOREIGN))
 
 
 def why(error: OSError) -> str:
@@ -360,61 +327,3 @@ def _uncollected() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def _list(fd: int, path: str, ignore: Ignore) -> tuple[Folder, list[str]]:
-    """What is in one folder, and the folders in it; an idle pass does little else."""
-    prefix = path and path + "/"
-    plain: dict[str, tuple[int, int, int, int]] = {}
-    odd: dict[str, tuple[str, Stamp]] = {}
-    below = []
-    kind, regular = 0o170000, stat.S_IFREG
-    with os.scandir(fd) as entries:
-        for entry in entries:
-            name = entry.name
-            if name[0] == ".":
-                continue
-            ending = name[-3:]
-            if ending != ".md" and ending.lower() != ".md":
-                if entry.is_dir(follow_symlinks=False):
-                    below.append(prefix + name)
-                continue
-            try:
-                s = entry.stat(follow_symlinks=False)
-            except FileNotFoundError:
-                continue
-            if s.st_nlink == 1 and s.st_mode & kind == regular:
-                plain[name] = (s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino)
-            else:
-                odd[name] = (oddity(s), stamp(s))
-    names = "/" + "/".join(chain(plain, odd))
-    for name in ignore.files(prefix, names):
-        plain.pop(name, None)
-        odd.pop(name, None)
-    if not names.isprintable() or "\\" in names:
-        for name in filter(_NO_PATH.search, list(plain)):
-            odd[name] = ("a name that no path can hold", Stamp(*plain.pop(name)))
-    listed = sorted(plain)
-    stamps = map(tuple.__new__, repeat(Stamp), map(plain.__getitem__, listed))
-    files: dict[str, Stamp] = dict(zip(listed, stamps, strict=True))
-    strange = {name: odd[name][1] for name in sorted(odd)}
-    shown = {_shown(name): odd[name][0] for name in strange}
-    return Folder(VaultPath(path), _fingerprint(files, strange), files, shown), below
-
-
-def _fingerprint(files: Mapping[str, Stamp], odd: Mapping[str, Stamp]) -> bytes:
-    """A digest of sorted names and stamps, the same in every process."""
-    digest = hashlib.blake2b(digest_size=16)
-    for group in (files, odd):
-        numbers = list(chain.from_iterable(group.values()))
-        digest.update("\0".join(group).encode(errors="surrogateescape") + b"\0\0")
-        try:
-            digest.update(struct.pack(f"<{len(numbers)}q", *numbers))
-        except struct.error:  # some network file systems use all 64 bits of an inode
-            digest.update(repr(numbers).encode())
-    return digest.digest()
-
-
-def _shown(name: str) -> str:
-    """A name that may not be UTF-8, as text that every file and database takes."""
-    return VaultPath(name.encode(errors="surrogateescape").decode(errors="replace"))

@@ -26,6 +26,7 @@ from vaultsync.engine.sync import sync
 from vaultsync.engine.write_through import WriteThrough
 from vaultsync.errors import (
     ConfigError,
+    NoteMissingError,
     StoreUnavailableError,
     UnsafePathError,
     VaultError,
@@ -179,6 +180,8 @@ class Session:
         try:
             inside = Path(os.path.normpath(path.absolute())).relative_to(root)
         except ValueError:
+            if not path.exists():
+                raise NoteMissingError(text) from None
             raise UnsafePathError(text, "it is not inside the vault") from None
         return vault_path(inside.as_posix()) if inside.parts else VaultPath("")
 

@@ -28,7 +28,11 @@ from vaultsync.cli.options import (
 )
 @click.option("--title", metavar="S", help="Its title; else its first sentence.")
 @click.option("--context", metavar="S", help="When or why it came to be, in one line.")
-@click.option("--scope", metavar="S", help="Who may see it; else the vault's default.")
+@click.option(
+    "--scope",
+    metavar="S",
+    help="Who may see it; else the agent alone, or the vault's default.",
+)
 @click.option(
     "--priority",
     metavar="N",

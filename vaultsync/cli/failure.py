@@ -80,6 +80,7 @@ def _usage(error: click.ClickException) -> tuple[str, str, str]:
     hint = f"`{path} --help` shows how"
     if isinstance(error, click.NoSuchOption) and context and not context.parent:
         hint = f"it stands after the command: `vaultsync status {error.option_name}`"
+        message = message.partition(" Did you mean")[0].removesuffix(".")
     kind = "UsageError" if isinstance(error, click.UsageError) else type(error).__name__
     return kind, message[:1].lower() + message[1:], hint
 

@@ -68,7 +68,7 @@ def sync(
     verbose: bool,
 ) -> int:
     """Make vault and store equal: one pass over both."""
-    from vaultsync.cli import session, show
+    from vaultsync.cli import session, show_passes
     from vaultsync.cli.progress import progress
 
     with session.memory(options) as memory:
@@ -81,7 +81,7 @@ def sync(
                 progress=bar,
             )
         waits = memory.conflicts()
-    return show.report(options, report, waits, verbose=verbose)
+    return show_passes.report(options, report, waits, verbose=verbose)
 
 
 @click.command()
@@ -106,7 +106,7 @@ def adopt(
 
     PATH is a note or a folder; without one, all are taken. An id is all that is added.
     """
-    from vaultsync.cli import session, show
+    from vaultsync.cli import session, show_passes
     from vaultsync.cli.progress import progress
 
     with session.memory(options) as memory:
@@ -115,18 +115,18 @@ def adopt(
                 paths, scope=scope, type=fact_type, dry_run=dry_run, progress=bar
             )
         waits = memory.conflicts()
-    return show.report(options, report, waits, verbose=verbose)
+    return show_passes.report(options, report, waits, verbose=verbose)
 
 
 @click.command()
 @common
 def status(options: Options) -> int:
     """Show what waits and what is wrong; changes nothing."""
-    from vaultsync.cli import session, show
+    from vaultsync.cli import session, show_passes
 
     with session.memory(options) as memory:
         found = memory.status()
-    return show.status(options, found)
+    return show_passes.status(options, found)
 
 
 @click.command()
@@ -179,26 +179,26 @@ def history(options: Options, *, fact_id: str) -> int:
 @common
 def undo(options: Options, *, run: str, verbose: bool) -> int:
     """Take a run back, on both sides; later changes stay."""
-    from vaultsync.cli import session, show
+    from vaultsync.cli import session, show_passes
     from vaultsync.cli.progress import progress
 
     with session.memory(options) as memory:
         with progress(options) as bar:
             report = memory.undo(run, progress=bar)
         waits = memory.conflicts()
-    return show.report(options, report, waits, verbose=verbose)
+    return show_passes.report(options, report, waits, verbose=verbose)
 
 
 @click.command()
 @common
 def verify(options: Options) -> int:
     """Prove that vault, store and base are equal, field by field."""
-    from vaultsync.cli import session, show
+    from vaultsync.cli import session, show_passes
     from vaultsync.cli.progress import progress
 
     with session.memory(options) as memory, progress(options) as bar:
         found = memory.verify(progress=bar)
-    show.verification(options, found)
+    show_passes.verification(options, found)
     return DONE if found.equal else FAILED
 
 
@@ -210,22 +210,22 @@ def verify(options: Options) -> int:
 @common
 def rebuild(options: Options, *, source: str, verbose: bool) -> int:
     """Rebuild the other side, and what both last agreed on."""
-    from vaultsync.cli import session, show
+    from vaultsync.cli import session, show_passes
     from vaultsync.cli.progress import progress
 
     with session.memory(options) as memory:
         with progress(options) as bar:
             report = memory.rebuild(source=source, progress=bar)
         waits = memory.conflicts()
-    return show.report(options, report, waits, verbose=verbose)
+    return show_passes.report(options, report, waits, verbose=verbose)
 
 
 @click.command()
 @common
 def doctor(options: Options) -> int:
     """Check this machine and this vault."""
-    from vaultsync.cli import session, show
+    from vaultsync.cli import session, show_passes
 
     checks = session.doctor(options)
-    show.checks(options, checks)
+    show_passes.checks(options, checks)
     return DONE if all(each.ok for each in checks) else FAILED

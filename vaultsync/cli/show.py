@@ -1,4 +1,4 @@
-"""What commands answer, as JSON or for a person. Loaded when there is an answer."""
+"""Facts, as JSON or for a person. Loaded when there is an answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 
 from vaultsync.app import Initialised
-from vaultsync.cli.failure import DONE, WAITS
 from vaultsync.cli.options import Options
 from vaultsync.cli.output import (
     clean,
@@ -26,17 +25,7 @@ from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
 from vaultsync.core.wire import public
 from vaultsync.engine.facts import Forgotten, Page
-from vaultsync.engine.report import (
-    ActionTaken,
-    Check,
-    Report,
-    Status,
-    Verification,
-)
-from vaultsync.ports import Attention
 
-MANY = 20
-"""Actions that are listed unless all are wanted."""
 WIDE = 120
 """Columns of a terminal that has room for a scope beside a path."""
 _TEXTS = ("id", "title", "content", "path", "revision", "properties")
@@ -63,9 +52,6 @@ def pairs(rows: Sequence[tuple[str, str]]) -> None:
 def count(number: int, word: str, *, many: str = "") -> str:
     """`1 note`, `2 notes`."""
     return f"{number:,} {word if number == 1 else many or word + 's'}"
-
-
-# ------------------------------------------------------------------------------- facts
 
 
 def initialised(options: Options, made: Initialised) -> None:
@@ -178,6 +164,8 @@ def forgotten(options: Options, done: Forgotten) -> None:
         emit({"id": done.id, "status": done.status})
         return
     echo(f"{one_line(done.id)}\t{one_line(done.status)}")
+    if done.status == "forgotten":
+        say(options, f"`vaultsync restore {one_line(done.id)}` brings it back")
 
 
 def transferred(options: Options, number: int, what: str, *, data: bool) -> None:
@@ -188,170 +176,3 @@ def transferred(options: Options, number: int, what: str, *, data: bool) -> None
         echo(f"{count(number, 'fact')} {clean(what)}")
     else:
         say(options, count(number, "fact"))
-
-
-# ------------------------------------------------------------------------------ mirror
-
-_DID = (
-    ("created_in_vault", "note", "created"),
-    ("updated_in_vault", "note", "updated"),
-    ("deleted_in_vault", "note", "deleted"),
-    ("created_in_store", "fact", "created"),
-    ("updated_in_store", "fact", "updated"),
-    ("deleted_in_store", "fact", "deleted"),
-    ("moved", "note", "moved"),
-    ("merged", "fact", "merged"),
-    ("conflicts", "conflict", ""),
-)
-
-
-def summary(done: Report) -> str:
-    """One line: `3 notes created, 1 fact updated, 1 conflict`."""
-    said = [
-        f"{count(number, word)} {verb}".rstrip()
-        for name, word, verb in _DID
-        if (number := done.counts.get(name, 0))
-    ]
-    if not said:
-        same = count(done.counts.get("unchanged", 0), "fact")
-        idle = "nothing changed on either side" if done.actions else "nothing to do"
-        return f"{idle}, {same} unchanged"
-    line = ", ".join(said)
-    return f"dry run, nothing was done; it would be: {line}" if done.dry_run else line
-
-
-def report(
-    options: Options, done: Report, open_conflicts: Sequence[Conflict], *, verbose: bool
-) -> int:
-    """What a pass did; returns the exit code."""
-    code = WAITS if done.attention or open_conflicts else DONE
-    if done.counts.get("conflicts", 0):
-        code = WAITS  # of a dry run, say: it would wait
-    if options.json:
-        emit(done.as_json())
-        return code
-    if not options.quiet:
-        echo(style(summary(done), bold=True))
-        _actions(done.actions, options, verbose=verbose)
-    attention(done.attention)
-    if open_conflicts:
-        waiting = count(len(open_conflicts), "open conflict")
-        say(options, f"\n{waiting}: `vaultsync conflicts` shows what differs")
-    if not done.dry_run and not done.quiet:
-        seconds = f"{done.seconds:.2f} s"
-        say(
-            options,
-            dim(f"\n{seconds}; `vaultsync undo {clean(done.run)}` takes it back"),
-        )
-    return code
-
-
-def _actions(taken: Sequence[ActionTaken], options: Options, *, verbose: bool) -> None:
-    if not taken:
-        return
-    some = taken if verbose else taken[:MANY]
-    if is_terminal(sys.stdout):
-        echo()
-    table(
-        ["action", "note or fact", "fields", "why"],
-        [
-            [
-                each.action.replace("_", " "),
-                each.path or each.fact_id,
-                ", ".join(each.fields),
-                each.reason,
-            ]
-            for each in some
-        ],
-        whole=("action",),
-    )
-    if len(some) < len(taken):
-        say(options, f"… and {len(taken) - len(some):,} more: --verbose lists them all")
-
-
-def attention(notices: Sequence[Attention]) -> None:
-    """What waits for a person: where, what and how to mend it."""
-    for each in notices:
-        where = f"{each.path}:{each.line}" if each.line else str(each.path)
-        said = one_line(each.message)
-        if where and not said.startswith(one_line(str(each.path))):
-            said = f"{one_line(where)}: {said}"
-        echo(f"\n{style('!', fg='yellow', bold=True)} {said}")
-        if each.hint:
-            echo(f"  {style('hint:', bold=True)} {one_line(each.hint)}")
-
-
-def status(options: Options, found: Status) -> int:
-    """What waits and what is wrong; returns the exit code."""
-    code = WAITS if found.attention or found.conflicts else DONE
-    if options.json:
-        emit(found.as_json())
-        return code
-    pairs(
-        [
-            ("facts", f"{found.facts:,}"),
-            ("notes", f"{found.notes:,}"),
-            ("pending", _then(found.pending, "vaultsync sync")),
-            ("conflicts", _then(found.conflicts, "vaultsync conflicts")),
-            ("outbox", f"{found.outbox:,}"),
-            ("foreign", _then(found.foreign, "vaultsync adopt --dry-run")),
-            ("last run", _last_run(found)),
-            ("engine", found.engine),
-        ]
-    )
-    attention(found.attention)
-    return code
-
-
-def _then(number: int, command: str) -> str:
-    return f"{number:,} (`{command}`)" if number else "0"
-
-
-def _last_run(found: Status) -> str:
-    if not found.last_run:
-        return "none yet"
-    named = [found.last_run.get(key) for key in ("at", "kind", "run")]
-    return " ".join(shown(each) for each in named if each)
-
-
-def verification(options: Options, found: Verification) -> None:
-    """The proof that both sides are equal, or where they are not."""
-    if options.json:
-        emit(found.as_json())
-        return
-    if found.equal:
-        echo(f"equal: {count(found.checked, 'fact')}, field by field")
-        return
-    differ = count(len(found.differences), "difference")
-    echo(style(f"not equal: {differ} in {count(found.checked, 'fact')}", bold=True))
-    table(
-        ["note or fact", "field", "vault", "store", "base", "why"],
-        [
-            [
-                each.path or each.fact_id,
-                each.field,
-                shown(each.vault),
-                shown(each.store),
-                shown(each.base),
-                each.why,
-            ]
-            for each in found.differences
-        ],
-        whole=("field",),
-    )
-    say(options, "`vaultsync sync` makes them equal; `rebuild` when it cannot")
-
-
-def checks(options: Options, found: Sequence[Check]) -> None:
-    """What was checked, each with its mark."""
-    if options.json:
-        emit({"checks": [each.as_json() for each in found]})
-        return
-    fancy = "utf" in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
-    good, bad = ("✓", "✗") if fancy else ("ok", "FAILED")
-    width = max((len(each.name) for each in found), default=0)
-    for each in found:
-        mark = style(good, fg="green") if each.ok else style(bad, fg="red", bold=True)
-        echo(f"{mark} {one_line(each.name).ljust(width)}  {one_line(each.message)}")
-        if each.hint and not each.ok:
-            echo(f"  {' ' * width}  {style('hint:', bold=True)} {one_line(each.hint)}")

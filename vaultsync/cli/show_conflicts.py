@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Sequence
 from itertools import groupby
 
+from vaultsync.cli.differing import LONG, changed_lines, essence
 from vaultsync.cli.failure import DONE, WAITS
 from vaultsync.cli.options import Options
 from vaultsync.cli.output import (
+    clean,
     dim,
     echo,
     emit,
@@ -38,9 +41,10 @@ def conflicts(options: Options, found: Sequence[Conflict]) -> int:
     if not found:
         say(options, "no open conflicts")
     else:
+        named = one_line(found[0].id) if len(found) == 1 else "CONFLICT_ID"
         say(
             options,
-            "`vaultsync resolve CONFLICT_ID --take store` takes the agent's values,"
+            f"`vaultsync resolve {named} --take store` takes the agent's values,"
             " `--take vault` keeps those of the note",
         )
     return code
@@ -75,7 +79,10 @@ def _draw(conflict: Conflict) -> None:
     side_by_side(
         ["field", "base", "vault (in the note now)", f"store ({conflict.actor})"],
         [
-            [each.field, shown(each.base), shown(each.vault), shown(each.store)]
+            [
+                each.field,
+                *essence([shown(each.base), shown(each.vault), shown(each.store)]),
+            ]
             for each in conflict.fields
         ],
     )
@@ -95,12 +102,9 @@ def resolved(options: Options, settled: Conflict, left: Sequence[Conflict]) -> i
         still = {each.id for each in left}
         done = "settled in part" if settled.id in still else "settled"
         title = one_line(settled.title or settled.path)
-        say(options, f"{title}: {done}, {count(len(left), 'conflict')} left")
+        open_ = count(len(left), "conflict") if left else "no conflict"
+        say(options, f"{title}: {done}, {open_} left")
     return WAITS if left else DONE
-
-
-LONG = 60
-"""Characters of a value on a terminal; the whole of it is in a pipe and in JSON."""
 
 
 def history(options: Options, found: Sequence[HistoryEntry]) -> None:
@@ -149,8 +153,18 @@ def _draw_history(found: Sequence[HistoryEntry]) -> None:
         head = f"{some[0].at}  {some[0].side}, {some[0].actor}"
         echo(f"{style(one_line(head), bold=True)}  {dim('run ' + one_line(run))}")
         for each in some:
-            change = f"{_short(each.before)} → {_short(each.after)}"
-            echo(f"  {one_line(each.field)}: {change}")
+            echo(f"  {one_line(each.field)}:{_change(each.before, each.after)}")
+
+
+def _change(before: Value, after: Value) -> str:
+    """Values side by side, or the lines that differ of two long texts."""
+    if isinstance(before, str) and isinstance(after, str):
+        whole = clean(before), clean(after)
+        if before != after and min(map(len, whole)) > LONG:
+            width = shutil.get_terminal_size().columns - 6
+            lines = changed_lines(*whole, width=width)
+            return "".join(f"\n    {line}" for line in lines)
+    return f" {_short(before)} → {_short(after)}"
 
 
 def _short(value: Value) -> str:

@@ -13,6 +13,8 @@ from vaultsync.core.wire import from_values, to_values
 from vaultsync.engine.mirror import Mirror
 from vaultsync.errors import (
     FactNotFoundError,
+    FixedFieldError,
+    IdTakenError,
     InvalidFieldError,
     RevisionMismatchError,
     ScopeDeniedError,
@@ -47,7 +49,7 @@ def remember(mirror: Mirror, values: Mapping[str, Value], *, agent: str | None) 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidIdError, InvalidScopeError.
         ScopeDeniedError: the scope is another agent's.
-        RevisionMismatchError: the id is taken.
+        IdTakenError: there is, or was, a fact of that id.
     """
     at = mirror.today()
     scope = values.get("scope") or (
@@ -74,7 +76,7 @@ def remember(mirror: Mirror, values: Mapping[str, Value], *, agent: str | None) 
         _queue(mirror, fact, "create", before={}, after=to_values(fact), agent=agent)
         return fact
     if isinstance(result, RevisionMismatch):
-        raise RevisionMismatchError(fact.id, None, result.found)
+        raise IdTakenError(fact.id)
     return fact.but(revision=result)
 
 
@@ -203,14 +205,14 @@ def update(
 
     Raises:
         FactNotFoundError.
-        InvalidFieldError: a value that its field does not take, or a field that never
-            changes.
+        InvalidFieldError: a value that its field does not take.
+        FixedFieldError: a field that never changes.
         RevisionMismatchError: the fact is not at `expect`.
     """
     fact_id = check_id(fact_id)
     for key in values:
         if key in FIELD and FIELD[key].owner is Owner.IDENTITY:
-            raise InvalidFieldError(key, values[key], "what it was: it never changes")
+            raise FixedFieldError(key)
     for _ in range(TRIES):
         try:
             current = get(mirror, fact_id, agent=agent)

@@ -159,8 +159,12 @@ def _plan_merge(
     put_back = done.put_back
     if base is not None and note.id != base.id:
         put_back = ("id", *put_back)
+    reason = action.reason
+    if "scope" in from_vault:
+        reason = "moved to another scope"
     return action.but(
         do=do,
+        reason=reason,
         vault=vault,
         merged=fact,
         to=to,

@@ -6,6 +6,7 @@ which facts to look at.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
@@ -35,7 +36,7 @@ from vaultsync.engine.request import Pass, Request
 from vaultsync.engine.settling import record_pass
 from vaultsync.engine.snapshot import Snapshot, take_snapshot
 from vaultsync.engine.tally import report_of
-from vaultsync.errors import GuardError
+from vaultsync.errors import GuardError, StoreUnavailableError
 from vaultsync.ports import Attention, Run, StoreState, Written
 
 SHOWN = 2000
@@ -50,6 +51,22 @@ def sync(
     Raises: as `sync_with()`.
     """
     return sync_with(mirror, request or Request(), ByTheTable(), progress=progress)
+
+
+def _tell_the_vault(mirror: Mirror, request: Request, report: Report) -> None:
+    """A readable summary of the last pass that did something, beside the notes."""
+    said = report.as_json()
+    summary = {
+        "run": report.run,
+        "at": mirror.now(),
+        "kind": request.kind,
+        "facts": mirror.archive.count_bases(),
+        "open_conflicts": len(mirror.archive.conflicts()),
+        "counts": said["counts"],
+        "attention": said["attention"],
+    }
+    text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
+    mirror.vault.write_meta(VaultPath(".meta/sync-state.json"), text.encode())
 
 
 class Planner(Protocol):
@@ -145,6 +162,7 @@ def sync_with(
         said["actions"] = list(said["actions"])[:SHOWN]  # type: ignore[arg-type]
         with mirror.archive.transaction():
             mirror.archive.put_run(Run(run, mirror.now(), request.kind, said))
+        _tell_the_vault(mirror, request, report)
     return report
 
 
@@ -259,10 +277,16 @@ def _not_blindly(action: Action, found: Snapshot) -> Action:
 
 
 def _store_away(mirror: Mirror) -> Attention:
+    try:
+        mirror.store.state()
+        why = "it came back during this pass"
+    except StoreUnavailableError as away:
+        why = away.why
     return Attention(
         "store_away",
         VaultPath(""),
-        "the store does not answer; what must reach it waits",
-        "nothing to do: the next pass after it is back brings everything over",
+        f"the store does not answer: {why}; what must reach it waits",
+        "the next pass after it is back brings everything over; if it is lost,"
+        " `vaultsync rebuild --from vault` makes a new one from the notes",
         seen=mirror.now(),
     )

@@ -64,6 +64,9 @@ def import_lines(
 def _read(mirror: Mirror, number: int, line: str, agent: str | None) -> Fact:
     try:
         said = json.loads(line)
+    except json.JSONDecodeError as broken:
+        why = f"it is no JSON ({broken.msg}, column {broken.colno})"
+        raise ImportLineError(number, why) from None
     except (ValueError, RecursionError) as broken:
         raise ImportLineError(number, f"it is no JSON ({broken})") from None
     if not isinstance(said, dict):

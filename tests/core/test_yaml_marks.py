@@ -1,0 +1,47 @@
+"""Where things stand in a YAML text, and what is said when that cannot be told."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from tests.frontmatters import frontmatters, yamlish
+from vaultsync.core.yaml_marks import key_marks, outline
+
+
+@given(yamlish)
+def test_an_outline_of_any_text_lies_within_it(yaml: str) -> None:
+    for node in outline(yaml).nodes:
+        assert 0 <= node.start <= node.end <= len(yaml)
+
+
+@pytest.mark.parametrize("yaml", ["a: [", "a: 'b", "%", "a: 1\n\tb: 2\n"])
+def test_an_outline_ends_where_the_text_cannot_be_followed(yaml: str) -> None:
+    assert not outline(yaml).whole
+
+
+@pytest.mark.parametrize("yaml", ["[ " * 70 + "]" * 70, "- " * 70 + "x"])
+def test_an_outline_goes_down_no_further_than_anybody_asks(yaml: str) -> None:
+    seen = outline(yaml)
+
+    assert not seen.whole
+    assert max(node.depth for node in seen.nodes) == 65
+
+
+@given(frontmatters())
+def test_marks_are_the_top_level_keys_in_order(yaml: str) -> None:
+    marks = key_marks(yaml) or []
+
+    ends = [0]
+    for mark in marks:
+        assert mark.key in yaml[mark.start : mark.key_end]
+        assert ends[-1] <= mark.start < mark.key_end <= mark.value_start
+        ends.append(mark.value_end)
+    assert bool(marks) == bool(yaml.strip(" \n#aside"))
+
+
+@pytest.mark.parametrize(
+    "yaml", ["", "- a\n", "- a: 1\n", "{a: 1}", "text", "? [x]\n: 1\n", "a: ["]
+)
+def test_only_a_map_of_names_in_lines_has_marks(yaml: str) -> None:
+    assert key_marks(yaml) is None

@@ -1,0 +1,140 @@
+"""One folder, listed: its notes with their stamps, what is odd, what is left out."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import os
+import re
+import stat
+import struct
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, chain, repeat
+
+from vaultsync.core.paths import VaultPath, key_of
+from vaultsync.ports import Folder, Stamp
+
+_NO_PATH = re.compile(r"[\x01-\x1f\x7f-\x9f\\\ud800-\udfff]")
+_FOREIGN = ("/~$", ".sync-conflict-", "conflicted copy")
+"""What is in the names of files of Office, Syncthing and Dropbox."""
+_KINDS = (
+    (stat.S_ISLNK, "a link"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+class Ignore:
+    """What of a vault is not looked at: folders, and patterns of paths as in a shell."""
+
+    def __init__(self, ignore: Sequence[str]) -> None:
+        keys = [key_of(path.strip("/")) for path in ignore]
+        patterns = [fnmatch.translate(key) for key in keys if re.search(r"[*?[]", key)]
+        self._folders = set(keys)
+        self._patterns = re.compile("|".join(patterns)) if patterns else None
+
+    def folder(self, path: str) -> bool:
+        """Whether a folder is ignored."""
+        key = key_of(path)
+        return key in self._folders or bool(
+            self._patterns and self._patterns.match(key)
+        )
+
+    def files(self, prefix: str, names: str) -> list[str]:
+        """Those names of one folder, each after a `/`, that are ignored."""
+        # One look at all names: those of other programs are rare.
+        lower = names.lower()
+        if not self._patterns and not any(map(lower.__contains__, _FOREIGN)):
+            return []
+        return [
+            name
+            for name in names.split("/")
+            if is_foreign(name) or self.folder(prefix + name)
+        ]
+
+    def path(self, path: str) -> bool:
+        """Whether a path, or any folder on the way, is ignored."""
+        if not self._folders:
+            return False
+        return any(map(self.folder, accumulate(path.split("/"), "{}/{}".format)))
+
+
+def is_foreign(name: str) -> bool:
+    """Whether another program made a file of that name for itself."""
+    return any(map(f"/{name.lower()}".__contains__, _FOREIGN))
+
+
+def is_no_path(path: str) -> bool:
+    """Whether a name in a path is none that a path of a vault can hold."""
+    return _NO_PATH.search(path) is not None
+
+
+def stamp(found: os.stat_result) -> Stamp:
+    """The stamp in a stat."""
+    return Stamp(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+
+
+def oddity(found: os.stat_result, *, links: int = 1) -> str:
+    """What a file is if it is no regular file of so many names; empty if it is."""
+    if stat.S_ISREG(found.st_mode):
+        return "a hard link" if found.st_nlink > links else ""
+    return next((name for test, name in _KINDS if test(found.st_mode)), "a device")
+
+
+def list_folder(fd: int, path: str, ignore: Ignore) -> tuple[Folder, list[str]]:
+    """What is in one folder, and the folders in it; an idle pass does little else."""
+    prefix = path and path + "/"
+    plain: dict[str, tuple[int, int, int, int]] = {}
+    odd: dict[str, tuple[str, Stamp]] = {}
+    below = []
+    kind, regular = 0o170000, stat.S_IFREG
+    with os.scandir(fd) as entries:
+        for entry in entries:
+            name = entry.name
+            if name[0] == ".":
+                continue
+            ending = name[-3:]
+            if ending != ".md" and ending.lower() != ".md":
+                if entry.is_dir(follow_symlinks=False):
+                    below.append(prefix + name)
+                continue
+            try:
+                s = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+            if s.st_nlink == 1 and s.st_mode & kind == regular:
+                plain[name] = (s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino)
+            else:
+                odd[name] = (oddity(s), stamp(s))
+    names = "/" + "/".join(chain(plain, odd))
+    for name in ignore.files(prefix, names):
+        plain.pop(name, None)
+        odd.pop(name, None)
+    if not names.isprintable() or "\\" in names:
+        for name in filter(_NO_PATH.search, list(plain)):
+            odd[name] = ("a name that no path can hold", Stamp(*plain.pop(name)))
+    listed = sorted(plain)
+    stamps = map(tuple.__new__, repeat(Stamp), map(plain.__getitem__, listed))
+    files: dict[str, Stamp] = dict(zip(listed, stamps, strict=True))
+    strange = {name: odd[name][1] for name in sorted(odd)}
+    kinds = {shown(name): odd[name][0] for name in strange}
+    return Folder(VaultPath(path), fingerprint(files, strange), files, kinds), below
+
+
+def fingerprint(files: Mapping[str, Stamp], odd: Mapping[str, Stamp]) -> bytes:
+    """A digest of sorted names and stamps, the same in every process."""
+    digest = hashlib.blake2b(digest_size=16)
+    for group in (files, odd):
+        numbers = list(chain.from_iterable(group.values()))
+        digest.update("\0".join(group).encode(errors="surrogateescape") + b"\0\0")
+        try:
+            digest.update(struct.pack(f"<{len(numbers)}q", *numbers))
+        except struct.error:  # some network file systems use all 64 bits of an inode
+            digest.update(repr(numbers).encode())
+    return digest.digest()
+
+
+def shown(name: str) -> str:
+    """A name that may not be UTF-8, as text that every file and database takes."""
+    return VaultPath(name.encode(errors="surrogateescape").decode(errors="replace"))

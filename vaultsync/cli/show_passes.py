@@ -1,0 +1,232 @@
+"""Passes, status, proofs and checks, as JSON or for a person."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+
+from vaultsync.cli.failure import DONE, WAITS
+from vaultsync.cli.options import Options
+from vaultsync.cli.output import (
+    clean,
+    dim,
+    echo,
+    emit,
+    is_terminal,
+    one_line,
+    say,
+    style,
+    table,
+)
+from vaultsync.cli.show import count, pairs, shown
+from vaultsync.core.conflict import Conflict
+from vaultsync.engine.report import (
+    ActionTaken,
+    Check,
+    Report,
+    Status,
+    Verification,
+)
+from vaultsync.ports import Attention
+
+MANY = 20
+"""Actions that are listed unless all are wanted."""
+SEVERAL = 3
+"""Notes that are named one by one when all have the same trouble."""
+_DID = (
+    ("created_in_vault", "note", "created"),
+    ("updated_in_vault", "note", "updated"),
+    ("deleted_in_vault", "note", "deleted"),
+    ("created_in_store", "fact", "created"),
+    ("updated_in_store", "fact", "updated"),
+    ("deleted_in_store", "fact", "deleted"),
+    ("moved", "note", "moved"),
+    ("merged", "fact", "merged"),
+    ("conflicts", "conflict", ""),
+)
+
+
+def summary(done: Report) -> str:
+    """One line: `3 notes created, 1 fact updated, 1 conflict`."""
+    said = [
+        f"{count(number, word)} {verb}".rstrip()
+        for name, word, verb in _DID
+        if (number := done.counts.get(name, 0))
+    ]
+    if not said:
+        same = count(done.counts.get("unchanged", 0), "fact")
+        idle = "nothing changed on either side" if done.actions else "nothing to do"
+        return f"{idle}, {same} unchanged"
+    line = ", ".join(said)
+    return f"dry run, nothing was done; it would be: {line}" if done.dry_run else line
+
+
+def report(
+    options: Options, done: Report, open_conflicts: Sequence[Conflict], *, verbose: bool
+) -> int:
+    """What a pass did; returns the exit code."""
+    code = WAITS if done.attention or open_conflicts else DONE
+    if done.counts.get("conflicts", 0):
+        code = WAITS  # of a dry run, say: it would wait
+    if options.json:
+        emit(done.as_json())
+        return code
+    if not options.quiet:
+        echo(style(summary(done), bold=True))
+        _actions(done.actions, options, verbose=verbose)
+    attention(done.attention)
+    if open_conflicts:
+        waiting = count(len(open_conflicts), "open conflict")
+        say(options, f"\n{waiting}: `vaultsync conflicts` shows what differs")
+    if not done.dry_run and not done.quiet:
+        seconds = f"{done.seconds:.2f} s"
+        say(
+            options,
+            dim(f"\n{seconds}; `vaultsync undo {clean(done.run)}` takes it back"),
+        )
+    return code
+
+
+def _actions(taken: Sequence[ActionTaken], options: Options, *, verbose: bool) -> None:
+    if not taken:
+        return
+    some = taken if verbose else taken[:MANY]
+    heads = ["action", "note or fact", "fields", "why"]
+    rows = [
+        [
+            each.action.replace("_", " "),
+            each.path or each.fact_id,
+            ", ".join(each.fields),
+            each.reason,
+        ]
+        for each in some
+    ]
+    if is_terminal(sys.stdout):
+        echo()
+        heads, rows = _fitted(heads, rows)
+    table(heads, rows, whole=("action", "why"))
+    if len(some) < len(taken):
+        say(options, f"… and {len(taken) - len(some):,} more: --verbose lists them all")
+
+
+def _fitted(
+    heads: list[str], rows: list[list[str]]
+) -> tuple[list[str], list[list[str]]]:
+    """Without an empty column, and with paths cut where it hurts least: in front."""
+    full = [k for k in range(len(heads)) if any(row[k] for row in rows)]
+    width = shutil.get_terminal_size().columns
+    fields = min(20, max(len(row[2]) for row in rows))
+    others = max(len(row[0]) for row in rows) + max(len(row[3]) for row in rows)
+    room = max(20, width - others - fields - 2 * len(full))
+    for row in rows:
+        row[1] = one_line(row[1])
+        if len(row[1]) > room:
+            row[1] = f"…{row[1][1 - room :]}"
+    return [heads[k] for k in full], [[row[k] for k in full] for row in rows]
+
+
+def attention(notices: Sequence[Attention]) -> None:
+    """What waits for a person: where, what and how to mend it.
+
+    What is said of many notes is said once.
+    """
+    alike: dict[tuple[str, str], list[str]] = {}
+    for each in notices:
+        where = f"{each.path}:{each.line}" if each.line else str(each.path or "")
+        words = one_line(each.message)
+        for place in (one_line(where), one_line(str(each.path))):
+            words = words.removeprefix(f"{place}: ") if where else words
+        alike.setdefault((words, one_line(each.hint)), []).append(one_line(where))
+    mark = style("!", fg="yellow", bold=True)
+    for (words, hint), places in alike.items():
+        if len(places) <= SEVERAL:
+            for place in places:
+                echo(f"\n{mark} {place}: {words}" if place else f"\n{mark} {words}")
+        else:
+            echo(f"\n{mark} {count(len(places), 'note')}: {words}")
+            for place in places[:SEVERAL]:
+                echo(f"    {place}")
+            echo(f"    … {len(places) - SEVERAL:,} more")
+        if hint:
+            echo(f"  {style('hint:', bold=True)} {hint}")
+
+
+def status(options: Options, found: Status) -> int:
+    """What waits and what is wrong; returns the exit code."""
+    code = WAITS if found.attention or found.conflicts else DONE
+    if options.json:
+        emit(found.as_json())
+        return code
+    pairs(
+        [
+            ("facts", f"{found.facts:,}"),
+            ("notes", f"{found.notes:,}"),
+            ("pending", _then(found.pending, "vaultsync sync")),
+            ("conflicts", _then(found.conflicts, "vaultsync conflicts")),
+            ("outbox", f"{found.outbox:,}"),
+            ("not taken", _then(found.foreign, "vaultsync adopt --dry-run")),
+            ("last run", _last_run(found)),
+            ("engine", found.engine),
+        ]
+    )
+    attention(found.attention)
+    return code
+
+
+def _then(number: int, command: str) -> str:
+    return f"{number:,} (`{command}`)" if number else "0"
+
+
+def _last_run(found: Status) -> str:
+    if not found.last_run:
+        return "none yet"
+    named = [found.last_run.get(key) for key in ("at", "kind", "run")]
+    return " ".join(shown(each) for each in named if each)
+
+
+def verification(options: Options, found: Verification) -> None:
+    """The proof that both sides are equal, or where they are not."""
+    if options.json:
+        emit(found.as_json())
+        return
+    if found.equal:
+        echo(f"equal: {count(found.checked, 'fact')}, field by field")
+        return
+    differ = count(len(found.differences), "difference")
+    echo(style(f"not equal: {differ} in {count(found.checked, 'fact')}", bold=True))
+    table(
+        ["note or fact", "field", "vault", "store", "base", "why"],
+        [
+            [
+                each.path or each.fact_id,
+                each.field,
+                shown(each.vault),
+                shown(each.store),
+                shown(each.base),
+                each.why,
+            ]
+            for each in found.differences
+        ],
+        whole=("field",),
+    )
+    say(
+        options,
+        "`vaultsync sync` makes them equal; what waits for a person is named by"
+        " `vaultsync status`",
+    )
+
+
+def checks(options: Options, found: Sequence[Check]) -> None:
+    """What was checked, each with its mark."""
+    if options.json:
+        emit({"checks": [each.as_json() for each in found]})
+        return
+    fancy = "utf" in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
+    good, bad = ("✓", "✗") if fancy else ("ok", "FAILED")
+    width = max((len(each.name) for each in found), default=0)
+    for each in found:
+        mark = style(good, fg="green") if each.ok else style(bad, fg="red", bold=True)
+        echo(f"{mark} {one_line(each.name).ljust(width)}  {one_line(each.message)}")
+        if each.hint and not each.ok:
+            echo(f"  {' ' * width}  {style('hint:', bold=True)} {one_line(each.hint)}")
