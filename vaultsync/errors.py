@@ -14,6 +14,7 @@ VaultsyncError
 │   └── NotAVaultError         no vault at or above the folder
 ├── NotFoundError
 │   ├── FactNotFoundError
+│   │   └── FactForgottenError  it was deleted, and can be brought back
 │   ├── ConflictNotFoundError
 │   └── RunNotFoundError
 ├── NoteError                  one note; the pass goes on with the others
@@ -167,6 +168,16 @@ class FactNotFoundError(NotFoundError):
             f"no fact {fact_id}", hint="`vaultsync list` shows the facts there are"
         )
         self.fact_id = fact_id
+
+
+class FactForgottenError(FactNotFoundError):
+    """The fact was deleted; its tombstone can bring it back."""
+
+    def __init__(self, fact_id: str, at: str) -> None:
+        super().__init__(fact_id)
+        self.message = f"fact {fact_id} was forgotten on {at[:10]}"
+        self.args = (self.message,)
+        self.hint = f"`vaultsync restore {fact_id}` brings it back"
 
 
 class ConflictNotFoundError(NotFoundError):

@@ -60,6 +60,11 @@ def test_all_that_surfaces_show_is_json(fact: Fact) -> None:
     assert from_values(json.loads(json.dumps(to_values(fact)))) == fact
 
 
+def test_a_count_of_nothing_is_not_said() -> None:
+    assert "accessCount" not in to_values(_fact())
+    assert to_values(_fact(accessCount=3))["accessCount"] == 3
+
+
 @given(json_values())
 def test_json_is_plain_already(value: Value) -> None:
     assert plain("x", value) == value

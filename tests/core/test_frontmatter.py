@@ -138,6 +138,7 @@ UNREADABLE: list[tuple[str, int, str]] = [
     ("a: 1\nb: !x 2\n", 3, "tag (!x)"),
     ("a: 1\nb:\n  - !!python/object/apply:os.system [x]\n", 4, "tag"),
     ("b: ! x\n", 2, "tag"),
+    ("b: !!timestamp 2026-02-14\n", 2, "Invalid tag"),
     ("a: &x {q: 1}\n<<: *x\n", 3, "merge"),
     ("a: &x {q: 1}\nb:\n  <<: *x\n", 4, "merge"),
     ("a: !!set {x, y}\n", 2, "no text, number, list or map"),

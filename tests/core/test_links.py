@@ -389,3 +389,8 @@ def test_every_note_of_a_real_vault_can_be_linked(
         assert names.resolve(text, ROOT_NOTE) == path
         assert is_linkable(text)
         assert only(wiki_link(text, stem_of(path))).target == text
+
+
+def test_a_dash_without_a_blank_begins_no_list() -> None:
+    assert targets("- x\n\n    [[a]]") == ["a"]
+    assert targets("-x\n\n    [[a]]") == []  # code, as it is nobody's item

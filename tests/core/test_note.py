@@ -378,6 +378,19 @@ def test_a_note_moved_into_the_folder_of_another_type_is_of_that_type() -> None:
     assert edited(base, before, elsewhere).type == base.type
 
 
+def test_a_note_moved_into_the_folder_of_another_tier_gets_its_priority() -> None:
+    text = b"---\npriority: 3\n---\nWords.\n"
+    folder = "team-core/observations"
+    before = read_note(text, VaultPath(f"{folder}/background/a note.md"))
+    base = Fact(ID, scope="team-core").laid_over(before.values, {})
+    moved = read_note(text, VaultPath(f"{folder}/notable/a note.md"))
+    assert edited(base, before, moved).priority == 1
+    said = read_note(
+        text.replace(b"3", b"2"), VaultPath(f"{folder}/notable/a note.md")
+    )
+    assert edited(base, before, said).priority == 2
+
+
 def test_a_field_that_becomes_wrong_keeps_its_value() -> None:
     before, base = _of("---\npriority: 1\n---\nWords.\n")
     now, _ = _of("---\npriority: high\n---\nWords.\n")

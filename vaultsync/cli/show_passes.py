@@ -105,7 +105,7 @@ def _actions(taken: Sequence[ActionTaken], options: Options, *, verbose: bool) -
     if is_terminal(sys.stdout):
         echo()
         heads, rows = _fitted(heads, rows)
-    table(heads, rows, whole=("action", "why"))
+    table(heads, rows, whole=heads[:2])
     if len(some) < len(taken):
         say(options, f"… and {len(taken) - len(some):,} more: --verbose lists them all")
 
@@ -118,7 +118,7 @@ def _fitted(
     width = shutil.get_terminal_size().columns
     fields = min(20, max(len(row[2]) for row in rows))
     others = max(len(row[0]) for row in rows) + max(len(row[3]) for row in rows)
-    room = max(20, width - others - fields - 2 * len(full))
+    room = max(28, width - others - fields - 2 * len(full))
     for row in rows:
         row[1] = one_line(row[1])
         if len(row[1]) > room:

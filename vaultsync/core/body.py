@@ -88,13 +88,13 @@ def read_body(text: str) -> Body:
     top = _TOP.match(text)
     heading = context = None
     start = 0
-    if top is not None:
-        if top["title"] is not None:
-            heading = top.span("title")
-            start = top.start("rest")
-        if top["context"] is not None:
-            context = (text.rfind(">", 0, top.start("context")), top.end("after"))
-            start = context[1]
+    assert top is not None  # noqa: S101 - every part of it may be missing
+    if top["title"] is not None:
+        heading = top.span("title")
+        start = top.start("rest")
+    if top["context"] is not None:
+        context = (text.rfind(">", 0, top.start("context")), top.end("after"))
+        start = context[1]
     block = _find_block(text, start)
     if block is None:
         return Body(text, heading, context, (start, len(text)), None)

@@ -152,7 +152,7 @@ def splice(
                 continue
             flaw = _flaw(parts, edit, expected, path)
             if flaw is None:
-                return edit.parts
+                return edit
             why = flaw
     except ValueError as error:
         raise UnsafeSpliceError(path, str(error)) from error
@@ -184,23 +184,13 @@ def _fenced(parts: Parts) -> Parts:
     return Parts(parts.head + fence, "", fence, parts.body, parts.eol)
 
 
-@dataclass(frozen=True, slots=True)
-class _Edit:
-    """The edited note, and which of its lines came for which of the old ones."""
-
-    parts: Parts
-    old: list[str]
-    new: list[str]
-    replaced: list[tuple[int, int, int]]
-    """First old line, line behind the last old one, number of new lines."""
-
-
 def _edited(
     parts: Parts,
     edits: Mapping[str, Value],
     before: dict[str, Value],
     find_spans: Callable[[str, list[str], list[str], set[str]], dict[str, Span] | None],
-) -> _Edit | None:
+) -> Parts | None:
+    """The note with other lines for some keys; all others are those it had."""
     old = parts.yaml.split("\n")[:-1]
     known = edits.keys() & before.keys()
     spans = find_spans(parts.yaml, old, list(before), known) if known else {}
@@ -208,24 +198,19 @@ def _edited(
         return None
     end = "\r" if parts.eol == _CRLF else ""
     new: list[str] = []
-    replaced: list[tuple[int, int, int]] = []
     at = 0
     for key, span in sorted(spans.items(), key=lambda item: item[1].start):
         if span.start < at:
             return None
-        lines = _lines_for(span, edits[key], before[key], old, end)
         new += old[at : span.start]
-        new += lines
-        replaced.append((span.start, span.end, len(lines)))
+        new += _lines_for(span, edits[key], before[key], old, end)
         at = span.end
     new += old[at:]
     added = [key for key in edits if key not in before]
     for key in added:
         new += [line + end for line in emit(key, edits[key], "\n").split("\n")[:-1]]
-    replaced.append((len(old), len(old), len(new)))
     yaml = "".join([line + "\n" for line in new])
-    made = Parts(parts.head, yaml, parts.fence, parts.body, parts.eol)
-    return _Edit(made, old, new, replaced)
+    return Parts(parts.head, yaml, parts.fence, parts.body, parts.eol)
 
 
 def _lines_for(
@@ -245,15 +230,8 @@ def _lines_for(
     return [span.prefix + text + span.tail + end, *(item + end for item in items)]
 
 
-def _flaw(old: Parts, edit: _Edit, expected: dict[str, Value], path: str) -> str | None:
+def _flaw(old: Parts, new: Parts, expected: dict[str, Value], path: str) -> str | None:
     """Why the edit is not what was meant; None when it is proved to be."""
-    at, now = 0, 0
-    for start, stop, count in edit.replaced:
-        if edit.new[now : now + start - at] != edit.old[at:start]:
-            return "other lines would change"
-        now += start - at + count
-        at = stop
-    new = edit.parts
     if split(new.text) != new or (new.head, new.fence, new.body) != (
         old.head,
         old.fence,

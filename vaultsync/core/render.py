@@ -19,9 +19,10 @@ from vaultsync.core.merge import differing
 from vaultsync.core.note import Note, read_note
 from vaultsync.core.paths import stem_of
 from vaultsync.core.values import canonical, link_name
-from vaultsync.errors import UnreadableNoteError, UnsafeSpliceError, UsageError
+from vaultsync.errors import UnsafeSpliceError
 
 _IN_BODY = frozenset({"content", "scope"})
+_UNSET: tuple[Value, ...] = ("", (), [])
 
 
 def render(fact: Fact, *, links: Mapping[str, str]) -> bytes:
@@ -107,6 +108,9 @@ def stale(note: Note, vault: Fact, merged: Fact) -> tuple[str, ...]:
         if key in held or key == "scope" or (row and row.owner is Owner.VOLATILE):
             continue
         shown = note.id if key == "id" else _shown(note, key, vault)
+        hidden = key not in note.values and key not in note.properties
+        if key != "id" and hidden and _is_unset(row, merged.value(key)):
+            continue  # what it does not show, it need not take back
         if not _same(row, shown, merged.value(key)):
             found.append(key)
     return tuple(found)
@@ -132,7 +136,12 @@ def _same(row: Field | None, one: Value, other: Value) -> bool:
         if row is not None and row.kind in (Kind.LINES, Kind.LINKS, Kind.IDS):
             return set(left) == set(right)
         return left == right
-    return one == other or (one in (None, "") and other in (None, ""))
+    return one == other or (_is_unset(row, one) and _is_unset(row, other))
+
+
+def _is_unset(row: Field | None, value: Value) -> bool:
+    """Whether a field has no value; a property that is there has one, be it empty."""
+    return value is None or (row is not None and value in _UNSET)
 
 
 def rewrite(
@@ -173,7 +182,7 @@ def _property_changes(
             value = _keep_spelling(row, note.raw.get(key), value)
         elif key == "title" and value == stem_of(note.path):
             value = None
-        if value in (None, "", []):
+        if _is_unset(row, value):
             if key in note.raw:
                 found[key] = None
         else:
@@ -196,10 +205,7 @@ def _keep_spelling(row: Field, old: Value, new: Value) -> list[Value]:
     """A list in which every element that stays is spelled as its author did."""
     spelled: dict[Value, Value] = {}
     for each in old if isinstance(old, (list, tuple)) else ():
-        try:
-            bare = canonical(row, [each])
-        except UsageError:
-            continue
+        bare = canonical(row, [each])
         if isinstance(bare, tuple) and len(bare) == 1 and isinstance(each, str):
             spelled[bare[0]] = each
     fresh = _written(row, new)
@@ -245,12 +251,7 @@ def _body_changes(
 
 
 def _prove(note: Note, vault: Fact, merged: Fact, made: bytes) -> None:
-    try:
-        again = read_note(made, note.path)
-    except UnreadableNoteError as broken:
-        raise UnsafeSpliceError(
-            note.path, f"the result could not be read: {broken.why}"
-        ) from None
+    again = read_note(made, note.path)
     left = stale(again, merged, merged)
     if left:
         raise UnsafeSpliceError(
@@ -260,7 +261,12 @@ def _prove(note: Note, vault: Fact, merged: Fact, made: bytes) -> None:
     wrong = [
         key
         for key in differing(said, merged)
-        if key not in ("relatedFactIds", "scope") and key not in again.values
+        if key not in ("relatedFactIds", "scope")
+        and key not in again.values
+        and (
+            key in again.properties
+            or not _is_unset(FIELD.get(key) or OWN.get(key), merged.value(key))
+        )
     ]
     if wrong:
         raise UnsafeSpliceError(note.path, f"{', '.join(wrong)} would change with it")

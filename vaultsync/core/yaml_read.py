@@ -91,10 +91,6 @@ def load(yaml: str, path: str) -> dict[str, Value] | None:
         raise _explained(str(error), yaml, path) from error
     except UnicodeError as error:
         raise _refused(_HALF, yaml, path) from error
-    except RecursionError as error:
-        raise _refused(_DEPTH, yaml, path) from error
-    except (ValueError, OverflowError, TypeError) as error:
-        raise _refused(_LARGE, yaml, path) from error
     if found is None:
         return {}
     if not isinstance(found, dict):
@@ -102,8 +98,6 @@ def load(yaml: str, path: str) -> dict[str, Value] | None:
         return None
     try:
         values = _checked(found)
-    except RecursionError as error:
-        raise _refused(_DEPTH, yaml, path) from error
     except _RefusedError as error:
         raise _refused(error.why, yaml, path) from None
     _check_notation(yaml, path)
@@ -247,10 +241,7 @@ def _is_text_key(node: Node) -> bool:
         return False
     if node.style != "plain":
         return True
-    try:
-        found: object = yaml_rs.loads(node.text, parse_datetime=False)
-    except ValueError:
-        return True
+    found: object = yaml_rs.loads(node.text, parse_datetime=False)
     return isinstance(found, str)
 
 

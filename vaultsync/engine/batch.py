@@ -44,7 +44,6 @@ from vaultsync.errors import (
     NoteError,
     NoteExistsError,
     NoteMissingError,
-    UnsafeSpliceError,
 )
 from vaultsync.ports import (
     Attention,
@@ -114,7 +113,7 @@ class Batch:
             return None
         try:
             item.data = self._bytes(action, fact)
-        except UnsafeSpliceError as unsafe:
+        except NoteError as unsafe:
             self._give_up(item, notice("unsafe_splice", unsafe, self.at))
             return None
         if item.data is not None:
@@ -217,7 +216,7 @@ class Batch:
                 if item.conflict.conflict_path:
                     self.outcome.touched.add(parent(item.conflict.conflict_path))
                 staged = True
-            if item.writes_vault and item.data is not None:
+            if item.new_bytes and item.data is not None:
                 self.mirror.vault.stage(item.op, item.data)
                 staged = True
         if staged:
@@ -265,7 +264,7 @@ class Batch:
                     self.outcome.removed.add(path)
                     path = action.to
                     self.outcome.touched.add(parent(path))
-                if item.sha != action.sha:
+                if item.new_bytes:
                     item.stamp = vault.exchange(item.op, path, action.sha or "")
                     self._linger(item, path, action.sha or "")
         except NoteChangedError as changed:

@@ -12,6 +12,7 @@ from vaultsync.core.values import check_id
 from vaultsync.core.wire import from_values, to_values
 from vaultsync.engine.mirror import Mirror
 from vaultsync.errors import (
+    FactForgottenError,
     FactNotFoundError,
     FixedFieldError,
     IdTakenError,
@@ -22,6 +23,7 @@ from vaultsync.errors import (
 )
 from vaultsync.ports import Outgoing, RevisionMismatch, Write
 
+FORGOTTEN = "forgotten"
 TRIES = 20
 """How often an update is repeated when other writers get in between."""
 
@@ -113,6 +115,7 @@ def get(mirror: Mirror, fact_id: str, *, agent: str | None) -> Fact:
 
     Raises:
         FactNotFoundError: there is none, or not for this agent.
+        FactForgottenError: it was deleted.
     """
     fact_id = check_id(fact_id)
     base = mirror.archive.find_base(fact_id)
@@ -123,6 +126,12 @@ def get(mirror: Mirror, fact_id: str, *, agent: str | None) -> Fact:
         if offline is None:
             raise
         fact = offline
+    except FactNotFoundError:
+        row = mirror.store.written(fact_id)
+        buried = mirror.store.buried(fact_id)
+        if row is None or buried is None or not sees(agent, buried.scope):
+            raise
+        raise FactForgottenError(fact_id, row.at) from None
     if not sees(agent, fact.scope):
         raise FactNotFoundError(fact_id)
     return fact.but(path=base.path if base else None)
@@ -155,6 +164,8 @@ def select(
 ) -> Page:
     """Facts by id, those that match; superseded ones too.
 
+    The status `forgotten` lists what was deleted and can be restored.
+
     Raises:
         UnknownTypeError, InvalidScopeError, InvalidFieldError: a filter makes no sense.
     """
@@ -166,11 +177,12 @@ def select(
         check_scope(scope)
     found: list[Fact] = []
     more = False
-    for fact in _visible(mirror, agent, after):
+    gone = status == FORGOTTEN
+    for fact in _visible(mirror, agent, after, gone=gone):
         if (
             (type_name and fact.type != type_name.lower())
             or (scope and fact.scope != scope)
-            or (status and fact.status != status)
+            or (status and not gone and fact.status != status)
             or (tag and tag.lstrip("#").casefold() not in map(str.casefold, fact.tags))
         ):
             continue
@@ -186,9 +198,21 @@ def select(
     return Page(facts, facts[-1].id if more else None)
 
 
-def _visible(mirror: Mirror, agent: str | None, after: str | None) -> Iterator[Fact]:
+def _visible(
+    mirror: Mirror, agent: str | None, after: str | None, *, gone: bool
+) -> Iterator[Fact]:
     start = check_id(after) if after else ""
-    return (fact for fact in mirror.store.iter_facts(start) if sees(agent, fact.scope))
+    facts = _forgotten(mirror, start) if gone else mirror.store.iter_facts(start)
+    return (fact for fact in facts if sees(agent, fact.scope))
+
+
+def _forgotten(mirror: Mirror, start: str) -> Iterator[Fact]:
+    """What tombstones last said, by id."""
+    rows = (row.fact_id for row in mirror.store.feed() if row.deleted)
+    for fact_id in sorted(each for each in rows if each > start):
+        fact = mirror.store.buried(fact_id)
+        if fact is not None:
+            yield fact
 
 
 def update(
@@ -261,7 +285,8 @@ def _update_later(
     """Queue an update against the last that is known of the fact."""
     known = _offline(mirror, fact_id)
     if known is None:
-        raise FactNotFoundError(fact_id)
+        why = "what it says of this fact is not known here"
+        raise StoreUnavailableError(why)
     fact = _changed(known, values, *tags)
     keys = [*values, *(["tags"] if any(tags) else [])]
     _queue(
@@ -332,7 +357,7 @@ def forget(mirror: Mirror, fact_id: str, *, agent: str | None) -> Forgotten:
             fact = get(mirror, fact_id, agent=agent)
             write = Write(fact.id, None, fact.revision, agent or "person")
             if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
-                return Forgotten(fact.id, "forgotten")
+                return Forgotten(fact.id, FORGOTTEN)
         except StoreUnavailableError:
             known = _offline(mirror, check_id(fact_id))
             if known is None:
@@ -340,7 +365,7 @@ def forget(mirror: Mirror, fact_id: str, *, agent: str | None) -> Forgotten:
             _queue(
                 mirror, known, "delete", before=to_values(known), after={}, agent=agent
             )
-            return Forgotten(known.id, "forgotten")
+            return Forgotten(known.id, FORGOTTEN)
     raise RevisionMismatchError(
         fact_id, "the one just read", "another, again and again"
     )

@@ -46,11 +46,15 @@ class Item:
     stamp: Stamp | None = None
 
     @property
+    def new_bytes(self) -> bool:
+        """Whether the note gets other bytes."""
+        return self.data is not None and self.sha != self.action.sha
+
+    @property
     def writes_vault(self) -> bool:
         """Whether the note is written, moved or taken away."""
-        return (
-            self.data is not None and self.sha != self.action.sha
-        ) or self.action.do is Do.DELETE_NOTE
+        moved = self.action.to is not None
+        return self.new_bytes or moved or self.action.do is Do.DELETE_NOTE
 
 
 @dataclass(slots=True)

@@ -58,6 +58,10 @@ def entries(
             pass
     if action.base is not None:
         yield from _field_entries(action, fact, action.base, entry)
+    elif action.store is not None and action.merged is not None:
+        for key in differing(action.store, fact):
+            old, new = _plain(action.store.value(key)), _plain(fact.value(key))
+            yield entry(VAULT, key, old, new)
 
 
 def _field_entries(
@@ -86,6 +90,9 @@ def _field_entries(
             lost = _plain(action.store.value(key)) if action.store else None
             yield entry(VAULT, key, old, new)
             yield entry(STORE, key, lost, new)
+    for key in theirs - set(differing(base, fact)) - disputed:
+        lost = _plain(action.store.value(key)) if action.store else None
+        yield entry(STORE, key, lost, _plain(fact.value(key)))
     for conflict in action.conflicts:
         yield entry(STORE, conflict.field, conflict.store, conflict.vault)
 
