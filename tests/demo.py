@@ -137,7 +137,7 @@ def conflict(stage: Stage) -> None:
     stage.edit(note, ("Oskar, if asked", "Bente, on Friday"))
     said = stage.ask("get", "$LAMP")["content"]
     wanted = said.replace("Oskar, if asked", "a rigger from town")
-    stage.run("update", "$LAMP", "--content", wanted, "--agent", "indy")
+    stage.run("update", "$LAMP", "--content", wanted, "--agent", "indy", exits=3)
     stage.tell("The person's word stands in the note. The agent's lies beside it:")
     (found,) = stage.ask("conflicts")["conflicts"]
     beside = stage.vault / found["conflict_path"]
@@ -168,10 +168,12 @@ def settle(stage: Stage) -> None:
         holds="a rigger from town" in note.read_text(encoding="utf-8")
         and not beside.exists(),
     )
-    stage.tell("The next one, about the glands, Joaquim settles without opening a file.")
+    stage.tell(
+        "The next one, about the glands, Joaquim settles without opening a file."
+    )
     glands = stage.note("$GLANDS")
     stage.edit(glands, ("priority: 1", "priority: 0"))
-    stage.run("update", "$GLANDS", "--set", "priority=3", "--agent", "moss")
+    stage.run("update", "$GLANDS", "--set", "priority=3", "--agent", "moss", exits=3)
     stage.run("conflicts", exits=3)
     (found,) = stage.ask("conflicts")["conflicts"]
     stage.name("CONFLICT", found["id"])
@@ -205,7 +207,7 @@ def delete(stage: Stage) -> None:
     stage.run("sync")
     stage.claim(
         "second look: the fact is forgotten",
-        holds=stage.ask("get", "$GLANDS")["error"]["kind"] == "FactNotFoundError",
+        holds=bool(stage.ask("get", "$GLANDS", fails=True)),
     )
     stage.tell("On Monday it turns out that they need it after all.")
     stage.run("restore", "$GLANDS")

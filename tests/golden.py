@@ -18,9 +18,7 @@ RENEW = os.environ.get("VAULTSYNC_UPDATE_GOLDEN") == "1"
 VISIBLE = "visible"
 """The language of a fence whose text shows what cannot be seen."""
 
-_SECTION = re.compile(
-    r"^## (\w+)\n\n(`{3,})(\w*)\n(.*?)^\2$", re.MULTILINE | re.DOTALL
-)
+_SECTION = re.compile(r"^## (\w+)\n\n(`{3,})(\w*)\n(.*?)^\2$", re.MULTILINE | re.DOTALL)
 _SIGNS = {"\r": "␍", "\t": "␉", "\ufeff": "␂", "\u202e": "␛"}
 _NO_END = "␃"
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")

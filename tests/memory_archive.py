@@ -106,12 +106,6 @@ class MemoryArchive:
             if posixpath.dirname(base.path) == folder and not base.missing_since
         }
 
-    def folders_of_bases(self) -> set[VaultPath]:
-        return {
-            VaultPath(posixpath.dirname(base.path))
-            for base in self._rows.bases.values()
-        }
-
     def missing_bases(self) -> list[Base]:
         return [base for base in self._rows.bases.values() if base.missing_since]
 

@@ -33,6 +33,7 @@ class Stage:
         self.folder = folder
         self.vault = folder / "Tidebell"
         self._ids: dict[str, str] = {}
+        self._notes: dict[str, Path] = {}
         self._steps = 0
         shutil.copytree(ROOT / "sample-vault", self.vault)
 
@@ -78,13 +79,15 @@ class Stage:
             tell(_indented(f"{out}{said}", lines))
         return f"{out}{said}"
 
-    def ask(self, *words: str) -> dict[str, Any]:
+    def ask(self, *words: str, fails: bool = False) -> dict[str, Any]:
         """What a command answers as JSON, without a word."""
         out, said, _ = self._call((*words, "--json"), on_terminal=False)
         try:
             answer: dict[str, Any] = json.loads(out)
         except ValueError:
             raise NotAsToldError(f"no JSON from {words}: {out}{said}") from None
+        if ("error" in answer) is not fails:
+            raise NotAsToldError(f"from {words}: {answer}\n{said}")
         return answer
 
     def name(self, name: str, value: str) -> None:
@@ -92,7 +95,9 @@ class Stage:
         self._ids[name] = value
         tell(f"  $ {name}={value}\n")
 
-    def _call(self, words: tuple[str, ...], *, on_terminal: bool) -> tuple[str, str, int]:
+    def _call(
+        self, words: tuple[str, ...], *, on_terminal: bool
+    ) -> tuple[str, str, int]:
         said = [self._ids.get(w[1:], w) if w.startswith("$") else w for w in words]
         place = ["--state-dir", str(self.folder / "state")]
         if words[0] != "init":
@@ -117,8 +122,10 @@ class Stage:
     # --- notes -----------------------------------------------------------------------
 
     def note(self, name: str) -> Path:
-        """The note of a kept id."""
-        return self.vault / str(self.ask("get", name)["path"])
+        """The note of a kept id; no note is moved in this story."""
+        if name not in self._notes:
+            self._notes[name] = self.vault / str(self.ask("get", name)["path"])
+        return self._notes[name]
 
     def show(self, path: Path, *, lines: int = 40) -> None:
         """Show a file."""
@@ -141,7 +148,9 @@ class Stage:
         tell(f"  {path.relative_to(self.vault)}\n")
         after = path.read_text(encoding="utf-8")
         differing = list(
-            difflib.unified_diff(before.split("\n"), after.split("\n"), n=1, lineterm="")
+            difflib.unified_diff(
+                before.split("\n"), after.split("\n"), n=1, lineterm=""
+            )
         )
         kept = [line if line[:1] != "@" else "…" for line in differing[3:]]
         tell(_framed("\n".join(kept), 40))
@@ -164,7 +173,8 @@ def _quoted(word: str) -> str:
 def _wrapped(line: str) -> str:
     """A command as one types it, broken when it is long."""
     rows = [_pieces(row, WIDTH - 6) for row in line.split("\n")]
-    return "  $ " + "\n      ".join(" \\\n      ".join(row) for row in rows)
+    text = "\n      ".join(" \\\n      ".join(row) for row in rows)
+    return "\n".join(row.rstrip() for row in f"  $ {text}".split("\n"))
 
 
 def _pieces(text: str, width: int) -> list[str]:

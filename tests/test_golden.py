@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden import GOLDEN, check, fenced, sections
-from tests.golden_passes import play
+from tests import golden_errors, golden_passes
+from tests.golden import GOLDEN, RENEW, check, fenced, sections
 from vaultsync.core.edit import edited
 from vaultsync.core.fact import Fact, make_fact
 from vaultsync.core.fields import TYPES
@@ -102,12 +102,30 @@ def changes(before: str, after: str) -> list[str]:
 
 @pytest.mark.parametrize("case", PASSES, ids=lambda case: case.name)
 def test_whole_passes_end_as_the_golden_cases_say(case: Path, tmp_path: Path) -> None:
-    play(case, tmp_path / "vault")
+    golden_passes.play(case, tmp_path / "vault")
+
+
+def test_mistakes_are_answered_as_the_golden_page_says(tmp_path: Path) -> None:
+    path = GOLDEN / "errors.md"
+    page = path.read_text(encoding="utf-8")
+
+    actual = golden_errors.play(page, tmp_path)
+
+    if RENEW:
+        path.write_text(actual, encoding="utf-8")
+    else:
+        assert actual == page
+
+
+def test_every_situation_is_on_the_golden_page() -> None:
+    page = (GOLDEN / "errors.md").read_text(encoding="utf-8")
+    given = {found["given"] for found in golden_errors.SECTION.finditer(page)}
+    assert given == set(golden_errors.SITUATIONS)
 
 
 def test_there_is_a_golden_note_of_every_type() -> None:
     shown = [
-        json.loads(sections(case.read_text(encoding="utf-8"))["fact"])["type"]
+        make_fact(json.loads(sections(case.read_text(encoding="utf-8"))["fact"])).type
         for case in NOTES
     ]
     assert set(shown) == set(TYPES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from tests.fakes import FakeClock
@@ -20,7 +20,7 @@ from vaultsync.engine.report import ActionTaken, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.sync import sync
 from vaultsync.engine.verify import verify
-from vaultsync.ports import Attention, Base
+from vaultsync.ports import Attention, Base, Write
 
 SCOPE = "team-core"
 PASSES = 12
@@ -93,6 +93,30 @@ class World:
         self.sync()
         self.clock.advance(5)
 
+    def at(self, step: str, act: Callable[[], None], *, number: int = 1) -> None:
+        """Let something happen once, right before a step of the vault is done."""
+        left = number
+
+        def before(now: str) -> None:
+            nonlocal left
+            left -= now == step
+            if now == step and not left:
+                self.vault.before = _nothing
+                act()
+
+        self.vault.before = before
+
+    def dies_at(
+        self, step: str, *, number: int = 1, keep: Callable[[int], bool] | None = None
+    ) -> None:
+        """A pass that ends right before a step of the vault; `keep` as for a crash."""
+        self.at(step, _die, number=number)
+        with contextlib.suppress(KeyboardInterrupt):
+            self.sync()
+            raise AssertionError(f"no {number}. {step} in this pass")
+        self.vault.before = _nothing
+        self.vault.crash(keep)
+
     # --- the agents ------------------------------------------------------------------
 
     def agent_remembers(
@@ -111,6 +135,28 @@ class World:
     def agent_forgets(self, fact_id: str, *, agent: str = "indy") -> None:
         self.clock.advance(1)
         fact_work.forget(self.mirror, fact_id, agent=agent)
+
+    def others_write_first(self, fact_id: str, *, times: int) -> None:
+        """Let another agent be faster than each of the next writes to the store."""
+        left = times
+
+        def before(method: str) -> None:
+            nonlocal left
+            if method != "write" or not left:
+                return
+            left -= 1
+            self.store.before = _nothing
+            fact = self.store.get(fact_id)
+            again = fact.but(access_count=fact.access_count + 1)
+            self.store.write([Write(fact_id, again, fact.revision, "ada")])
+            self.store.before = before
+
+        self.store.before = before
+
+    def lose_archive(self) -> None:
+        """Begin with an archive that knows nothing, as after a reinstallation."""
+        self.archive = MemoryArchive()
+        self.mirror = replace(self.mirror, archive=self.archive)
 
     # --- passes ----------------------------------------------------------------------
 
@@ -247,6 +293,10 @@ class World:
 
 def _nothing(_: str) -> None:
     """Let everything go on."""
+
+
+def _die() -> None:
+    raise KeyboardInterrupt
 
 
 def taken(report: Report, fact_id: str) -> list[str]:

@@ -207,7 +207,6 @@ def test_a_base_is_found_wherever_its_note_lies(archive: Archive, path: str) -> 
     put(archive, base, a_base(B, "elsewhere/" + name), a_base(C, path + "/below.md"))
 
     assert archive.paths()[VaultPath(path)] == A
-    assert VaultPath(folder) in archive.folders_of_bases()
     found = archive.bases_in(VaultPath(folder))
     assert list(found) == [name]
     assert same(found[name], base)
@@ -223,7 +222,6 @@ def test_a_base_replaces_the_one_before(archive: Archive) -> None:
     assert archive.bases_in(VaultPath("a")) == {}
     assert archive.missing_bases() == []
     assert archive.paths() == {moved.path: A, VaultPath("b/two.md"): B}
-    assert archive.folders_of_bases() == {"c", "b"}
 
 
 def test_two_notes_can_swap_their_names(archive: Archive) -> None:
@@ -346,9 +344,6 @@ def _do(archive: Archive, verb: str, rows: list[tuple[str, str, str | None]]) ->
 def _told(archive: Archive) -> tuple[object, ...]:
     bases = list(archive.iter_bases())
     assert archive.count_bases() == len(bases)
-    assert archive.folders_of_bases() == {
-        VaultPath(base.path.rpartition("/")[0]) for base in bases
-    }
     there = {base.path for base in bases if not base.missing_since}
     assert set(archive.paths()) == there
     missing = {base.fact.id for base in archive.missing_bases()}

@@ -8,6 +8,7 @@ from tests.world import World, kinds
 from vaultsync.core.paths import VaultPath
 from vaultsync.engine.adopt import adopt
 from vaultsync.engine.status import status
+from vaultsync.engine.undo import undo
 from vaultsync.errors import InvalidScopeError, NoteMissingError, UnknownTypeError
 
 DIARY = "# Today\n\nDear diary. [[Tomorrow]]\n"
@@ -233,3 +234,30 @@ def test_a_property_with_an_odd_name_does_no_harm(line: str) -> None:
         world.agent_updates(fact.id, content="Other words.")
         world.quiesce()
         assert line in world.text("a.md")
+
+
+def test_a_note_that_was_given_back_can_be_adopted_again() -> None:
+    world = World()
+    world.person_writes("a.md", "Words.\n")
+    run = adopt(world.mirror, [VaultPath("a.md")]).run
+    world.quiesce()
+    undo(world.mirror, run)
+    world.quiesce()
+    assert world.facts() == []
+    _adopt(world, "a.md")
+    world.quiesce()
+    assert [fact.content for fact in world.facts()] == ["Words."]
+    world.person_edits("a.md", "Words.", "Other words.")
+    world.assert_at_rest()
+
+
+def test_a_strangers_note_is_left_alone_whatever_its_properties() -> None:
+    world = World()
+    world.mirrored()
+    text = f"---\nid: {world.clock.new_id()}\npriority: high\n---\nWords.\n"
+    world.person_writes("Journal/today.md", text)
+    world.person_writes("Journal/other.md", "---\npriority: high\n---\nWords.\n")
+    assert kinds(world.sync()) == []
+    world.quiesce()
+    assert world.text("Journal/today.md") == text
+    assert len(world.facts()) == 1

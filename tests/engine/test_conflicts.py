@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.world import LINES, World, notice
-from vaultsync.core.conflict import Conflict
+from vaultsync.core.conflict import Conflict, FieldConflict, conflict_id
 from vaultsync.engine.conflicts import Verdict, find_conflict, settle
 from vaultsync.engine.request import Request
 from vaultsync.errors import ConflictNotFoundError
@@ -417,3 +417,119 @@ def test_a_file_at_the_place_of_the_conflict_note_is_left_alone() -> None:
     assert world.text(place) == "Mine.\n"
     (other,) = [path for path in world.conflict_notes() if path != place]
     assert AGENTS in world.text(other)
+
+
+def test_a_link_at_the_place_of_the_conflict_note_is_left_alone() -> None:
+    world = World()
+    fact = world.mirrored()
+    place = world.path(fact.id).removesuffix(".md") + ".conflict.md"
+    world.vault.make_odd(place, "a link")
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
+    world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
+    world.sync()
+    assert world.vault.names[place].kind == "a link"
+    (other,) = [path for path in world.conflict_notes() if path != place]
+    assert AGENTS in world.text(other)
+
+
+def test_a_conflict_finds_a_name_whatever_is_taken() -> None:
+    world = World()
+    fact = world.mirrored()
+    path, agents = world.path(fact.id), LINES.replace(ALPHA, AGENTS)
+    persons = LINES.replace(ALPHA, PERSONS)
+    expected = conflict_id(fact.id, (FieldConflict("content", LINES, persons, agents),))
+    stem = path.removesuffix(".md")
+    for tag in ("", f".{expected[:8]}", f".{expected}"):
+        world.person_writes(f"{stem}{tag}.conflict.md", "Mine.\n")
+    world.person_edits(path, ALPHA, PERSONS)
+    world.agent_updates(fact.id, content=agents)
+    world.quiesce()
+    (conflict,) = world.conflicts()
+    assert conflict.id == expected
+    assert AGENTS in world.text(_at(conflict))
+
+
+def test_a_conflict_that_cannot_be_written_beside_its_note_stops_no_other() -> None:
+    world = World()
+    fact, other = world.mirrored(), world.mirrored("Other.", title="Other")
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
+    world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
+    world.person_edits(world.path(other.id), "Other.", "Changed.")
+
+    def refuse(step: str) -> None:
+        if step == "create":
+            raise PermissionError(13, "Permission denied")
+
+    world.vault.before = refuse
+    assert notice(world.sync(), "not_written")
+    world.vault.before = lambda _: None
+    assert world.fact(other.id).content == "Changed."
+    assert AGENTS in world.everything_kept()
+    world.quiesce()
+    assert AGENTS in world.text(world.conflict_notes()[0])
+
+
+def test_a_conflict_note_that_cannot_be_read_says_nothing() -> None:
+    world = World()
+    conflict = _conflict(world)
+    text = world.text(_at(conflict))
+    world.vault.max_bytes = len(text) + 1_000
+    world.person_writes(_at(conflict), text.replace("[ ]", "[x]") + "x" * 2_000)
+    world.sync()
+    assert len(world.conflicts()) == 1
+    world.person_writes(_at(conflict), text.replace("[ ]", "[x]"))
+    world.quiesce()
+    assert world.conflicts() == []
+    assert AGENTS in world.note(conflict.fact_id)
+
+
+def test_a_renamed_conflict_note_is_told_from_others_beside_it() -> None:
+    world = World()
+    conflict = _conflict(world)
+    world.person_writes("team-core/notes/a.conflict.md", "Mine.\n")
+    moved = "team-core/notes/b.conflict.md"
+    world.person_renames(_at(conflict), moved)
+    world.quiesce()
+    (found,) = world.conflicts()
+    assert found.conflict_path == moved
+    world.person_edits(moved, "- [ ]", "- [x]")
+    world.quiesce()
+    assert AGENTS in world.note(conflict.fact_id)
+    assert world.text("team-core/notes/a.conflict.md") == "Mine.\n"
+
+
+def test_a_conflict_whose_note_was_never_written_can_be_closed() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
+    world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
+    world.dies_at("stage")
+    (conflict,) = world.conflicts()
+    assert conflict.conflict_path is None
+    settle(world.mirror, Verdict(conflict, "vault", ("content",)))
+    assert world.conflicts() == []
+
+
+def test_a_tick_does_not_run_over_what_the_agent_wrote_since() -> None:
+    world = World()
+    conflict = _conflict(world)
+    newer = "Alpha, as the agent has it now."
+    world.agent_updates(conflict.fact_id, content=LINES.replace(ALPHA, newer))
+    _tick(world, conflict)
+    world.quiesce()
+    kept = world.note(conflict.fact_id)
+    kept += "".join(map(world.text, world.conflict_notes()))
+    assert AGENTS in kept
+    assert newer in kept
+
+
+def test_the_agent_that_lost_is_named_though_the_mirror_wrote_last() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, AGENTS)
+    world.quiesce()
+    world.person_edits(world.path(fact.id), AGENTS, PERSONS)
+    world.lose_archive()
+    world.sync()
+    (conflict,) = world.conflicts()
+    assert conflict.actor == "indy"

@@ -333,3 +333,63 @@ def test_a_directory_named_like_a_note_in_its_place_is_no_deletion() -> None:
     assert world.is_alive(fact_id)
     assert "odd" in [each.kind for each in reports[-1].attention]
     assert world.vault.files[VaultPath(path)].kind == "a folder"
+
+
+@pytest.mark.parametrize("trouble", ["a locked folder", "a link"])
+def test_a_note_that_is_gone_is_not_deleted_while_its_place_cannot_be_read(
+    trouble: str,
+) -> None:
+    world = World()
+    fact_id, _ = _two(world)
+    path = world.path(fact_id)
+    world.person_deletes(path)
+    world.sync()
+    if trouble == "a link":
+        world.vault.make_odd(path, "a link")
+    else:
+        world.vault.break_folder("team-core/notes")
+    for _ in range(3):
+        world.sync()
+    assert world.is_alive(fact_id)
+    if trouble == "a link":
+        world.vault.delete(path)
+    else:
+        world.vault.mend_folder("team-core/notes")
+    world.quiesce()
+    assert not world.is_alive(fact_id)
+    world.assert_at_rest()
+
+
+def test_what_cannot_be_read_in_the_last_moment_stops_a_deletion() -> None:
+    world = World()
+    fact_id, _ = _two(world)
+    path = world.path(fact_id)
+    world.person_deletes_for_good(path)
+    world.at("read", lambda: world.vault.make_odd(path, "a link"))
+    world.sync()
+    assert world.is_alive(fact_id)
+
+
+def test_a_strangers_note_in_a_settled_folder_is_not_taken_for_one_that_is_gone() -> (
+    None
+):
+    world = World()
+    fact_id, _ = _two(world)
+    world.person_writes("Journal/today.md", "Dear diary.\n")
+    world.quiesce()
+    world.person_deletes(world.path(fact_id))
+    world.quiesce()
+    assert not world.is_alive(fact_id)
+    assert world.text("Journal/today.md") == "Dear diary.\n"
+    assert len(world.facts()) == 1
+
+
+def test_a_deleted_note_whose_bytes_were_lost_comes_back_in_a_new_form() -> None:
+    world = World()
+    fact_id, _ = _two(world)
+    world.agent_forgets(fact_id)
+    world.quiesce()
+    world.archive._rows.blobs.clear()
+    fact_work.restore(world.mirror, fact_id, agent="indy")
+    world.quiesce()
+    assert LINES in world.note(fact_id)

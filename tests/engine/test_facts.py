@@ -12,6 +12,7 @@ from tests.world import LINES, SCOPE, World
 from vaultsync.core.fact import Value
 from vaultsync.core.wire import to_values
 from vaultsync.engine import facts as work
+from vaultsync.engine.listing import select
 from vaultsync.engine.transfer import export, import_lines
 from vaultsync.errors import (
     FactNotFoundError,
@@ -327,25 +328,25 @@ def test_listing_filters_and_pages() -> None:
             status="archived" if number == 6 else "active",
             tags=["Odd"] if number % 2 else [],
         )
-    lessons = work.select(world.mirror, agent="indy", type_name="Lesson")
+    lessons = select(world.mirror, agent="indy", type_name="Lesson")
     assert [fact.content for fact in lessons.facts] == ["Fact 1.", "Fact 3.", "Fact 5."]
     assert lessons.next is None
-    tagged = work.select(world.mirror, agent="indy", tag="#odd")
+    tagged = select(world.mirror, agent="indy", tag="#odd")
     assert tagged.facts == lessons.facts
-    archived = work.select(world.mirror, agent="indy", status="archived")
+    archived = select(world.mirror, agent="indy", status="archived")
     assert len(archived.facts) == 1
-    assert work.select(world.mirror, agent="indy", scope="public").facts == ()
+    assert select(world.mirror, agent="indy", scope="public").facts == ()
     seen: list[str] = []
     after: str | None = None
     while True:
-        page = work.select(world.mirror, agent="indy", limit=3, after=after)
+        page = select(world.mirror, agent="indy", limit=3, after=after)
         seen += [fact.content for fact in page.facts]
         after = page.next
         if after is None:
             break
     assert seen == [f"Fact {number}." for number in range(7)]
     world.quiesce()
-    assert all(fact.path for fact in work.select(world.mirror, agent="indy").facts)
+    assert all(fact.path for fact in select(world.mirror, agent="indy").facts)
 
 
 @pytest.mark.parametrize(
@@ -355,7 +356,7 @@ def test_listing_filters_and_pages() -> None:
 def test_a_filter_that_makes_no_sense_is_refused(filters: dict[str, object]) -> None:
     world = World()
     with pytest.raises(UsageError):
-        work.select(world.mirror, agent="indy", **filters)  # type: ignore[arg-type]
+        select(world.mirror, agent="indy", **filters)  # type: ignore[arg-type]
 
 
 def test_a_field_may_be_named_without_its_types_prefix() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.world import AGENTS, LINES, PERSONS, World
 from vaultsync.engine.request import Request
+from vaultsync.engine.rebuild import rebuild
 from vaultsync.engine.status import status
 from vaultsync.ports import HistoryEntry
 
@@ -153,3 +154,13 @@ def test_progress_is_told_of_scan_and_apply() -> None:
     sync(world.mirror, progress=lambda *args: told.append(args))
     assert told[0][0] == "scan"
     assert told[-1] == ("apply", 1, 1)
+
+
+def test_what_a_rebuild_from_the_vault_runs_over_is_in_the_history() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.agent_updates(fact.id, status="archived")
+    rebuild(world.mirror, "vault")
+    assert world.fact(fact.id).status == "active"
+    (entry,) = [x for x in world.archive.history(fact_id=fact.id) if x.field == "status"]
+    assert (entry.before, entry.after) == ("archived", "active")

@@ -429,3 +429,61 @@ def test_any_title_gets_a_note_inside_its_folder(title: str, type_name: str) -> 
     assert "/" not in path.removeprefix(folder)
     assert world.fact(fact.id).title == title
     world.assert_at_rest()
+
+
+def test_an_incremental_pass_may_come_between_two_notes_that_share_a_place() -> None:
+    world = World()
+    two = world.mirrored("Two.", title="Two")
+    one = world.mirrored("One.", title="One")
+    path = world.path(one.id)
+    world.person_deletes(path)
+    world.person_renames(world.path(two.id), path)
+    world.sync(Request(named=(two.id,), only_named=True))
+    world.quiesce()
+    assert world.fact(two.id).content == "Two."
+    assert world.path(two.id) == path
+    assert not world.is_alive(one.id)
+    world.assert_at_rest()
+
+
+def test_the_copy_of_a_note_that_became_a_link_takes_nothing_from_it() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_copies(path, COPY)
+    world.vault.delete(path)
+    world.vault.make_odd(path, "a link")
+    for _ in range(3):
+        world.sync()
+    assert world.path(fact.id) == path
+    assert sorted(each.content for each in world.facts()) == [LINES, LINES]
+    assert fact.id not in world.text(COPY)
+
+
+def test_two_new_facts_that_lead_to_one_note_link_it_alike() -> None:
+    world = World()
+    other = world.mirrored("About something else.", title="Another fact")
+    facts = [
+        world.agent_remembers(f"{n}.", title=f"Fact {n}", relatedFactIds=[other.id])
+        for n in range(2)
+    ]
+    world.quiesce()
+    stem = world.path(other.id).rpartition("/")[2].removesuffix(".md")
+    for fact in facts:
+        assert f"- [[{stem}|Another fact]]\n" in world.note(fact.id)
+    world.assert_at_rest()
+
+
+def test_what_cannot_be_linked_is_named_by_its_id_alone() -> None:
+    world = World()
+    odd = world.mirrored("Odd.", title="Odd")
+    world.person_renames(world.path(odd.id), "team-core/notes/a [b] #c.md")
+    world.quiesce()
+    unknown = world.clock.new_id()
+    fact = world.agent_remembers(
+        "Words.", title="Fact", relatedFactIds=[odd.id, unknown]
+    )
+    world.quiesce()
+    assert "Related Facts" not in world.note(fact.id)
+    assert world.note(fact.id).count(odd.id) == world.note(fact.id).count(unknown) == 1
+    world.assert_at_rest()

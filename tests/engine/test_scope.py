@@ -6,6 +6,7 @@ import pytest
 
 from tests.world import LINES, PERSONS, World, kinds, notice
 from vaultsync.engine import facts as work
+from vaultsync.engine.listing import select
 from vaultsync.engine.request import Request
 from vaultsync.errors import FactNotFoundError, ScopeDeniedError
 
@@ -143,7 +144,7 @@ def test_an_agent_sees_and_writes_only_what_is_its_own_or_shared() -> None:
         work.supersede(world.mirror, mine.id, "x", agent="ada")
     with pytest.raises(ScopeDeniedError):
         work.update(world.mirror, shared.id, {"scope": "private-ada"}, agent="indy")
-    assert [x.id for x in work.select(world.mirror, agent="ada").facts] == [shared.id]
+    assert [x.id for x in select(world.mirror, agent="ada").facts] == [shared.id]
     work.forget(world.mirror, mine.id, agent="indy")
     with pytest.raises(FactNotFoundError):
         work.restore(world.mirror, mine.id, agent="ada")
@@ -163,3 +164,25 @@ def test_another_agents_fact_is_not_even_named_during_an_outage(away: bool) -> N
     with pytest.raises(FactNotFoundError):
         work.forget(world.mirror, mine.id, agent="ada")
     assert world.archive.outbox() == []
+
+
+def test_without_a_base_a_note_in_another_scope_moves_no_fact_into_it() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_renames(world.path(fact.id), OTHER)
+    world.lose_archive()
+    world.quiesce()
+    assert world.path(fact.id) == OTHER
+    assert world.fact(fact.id).scope == "team-core"
+
+
+def test_a_move_into_the_scope_that_an_agent_chose_too_is_no_question() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_renames(world.path(fact.id), OTHER)
+    world.agent_updates(fact.id, scope="project-tide")
+    assert kinds(world.sync()) == []
+    world.quiesce()
+    assert world.fact(fact.id).scope == "project-tide"
+    assert world.notes() == [OTHER]
+    world.assert_at_rest()

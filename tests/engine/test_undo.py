@@ -6,6 +6,7 @@ import pytest
 
 from tests.world import AGENTS, LINES, MERGED, PERSONS, World
 from vaultsync.core.paths import VaultPath
+from vaultsync.engine import facts as fact_work
 from vaultsync.engine.adopt import adopt
 from vaultsync.engine.undo import undo
 from vaultsync.errors import RunNotFoundError, StoreUnavailableError
@@ -198,3 +199,88 @@ def test_a_rename_is_named_in_the_history_and_undo_keeps_the_persons_name() -> N
     _undo(world, run)
     assert world.is_alive(fact.id)
     assert len(world.notes()) == 1
+
+
+def _edit_of_two(world: World) -> tuple[str, str, str]:
+    """Two facts that a person edited in one run; their ids, and the run."""
+    one, two = world.mirrored(title="One"), world.mirrored(title="Two")
+    for fact in (one, two):
+        world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    return one.id, two.id, world.sync().run
+
+
+def test_a_fact_that_is_gone_since_stays_gone_when_its_edit_is_taken_back() -> None:
+    world = World()
+    one, two, run = _edit_of_two(world)
+    world.agent_forgets(one)
+    world.quiesce()
+    _undo(world, run)
+    assert not world.is_alive(one)
+    assert world.fact(two).content == LINES
+
+
+def test_a_fact_that_came_back_since_stays_as_it_is() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    world.agent_forgets(fact.id)
+    run = world.sync().run
+    fact_work.restore(world.mirror, fact.id, agent="indy")
+    world.agent_updates(fact.id, content=AGENTS)
+    world.quiesce()
+    _undo(world, run)
+    assert world.fact(fact.id).content == AGENTS
+
+
+def test_a_fact_that_was_made_and_is_gone_since_stays_gone() -> None:
+    world = World()
+    world.mirrored("Stays.", title="A bystander")
+    fact = world.agent_remembers("New.", title="New")
+    run = world.sync().run
+    world.agent_forgets(fact.id)
+    world.quiesce()
+    _undo(world, run)
+    assert not world.is_alive(fact.id)
+    assert len(world.notes()) == 1
+
+
+def _adopted(world: World) -> tuple[str, str, str]:
+    """A note that became a fact: its path, its fact and the run."""
+    world.mirrored("Stays.", title="A bystander")
+    path = "team-core/notes/mine.md"
+    world.person_writes(path, "Words.\n")
+    run = world.sync().run
+    world.quiesce()
+    fact_id = world.archive.paths()[VaultPath(path)]
+    return path, fact_id, run
+
+
+def test_an_adoption_cannot_be_taken_back_while_its_note_cannot_be_read() -> None:
+    world = World()
+    path, fact_id, run = _adopted(world)
+    broken = b"---\na: [\n---\nWords.\n"
+    world.person_writes(path, broken)
+    undo(world.mirror, run)
+    world.quiesce()
+    assert world.is_alive(fact_id)
+    assert world.data(path) == broken
+
+
+def test_an_adoption_is_taken_back_though_a_person_took_out_the_id() -> None:
+    world = World()
+    path, fact_id, run = _adopted(world)
+    world.person_writes(path, "Words, mine again.\n")
+    _undo(world, run)
+    assert world.text(path) == "Words, mine again.\n"
+    assert not world.is_alive(fact_id)
+
+
+def test_an_adoption_whose_note_nobody_knows_is_not_taken_back() -> None:
+    world = World()
+    path, fact_id, run = _adopted(world)
+    text = world.text(path)
+    with world.archive.transaction():
+        world.archive.drop_bases([fact_id])
+    _undo(world, run)
+    assert world.is_alive(fact_id)
+    assert world.text(path) == text

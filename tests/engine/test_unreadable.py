@@ -360,3 +360,15 @@ def test_a_note_that_keeps_changing_while_it_is_read_waits() -> None:
     world.quiesce()
     assert world.fact(fact.id).content == PERSONS
     world.assert_at_rest()
+
+
+def test_each_of_two_notes_that_were_renamed_and_broken_is_known_again() -> None:
+    world = World()
+    facts = [world.mirrored(f"{n}.", title=f"Fact {n}") for n in range(2)]
+    for fact in facts:
+        path, to = world.path(fact.id), f"team-core/notes/moved {fact.content}md"
+        world.person_renames(path, to)
+        world.person_edits(to, "status: active", "status: [active")
+    for _ in range(3):
+        world.sync()
+    assert all(world.is_alive(fact.id) for fact in facts)

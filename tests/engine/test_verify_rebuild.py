@@ -8,6 +8,7 @@ from tests.memory_archive import MemoryArchive
 from tests.world import AGENTS, LINES, PERSONS, World
 from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.core.paths import VaultPath
+from vaultsync.engine import verify as verify_module
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.rebuild import rebuild
 from vaultsync.engine.verify import verify
@@ -288,4 +289,64 @@ def test_a_rebuild_can_be_repeated(source: str) -> None:
     rebuild(world.mirror, source)
     assert {path: world.data(path) for path in world.notes()} == notes
     assert {fact.id: fact.revision for fact in world.facts()} == revisions
+    world.assert_at_rest()
+
+
+def test_verify_says_how_far_it_is_with_many_facts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World()
+    for number in range(5):
+        world.agent_remembers(f"{number}.", title=f"Fact {number}")
+    world.quiesce()
+    monkeypatch.setattr(verify_module, "CHUNK", 2)
+    told: list[tuple[str, int, int]] = []
+    proof = verify(world.mirror, progress=lambda *step: told.append(step))
+    assert (proof.equal, proof.checked) == (True, 5)
+    assert told == [("verify", 2, 5), ("verify", 4, 5), ("verify", 5, 5)]
+    assert verify(world.mirror) == proof
+
+
+def test_verify_names_a_scope_that_differs() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.agent_updates(fact.id, scope="public")
+    (found,) = verify(world.mirror).differences
+    assert (found.field, found.vault, found.store) == ("scope", "team-core", "public")
+
+
+def test_a_rebuild_from_the_vault_deletes_no_fact_whose_note_is_gone() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    world.person_deletes(world.path(fact.id))
+    rebuild(world.mirror, "vault")
+    assert world.is_alive(fact.id)
+
+
+def test_a_rebuild_from_the_store_of_what_is_deleted_on_both_sides_forgets_it() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    world.agent_forgets(fact.id)
+    world.person_deletes(world.path(fact.id))
+    rebuild(world.mirror, "store")
+    world.quiesce()
+    assert world.archive.find_base(fact.id) is None
+    assert len(world.notes()) == 1
+    world.assert_at_rest()
+
+
+def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away_without_a_base() -> (
+    None
+):
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.mirrored("Stays.", title="A bystander")
+    world.agent_forgets(fact.id)
+    world.lose_archive()
+    rebuild(world.mirror, "store")
+    assert path not in world.notes()
+    assert LINES in world.everything_kept()
     world.assert_at_rest()

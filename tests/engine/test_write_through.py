@@ -135,3 +135,17 @@ def test_many_notes_share_one_wait() -> None:
     assert notes.full
     notes.flush()
     assert world.archive.count_bases() == MANY
+
+
+def test_a_place_that_is_taken_in_a_folder_that_then_refuses_waits_for_a_pass() -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    one = _remembered(world, notes)
+    folder = "team-core/notes"
+    world.at("create", lambda: world.vault.make_odd(folder, "a link"), number=2)
+    two = _remembered(world, notes)
+    assert two.path is None
+    world.vault.delete(folder)
+    world.assert_at_rest()
+    assert LINES in world.note(one.id)
+    assert LINES in world.note(two.id)

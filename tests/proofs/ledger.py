@@ -138,7 +138,8 @@ def in_conflicts(world: Sides) -> set[str]:
 
 def in_archive(world: Sides) -> set[str]:
     """The words in blobs, history and tombstones: what can be brought back."""
-    rows = world.archive._rows
+    # What a transaction has not committed yet is not kept.
+    rows = world.archive._saved or world.archive._rows
     found = words(repr([rows.history, rows.outbox, rows.conflicts, rows.bases]))
     for blob in rows.blobs.values():
         found |= words(blob)

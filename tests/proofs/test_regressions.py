@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.proofs import agents, texts
 from tests.proofs.world import World
 from vaultsync.core import wire
+from vaultsync.engine.rebuild import rebuild
 from vaultsync.ports import Write
 
 
@@ -137,3 +138,25 @@ def test_a_note_restored_after_its_deletion_was_half_recorded_stays() -> None:
     world.restore_from_trash()
     world.quiesce()
     assert len(world.notes()) == len(world.facts()) == 1
+
+
+def test_what_a_rebuild_from_the_vault_replaces_in_the_store_is_kept() -> None:
+    world = _mirrored()
+    _agent(world, agents.append)
+    world.ledger.at_least_kept(list(world.ledger.owed))
+    world.run(lambda: rebuild(world.mirror, "vault"))
+    world.quiesce()
+
+
+def test_a_folder_with_a_racy_note_is_looked_into_again() -> None:
+    # All of it within one tick of the file system's clock, and of equal length.
+    world = _mirrored()
+    path = world.notes()[0]
+    world.edit(path, texts.append)
+    world.turn()
+    world.turn()
+    stamp = world.vault.names[path].stamp
+    world.save(path, world.data(path).replace(b"One w1w", b"Now w1w"))
+    assert world.vault.names[path].stamp == stamp
+    world.quiesce()
+    assert next(iter(world.facts().values())).content.startswith("Now")

@@ -154,6 +154,8 @@ class World(People):
         try:
             facts.update(self.mirror, fact_id, values, agent=AGENT)
         except (StoreUnavailableError, FactNotFoundError):
+            # It may have been written or not: the agent has no word of it.
+            self.ledger.forgive(proofs.words(before) - proofs.words(wanted))
             return
         who = f"agent changes {fact_id}"
         self.ledger.wrote(who, saw=before, over=before, after=wanted)

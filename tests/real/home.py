@@ -12,6 +12,7 @@ import hashlib
 import os
 import shutil
 import sqlite3
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Self
@@ -32,6 +33,12 @@ linger_seconds = {linger}
 settle_seconds = {settle}
 """
 Picture = tuple[dict[str, tuple[object, ...]], list[tuple[object, ...]]]
+
+
+def say(text: str) -> None:
+    """A line for whoever reads the output."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 class Home:
@@ -175,7 +182,11 @@ class Home:
         word = self.ledger.word()
         old = fact_work.get(memory._mirror, fact_id, agent=AGENT)
         new = fact_work.update(
-            memory._mirror, fact_id, change(old, word), agent=AGENT
+            memory._mirror,
+            fact_id,
+            change(old, word),
+            agent=AGENT,
+            expect=old.revision,
         )
         saw, after = wire.to_json(old), wire.to_json(new)
         self.ledger.wrote(f"agent at {fact_id}", saw=saw, over=saw, after=after)
@@ -266,16 +277,15 @@ class Home:
     def picture(self) -> Picture:
         """Every file and folder of the vault with its times, and the store's rows."""
         return tree(self.root), self._query(
-            "store", "SELECT seq, id, revision FROM facts UNION SELECT seq, 0, 0 FROM store"
+            "store",
+            "SELECT seq, id, revision FROM facts UNION SELECT seq, 0, 0 FROM store",
         )
 
     def tell(self, lost: Iterable[str] = ()) -> str:
         """For a reader of a failure: what was done with these words, and what is there."""
         wanted = set(lost)
         told: Sequence[str] = [
-            line
-            for line in self.ledger.story
-            if not wanted or wanted & words(line)
+            line for line in self.ledger.story if not wanted or wanted & words(line)
         ][-60:]
         there = "\n".join(sorted(tree(self.root)))
         return f"{self.where}\n" + "\n".join(told) + f"\n--\n{there}"

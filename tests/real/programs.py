@@ -10,9 +10,10 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import vaultsync.app
-from tests.real.home import Home
+from tests.real.home import Home, say
 from vaultsync.errors import EngineBusyError
 from vaultsync.ports import RevisionMismatch, Write
 
@@ -20,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def start(name: str, home: Home, *more: object) -> subprocess.Popen[str]:
-    """Start one of the programs on a vault."""
+    """Start one of the programs on a vault; it says `ready` when it begins."""
     return subprocess.Popen(
         [
             sys.executable,
@@ -35,6 +36,22 @@ def start(name: str, home: Home, *more: object) -> subprocess.Popen[str]:
         text=True,
         cwd=ROOT,
     )
+
+
+def wait_for(*started: subprocess.Popen[str]) -> None:
+    """Return when all of the programs have begun."""
+    for each in started:
+        assert each.stdout
+        assert each.stdout.readline() == "ready\n"
+
+
+def told_by(started: subprocess.Popen[str]) -> dict[str, Any]:
+    """What a program says at its end."""
+    assert started.stdout
+    said: dict[str, Any] = json.loads(started.stdout.read().splitlines()[-1])
+    started.communicate(timeout=60)
+    assert started.returncode == 0
+    return said
 
 
 def command(home: Home, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -56,7 +73,7 @@ def command_line(home: Home, *arguments: str) -> list[str]:
 def hold(home: Home) -> None:
     """Be an engine until told to stop."""
     with home.open() as memory, memory._engine():
-        print("held", flush=True)
+        say("held")
         sys.stdin.readline()
 
 
@@ -81,7 +98,7 @@ def engine(home: Home) -> None:
                 continue
             passes += 1
             wrote += report.counts["updated_in_vault"] + report.counts["merged"]
-    print(json.dumps({"passes": passes, "wrote": wrote}))
+    say(json.dumps({"passes": passes, "wrote": wrote}))
 
 
 def agent(home: Home, name: str, shared: str, rounds: str) -> None:
@@ -98,7 +115,7 @@ def agent(home: Home, name: str, shared: str, rounds: str) -> None:
                 more = f"w{name}{n:04}3w"
                 memory.update(fact.id, content=f"I saw {own}, and {more}.")
                 told.append(more)
-    print(json.dumps({"told": told}))
+    say(json.dumps({"told": told}))
 
 
 KEEP = 12
@@ -136,7 +153,7 @@ class Line:
 
     def tell(self) -> None:
         """What was written, and what was taken out by who had written it."""
-        print(json.dumps({"wrote": self.wrote, "dropped": self.dropped}))
+        say(json.dumps({"wrote": self.wrote, "dropped": self.dropped}))
 
 
 def writer(home: Home, number: str, *paths: str) -> None:
@@ -188,6 +205,7 @@ PROGRAMS: dict[str, Callable[..., None]] = {
 
 def main() -> None:
     name, where, *more = sys.argv[1:]
+    say("ready")
     PROGRAMS[name](Home(Path(where)), *more)
 
 

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,9 +50,20 @@ def why_not() -> str:
     if shutil.which("strace") is None:
         return "strace is not installed"
     tried = subprocess.run(
-        ["strace", "-f", "-o", "/dev/null", "-e", "inject=fsync:error=EIO:when=9",
-         sys.executable, "-c", ""],
-        capture_output=True, text=True, check=False,
+        [
+            "strace",
+            "-f",
+            "-o",
+            "/dev/null",
+            "-e",
+            "inject=fsync:error=EIO:when=9",
+            sys.executable,
+            "-c",
+            "",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return f"strace may not trace here: {tried.stderr.strip()[-200:]}" * (
         tried.returncode != 0
@@ -76,7 +87,13 @@ class Victim:
         )
 
     def do(
-        self, home: Home, work: str, *, call: str = "", skip: int = 0, **more: object
+        self,
+        home: Home,
+        work: str,
+        *,
+        call: str = "",
+        skip: int = 0,
+        more: Mapping[str, object] | None = None,
     ) -> Struck:
         """One work in a process of its own."""
         order = {
@@ -85,7 +102,7 @@ class Victim:
             "work": work,
             "call": call,
             "skip": skip,
-            **more,
+            **(more or {}),
         }
         assert self._process.stdin
         assert self._process.stdout
@@ -121,11 +138,13 @@ def victim(*options: str) -> Iterator[Victim]:
         started.close()
 
 
-def points(home: Home, work: str, log: Path, **more: object) -> list[Point]:
+def points(
+    home: Home, work: str, log: Path, more: Mapping[str, object] | None = None
+) -> list[Point]:
     """All calls that a work makes which touch files, in order."""
     traced = "trace=" + ",".join(f"?{call}" for call in EMPTY)
     with victim("-o", str(log), "-e", traced) as free:
-        struck = free.do(home, work, **more)
+        struck = free.do(home, work, more=more)
     assert struck.status == 0, struck
     seen = [each for each in map(_LINE.match, log.read_text().splitlines()) if each]
     seen = [each for each in seen if each["call"] in EMPTY]

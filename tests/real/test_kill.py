@@ -15,7 +15,7 @@ import pytest
 
 from tests.proofs import agents, texts
 from tests.proofs.ledger import KEPT
-from tests.real.home import Home
+from tests.real.home import Home, say
 from tests.real.strace import (
     Point,
     injections,
@@ -27,7 +27,7 @@ from tests.real.strace import (
 
 pytestmark = needs_strace
 
-SAMPLE = 16
+SAMPLE = 8
 
 
 def everything(where: Path) -> Home:
@@ -118,7 +118,11 @@ def check(home: Home) -> None:
 
 
 def kill_at(
-    chosen: Sequence[Point], found: Sequence[Point], template: Home, work: str, tmp: Path
+    chosen: Sequence[Point],
+    found: Sequence[Point],
+    template: Home,
+    work: str,
+    tmp: Path,
 ) -> int:
     """Kill the work at each of the points; returns how many were reached."""
     limits = thresholds(found)
@@ -132,7 +136,7 @@ def kill_at(
                 work,
                 call=point.call,
                 skip=limits[point.call] - point.n,
-                **more,
+                more=more,
             )
             assert not struck.broke, f"{point}: {struck.broke}"
             assert not struck.refused, f"{point}: {struck.refused}"
@@ -174,7 +178,7 @@ def test_a_pass_repairs_what_a_kill_leaves(
     found = _points(template, work, tmp_path)
     chosen = spread(found, SAMPLE)
     reached = kill_at(chosen, found, template, work, tmp_path)
-    print(f"{work}: killed at {reached} of {len(found)} calls")
+    say(f"{work}: killed at {reached} of {len(found)} calls")
     assert reached > 0.9 * len(chosen)
 
 
@@ -186,14 +190,14 @@ def test_a_pass_repairs_what_a_kill_leaves_at_every_call(
 ) -> None:
     found = _points(template, work, tmp_path)
     reached = kill_at(found, found, template, work, tmp_path)
-    print(f"{work}: killed at {reached} of {len(found)} calls")
+    say(f"{work}: killed at {reached} of {len(found)} calls")
     assert reached > 0.95 * len(found)
 
 
 def _points(template: Home, work: str, tmp: Path) -> list[Point]:
     home = template.copy(tmp / "whole")
     more = _words(home) if work == "write through" else {}
-    found = points(home, work, tmp / "log", **more)
+    found = points(home, work, tmp / "log", more)
     check(home)
     shutil.rmtree(home.where)
     return found

@@ -12,7 +12,7 @@ import pytest
 
 from tests.proofs.ledger import words
 from tests.real.home import Home
-from tests.real.programs import command, command_line, start, stop
+from tests.real.programs import command, command_line, start, stop, told_by, wait_for
 from vaultsync.errors import EngineBusyError
 
 AGENTS = 8
@@ -27,6 +27,7 @@ def home(tmp_path: Path) -> Home:
 
 def test_a_second_engine_is_refused_and_agents_are_not(home: Home) -> None:
     holder = start("hold", home)
+    wait_for(holder)
     assert holder.stdout
     assert holder.stdout.readline() == "held\n"
 
@@ -49,6 +50,7 @@ def test_a_second_engine_is_refused_and_agents_are_not(home: Home) -> None:
 
 def test_the_lock_of_a_killed_engine_is_free(home: Home) -> None:
     holder = start("hold", home)
+    wait_for(holder)
     assert holder.stdout
     assert holder.stdout.readline() == "held\n"
     holder.send_signal(signal.SIGKILL)
@@ -61,16 +63,14 @@ def test_eight_agents_write_while_an_engine_passes(home: Home) -> None:
     with home.open() as memory:
         shared = home.remember(memory, {"title": "Shared", "content": "All add."})
     running = start("engine", home)
+    wait_for(running)
     agents = [start("agent", home, n + 1, shared, 5) for n in range(AGENTS)]
+    wait_for(*agents)
     told: set[str] = set()
     for each in agents:
-        out, _ = each.communicate(timeout=60)
-        assert each.returncode == 0
-        told |= set(json.loads(out)["told"])
+        told |= set(told_by(each)["told"])
     stop(home)
-    out, _ = running.communicate(timeout=60)
-    assert running.returncode == 0
-    assert json.loads(out)["passes"] > 0
+    assert told_by(running)["passes"] > 0
 
     home.sync()
     assert len(told) == AGENTS * (5 + 5 + 2)

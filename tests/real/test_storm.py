@@ -6,19 +6,18 @@ word is in a note, the store, a conflict, or at least in the archive.
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.real.home import Home
-from tests.real.programs import start, stop
+from tests.real.home import Home, say
+from tests.real.programs import start, stop, told_by, wait_for
 
 WRITERS = 8
 AGENTS = 2
 SHARED = 3
-LINGER = 2.0
+LINGER = 1.0
 AGENT = (WRITERS + 1) * 1_000_000
 """The number of an agent's first word."""
 
@@ -46,19 +45,18 @@ def storm(where: Path, seconds: float) -> dict[str, int]:
         start("writer", home, n, paths[SHARED + n - 1], *paths[:SHARED])
         for n in range(1, WRITERS + 1)
     ]
-    writers += [
-        start("updater", home, WRITERS + n, *ids) for n in range(1, AGENTS + 1)
-    ]
+    writers += [start("updater", home, WRITERS + n, *ids) for n in range(1, AGENTS + 1)]
+    wait_for(engine, *writers)
     time.sleep(seconds)
     running = [each.poll() for each in (engine, *writers)]
     stop(home)
     wrote: set[str] = set()
     dropped: set[str] = set()
     for each in writers:
-        told = json.loads(each.communicate(timeout=60)[0])
+        told = told_by(each)
         wrote |= set(told["wrote"])
         dropped |= set(told["dropped"])
-    passes = json.loads(engine.communicate(timeout=60)[0])
+    passes = told_by(engine)
     assert running == [None] * len(running)
 
     time.sleep(LINGER)
@@ -82,7 +80,7 @@ def storm(where: Path, seconds: float) -> dict[str, int]:
 
 def test_no_version_is_lost_in_a_storm(tmp_path: Path) -> None:
     numbers = storm(tmp_path / "home", 4)
-    print(numbers)
+    say(str(numbers))
     assert numbers["wrote"] > 10
     assert numbers["saves"] > 100
 
@@ -91,6 +89,6 @@ def test_no_version_is_lost_in_a_storm(tmp_path: Path) -> None:
 @pytest.mark.timeout(300)
 def test_no_version_is_lost_in_a_storm_of_a_minute(tmp_path: Path) -> None:
     numbers = storm(tmp_path / "home", 60)
-    print(numbers)
+    say(str(numbers))
     assert numbers["wrote"] > 100
     assert numbers["saves"] > 1000

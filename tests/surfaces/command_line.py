@@ -15,7 +15,8 @@ from vaultsync.cli import cli
 from vaultsync.core.conflict import Conflict, FieldConflict
 from vaultsync.core.fact import Fact
 from vaultsync.core.paths import VaultPath
-from vaultsync.engine.facts import Forgotten, Page
+from vaultsync.engine.facts import Forgotten
+from vaultsync.engine.listing import Page
 from vaultsync.engine.report import (
     COUNTS,
     ActionTaken,

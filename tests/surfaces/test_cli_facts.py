@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.surfaces.command_line import FACT, ID, NOTE, FakeMemory, one_object, run
-from vaultsync.engine.facts import Page
+from vaultsync.engine.listing import Page
 
 PUBLIC = {
     "id": ID,

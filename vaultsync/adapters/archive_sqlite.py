@@ -27,7 +27,6 @@ from vaultsync.ports import (
 
 _LOG_PAGES = 16_384
 """A first pass over 10,000 notes fits: its end need not wait for the file itself."""
-_DAMAGED = "move it away; the next pass rebuilds it from both sides, deleting nothing"
 
 
 class SqliteArchive:
@@ -50,7 +49,7 @@ class SqliteArchive:
         name = str(path)
         if name != sqlite_file.IN_MEMORY:
             name = str(Path(path).absolute())
-        with _explained(name):
+        with sqlite_file.explained(name):
             _make(name)
             db = sqlite_file.connect(name, log_pages=_LOG_PAGES)
             try:
@@ -143,11 +142,6 @@ class SqliteArchive:
             archive_rows.spell(folder),
         )
         return {archive_rows.read(row[2]): archive_rows.base_of(row) for row in rows}
-
-    def folders_of_bases(self) -> set[VaultPath]:
-        """All folders that hold the note of a base."""
-        rows = self._rows("SELECT DISTINCT folder FROM bases")
-        return {archive_rows.read(folder) for (folder,) in rows}
 
     def missing_bases(self) -> list[Base]:
         """The bases with `missing_since`, by id."""
@@ -335,7 +329,7 @@ class SqliteArchive:
 
     @contextmanager
     def _asking(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, _explained(self._path):
+        with self._lock, sqlite_file.explained(self._path):
             if self._db is None:
                 message = "the archive was closed"
                 raise ArchiveError(message, hint="open it again")
@@ -394,19 +388,4 @@ def _prepare(db: sqlite3.Connection, path: str) -> None:
         raise ArchiveError(message, hint="update vaultsync on this machine")
     if schema == "foreign":
         message = f"{path} is no archive of vaultsync"
-        raise ArchiveError(message, hint=_DAMAGED)
-
-
-@contextmanager
-def _explained(path: str) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        message = f"the archive {path} cannot be used: {error}"
-        hint = "see that its folder may be written and its disk has room"
-        raise ArchiveError(message, hint=hint) from error
-    except sqlite3.DatabaseError as error:
-        if not sqlite_file.is_damage(error):
-            raise  # a constraint or a misuse: our bug, not a bad file
-        message = f"the archive {path} is damaged: {error}"
-        raise ArchiveError(message, hint=_DAMAGED) from error
+        raise ArchiveError(message, hint=sqlite_file.DAMAGED)

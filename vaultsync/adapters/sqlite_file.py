@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
+
+from vaultsync.errors import ArchiveError
 
 IN_MEMORY = ":memory:"
 BATCH = 500
@@ -182,3 +184,26 @@ def _held(db: sqlite3.Connection) -> list[str] | None:
     if ("migrations",) not in tables.fetchall():
         return None
     return [name for (name,) in db.execute("SELECT name FROM migrations ORDER BY n")]
+
+
+DAMAGED = "move it away; the next pass rebuilds it from both sides, deleting nothing"
+
+
+@contextmanager
+def explained(path: str) -> Iterator[None]:
+    """Errors of SQLite in the words of the archive.
+
+    Raises:
+        ArchiveError: the file cannot be used, or is damaged.
+    """
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        message = f"the archive {path} cannot be used: {error}"
+        hint = "see that its folder may be written and its disk has room"
+        raise ArchiveError(message, hint=hint) from error
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise  # a constraint or a misuse: our bug, not a bad file
+        message = f"the archive {path} is damaged: {error}"
+        raise ArchiveError(message, hint=DAMAGED) from error

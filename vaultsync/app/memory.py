@@ -15,7 +15,8 @@ from vaultsync.core.values import check_id
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.adopt import adopt
 from vaultsync.engine.conflicts import Verdict, find_conflict, settle
-from vaultsync.engine.facts import Forgotten, Page
+from vaultsync.engine.facts import Forgotten
+from vaultsync.engine.listing import Page, select
 from vaultsync.engine.rebuild import rebuild
 from vaultsync.engine.report import Check, Progress, Report, Status, Verification
 from vaultsync.engine.request import Request
@@ -108,7 +109,7 @@ class Memory(Session):
     ) -> Page:
         """Facts by id, a page at a time."""
         self._flush()
-        return fact_work.select(
+        return select(
             self._mirror,
             agent=self.agent,
             type_name=type,

@@ -24,7 +24,8 @@ from vaultsync.core.conflict import Conflict
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
 from vaultsync.core.wire import public
-from vaultsync.engine.facts import Forgotten, Page
+from vaultsync.engine.facts import Forgotten
+from vaultsync.engine.listing import Page
 
 WIDE = 120
 """Columns of a terminal that has room for a scope beside a path."""

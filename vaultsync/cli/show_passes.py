@@ -113,7 +113,13 @@ def _actions(taken: Sequence[ActionTaken], options: Options, *, verbose: bool) -
 def _fitted(
     heads: list[str], rows: list[list[str]]
 ) -> tuple[list[str], list[list[str]]]:
-    """Without an empty column, and with paths cut where it hurts least: in front."""
+    """Without an empty column, and with paths cut where it hurts least: in front.
+
+    What is new has all its fields from the same hand, so that they say nothing.
+    """
+    for row in rows:
+        if row[0].startswith("create"):
+            row[2] = ""
     full = [k for k in range(len(heads)) if any(row[k] for row in rows)]
     width = shutil.get_terminal_size().columns
     fields = min(20, max(len(row[2]) for row in rows))

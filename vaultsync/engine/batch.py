@@ -88,6 +88,8 @@ class Batch:
         """Carry the actions out; what cannot be done now is named in the outcome."""
         new = [each.fact_id for each in actions if each.do in CREATES_NOTE]
         self.buried = self.mirror.archive.buried_notes(new)
+        linked = [key for a in actions if a.merged for key in a.merged.related_fact_ids]
+        self.links.prepare(dict.fromkeys(linked))
         items = [item for each in actions if (item := self._prepare(each))]
         self._begin(items)
         self._stage(items)
@@ -104,8 +106,7 @@ class Batch:
 
     def _prepare(self, action: Action) -> Item | None:
         fact = action.merged or action.store or action.base
-        if fact is None:
-            return None
+        assert fact is not None  # noqa: S101 - what is carried out is about a fact
         item = Item(action, "", fact)
         base = action.base
         if action.do is Do.DELETE_FACT and base and self._is_back(base):
@@ -211,21 +212,35 @@ class Batch:
         staged = False
         for item in items:
             if item.conflict is not None:
-                item.conflict = write_conflict_note(self.mirror, item.conflict)
-                self.outcome.conflicts.append(item.conflict)
-                if item.conflict.conflict_path:
-                    self.outcome.touched.add(parent(item.conflict.conflict_path))
                 staged = True
+                if not self._show_conflict(item, item.conflict):
+                    continue
             if item.new_bytes and item.data is not None:
                 self.mirror.vault.stage(item.op, item.data)
                 staged = True
         if staged:
             self.mirror.vault.sync()
 
+    def _show_conflict(self, item: Item, conflict: Conflict) -> bool:
+        """Write the conflict note; without it, nothing of the action is done."""
+        try:
+            written = write_conflict_note(self.mirror, conflict)
+        except (NoteError, PermissionError) as trouble:
+            path = conflict.path
+            why = f"{path}: no conflict note can be written beside it: {trouble}"
+            hint = "give yourself the right to write there; the next pass tries again"
+            told = Attention("not_written", path, why, hint, seen=self.at)
+            self._give_up(item, told)
+            return False
+        self.outcome.conflicts.append(written)
+        if written.conflict_path:
+            self.outcome.touched.add(parent(written.conflict_path))
+        return True
+
     # 3 --------------------------------------------------------------------- store
 
     def _write_store(self, items: Sequence[Item]) -> None:
-        todo = [item for item in items if item.action.do in WRITES_STORE]
+        todo = [i for i in items if i.action.do in WRITES_STORE and not i.failed]
         writes = []
         for item in todo:
             action = item.action
@@ -309,8 +324,7 @@ class Batch:
     def _give_up(self, item: Item, why: Attention | None = None) -> None:
         item.failed = True
         self.outcome.waiting.append(item.fact.id)
-        if item.action.path:
-            self.outcome.touched.add(parent(item.action.path))
+        self.outcome.touched.add(parent(item.action.path or VaultPath("")))
         if why is not None:
             self.outcome.notices.append(why)
 

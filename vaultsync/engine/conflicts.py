@@ -45,7 +45,7 @@ def write_conflict_note(mirror: Mirror, conflict: Conflict) -> Conflict:
     mirror.vault.sync()  # whoever sees the conflict note sees all of it
     taken: frozenset[str] = frozenset()
     path = conflict_path(conflict.path)
-    for _ in range(3):
+    while True:
         try:
             mirror.vault.create(op, path)
         except NoteExistsError:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from vaultsync.core.fact import Fact, make_fact
 from vaultsync.core.fields import FIELD, OWN, Owner, Value
-from vaultsync.core.scope import check_scope, private, sees
+from vaultsync.core.scope import private, sees
 from vaultsync.core.values import check_id
 from vaultsync.core.wire import from_values, to_values
 from vaultsync.engine.mirror import Mirror
@@ -26,14 +26,6 @@ from vaultsync.ports import Outgoing, RevisionMismatch, Write
 FORGOTTEN = "forgotten"
 TRIES = 20
 """How often an update is repeated when other writers get in between."""
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Some facts, and where the next ones begin."""
-
-    facts: tuple[Fact, ...]
-    next: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +115,10 @@ def get(mirror: Mirror, fact_id: str, *, agent: str | None) -> Fact:
         fact = mirror.store.get(fact_id)
     except StoreUnavailableError:
         offline = _offline(mirror, fact_id)
+        if offline is None and any(
+            row.fact_id == fact_id for row in mirror.archive.outbox()
+        ):
+            raise FactNotFoundError(fact_id) from None
         if offline is None:
             raise
         fact = offline
@@ -144,75 +140,13 @@ def _offline(mirror: Mirror, fact_id: str) -> Fact | None:
     for row in mirror.archive.outbox():
         if row.fact_id != fact_id:
             continue
-        if row.kind == "create":
+        if row.kind == "delete":
+            fact = None
+        elif row.kind == "create":
             fact = from_values(row.after)
         elif row.kind == "update" and fact is not None:
             fact = fact.changed(row.after)
     return fact
-
-
-def select(
-    mirror: Mirror,
-    *,
-    agent: str | None,
-    type_name: str | None = None,
-    scope: str | None = None,
-    status: str | None = None,
-    tag: str | None = None,
-    limit: int = 100,
-    after: str | None = None,
-) -> Page:
-    """Facts by id, those that match; superseded ones too.
-
-    The status `forgotten` lists what was deleted and can be restored.
-
-    Raises:
-        UnknownTypeError, InvalidScopeError, InvalidFieldError: a filter makes no sense.
-    """
-    if limit < 1:
-        raise InvalidFieldError("limit", limit, "1 or more")
-    if type_name is not None:
-        make_fact({"id": "0" * 8 + "-0000-0000-0000-" + "0" * 12, "type": type_name})
-    if scope is not None:
-        check_scope(scope)
-    found: list[Fact] = []
-    more = False
-    gone = status == FORGOTTEN
-    for fact in _visible(mirror, agent, after, gone=gone):
-        if (
-            (type_name and fact.type != type_name.lower())
-            or (scope and fact.scope != scope)
-            or (status and not gone and fact.status != status)
-            or (tag and tag.lstrip("#").casefold() not in map(str.casefold, fact.tags))
-        ):
-            continue
-        if len(found) == limit:
-            more = True
-            break
-        found.append(fact)
-    bases = mirror.archive.find_bases([fact.id for fact in found])
-    facts = tuple(
-        fact.but(path=bases[fact.id].path if fact.id in bases else None)
-        for fact in found
-    )
-    return Page(facts, facts[-1].id if more else None)
-
-
-def _visible(
-    mirror: Mirror, agent: str | None, after: str | None, *, gone: bool
-) -> Iterator[Fact]:
-    start = check_id(after) if after else ""
-    facts = _forgotten(mirror, start) if gone else mirror.store.iter_facts(start)
-    return (fact for fact in facts if sees(agent, fact.scope))
-
-
-def _forgotten(mirror: Mirror, start: str) -> Iterator[Fact]:
-    """What tombstones last said, by id."""
-    rows = (row.fact_id for row in mirror.store.feed() if row.deleted)
-    for fact_id in sorted(each for each in rows if each > start):
-        fact = mirror.store.buried(fact_id)
-        if fact is not None:
-            yield fact
 
 
 def update(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -73,6 +73,14 @@ class Links:
         self._mirror = mirror
         self._planned = planned
         self._names: Names | None = None
+        self._facts: dict[str, Fact] = {}
+
+    def prepare(self, fact_ids: Iterable[str]) -> None:
+        """Look up many facts at once that are going to be linked to."""
+        bases = self._mirror.archive.find_bases(fact_ids)
+        self._facts = {key: base.fact for key, base in bases.items()} | dict(
+            self._planned
+        )
 
     def to(self, fact_ids: Sequence[str]) -> Mapping[str, str]:
         """The text of the link to each of the facts; those without a note are left out."""
@@ -81,11 +89,12 @@ class Links:
         if self._names is None:
             new = [fact.path for fact in self._planned.values() if fact.path]
             self._names = Names.of({*self._mirror.archive.paths(), *new})
-        bases = self._mirror.archive.find_bases(fact_ids)
-        facts = {key: base.fact for key, base in bases.items()}
-        facts |= {key: self._planned[key] for key in fact_ids if key in self._planned}
-        return {
-            key: wiki_link(text, fact.title)
-            for key, fact in facts.items()
-            if fact.path and is_linkable(text := self._names.link_text(fact.path))
-        }
+        found = {}
+        for key in fact_ids:
+            fact = self._facts.get(key)
+            if fact is None or fact.path is None:
+                continue
+            text = self._names.link_text(fact.path)
+            if is_linkable(text):
+                found[key] = wiki_link(text, fact.title)
+        return found

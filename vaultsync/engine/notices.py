@@ -100,6 +100,8 @@ def notices_of_plan(
     for case, action in zip(cases, actions, strict=True):
         path = action.path or VaultPath("")
         scope = case.vault.scope
+        if case.base is None and action.store is not None and action.note is not None:
+            scope = action.note.place.scope
         if scope is not None and not allow_scope_moves and action.merged:
             if scope == action.merged.scope:
                 continue

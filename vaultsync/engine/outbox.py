@@ -16,12 +16,13 @@ from vaultsync.ports import HistoryEntry, Outgoing, RevisionMismatch, Write
 def drain_outbox(mirror: Mirror) -> list[str]:
     """Bring what waits into the store, oldest first; returns the facts it touched.
 
-    A row that cannot be written (any more) stays in the history and lets the others pass.
+    What was brought over stays in the history.
     """
     touched = []
     for row in mirror.archive.outbox():
         try:
-            _deliver(mirror, row)
+            if not _deliver(mirror, row):
+                break  # others are faster just now; the order of what waits stays
         except StoreUnavailableError:
             break
         touched.append(row.fact_id)
@@ -41,15 +42,19 @@ def drain_outbox(mirror: Mirror) -> list[str]:
     return touched
 
 
-def _deliver(mirror: Mirror, row: Outgoing) -> None:
-    """Write one row; harmless when it was written already and the answer got lost."""
+def _deliver(mirror: Mirror, row: Outgoing) -> bool:
+    """Write one row; harmless when it was written already and the answer got lost.
+
+    False when others wrote the fact each time in between.
+    """
     for _ in range(5):
         current = mirror.store.find_many([row.fact_id]).get(row.fact_id)
         write = _write(mirror, row, current)
         if write is None:
-            return
+            return True
         if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
-            return
+            return True
+    return False
 
 
 def _write(mirror: Mirror, row: Outgoing, current: Fact | None) -> Write | None:

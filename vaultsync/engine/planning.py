@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from vaultsync.core.changes import StoreChange, VaultChange, moved_scope
+from vaultsync.core.changes import VaultChange, moved_scope
 from vaultsync.core.conflict import CHANGED, DELETED, NOTE, FieldConflict
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import DEFAULT_PRIORITY, TIERS, TYPES, Value
@@ -41,8 +41,8 @@ class Rules:
     """What the caller of a pass allowed."""
 
     allow_scope_moves: bool = False
-    adopt_unknown: bool = False
-    """Take notes that carry ids this store never gave."""
+    adopt: frozenset[VaultPath] = frozenset()
+    """Notes to be taken even when they carry ids that this store never gave."""
     default_scope: str = "public"
     created_at: str = ""
     """The time of creation of notes that do not say one."""
@@ -53,7 +53,7 @@ def plan_case(case: Case, taken: set[str], rules: Rules) -> Action:
     """What to do about one fact."""
     vault, store = case.vault, case.store
     change = vault.change
-    if change is VaultChange.FOREIGN and rules.adopt_unknown:
+    if change is VaultChange.FOREIGN and vault.path in rules.adopt:
         change = VaultChange.CREATED
     row = decide(change, store.change, base=case.base is not None)
     do, reason = row
@@ -186,8 +186,6 @@ def _relocation(
     new = home_of(fact)
     if old == new or parent(note.path) != old:
         return None
-    if note.place.scope is None:
-        return None
     return _free(new, name_of(note.path), fact.id, taken)
 
 
@@ -239,8 +237,3 @@ def waits(actions: Sequence[Action]) -> list[str]:
         if (action.do is Do.WAIT and not action.new_id)
         or (action.do is Do.ATTEND and action.base is not None)
     ]
-
-
-def is_store_away(case: Case) -> bool:
-    """Whether a case waits for the store."""
-    return case.store.change is StoreChange.AWAY

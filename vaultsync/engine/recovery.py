@@ -46,6 +46,10 @@ def recover(mirror: Mirror) -> list[str]:
     return again
 
 
+AT_ONCE = 500
+"""How many displaced files one pass looks into: removing them takes the disk long."""
+
+
 def _wait_for_many(mirror: Mirror) -> bool:
     """Whether so many displaced files linger that they are looked into when due only."""
     until = mirror.archive.setting(MANY_UNTIL)
@@ -143,10 +147,7 @@ def _base_of_before(mirror: Mirror, intent: Intent) -> Base | None:
     data = mirror.archive.blob(intent.before) if intent.before else None
     if old is None or data is None or intent.before is None:
         return None
-    try:
-        now = read_note(data, intent.path)
-    except UnreadableNoteError:
-        return None
+    now = read_note(data, intent.path)
     before = base_note(mirror, old)
     ids = mirror.ids(before.links ^ now.links, intent.path)
     fact = edited(old.fact, before, now, ids=ids)
@@ -161,7 +162,15 @@ def _behind(mirror: Mirror, intent: Intent, stored: Fact | None) -> Base | None:
         return None
     if mirror.archive.find_base(intent.fact_id) is not None:
         return _base_of_before(mirror, intent)
-    return Base(_at(stored, intent.path), intent.before or "", None)
+    if intent.before is None or _carries_id(mirror, intent):
+        return None
+    return Base(_at(stored, intent.path), intent.before, None)
+
+
+def _carries_id(mirror: Mirror, intent: Intent) -> bool:
+    """Whether the note is known by its own id, so that the pass finds its fact."""
+    data = mirror.archive.blob(intent.before or "")
+    return data is not None and intent.fact_id.encode() in data
 
 
 def _not_written(
@@ -172,7 +181,7 @@ def _not_written(
         return None, None
     if mirror.archive.find_base(intent.fact_id) is None:
         return _finish_new(mirror, intent, stored)
-    return _base_of_before(mirror, intent), None
+    return _behind(mirror, intent, stored), None
 
 
 def _finish_new(
@@ -204,11 +213,10 @@ def _exchanged(
     if displaced.sha != intent.before and _put_back(
         mirror, intent.op, intent.path, intent.after
     ):
-        return (_base_of_before(mirror, intent) if stored else None), None
-    if stored is None or intent.after is None:
+        return _behind(mirror, intent, stored), None
+    if stored is None:
         return None, linger
-    if mirror.archive.blob(intent.after) is None:
-        return None, linger
+    assert intent.after is not None  # noqa: S101 - there were bytes to be written
     path = intent.fact.path or intent.path
     return Base(_at(stored, path), intent.after, None), linger
 
@@ -230,7 +238,7 @@ def _examine_lingers(mirror: Mirror) -> list[str]:
     again: list[str] = []
     over: list[Linger] = []
     now = mirror.clock.now().timestamp()
-    for linger in mirror.archive.lingers():
+    for linger in mirror.archive.lingers()[:AT_ONCE]:
         due = now >= linger.due
         file = mirror.vault.staged(linger.op)
         # One that was emptied is about to be written: it is left until it is due.

@@ -12,7 +12,7 @@ from vaultsync.core.reconcile import Do
 from vaultsync.engine.item import Outcome
 from vaultsync.engine.planning import waits
 from vaultsync.engine.request import Pass
-from vaultsync.engine.snapshot import path_in
+from vaultsync.engine.snapshot import path_in, trusted
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.ports import Attention, Folder, Stamp, Written
 
@@ -21,10 +21,13 @@ def record_pass(work: Pass, outcome: Outcome) -> None:
     """Move the cursor, remember what waits, and which folders need no second look."""
     mirror, archive = work.mirror, work.mirror.archive
     waiting = dict.fromkeys([*waits(work.plan.actions), *outcome.waiting])
+    dropped = {action.fact_id for action in outcome.done}
     gone = [
         replace(base, missing_since=mirror.now())
         for fact_id, base in work.who.gone.items()
-        if base.missing_since is None and not work.found.partial
+        if base.missing_since is None
+        and not work.found.partial
+        and fact_id not in dropped
     ]
     if work.found.partial:
         waiting = dict.fromkeys([*(archive.setting("waiting") or "").split(), *waiting])
@@ -124,6 +127,13 @@ def _all_known(
             if recorded[path] != stamp:
                 return False
         elif before is None or before.files.get(name) != stamp:
+            return False
+        elif (
+            folder.path in work.found.dirty
+            and path not in work.found.known
+            and trusted(stamp, work.found.scan.at_ns) is None
+        ):
+            # Seen, but perhaps in the same tick of the clock in which it changes again.
             return False
     return True
 

@@ -53,6 +53,8 @@ class Snapshot:
     odd: dict[VaultPath, str] = field(default_factory=dict)
     conflict_notes: set[VaultPath] = field(default_factory=set)
     """All conflict notes in dirty folders."""
+    known: set[VaultPath] = field(default_factory=set)
+    """Notes in dirty folders whose stamps are those of their bases."""
     empty: set[VaultPath] = field(default_factory=set)
     """New files without text: somebody is about to write."""
     partial: bool = False
@@ -151,12 +153,13 @@ def _look_into(
         elif base is None or base.stamp != stamp or path in forced:
             again = path in forced
             _look_at(mirror, found, path, base, stamp, again=again)
+        else:
+            found.known.add(path)
     for name, what in folder.odd.items():
         found.odd[path_in(folder.path, name)] = what
         bases.pop(name, None)
     for base in bases.values():
-        if base.path not in found.odd:
-            found.gone[base.fact.id] = base
+        found.gone[base.fact.id] = base
 
 
 def path_in(folder: VaultPath, name: str) -> VaultPath:

@@ -250,7 +250,7 @@ def _plan(work: Pass, planner: Planner) -> None:
     request, mirror = work.request, work.mirror
     rules = Rules(
         allow_scope_moves=request.allow_scope_moves,
-        adopt_unknown=bool(request.adopt),
+        adopt=request.adopt,
         default_scope=request.adopt_scope or mirror.policy.default_scope,
         created_at=mirror.today(),
         type_name=request.adopt_type or mirror.policy.default_type,

@@ -13,6 +13,7 @@ from vaultsync.engine.mirror import Mirror
 from vaultsync.errors import (
     ImportLineError,
     InvalidFieldError,
+    RevisionMismatchError,
     ScopeDeniedError,
     UsageError,
 )
@@ -121,3 +122,4 @@ def _write(mirror: Mirror, facts: list[Fact], agent: str | None) -> None:
         todo = [fact for fact in todo if fact.id in refused]
         if not todo:
             return
+    raise RevisionMismatchError(todo[0].id, "the one just read", "another")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import FIELD, Owner, Value
@@ -15,9 +14,10 @@ from vaultsync.engine.newcomers import leave_alone, left_alone
 from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.sync import sync
-from vaultsync.errors import NoteError, RunNotFoundError
+from vaultsync.errors import NoteError, RevisionMismatchError, RunNotFoundError
 from vaultsync.ports import HistoryEntry, RevisionMismatch, Write
 
+TRIES = 20
 EVENTS = frozenset({"fact", "note", "path", "outbox"})
 
 
@@ -60,10 +60,27 @@ def undo(
 
 
 def _bring_back(mirror: Mirror, fact_id: str, word: str) -> None:
-    buried = mirror.store.buried(fact_id)
-    if buried is not None:
-        fact = replace(buried, updated_at=mirror.today())
-        mirror.store.write([Write(fact_id, fact, buried.revision, word)])
+    def brought_back() -> Write | None:
+        buried = mirror.store.buried(fact_id)
+        if buried is None:
+            return None
+        fact = buried.but(updated_at=mirror.today())
+        return Write(fact_id, fact, buried.revision, word)
+
+    _insist(mirror, fact_id, brought_back)
+
+
+def _insist(mirror: Mirror, fact_id: str, make: Callable[[], Write | None]) -> None:
+    """Write what is to be written now, anew whenever somebody else was faster."""
+    for _ in range(TRIES):
+        write = make()
+        if write is None:
+            return
+        if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
+            return
+    raise RevisionMismatchError(
+        fact_id, "the one just read", "another, again and again"
+    )
 
 
 def _take_out(
@@ -75,7 +92,12 @@ def _take_out(
     adopted = any(e.field == "fact" and e.side == "vault" for e in entries)
     if adopted and not _forget_note(mirror, fact_id):
         return
-    mirror.store.write([Write(fact_id, None, current.revision, word)])
+
+    def taken_out() -> Write | None:
+        now = mirror.store.find_many([fact_id]).get(fact_id)
+        return Write(fact_id, None, now.revision, word) if now else None
+
+    _insist(mirror, fact_id, taken_out)
 
 
 def _forget_note(mirror: Mirror, fact_id: str) -> bool:
@@ -105,17 +127,18 @@ def _forget_note(mirror: Mirror, fact_id: str) -> bool:
 def _restore_fields(
     mirror: Mirror, fact_id: str, entries: Sequence[HistoryEntry], word: str
 ) -> None:
-    for _ in range(5):
+    def restored() -> Write | None:
         current = mirror.store.find_many([fact_id]).get(fact_id)
         if current is None:
-            return
+            return None
         fact = _undone(current, entries)
         if fact == current:
-            return
-        fact = replace(fact, updated_at=mirror.today())
-        write = Write(fact_id, fact, current.revision, word)
-        if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
-            return
+            return None
+        return Write(
+            fact_id, fact.but(updated_at=mirror.today()), current.revision, word
+        )
+
+    _insist(mirror, fact_id, restored)
 
 
 def _undone(current: Fact, entries: Sequence[HistoryEntry]) -> Fact:

@@ -8,6 +8,7 @@ the same, so the base is recorded.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from vaultsync.core.fact import Fact
@@ -43,7 +44,9 @@ class WriteThrough:
 
         Where it cannot be written now, the next pass does it.
         """
-        links = Links(self._mirror, {}).to(fact.related_fact_ids)
+        to = Links(self._mirror, {})
+        to.prepare(fact.related_fact_ids)
+        links = to.to(fact.related_fact_ids)
         data = render(fact, links=links)
         op = self._mirror.clock.new_id().replace("-", "")
         self._mirror.vault.stage(op, data)
@@ -103,12 +106,21 @@ class WriteThrough:
                     run, at, each.fact.id, "store", each.actor, "note", None, base.path
                 )
             )
+        gone = [replace(base, missing_since=at) for base in self._ousted(bases)]
         with mirror.archive.transaction():
             mirror.archive.put_blobs(blobs)
-            mirror.archive.put_bases(bases)
+            mirror.archive.put_bases([*gone, *bases])
             mirror.archive.add_history(history)
             mirror.archive.set_folders({parent(base.path): b"" for base in bases})
             mirror.archive.put_run(Run(run, at, "remember", {"notes": len(bases)}))
+
+    def _ousted(self, bases: Sequence[Base]) -> Iterator[Base]:
+        """Bases whose note is gone, since a new one has its place."""
+        new = {base.path: base.fact.id for base in bases}
+        for folder in {parent(path) for path in new}:
+            for base in self._mirror.archive.bases_in(folder).values():
+                if base.fact.id != new.get(base.path, base.fact.id):
+                    yield base
 
     def _base(self, each: _Pending, sha: str) -> Base | None:
         path = each.fact.path or VaultPath("")

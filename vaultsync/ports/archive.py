@@ -65,10 +65,6 @@ class Archive(Protocol):
         """
         ...
 
-    def folders_of_bases(self) -> set[VaultPath]:
-        """All folders that hold the note of a base."""
-        ...
-
     def missing_bases(self) -> list[Base]:
         """The bases with `missing_since`."""
         ...

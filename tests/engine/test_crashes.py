@@ -1,0 +1,210 @@
+"""A pass that ended anywhere: the next one finds out how far it came, and goes on."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.world import AGENTS, LINES, MERGED, PERSONS, World
+from vaultsync.errors import ArchiveError
+
+ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
+NEW = "team-core/notes/new.md"
+
+
+def _all(_: int) -> bool:
+    """The names of files survive a power cut, and not what was not synced of them."""
+    return True
+
+
+def _edit(world: World, path: str, new: str = PERSONS_ALPHA) -> bytes:
+    return world.data(path).replace(ALPHA.encode(), new.encode())
+
+
+def test_a_new_note_that_was_made_before_a_crash_is_not_made_twice() -> None:
+    world = World()
+    fact = world.agent_remembers(LINES, title="New")
+    world.dies_at("sync", number=2)
+    assert len(world.notes()) == 1
+    world.assert_at_rest()
+    assert len(world.notes()) == 1
+    assert LINES in world.note(fact.id)
+
+
+def test_a_new_note_that_a_power_cut_tore_is_written_anew() -> None:
+    world = World()
+    fact = world.agent_remembers(LINES, title="New")
+    world.dies_at("sync", keep=_all)
+    world.assert_at_rest()
+    assert len(world.notes()) == 1
+    assert LINES in world.note(fact.id)
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_rewrite_that_a_power_cut_tore_is_done_again(edited: bool) -> None:
+    world = World()
+    fact = world.mirrored()
+    if edited:
+        world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.agent_updates(fact.id, content=AGENTS)
+    world.dies_at("sync", keep=_all)
+    world.assert_at_rest()
+    assert world.fact(fact.id).content == (MERGED if edited else AGENTS)
+    assert world.conflicts() == []
+
+
+def test_a_rewrite_without_a_base_that_a_power_cut_tore_is_done_again() -> None:
+    world = World()
+    fact = world.mirrored(confidence=0.5)
+    path = world.path(fact.id)
+    world.lose_archive()
+    # What is not a person's is put back, so that only the note has to be written.
+    world.person_edits(path, "confidence: 0.5", "confidence: 0.9")
+    world.dies_at("sync", keep=_all)
+    world.assert_at_rest()
+    assert len(world.facts()) == 1
+    assert world.notes() == [path]
+    assert "confidence: 0.5" in world.note(fact.id)
+
+
+def test_a_new_note_edited_after_a_crash_stays_one_fact() -> None:
+    world = World()
+    world.person_writes(NEW, "Words.\n")
+    world.dies_at("exchange")
+    assert len(world.facts()) == 1
+    world.person_writes(NEW, "Words, and more.\n")
+    world.assert_at_rest()
+    assert [fact.content for fact in world.facts()] == ["Words, and more."]
+    assert world.notes() == [NEW]
+
+
+def test_a_new_note_saved_in_the_moment_of_a_crash_stays_one_fact() -> None:
+    world = World()
+    world.person_writes(NEW, "Words.\n")
+
+    def save() -> None:
+        world.vault.save_by_rename(NEW, b"Words, and more.\n")
+        world.at("exchange.examine", _die)
+
+    world.at("exchange.swap", save)
+    with pytest.raises(KeyboardInterrupt):
+        world.sync()
+    world.assert_at_rest()
+    assert [fact.content for fact in world.facts()] == ["Words, and more."]
+    assert world.notes() == [NEW]
+
+
+def _die() -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_a_save_that_a_dying_pass_ran_over_is_put_back(both: bool) -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    if both:
+        world.person_edits(path, "Bravo says that.", "Bravo says it again.")
+    world.agent_updates(fact.id, content=AGENTS)
+    saved = _edit(world, path)
+
+    def save() -> None:
+        world.vault.save_by_rename(path, saved)
+        world.at("exchange.examine", _die)
+
+    world.at("exchange.swap", save)
+    with pytest.raises(KeyboardInterrupt):
+        world.sync()
+    assert PERSONS_ALPHA not in world.text(path)
+    world.assert_at_rest()
+    now = world.fact(fact.id).content
+    assert PERSONS_ALPHA in now
+    assert "what the agent says" in now
+    assert ("Bravo says it again." in now) is both
+
+
+def test_an_agents_edit_after_a_crash_counts_as_one() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.agent_updates(fact.id, content=AGENTS)
+    world.dies_at("exchange.examine")
+    world.agent_updates(fact.id, status="archived")
+    world.assert_at_rest()
+    now = world.fact(fact.id)
+    assert (now.content, now.status) == (AGENTS, "archived")
+    assert "status: archived" in world.note(fact.id)
+
+
+def test_a_late_save_over_one_that_cannot_be_read_becomes_a_note_beside() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.agent_updates(fact.id, content=AGENTS)
+    editors = []
+
+    def save_again() -> None:
+        world.vault.save_by_rename(path, _edit(world, path, "never"))
+
+    def save() -> None:
+        world.vault.save_by_rename(path, b"---\nbroken: [\n---\n")
+        editors.append(world.vault.open_handle(path))
+        world.at("exchange.back", save_again)
+
+    world.at("exchange.swap", save)
+    world.sync()
+    (editor,) = editors
+    editor.write(b"Saved late, by an editor that saw none of all this.\n")
+    world.quiesce()
+    kept = [world.text(each) for each in world.notes()]
+    assert any("Saved late" in text for text in kept)
+    world.assert_at_rest()
+
+
+def _late_save_beside(world: World) -> None:
+    """A save into a displaced file, while the note was edited: it goes beside it."""
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    editor, late = world.vault.open_handle(path), _edit(world, path)
+    world.agent_updates(fact.id, content=AGENTS)
+    world.sync()
+    editor.write(late)
+    world.person_edits(path, "Bravo says that.", "Bravo, by another editor.")
+
+
+def test_a_save_is_put_beside_its_note_only_once_whatever_crashes() -> None:
+    world = World()
+    _late_save_beside(world)
+    made = False
+
+    def note_made(step: str) -> None:
+        nonlocal made
+        made = made or step == "create"
+
+    def crash(step: str) -> None:
+        if made:
+            raise KeyboardInterrupt
+
+    world.vault.before, world.archive.before = note_made, crash
+    with pytest.raises(KeyboardInterrupt):
+        world.sync()
+    world.vault.before = world.archive.before = lambda _: None
+    assert len(world.notes()) == 2
+    world.assert_at_rest()
+    assert len(world.notes()) == 2
+    kept = "\n".join(map(world.text, world.notes()))
+    assert kept.count(PERSONS_ALPHA) == 1
+
+
+def test_an_archive_that_lost_bytes_says_so_and_how_to_go_on() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.archive._rows.blobs.clear()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    with pytest.raises(ArchiveError) as lost:
+        world.sync()
+    assert world.path(fact.id) in lost.value.message
+    assert "move the archive away" in lost.value.hint
+    assert world.fact(fact.id).content == LINES
+    world.lose_archive()
+    world.quiesce()
+    assert world.fact(fact.id).content == PERSONS
+    world.assert_at_rest()

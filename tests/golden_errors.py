@@ -1,0 +1,210 @@
+"""What a person sees who makes a mistake: the commands of `golden/errors.md`, run.
+
+Each section of the page has a title, one of `SITUATIONS` by its name, and a command with
+what comes of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from click.testing import CliRunner
+
+from tests.golden import Placeholders
+from vaultsync import app
+from vaultsync.adapters.home import EngineLock
+from vaultsync.cli import cli
+
+ID = "0193f6c2-7b1a-7c3d-8e4f-5a6b7c8d9e01"
+VAULT_ID = "0193f6c2-0000-7000-8000-000000000000"
+CONFIG = f'vault_id = "{VAULT_ID}"\ngrace_seconds = 0\n'
+SECTION = re.compile(
+    r"^## (?P<title>.+)\n\n(?P<given>\S.*)\n\n```console\n\$ (?P<command>.+)\n"
+    r"(?P<said>(?:.*\n)*?)```\n",
+    re.MULTILINE,
+)
+
+
+class Place:
+    """A vault with one fact, and the shell of the person who works on it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.vault = root / "Memory"
+        self.state = root / "state"
+        (self.vault / ".meta").mkdir(parents=True)
+        self.configure(CONFIG)
+        with self.open() as memory:
+            memory.remember(
+                "One file, no server.", title="Use SQLite", type="decision", id=ID
+            )
+
+    def open(self) -> app.Memory:
+        return app.open(str(self.vault), state_dir=str(self.state))
+
+    def configure(self, text: str) -> None:
+        (self.vault / ".meta" / "config.toml").write_text(text, encoding="utf-8")
+
+    @property
+    def kept(self) -> Path:
+        """The state of this vault."""
+        return self.state / VAULT_ID
+
+    def type(self, command: str) -> str:
+        """What a command prints, with its exit code; nothing in it is new each time."""
+        env = {
+            "VAULTSYNC_VAULT": str(self.vault),
+            "VAULTSYNC_STATE_DIR": str(self.state),
+            "VAULTSYNC_AGENT": None,
+            "COLUMNS": "88",
+        }
+        with contextlib.chdir(self.root):
+            words = shlex.split(command)[1:]
+            result = CliRunner(env=env).invoke(cli, words, prog_name="vaultsync")
+        said = result.output.replace(str(self.root), "~")
+        said = re.sub(r"process \d+", "process 4711", said)
+        said = Placeholders(f"{ID} {VAULT_ID} {command}")(said)
+        said = re.sub(r"\b\d+-[0-9a-f]{8}\b", "<revision>", said)
+        said = re.sub(r"\b[0-9a-f]{32}\b", "<store>", said)
+        return f"{said.rstrip()}\n[exit code {result.exit_code}]\n"
+
+
+Situation: TypeAlias = Callable[[Place], contextlib.AbstractContextManager[None]]
+
+
+def _simple(work: Callable[[Place], object]) -> Situation:
+    @contextlib.contextmanager
+    def situation(place: Place) -> Iterator[None]:
+        work(place)
+        yield
+
+    return situation
+
+
+def _nothing(place: Place) -> None:
+    """All is well until somebody types."""
+
+
+def _no_vault(place: Place) -> None:
+    (place.vault / ".meta" / "config.toml").unlink()
+
+
+def _bad_setting(place: Place) -> None:
+    place.configure(f'{CONFIG}linger_seconds = "long"\n')
+
+
+def _broken_setting(place: Place) -> None:
+    place.configure("vault_id = \n")
+
+
+def _forgotten(place: Place) -> None:
+    with place.open() as memory:
+        memory.forget(ID)
+
+
+def _thirty_deleted(place: Place) -> None:
+    with place.open() as memory:
+        for number in range(30):
+            memory.remember(f"Fact number {number}.", title=f"Number {number}")
+    for path in (place.vault / "public" / "notes").iterdir():
+        path.unlink()
+    with place.open() as memory:
+        memory.sync()
+
+
+def _rewound(place: Place) -> None:
+    old = place.root / "backup.sqlite3"
+    store = place.kept / "store.sqlite3"
+    with place.open() as memory:
+        memory.sync()
+    shutil.copy(store, old)
+    with place.open() as memory:
+        memory.remember("Said after the backup.")
+        memory.sync()
+    for path in place.kept.glob("store.sqlite3-*"):
+        path.unlink()
+    shutil.copy(old, store)
+
+
+def _store_gone(place: Place) -> None:
+    for path in place.kept.glob("store.sqlite3*"):
+        path.unlink()
+
+
+def _other_store(place: Place) -> None:
+    with place.open() as memory:
+        memory.sync()
+    app.init(str(place.root / "Other"), state_dir=str(place.state))
+    stores = set(place.state.glob("*/store.sqlite3"))
+    (other,) = stores - {place.kept / "store.sqlite3"}
+    shutil.copy(other, place.root / "other.sqlite3")
+    place.configure(f'{CONFIG}store = "sqlite:../other.sqlite3"\n')
+
+
+def _store_moved(place: Place) -> None:
+    with place.open() as memory:
+        memory.sync()
+    place.configure(f'{CONFIG}store = "sqlite:/nowhere/store.sqlite3"\n')
+
+
+def _archive_broken(place: Place) -> None:
+    for path in place.kept.glob("archive.sqlite3*"):
+        path.unlink()
+    (place.kept / "archive.sqlite3").write_bytes(b"no database" * 200)
+
+
+def _import_file(place: Place) -> None:
+    (place.root / "facts.jsonl").write_text(
+        '{"content": "Good."}\n{"content": "Bad.", "priority": 7}\n', encoding="utf-8"
+    )
+
+
+def _json_file(place: Place) -> None:
+    (place.root / "facts.jsonl").write_text('{"content": "cut', encoding="utf-8")
+
+
+@contextlib.contextmanager
+def _busy(place: Place) -> Iterator[None]:
+    with EngineLock(place.kept, str(place.vault)):
+        yield
+
+
+SITUATIONS: Mapping[str, Situation] = {
+    "A vault with one fact.": _simple(_nothing),
+    "A folder that was never made a vault.": _simple(_no_vault),
+    "A setting in `config.toml` that makes no sense.": _simple(_bad_setting),
+    "A `config.toml` that is cut off.": _simple(_broken_setting),
+    "A vault whose only fact was forgotten.": _simple(_forgotten),
+    "31 facts, and 30 of their notes were deleted.": _simple(_thirty_deleted),
+    "A store that was restored from an old backup.": _simple(_rewound),
+    "A store whose file is gone.": _simple(_store_gone),
+    "A vault that is told to use the store of another.": _simple(_other_store),
+    "A vault that is told to use a store that is not there.": _simple(_store_moved),
+    "An archive that is no database any more.": _simple(_archive_broken),
+    "A file of facts whose second line has a priority of 7.": _simple(_import_file),
+    "A file of facts that is cut off.": _simple(_json_file),
+    "A `vaultsync watch` is at work on the vault.": _busy,
+}
+
+
+def play(page: str, root: Path) -> str:
+    """The page with what its commands say now."""
+    number = 0
+
+    def answer(found: re.Match[str]) -> str:
+        nonlocal number
+        number += 1
+        place = Place(root / str(number))
+        with SITUATIONS[found["given"]](place):
+            said = place.type(found["command"])
+        return found[0][: found.start("said") - found.start()] + f"{said}```\n"
+
+    made = SECTION.sub(answer, page)
+    assert number == page.count("\n## "), "a section has another form"
+    return made

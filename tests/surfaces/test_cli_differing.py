@@ -1,0 +1,99 @@
+"""Long texts are shown by what differs, and many alike notices are one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.surfaces.command_line import CALM, ID, NOTICE, RUN, FakeMemory, run
+from vaultsync.cli.differing import FEW, changed_lines, essence
+from vaultsync.core.paths import VaultPath
+from vaultsync.ports import HistoryEntry
+
+LINES = [f"Line {number}." for number in range(20)]
+TEXTS = st.lists(st.sampled_from("abcd"), max_size=30).map("\n".join)
+
+
+def with_line(number: int, text: str) -> str:
+    return "\n".join([*LINES[:number], text, *LINES[number + 1 :]])
+
+
+def test_texts_are_cut_to_the_lines_that_differ() -> None:
+    mine, yours = with_line(10, "Mine."), with_line(10, "Yours.")
+
+    assert essence(["\n".join(LINES), mine, yours]) == [
+        "…\nLine 9.\nLine 10.\nLine 11.\n…",
+        "…\nLine 9.\nMine.\nLine 11.\n…",
+        "…\nLine 9.\nYours.\nLine 11.\n…",
+    ]
+
+
+def test_short_texts_are_shown_whole() -> None:
+    assert essence(["a\nb", "a\nc", "–"]) == ["a\nb", "a\nc", "–"]
+
+
+@given(TEXTS, TEXTS)
+def test_no_line_that_only_one_has_is_left_out(one: str, other: str) -> None:
+    shown = essence([one, other])
+    for mine, yours, kept in ((one, other, shown[0]), (other, one, shown[1])):
+        only = set(mine.split("\n")) - set(yours.split("\n"))
+        assert only <= set(kept.split("\n"))
+
+
+def test_a_change_is_told_by_its_lines() -> None:
+    after = with_line(10, "Another.")
+
+    assert changed_lines("\n".join(LINES), after, width=40) == [
+        "- Line 10.",
+        "+ Another.",
+    ]
+
+
+def test_a_long_line_is_cut_around_the_change() -> None:
+    before = f"{'a' * 100}b{'c' * 100}"
+    shown = changed_lines(before, before.replace("b", "B"), width=32)
+
+    assert [len(line) for line in shown] == [32, 32]
+    assert shown[0].replace("b", "B").replace("-", "+") == shown[1]
+    assert "B" in shown[1]
+
+
+def test_a_change_of_many_lines_is_counted() -> None:
+    shown = changed_lines("\n".join(LINES), "\n".join(LINES).upper(), width=40)
+
+    assert len(shown) == FEW + 1
+    assert shown[-1] == f"… {40 - FEW} more lines"
+
+
+def test_a_long_text_in_a_history_is_told_by_its_lines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("vaultsync.cli.show_conflicts.is_terminal", lambda _: True)
+    before, after = "\n".join(LINES), with_line(3, "New.")
+    entry = HistoryEntry(RUN, "now", ID, "store", "indy", "content", before, after)
+
+    result = run("history", ID, memory=FakeMemory(history=[entry]))
+
+    assert result.stdout.splitlines()[1:] == [
+        "  content:",
+        "    - Line 3.",
+        "    + New.",
+    ]
+
+
+def test_what_is_said_of_many_notes_is_said_once() -> None:
+    notices = [
+        replace(NOTICE, path=VaultPath(f"{number}.md"), line=None)
+        for number in range(1000)
+    ]
+
+    result = run("status", memory=FakeMemory(status=replace(CALM, attention=notices)))
+
+    assert result.exit_code == 3
+    assert result.stdout.split("idle\n")[1] == (
+        "\n! 1,000 notes: bad YAML\n    0.md\n    1.md\n    2.md\n    … 997 more\n"
+        "  hint: close the quote\n"
+    )

@@ -1,0 +1,27 @@
+"""The demo shows what it claims."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.slow
+def test_the_demo_works_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.demo"],
+        cwd=ROOT,
+        env={"TMPDIR": str(tmp_path), "PATH": "", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "It worked" in done.stdout.splitlines()[-1]
+    assert list(tmp_path.iterdir()) == []
