@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import hashlib
 import os
 import shutil
 import time
@@ -23,6 +24,10 @@ from vaultsync.ports import Vault
 VAULT_ID = "0193f6c2-0000-7000-8000-000000000001"
 IGNORED = "Templates"
 MAX_BYTES = 10_000
+
+
+def sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 class Editor(Protocol):

@@ -306,6 +306,13 @@ def test_a_title_that_is_the_file_name_again_needs_no_property() -> None:
     assert made.decode() == f"---\nid: {ID}\n---\nWords.\n"
 
 
+def test_a_nested_value_cannot_be_taken_out_and_that_is_said() -> None:
+    text = f"---\nid: {ID}\ndecision: {{outcome: open}}\n---\nWords.\n"
+    note, fact = _of(text)
+    with pytest.raises(UnsafeSpliceError, match="decisionOutcome cannot be taken out"):
+        rewrite(note, fact, fact.changed({"decisionOutcome": None}), links={})
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -385,9 +392,7 @@ def test_a_note_moved_into_the_folder_of_another_tier_gets_its_priority() -> Non
     base = Fact(ID, scope="team-core").laid_over(before.values, {})
     moved = read_note(text, VaultPath(f"{folder}/notable/a note.md"))
     assert edited(base, before, moved).priority == 1
-    said = read_note(
-        text.replace(b"3", b"2"), VaultPath(f"{folder}/notable/a note.md")
-    )
+    said = read_note(text.replace(b"3", b"2"), VaultPath(f"{folder}/notable/a note.md"))
     assert edited(base, before, said).priority == 2
 
 

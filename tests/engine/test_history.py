@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.world import AGENTS, LINES, PERSONS, World
-from vaultsync.engine.request import Request
 from vaultsync.engine.rebuild import rebuild
+from vaultsync.engine.request import Request
 from vaultsync.engine.status import status
 from vaultsync.ports import HistoryEntry
 
@@ -162,5 +162,5 @@ def test_what_a_rebuild_from_the_vault_runs_over_is_in_the_history() -> None:
     world.agent_updates(fact.id, status="archived")
     rebuild(world.mirror, "vault")
     assert world.fact(fact.id).status == "active"
-    (entry,) = [x for x in world.archive.history(fact_id=fact.id) if x.field == "status"]
+    (entry,) = _of(world, fact.id, "status")
     assert (entry.before, entry.after) == ("archived", "active")

@@ -126,6 +126,22 @@ def test_a_folder_that_refuses_leaves_the_note_to_the_next_pass() -> None:
     assert LINES in world.note(fact.id)
 
 
+def test_a_new_note_may_take_the_place_of_one_that_is_gone() -> None:
+    world = World()
+    old = world.mirrored(title="At once")
+    world.mirrored("Stays.", title="A bystander")
+    path = world.path(old.id)
+    world.person_deletes(path)
+    notes = WriteThrough(world.mirror)
+    new = _remembered(world, notes)
+    assert new.path == path
+    notes.flush()
+    world.quiesce()
+    assert not world.is_alive(old.id)
+    assert world.path(new.id) == path
+    world.assert_at_rest()
+
+
 def test_many_notes_share_one_wait() -> None:
     world = World()
     notes = WriteThrough(world.mirror)

@@ -160,3 +160,29 @@ def test_a_folder_with_a_racy_note_is_looked_into_again() -> None:
     assert world.vault.names[path].stamp == stamp
     world.quiesce()
     assert next(iter(world.facts().values())).content.startswith("Now")
+
+
+def test_a_rescued_save_survives_a_power_cut() -> None:
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        world.open(world.notes()[0])
+        world.forget(next(iter(world.facts())))
+        world.turn()
+        world.save_through_handle(world.editors[0])
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        world.power_loss(lambda step: False)
+        world.quiesce()
+
+
+def test_a_broken_note_that_moved_keeps_its_fact_when_its_old_place_is_taken() -> None:
+    world = _mirrored()
+    world.rename(world.notes()[0], "Inbox/A.md")
+    world.break_yaml("Inbox/A.md")
+    world.turn()
+    world.remember({"title": "Plan", "content": world.ledger.word()})
+    world.turn()
+    world.quiesce()

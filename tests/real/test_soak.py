@@ -29,6 +29,8 @@ OPERATIONS = int(os.environ.get("VAULTSYNC_SOAK", "10000"))
 SEEDS = [int(x) for x in os.environ.get("VAULTSYNC_SEEDS", "1").split()]
 OUTAGE = 500
 LINGER = 3.0
+MOST = 300
+"""Notes; with so many there are, as many are deleted as made."""
 PASS_EVERY = 25
 KILL_EVERY = 200
 TYPES = ("note", "decision", "lesson", "person", "observation", "task")
@@ -47,6 +49,13 @@ class Soak:
         self.engine: subprocess.Popen[str] | None = None
         self.broken: set[str] = set()
         self.counts: Counter[str] = Counter()
+        self.many = False
+        self.makers = (
+            self.remember,
+            self.supersede,
+            self.person_writes_a_note,
+            self.person_copies,
+        )
         self.deeds: list[tuple[int, Callable[[], object]]] = [
             (9, self.remember),
             (12, self.agent_updates),
@@ -68,6 +77,8 @@ class Soak:
     def step(self) -> None:
         weights, deeds = zip(*self.deeds, strict=True)
         (deed,) = self.chance.choices(deeds, weights)
+        if self.many and deed in self.makers:
+            deed = self.chance.choice((self.forget, self.person_deletes))
         with contextlib.suppress(VaultsyncError, FileNotFoundError, FileExistsError):
             deed()
             self.counts[deed.__name__] += 1
@@ -135,6 +146,8 @@ class Soak:
         word = self.home.ledger.word()
         fresh = self.memory.supersede(self._fact(), f"Newer {word}.")
         self._agent_wrote("", wire.to_json(fresh))
+        # It is in the title as well, which may be changed apart from the content.
+        self.home.ledger.at_least_kept([word])
 
     def forget(self) -> None:
         fact_id = self._fact()
@@ -167,7 +180,7 @@ class Soak:
     def person_writes_a_note(self) -> None:
         folder, name = self.chance.choice(FOLDERS), self.chance.choice(NAMES)
         path = f"public/{folder}/{self.home.ledger.made}-{name}"
-        front = "---\nmood: {0}\n---\n# {0}\n\nMine.\n"
+        front = "---\nmood: mine\n---\n# {0}\n\nMine.\n"
         self.home.new_note(path, self.chance.choice([front, "Just {}.\n"]))
 
     def person_moves(self) -> None:
@@ -249,6 +262,7 @@ class Soak:
                 self.memory.sync(confirm=stopped.run)
                 self.counts["confirmed"] += 1
             self.counts["passes"] += 1
+        self.many = len(self.home.notes()) > MOST
 
     def kill_an_engine(self) -> None:
         """Start an engine, or kill the one that runs."""

@@ -11,12 +11,12 @@ import struct
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, chain, repeat
 
-from vaultsync.core.paths import VaultPath, key_of
+from vaultsync.core.paths import VaultPath, is_foreign_conflict_copy, key_of
 from vaultsync.ports import Folder, Stamp
 
 _NO_PATH = re.compile(r"[\x01-\x1f\x7f-\x9f\\\ud800-\udfff]")
 _FOREIGN = ("/~$", ".sync-conflict-", "conflicted copy")
-"""What is in the names of files of Office, Syncthing and Dropbox."""
+"""One of these is in each name of a file of Office, Syncthing or Dropbox."""
 _KINDS = (
     (stat.S_ISLNK, "a link"),
     (stat.S_ISDIR, "a folder"),
@@ -62,7 +62,7 @@ class Ignore:
 
 def is_foreign(name: str) -> bool:
     """Whether another program made a file of that name for itself."""
-    return any(map(f"/{name.lower()}".__contains__, _FOREIGN))
+    return name.startswith("~$") or is_foreign_conflict_copy(name)
 
 
 def is_no_path(path: str) -> bool:

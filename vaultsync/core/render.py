@@ -257,6 +257,15 @@ def _prove(note: Note, vault: Fact, merged: Fact, made: bytes) -> None:
         raise UnsafeSpliceError(
             note.path, f"{', '.join(left)} cannot be written into it"
         )
+    left = tuple(
+        key
+        for key in {**vault.own, **vault.properties}
+        if key in {**again.values, **again.properties} and merged.value(key) is None
+    )
+    if left:
+        raise UnsafeSpliceError(
+            note.path, f"{', '.join(left)} cannot be taken out of it"
+        )
     said = edited(vault, note, again)
     wrong = [
         key

@@ -233,8 +233,7 @@ class Batch:
             self._give_up(item, told)
             return False
         self.outcome.conflicts.append(written)
-        if written.conflict_path:
-            self.outcome.touched.add(parent(written.conflict_path))
+        self.outcome.touched.add(parent(written.conflict_path or VaultPath("")))
         return True
 
     # 3 --------------------------------------------------------------------- store

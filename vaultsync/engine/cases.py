@@ -314,9 +314,14 @@ def base_note(mirror: Mirror, base: Base) -> Note:
     return read_note(data, base.path)
 
 
-def taken_keys(found: Snapshot) -> set[str]:
-    """The keys of all paths of the vault, so that no new note meets another."""
-    keys = set()
+def taken_keys(mirror: Mirror, found: Snapshot, who: Identities) -> set[str]:
+    """The keys of all paths of the vault, so that no new note meets another.
+
+    Those of bases count too, unless their notes are gone: a note that is somewhere else
+    and cannot be read now may come back to where it was.
+    """
+    bases = mirror.archive.paths().items()
+    keys = {key_of(path) for path, fact_id in bases if fact_id not in who.gone}
     for folder in found.scan.folders.values():
         keys.add(key_of(folder.path))
         prefix = folder.path + "/" if folder.path else ""

@@ -115,9 +115,8 @@ def get(mirror: Mirror, fact_id: str, *, agent: str | None) -> Fact:
         fact = mirror.store.get(fact_id)
     except StoreUnavailableError:
         offline = _offline(mirror, fact_id)
-        if offline is None and any(
-            row.fact_id == fact_id for row in mirror.archive.outbox()
-        ):
+        waits = [r.kind for r in mirror.archive.outbox() if r.fact_id == fact_id]
+        if waits[-1:] == ["delete"]:
             raise FactNotFoundError(fact_id) from None
         if offline is None:
             raise

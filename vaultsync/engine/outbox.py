@@ -8,7 +8,7 @@ from vaultsync.core.merge import differing, merge
 from vaultsync.core.wire import from_values
 from vaultsync.engine.conflicts import write_conflict_note
 from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.planning import new_path
+from vaultsync.engine.planning import Taken, new_path
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.ports import HistoryEntry, Outgoing, RevisionMismatch, Write
 
@@ -94,7 +94,7 @@ def _keep_both(
     conflict = Conflict(
         id=conflict_id(row.fact_id, fields),
         fact_id=row.fact_id,
-        path=base.path if base else new_path(current, set()),
+        path=base.path if base else new_path(current, Taken(set)),
         conflict_path=None,
         fields=fields,
         actor=row.actor,

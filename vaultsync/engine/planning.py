@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from vaultsync.core.changes import VaultChange, moved_scope
@@ -49,7 +49,26 @@ class Rules:
     type_name: str = "note"
 
 
-def plan_case(case: Case, taken: set[str], rules: Rules) -> Action:
+class Taken:
+    """The keys of the paths that no new note may have, gathered when first asked for."""
+
+    def __init__(self, gather: Callable[[], set[str]]) -> None:
+        self._gather = gather
+        self._keys: set[str] | None = None
+
+    def __contains__(self, key: object) -> bool:
+        """Whether a path of that key is taken."""
+        if self._keys is None:
+            self._keys = self._gather()
+        return key in self._keys
+
+    def add(self, key: str) -> None:
+        """Take a path."""
+        if key not in self and self._keys is not None:
+            self._keys.add(key)
+
+
+def plan_case(case: Case, taken: Taken, rules: Rules) -> Action:
     """What to do about one fact."""
     vault, store = case.vault, case.store
     change = vault.change
@@ -123,7 +142,7 @@ def _plan_revival(action: Action, fact: Fact | None) -> Action:
 
 
 def _plan_merge(
-    action: Action, scope: str | None, taken: set[str], rules: Rules
+    action: Action, scope: str | None, taken: Taken, rules: Rules
 ) -> Action:
     """Both sides are there: merge, and see which of them has to be written."""
     note, store, base = action.note, action.store, action.base
@@ -175,9 +194,7 @@ def _plan_merge(
     )
 
 
-def _relocation(
-    base: Fact, fact: Fact, note: Note, taken: set[str]
-) -> VaultPath | None:
+def _relocation(base: Fact, fact: Fact, note: Note, taken: Taken) -> VaultPath | None:
     """Where a note goes when the store changed its type, tier or scope.
 
     Only from the folder where such a note belongs: a place a person chose is theirs.
@@ -196,13 +213,13 @@ def home_of(fact: Fact) -> VaultPath:
     )
 
 
-def _free(folder: VaultPath, name: str, fact_id: str, taken: set[str]) -> VaultPath:
+def _free(folder: VaultPath, name: str, fact_id: str, taken: Taken) -> VaultPath:
     path = free_path(folder, name, taken, fact_id=fact_id)
     taken.add(key_of(path))
     return path
 
 
-def plan_note(action: Action, taken: set[str]) -> Action:
+def plan_note(action: Action, taken: Taken) -> Action:
     """A fact gets a note: where it was when that is free, else where it belongs."""
     fact = action.store
     assert fact is not None  # noqa: S101 - these rows have a fact
@@ -216,7 +233,7 @@ def plan_note(action: Action, taken: set[str]) -> Action:
     return action.but(path=path, merged=merged, sha=None, fields=_said(fact))
 
 
-def new_path(fact: Fact, taken: set[str]) -> VaultPath:
+def new_path(fact: Fact, taken: Taken) -> VaultPath:
     """Where the note of a fact belongs that has none."""
     row = TYPES[fact.type]
     name = file_name(

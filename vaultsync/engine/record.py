@@ -58,7 +58,8 @@ def entries(
             pass
     if action.base is not None:
         yield from _field_entries(action, fact, action.base, entry)
-    elif action.store is not None and action.merged is not None:
+    else:
+        assert action.store is not None  # noqa: S101 - both sides had it
         for key in differing(action.store, fact):
             old, new = _plain(action.store.value(key)), _plain(fact.value(key))
             yield entry(VAULT, key, old, new)

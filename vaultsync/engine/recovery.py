@@ -145,8 +145,7 @@ def _base_of_before(mirror: Mirror, intent: Intent) -> Base | None:
     """
     old = mirror.archive.find_base(intent.fact_id)
     data = mirror.archive.blob(intent.before) if intent.before else None
-    if old is None or data is None or intent.before is None:
-        return None
+    assert old is not None and data is not None and intent.before  # noqa: S101, PT018
     now = read_note(data, intent.path)
     before = base_note(mirror, old)
     ids = mirror.ids(before.links ^ now.links, intent.path)
@@ -248,6 +247,8 @@ def _examine_lingers(mirror: Mirror) -> list[str]:
             due = True
         if due or file is None:
             over.append(linger)
+    if again:
+        mirror.vault.sync()  # what was rescued must last before its linger is forgotten
     if over:
         with mirror.archive.transaction():
             mirror.archive.drop_lingers([linger.op for linger in over])

@@ -29,7 +29,7 @@ from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.newcomers import newcomers
 from vaultsync.engine.notices import notices_of_plan, notices_of_scan
 from vaultsync.engine.outbox import drain_outbox
-from vaultsync.engine.planning import Rules, home_of, plan_case, plan_note
+from vaultsync.engine.planning import Rules, Taken, home_of, plan_case, plan_note
 from vaultsync.engine.recovery import recover
 from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Pass, Request
@@ -72,7 +72,7 @@ def _tell_the_vault(mirror: Mirror, request: Request, report: Report) -> None:
 class Planner(Protocol):
     """Decides what is to be done about each fact of a pass."""
 
-    def prepare(self, found: Snapshot) -> None:
+    def prepare(self, work: Pass) -> None:
         """Told of the scan before the first case."""
         ...
 
@@ -85,11 +85,11 @@ class ByTheTable:
     """Plans by the table of `core/reconcile.py`."""
 
     def __init__(self) -> None:
-        self._taken: set[str] = set()
+        self._taken = Taken(set)
 
-    def prepare(self, found: Snapshot) -> None:
+    def prepare(self, work: Pass) -> None:
         """Note which paths are taken."""
-        self._taken = taken_keys(found)
+        self._taken = Taken(lambda: taken_keys(work.mirror, work.found, work.who))
 
     def plan(self, case: Case, rules: Rules) -> Action:
         """The row of the table, worked out for this fact."""
@@ -256,7 +256,7 @@ def _plan(work: Pass, planner: Planner) -> None:
         type_name=request.adopt_type or mirror.policy.default_type,
     )
     if work.cases:
-        planner.prepare(work.found)
+        planner.prepare(work)
     plans = (planner.plan(case, rules) for case in work.cases)
     work.plan.actions = [_not_blindly(action, work.found) for action in plans]
     work.plan.notices += notices_of_scan(mirror, work.found, work.who, request.adopt)

@@ -16,7 +16,7 @@ from vaultsync.core.fields import TYPES
 from vaultsync.core.paths import VaultPath, key_of, parent
 from vaultsync.core.render import render
 from vaultsync.engine.mirror import Links, Mirror
-from vaultsync.engine.planning import new_path
+from vaultsync.engine.planning import Taken, home_of, new_path
 from vaultsync.engine.snapshot import trusted
 from vaultsync.errors import NoteError, NoteExistsError
 from vaultsync.ports import Base, HistoryEntry, Run
@@ -50,11 +50,13 @@ class WriteThrough:
         data = render(fact, links=links)
         op = self._mirror.clock.new_id().replace("-", "")
         self._mirror.vault.stage(op, data)
-        path = new_path(fact, self._taken(fact) if TYPES[fact.type].named else set())
+        path = new_path(
+            fact, Taken(lambda: self._taken(fact) if TYPES[fact.type].named else set())
+        )
         try:
             self._mirror.vault.create(op, path)
         except NoteExistsError:
-            path = new_path(fact, self._taken(fact))
+            path = new_path(fact, Taken(lambda: self._taken(fact)))
             try:
                 self._mirror.vault.create(op, path)
             except NoteError:
@@ -68,11 +70,12 @@ class WriteThrough:
         return written
 
     def _taken(self, fact: Fact) -> set[str]:
-        home = parent(new_path(fact, set()))
+        home = home_of(fact)
         folder = self._mirror.vault.folder(home)
         if folder is None:
             return set()
-        return {key_of(f"{home}/{name}") for name in (*folder.files, *folder.odd)}
+        names = (*folder.files, *folder.odd, *self._mirror.archive.bases_in(home))
+        return {key_of(f"{home}/{name}") for name in names}
 
     @property
     def full(self) -> bool:

@@ -1,0 +1,417 @@
+"""A vault: what is written, and what a save in the same moment becomes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.worlds import World, open_world, sha
+from vaultsync.core.paths import VaultPath
+from vaultsync.errors import (
+    NoteChangedError,
+    NoteError,
+    NoteExistsError,
+    NoteMissingError,
+)
+from vaultsync.ports import Vault
+
+NOTE = VaultPath("public/decisions/note.md")
+OTHER = VaultPath("public/lessons/other.md")
+ROOT = VaultPath("")
+
+
+# --- staging -------------------------------------------------------------------------
+
+
+def test_looking_at_the_staging_folder_makes_nothing(vault: Vault) -> None:
+    assert vault.ops() == []
+    assert vault.staged("op") is None
+    vault.discard("op")
+    assert vault.ops() == []
+
+
+def test_what_is_staged_stays_until_it_is_discarded(vault: Vault) -> None:
+    vault.stage("b", b"two")
+    vault.stage("a_-9", b"one")
+
+    assert vault.ops() == ["a_-9", "b"]
+    staged = vault.staged("b")
+    assert staged
+    assert (staged.data, staged.sha) == (b"two", sha(b"two"))
+
+    vault.discard("b")
+    vault.discard("b")
+    assert vault.ops() == ["a_-9"]
+
+
+def test_staging_again_replaces(vault: Vault) -> None:
+    vault.stage("op", b"a long text")
+    vault.stage("op", b"short")
+
+    staged = vault.staged("op")
+    assert staged
+    assert staged.data == b"short"
+
+
+def test_what_is_staged_is_no_note(vault: Vault) -> None:
+    vault.stage("op", b"text")
+
+    assert set(vault.scan().folders) == {""}
+
+
+# --- creating ------------------------------------------------------------------------
+
+
+def test_creating_moves_the_staged_file_and_makes_folders(
+    world: World, vault: Vault
+) -> None:
+    vault.stage("op", b"text")
+
+    stamp = vault.create("op", NOTE)
+
+    assert world.content(NOTE) == b"text"
+    assert stamp == vault.stamp(NOTE)
+    assert vault.ops() == []
+
+
+@pytest.mark.parametrize("kind", ["file", "a folder", "a link"])
+def test_creating_never_replaces(world: World, vault: Vault, kind: str) -> None:
+    if kind == "file":
+        world.save_in_place(NOTE, b"hers")
+    else:
+        world.make_odd(NOTE, kind)
+    vault.stage("op", b"ours")
+
+    with pytest.raises(NoteExistsError):
+        vault.create("op", NOTE)
+
+    staged = vault.staged("op")
+    assert staged
+    assert staged.data == b"ours"
+    assert kind != "file" or world.content(NOTE) == b"hers"
+
+
+def test_a_file_in_the_way_of_a_folder_stays(world: World, vault: Vault) -> None:
+    world.save_in_place("public", b"hers")
+    vault.stage("op", b"ours")
+
+    with pytest.raises(NoteError):
+        vault.create("op", NOTE)
+    assert world.content("public") == b"hers"
+    assert vault.ops() == ["op"]
+
+
+def test_what_was_not_staged_is_not_created(vault: Vault) -> None:
+    with pytest.raises(FileNotFoundError):
+        vault.create("op", NOTE)
+
+    assert set(vault.scan().folders) == {""}
+
+
+# --- exchanging ----------------------------------------------------------------------
+
+
+def test_an_exchange_swaps_the_note_and_the_staged_file(
+    world: World, vault: Vault
+) -> None:
+    world.save_in_place(NOTE, b"old")
+    vault.stage("op", b"new")
+
+    stamp = vault.exchange("op", NOTE, sha(b"old"))
+
+    assert world.content(NOTE) == b"new"
+    assert stamp == vault.stamp(NOTE)
+    staged = vault.staged("op")
+    assert staged
+    assert (staged.data, staged.sha) == (b"old", sha(b"old"))
+
+
+def test_there_is_nothing_to_exchange_with_a_missing_note(vault: Vault) -> None:
+    vault.stage("op", b"new")
+
+    with pytest.raises(NoteMissingError):
+        vault.exchange("op", NOTE, sha(b"old"))
+    staged = vault.staged("op")
+    assert staged
+    assert staged.data == b"new"
+
+
+def test_other_bytes_than_expected_are_left_alone(world: World, vault: Vault) -> None:
+    world.save_in_place(NOTE, b"hers")
+    vault.stage("op", b"new")
+
+    with pytest.raises(NoteChangedError) as caught:
+        vault.exchange("op", NOTE, sha(b"old"))
+
+    assert caught.value.displaced == ()
+    assert world.content(NOTE) == b"hers"
+    staged = vault.staged("op")
+    assert staged
+    assert staged.data == b"new"
+
+
+@pytest.mark.parametrize("style", ["save_in_place", "save_by_rename"])
+def test_a_save_in_the_window_before_the_swap_is_put_back(
+    world: World, vault: Vault, style: str
+) -> None:
+    world.save_in_place(NOTE, b"old")
+    vault.stage("op", b"new")
+    world.at("exchange.swap", lambda: getattr(world, style)(NOTE, b"hers"))
+
+    with pytest.raises(NoteChangedError) as caught:
+        vault.exchange("op", NOTE, sha(b"old"))
+
+    assert caught.value.displaced == ()
+    assert world.content(NOTE) == b"hers"
+
+
+@pytest.mark.parametrize("style", ["save_in_place", "save_by_rename"])
+def test_a_save_over_ours_stays_in_the_note(
+    world: World, vault: Vault, style: str
+) -> None:
+    world.save_in_place(NOTE, b"old")
+    vault.stage("op", b"new")
+    world.at("exchange.examine", lambda: getattr(world, style)(NOTE, b"hers"))
+
+    vault.exchange("op", NOTE, sha(b"old"))
+
+    assert world.content(NOTE) == b"hers"
+
+
+def test_a_stamp_never_hides_a_save_over_ours(world: World, vault: Vault) -> None:
+    world.save_in_place(NOTE, b"old")
+    vault.stage("op", b"new")
+    world.at("exchange.examine", lambda: world.save_in_place(NOTE, b"her"))
+
+    stamp = vault.exchange("op", NOTE, sha(b"old"))
+
+    assert stamp != vault.stamp(NOTE)
+
+
+@pytest.mark.parametrize("style", ["save_in_place", "save_by_rename"])
+def test_of_two_saves_the_newer_is_in_the_note_and_the_older_handed_over(
+    world: World, vault: Vault, style: str
+) -> None:
+    world.save_in_place(NOTE, b"old")
+    vault.stage("op", b"new")
+
+    def twice() -> None:
+        getattr(world, style)(NOTE, b"first")
+        world.at("exchange.back", lambda: getattr(world, style)(NOTE, b"second"))
+
+    world.at("exchange.swap", twice)
+
+    with pytest.raises(NoteChangedError) as caught:
+        vault.exchange("op", NOTE, sha(b"old"))
+
+    assert caught.value.displaced == (b"first",)
+    assert world.content(NOTE) == b"second"
+
+
+def test_a_save_is_put_back_though_the_note_was_renamed_meanwhile(
+    world: World, vault: Vault
+) -> None:
+    world.save_in_place(NOTE, b"old")
+    vault.stage("op", b"new")
+
+    def save_and_rename() -> None:
+        world.save_by_rename(NOTE, b"hers")
+        world.at("exchange.back", lambda: world.rename(NOTE, "public/moved.md"))
+
+    world.at("exchange.swap", save_and_rename)
+
+    with pytest.raises(NoteChangedError):
+        vault.exchange("op", NOTE, sha(b"old"))
+
+    assert world.content(NOTE) == b"hers"
+    assert world.content("public/moved.md") == b"new"
+
+
+def test_a_note_that_goes_before_the_swap_is_missing(
+    world: World, vault: Vault
+) -> None:
+    world.save_in_place(NOTE, b"old")
+    vault.stage("op", b"new")
+    world.at("exchange.swap", lambda: world.delete(NOTE))
+
+    with pytest.raises(NoteMissingError):
+        vault.exchange("op", NOTE, sha(b"old"))
+    staged = vault.staged("op")
+    assert staged
+    assert staged.data == b"new"
+
+
+def test_what_an_editor_writes_into_a_displaced_file_is_found_there(
+    world: World, vault: Vault
+) -> None:
+    world.save_in_place(NOTE, b"old")
+    editor = world.open_handle(NOTE)
+    vault.stage("op", b"new")
+    vault.exchange("op", NOTE, sha(b"old"))
+
+    editor.write(b"late")
+
+    staged = vault.staged("op")
+    assert staged
+    assert staged.data == b"late"
+    assert world.content(NOTE) == b"new"
+
+
+STEPS = ("exchange.swap", "exchange.examine", "exchange.back")
+SAVES = st.tuples(
+    st.sampled_from(STEPS),
+    st.sampled_from(["save_in_place", "save_by_rename"]),
+    st.sampled_from([b"one", b"two", b"old", b"new"]),
+)
+
+
+@pytest.mark.parametrize("kind", WORLDS)
+@given(saves=st.lists(SAVES, max_size=3))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whenever_a_person_saves_the_last_save_is_in_the_note(
+    kind: str,
+    tmp_path_factory: pytest.TempPathFactory,
+    saves: list[tuple[str, str, bytes]],
+) -> None:
+    root = tmp_path_factory.mktemp("vault") / "vault"
+    with pytest.MonkeyPatch.context() as patch, open_world(kind, root, patch) as world:
+        world.save_in_place(NOTE, b"old")
+        world.vault.stage("op", b"new")
+        done: list[bytes] = []
+
+        def plan(rest: list[tuple[str, str, bytes]]) -> None:
+            if rest:
+                (step, style, data), *more = rest
+                world.at(step, lambda: save(style, data, more))
+
+        def save(style: str, data: bytes, more: list[tuple[str, str, bytes]]) -> None:
+            done.append(data)
+            getattr(world, style)(NOTE, data)
+            plan(more)
+
+        plan(saves)
+        displaced: tuple[bytes, ...] = ()
+        try:
+            world.vault.exchange("op", NOTE, sha(b"old"))
+        except NoteChangedError as error:
+            displaced = error.displaced
+
+        found = world.content(NOTE)
+        last = done[-1] if done else b"old"
+        # To save what was expected anyway is no change.
+        assert found == last or (found, last) == (b"new", b"old")
+        assert not {b"old", b"new", found} & set(displaced)
+        assert set(displaced) <= set(done)
+
+
+# --- moving --------------------------------------------------------------------------
+
+
+def test_moving_renames_and_makes_folders(world: World, vault: Vault) -> None:
+    world.save_in_place(NOTE, b"text")
+
+    stamp = vault.move(NOTE, OTHER)
+
+    assert (world.content(NOTE), world.content(OTHER)) == (None, b"text")
+    assert stamp == vault.stamp(OTHER)
+
+
+def test_a_change_of_case_is_a_move(world: World, vault: Vault) -> None:
+    world.save_in_place("public/note.md", b"text")
+
+    vault.move(VaultPath("public/note.md"), VaultPath("public/Note.md"))
+
+    assert set(vault.scan().folders[VaultPath("public")].files) == {"Note.md"}
+
+
+def test_a_missing_note_cannot_be_moved(vault: Vault) -> None:
+    with pytest.raises(NoteMissingError):
+        vault.move(NOTE, OTHER)
+    assert set(vault.scan().folders) == {""}
+
+
+@pytest.mark.parametrize("to", [NOTE, OTHER])
+def test_moving_never_replaces(world: World, vault: Vault, to: VaultPath) -> None:
+    world.save_in_place(NOTE, b"one")
+    world.save_in_place(OTHER, b"two")
+
+    with pytest.raises(NoteExistsError):
+        vault.move(NOTE, to)
+    assert (world.content(NOTE), world.content(OTHER)) == (b"one", b"two")
+
+
+# --- withdrawing ---------------------------------------------------------------------
+
+
+def test_withdrawing_takes_the_note_into_staging(world: World, vault: Vault) -> None:
+    world.save_in_place(NOTE, b"text")
+
+    vault.withdraw("op", NOTE, sha(b"text"))
+
+    assert world.content(NOTE) is None
+    staged = vault.staged("op")
+    assert staged
+    assert staged.data == b"text"
+
+
+def test_a_missing_note_cannot_be_withdrawn(vault: Vault) -> None:
+    with pytest.raises(NoteMissingError):
+        vault.withdraw("op", NOTE, sha(b"text"))
+
+
+def test_other_bytes_than_expected_are_not_withdrawn(
+    world: World, vault: Vault
+) -> None:
+    world.save_in_place(NOTE, b"hers")
+
+    with pytest.raises(NoteChangedError):
+        vault.withdraw("op", NOTE, sha(b"text"))
+    assert world.content(NOTE) == b"hers"
+    assert vault.ops() == []
+
+
+def test_nothing_staged_is_overwritten_by_withdrawing(
+    world: World, vault: Vault
+) -> None:
+    world.save_in_place(NOTE, b"text")
+    vault.stage("op", b"kept")
+
+    with pytest.raises(OSError, match="op"):
+        vault.withdraw("op", NOTE, sha(b"text"))
+    staged = vault.staged("op")
+    assert staged
+    assert staged.data == b"kept"
+    assert world.content(NOTE) == b"text"
+
+
+def test_a_save_while_withdrawing_is_put_back(world: World, vault: Vault) -> None:
+    world.save_in_place(NOTE, b"text")
+    editor = world.open_handle(NOTE)
+    world.at("withdraw.examine", lambda: editor.write(b"hers"))
+
+    with pytest.raises(NoteChangedError) as caught:
+        vault.withdraw("op", NOTE, sha(b"text"))
+
+    assert caught.value.displaced == ()
+    assert world.content(NOTE) == b"hers"
+    assert vault.ops() == []
+
+
+def test_a_save_that_cannot_be_put_back_is_handed_over(
+    world: World, vault: Vault
+) -> None:
+    world.save_in_place(NOTE, b"text")
+    editor = world.open_handle(NOTE)
+
+    def save_twice() -> None:
+        editor.write(b"hers")
+        world.save_by_rename(NOTE, b"newer")
+
+    world.at("withdraw.examine", save_twice)
+
+    with pytest.raises(NoteChangedError) as caught:
+        vault.withdraw("op", NOTE, sha(b"text"))
+
+    assert caught.value.displaced == (b"hers",)
+    assert world.content(NOTE) == b"newer"

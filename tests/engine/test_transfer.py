@@ -1,0 +1,136 @@
+"""All facts go out as lines of JSON, and come in again."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.world import LINES, World
+from vaultsync.core.wire import to_values
+from vaultsync.engine.transfer import export, import_lines
+from vaultsync.errors import (
+    ImportLineError,
+)
+
+
+def _exported(world: World) -> list[str]:
+    lines: list[str] = []
+    count = export(world.mirror, lines.append)
+    assert count == len(lines)
+    return lines
+
+
+def test_export_and_import_are_lossless() -> None:
+    world = World()
+    one = world.mirrored(
+        type="decision",
+        decisionOutcome="done",
+        tags=["a"],
+        confidence=0.5,
+        mood=["x", {"y": [1, None]}],
+        aliases=["One"],
+    )
+    world.mirrored("🙂\n\ttab", title="Two", relatedFactIds=[one.id], type="person")
+    lines = _exported(world)
+    other = World()
+    assert import_lines(other.mirror, lines) == 2
+    assert _exported(other) == lines
+    other.assert_at_rest()
+    assert [to_values(fact) for fact in other.facts()] == [
+        to_values(fact) for fact in world.facts()
+    ]
+
+
+def test_importing_again_writes_nothing() -> None:
+    world = World()
+    world.mirrored()
+    with world.nobody_writes():
+        import_lines(world.mirror, _exported(world))
+
+
+def test_an_import_changes_what_differs_and_restores_what_was_deleted() -> None:
+    world = World()
+    one = world.mirrored("One.", title="One")
+    two = world.mirrored("Two.", title="Two")
+    lines = _exported(world)
+    world.agent_updates(one.id, content="Changed.")
+    world.agent_forgets(two.id)
+    import_lines(world.mirror, lines)
+    assert world.fact(one.id).content == "One."
+    assert world.fact(two.id).content == "Two."
+    world.assert_at_rest()
+
+
+def test_a_line_may_leave_out_what_the_store_can_supply() -> None:
+    world = World()
+    assert import_lines(world.mirror, ['{"content": "Words."}', "", "  \n"]) == 1
+    (fact,) = world.facts()
+    assert fact.id
+    assert (fact.scope, fact.status, fact.priority) == ("public", "active", 2)
+    assert fact.created_at
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("{", "JSON"),
+        ("[1]", "object"),
+        ("null", "object"),
+        ('{"content": "x", "type": "poem"}', "poem"),
+        ('{"content": "x", "priority": 7}', "priority"),
+        ('{"content": "x", "id": "../x"}', "id"),
+        ('{"content": ""}', "content"),
+        ('{"content": "x", "scope": "x/y"}', "scope"),
+        ('{"content": "x", "properties": {"status": "y"}}', "status"),
+        ('{"content": "x", "properties": {"a: b": "y"}}', "name"),
+        ('{"content": "\\ud800"}', "content"),
+        ("[" * 100_000, "JSON"),
+    ],
+)
+def test_a_bad_line_is_named_and_nothing_of_the_file_is_taken(
+    line: str, why: str
+) -> None:
+    world = World()
+    good = json.dumps({"content": "Good."})
+    with pytest.raises(ImportLineError) as wrong:
+        import_lines(world.mirror, [good, "", line])
+    assert wrong.value.line == 3
+    assert "line 3" in wrong.value.message
+    assert why in wrong.value.message
+    assert world.facts() == []
+
+
+def test_an_id_twice_in_one_file_is_refused() -> None:
+    world = World()
+    fact_id = world.clock.new_id()
+    line = json.dumps({"content": "Good.", "id": fact_id})
+    with pytest.raises(ImportLineError, match="line 2"):
+        import_lines(world.mirror, [line, line])
+    assert world.facts() == []
+
+
+def test_an_agent_imports_only_into_scopes_it_sees() -> None:
+    world = World()
+    line = json.dumps({"content": "x", "scope": "private-ada"})
+    with pytest.raises(ImportLineError):
+        import_lines(world.mirror, [line], agent="indy")
+    assert import_lines(world.mirror, [line], agent="ada") == 1
+    lines: list[str] = []
+    assert export(world.mirror, lines.append, agent="indy") == 0
+
+
+def test_an_import_that_meets_other_writers_is_repeated() -> None:
+    world = World()
+    fact = world.mirrored()
+    lines = _exported(world)
+    world.agent_updates(fact.id, content="Changed.")
+
+    def other_is_faster(method: str) -> None:
+        if method == "write":
+            world.store.before = lambda _: None
+            world.agent_updates(fact.id, priority=0)
+
+    world.store.before = other_is_faster
+    import_lines(world.mirror, lines)
+    assert world.fact(fact.id).content == LINES
