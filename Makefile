@@ -65,7 +65,8 @@ imports: $(STAMP) ## Check who imports whom
 # Coverage is decided per layer: the pure layers whole, the adapters but for what only
 # another platform or a broken disk reaches.
 test: $(STAMP) ## Run the tests but the slow ones, with the coverage gates
-	@"$(PY)" -m pytest -n auto --dist worksteal --cov --cov-report=
+	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} "$(PY)" -m pytest \
+		-n auto --dist worksteal --cov --cov-report=
 	@echo "test: coverage of core and engine, which must be whole"
 	@"$(PY)" -m coverage report --fail-under=100 \
 		--include="vaultsync/core/*,vaultsync/engine/*"

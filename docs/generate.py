@@ -31,7 +31,7 @@ from vaultsync.core.fact import make_fact
 from vaultsync.core.fields import FIELDS, TYPES, Field, Owner
 from vaultsync.core.reconcile import KNOWN, UNKNOWN, Row
 from vaultsync.core.render import render
-from vaultsync.engine.planning import new_path
+from vaultsync.engine.planning import Taken, new_path
 
 ROOT = Path(__file__).resolve().parent.parent
 PART = re.compile(
@@ -172,7 +172,7 @@ _FACT = make_fact(
         "agentId": "indy",
     }
 )
-_PATH = new_path(_FACT, set())
+_PATH = new_path(_FACT, Taken(set))
 
 
 def note() -> str:

@@ -14,7 +14,9 @@ import os
 from hypothesis import settings
 
 settings.register_profile("dev", deadline=None, print_blob=True, max_examples=40)
-settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True)
+settings.register_profile(
+    "ci", deadline=None, print_blob=True, derandomize=True, max_examples=40
+)
 settings.register_profile(
     "thorough", deadline=None, print_blob=True, max_examples=2_000
 )

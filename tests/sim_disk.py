@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from vaultsync.core.paths import VaultPath
+from vaultsync.core.paths import VaultPath, is_foreign_conflict_copy
 from vaultsync.ports import Stamp
 
 MARKER = ".meta/config.toml"
@@ -263,9 +263,8 @@ def is_note(path: str) -> bool:
 
 def is_foreign(path: str) -> bool:
     """Whether Office, Syncthing or Dropbox made it."""
-    name = path.rpartition("/")[2].lower()
-    marks = (".sync-conflict-", "conflicted copy")
-    return name.startswith("~$") or any(mark in name for mark in marks)
+    name = path.rpartition("/")[2]
+    return name.startswith("~$") or is_foreign_conflict_copy(name)
 
 
 def _key(path: str) -> str:

@@ -306,6 +306,12 @@ def test_a_title_that_is_the_file_name_again_needs_no_property() -> None:
     assert made.decode() == f"---\nid: {ID}\n---\nWords.\n"
 
 
+def test_a_value_that_is_no_value_is_not_written_over() -> None:
+    note, fact = _of(f"---\nid: {ID}\npriority: high\n---\nWords.\n")
+    with pytest.raises(UnsafeSpliceError, match="priority would change with it"):
+        rewrite(note, fact, fact.changed({"priority": 0}), links={})
+
+
 def test_a_nested_value_cannot_be_taken_out_and_that_is_said() -> None:
     text = f"---\nid: {ID}\ndecision: {{outcome: open}}\n---\nWords.\n"
     note, fact = _of(text)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.world import LINES, World, notice
 from vaultsync.core.conflict import Conflict, FieldConflict, conflict_id
 from vaultsync.engine.conflicts import Verdict, settle
@@ -109,6 +111,19 @@ def test_a_new_conflict_of_the_same_note_has_a_note_of_its_own() -> None:
     assert len(texts) == 2
     assert any(AGENTS in text for text in texts)
     assert any("The agent, again." in text for text in texts)
+
+
+def _crash_at(world: World, step: str) -> None:
+    def crash(now: str) -> None:
+        if now == step:
+            raise KeyboardInterrupt
+
+    world.vault.before = world.store.before = crash
+    if step == "begin":
+        world.archive.before = crash
+    with pytest.raises(KeyboardInterrupt):
+        world.sync()
+    world.vault.before = world.store.before = world.archive.before = lambda _: None
 
 
 def test_a_crash_after_the_conflict_note_makes_no_second_one() -> None:

@@ -133,19 +133,6 @@ def test_a_settled_conflict_does_not_come_back() -> None:
     assert world.conflict_notes() == []
 
 
-def _crash_at(world: World, step: str) -> None:
-    def crash(now: str) -> None:
-        if now == step:
-            raise KeyboardInterrupt
-
-    world.vault.before = world.store.before = crash
-    if step == "begin":
-        world.archive.before = crash
-    with pytest.raises(KeyboardInterrupt):
-        world.sync()
-    world.vault.before = world.store.before = world.archive.before = lambda _: None
-
-
 def test_resolving_by_command_is_the_same_as_ticking() -> None:
     world = World()
     conflict = _conflict(world)

@@ -102,6 +102,10 @@ class People(Sides):
         self.vault.rename(path, to)
         self.ledger.story.append(f"person renames {path} to {to}")
 
+    def change_case(self, path: str) -> None:
+        folder, slash, name = path.rpartition("/")
+        self.rename(path, f"{folder}{slash}{name[:-3].swapcase()}.md")
+
     def copy(self, path: str, to: str) -> None:
         if self.vault._find(to) or path in self.half or path in self.broken:
             return

@@ -185,9 +185,7 @@ class Story(RuleBasedStateMachine):
 
     @rule(which=many)
     def a_person_changes_the_case(self, which: int) -> None:
-        path = self._path(which)
-        folder, _, name = path.rpartition("/")
-        self.world.rename(path, f"{folder}/{name.swapcase()[:-3]}.md")
+        self.world.change_case(self._path(which))
 
     @precondition(lambda self: len(self.world.notes()) < MOST)
     @rule(which=many, name=st.sampled_from(NAMES))

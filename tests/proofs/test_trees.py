@@ -97,8 +97,7 @@ def _person(world: World, which: int, how: int) -> None:
     elif how == 15:
         world.restore_from_trash()
     else:
-        folder, _, name = path.rpartition("/")
-        world.rename(path, f"{folder}/{name[:-3].swapcase()}.md")
+        world.change_case(path)
 
 
 def _agent(world: World, which: int, how: int) -> None:

@@ -253,29 +253,25 @@ def _body_changes(
 def _prove(note: Note, vault: Fact, merged: Fact, made: bytes) -> None:
     again = read_note(made, note.path)
     left = stale(again, merged, merged)
-    if left:
-        raise UnsafeSpliceError(
-            note.path, f"{', '.join(left)} cannot be written into it"
-        )
-    left = tuple(
+    kept = tuple(
         key
         for key in {**vault.own, **vault.properties}
         if key in {**again.values, **again.properties} and merged.value(key) is None
     )
-    if left:
-        raise UnsafeSpliceError(
-            note.path, f"{', '.join(left)} cannot be taken out of it"
-        )
-    said = edited(vault, note, again)
-    wrong = [
+    others = tuple(
         key
-        for key in differing(said, merged)
+        for key in differing(edited(vault, note, again), merged)
         if key not in ("relatedFactIds", "scope")
         and key not in again.values
         and (
             key in again.properties
             or not _is_unset(FIELD.get(key) or OWN.get(key), merged.value(key))
         )
-    ]
-    if wrong:
-        raise UnsafeSpliceError(note.path, f"{', '.join(wrong)} would change with it")
+    )
+    for keys, why in (
+        (left, "cannot be written into it"),
+        (kept, "cannot be taken out of it"),
+        (others, "would change with it"),
+    ):
+        if keys:
+            raise UnsafeSpliceError(note.path, f"{', '.join(keys)} {why}")

@@ -56,16 +56,18 @@ class Taken:
         self._gather = gather
         self._keys: set[str] | None = None
 
-    def __contains__(self, key: object) -> bool:
-        """Whether a path of that key is taken."""
+    def _gathered(self) -> set[str]:
         if self._keys is None:
             self._keys = self._gather()
-        return key in self._keys
+        return self._keys
+
+    def __contains__(self, key: object) -> bool:
+        """Whether a path of that key is taken."""
+        return key in self._gathered()
 
     def add(self, key: str) -> None:
         """Take a path."""
-        if key not in self and self._keys is not None:
-            self._keys.add(key)
+        self._gathered().add(key)
 
 
 def plan_case(case: Case, taken: Taken, rules: Rules) -> Action:

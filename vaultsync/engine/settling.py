@@ -29,9 +29,13 @@ def record_pass(work: Pass, outcome: Outcome) -> None:
         and not work.found.partial
         and fact_id not in dropped
     ]
-    if work.found.partial:
+    if work.found.partial or work.feed is None:
+        # Not everything was looked at: what waited before waits on.
         waiting = dict.fromkeys([*(archive.setting("waiting") or "").split(), *waiting])
-    settings = {"waiting": " ".join(waiting) or None, "stopped_run": None}
+    settings = {
+        "waiting": " ".join(waiting) or None,
+        "stopped_run": None,
+    }
     seen = [*(work.feed or ()), *_our_own(work, outcome)]
     if seen:
         settings["cursor"] = str(seen[-1].seq)

@@ -1,4 +1,4 @@
-"""A vault: what a scan and a look at one note say."""
+"""A vault as a whole: its marker, what a scan lists, its paths, what is derived."""
 
 from __future__ import annotations
 
@@ -6,20 +6,79 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.worlds import MAX_BYTES, World, sha
+from tests.worlds import VAULT_ID, World, sha
 from vaultsync.core.paths import VaultPath
 from vaultsync.errors import (
-    NoteExistsError,
-    NoteMissingError,
-    NotRegularFileError,
     UnreadableNoteError,
     UnsafePathError,
+    VaultMissingError,
 )
 from vaultsync.ports import Vault
 
 NOTE = VaultPath("public/decisions/note.md")
 OTHER = VaultPath("public/lessons/other.md")
 ROOT = VaultPath("")
+
+
+# --- the marker ----------------------------------------------------------------------
+
+
+def test_the_id_is_read_anew_at_each_call(world: World, vault: Vault) -> None:
+    first = vault.vault_id()
+    world.swap_id("another")
+
+    assert (first, vault.vault_id()) == (VAULT_ID, "another")
+
+
+def test_a_marker_without_an_id_is_no_marker(world: World, vault: Vault) -> None:
+    world.swap_id("")
+
+    with pytest.raises(VaultMissingError, match="vault_id"):
+        vault.vault_id()
+
+
+def test_without_a_marker_there_is_no_vault(world: World, vault: Vault) -> None:
+    world.delete(".meta/config.toml")
+
+    with pytest.raises(VaultMissingError):
+        vault.vault_id()
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda vault: vault.vault_id(),
+        lambda vault: vault.scan(),
+        lambda vault: vault.folder(VaultPath("public")),
+        lambda vault: vault.stamp(NOTE),
+        lambda vault: vault.read(NOTE),
+        lambda vault: vault.stage("op", b""),
+        lambda vault: vault.move(NOTE, OTHER),
+        lambda vault: vault.exchange("op", NOTE, sha(b"")),
+        lambda vault: vault.withdraw("op", NOTE, sha(b"")),
+    ],
+)
+@pytest.mark.parametrize("used_before", [False, True])
+def test_a_missing_vault_is_never_taken_for_missing_notes(
+    world: World, vault: Vault, look: Callable[[Vault], object], used_before: bool
+) -> None:
+    if used_before:
+        vault.vault_id()
+    world.vanish()
+
+    with pytest.raises(VaultMissingError):
+        look(vault)
+
+
+def test_a_vault_that_came_back_goes_on(world: World, vault: Vault) -> None:
+    world.save_in_place(NOTE, b"text")
+    world.vanish()
+    with pytest.raises(VaultMissingError):
+        vault.vault_id()
+    world.return_()
+
+    assert vault.vault_id() == VAULT_ID
+    assert vault.read(NOTE).data == b"text"
 
 
 # --- scanning ------------------------------------------------------------------------
@@ -53,7 +112,7 @@ def test_a_scan_lists_notes_by_folder_with_names_as_on_disk(
         "Templates/daily.md",
         "Templates/deep/daily.md",
         "a/note.sync-conflict-20260214-134500-ABCDEF.md",
-        "a/note (Conflicted copy by Ann).md",
+        "a/note (Ann's conflicted copy 2026-02-14).md",
         "a/~$note.md",
     ],
 )
@@ -66,6 +125,17 @@ def test_a_scan_passes_over_what_is_not_ours(
 
     assert not any(folder.files or folder.odd for folder in folders.values())
     assert path.rpartition("/")[0] not in set(folders) - {"a"}
+
+
+@pytest.mark.parametrize(
+    "name", ["On conflicted copies.md", "x.sync-conflict-1.md", "a~$.md"]
+)
+def test_a_persons_own_note_is_found_whatever_it_is_about(
+    world: World, vault: Vault, name: str
+) -> None:
+    world.save_in_place(f"a/{name}", b"text")
+
+    assert name in vault.scan().folders[VaultPath("a")].files
 
 
 @pytest.mark.parametrize("kind", ["a link", "a folder", "a hard link", "a pipe"])
@@ -207,62 +277,127 @@ def test_a_folder_that_the_system_refuses_is_not_listed(
     assert vault.folder(VaultPath("public/decisions")) is None
 
 
-# --- reading -------------------------------------------------------------------------
+# --- paths ---------------------------------------------------------------------------
 
 
-def test_a_note_is_read_whole(world: World, vault: Vault) -> None:
-    data = b"\xef\xbb\xbfline\r\n\x00\xff" * 100
-    world.save_in_place(NOTE, data)
-
-    note = vault.read(NOTE)
-
-    assert (note.data, note.sha, note.stamp.size) == (data, sha(data), len(data))
-
-
-def test_an_empty_note_is_a_note(world: World, vault: Vault) -> None:
-    world.save_in_place(NOTE, b"")
-
-    assert vault.read(NOTE).data == b""
-
-
-@pytest.mark.parametrize("path", [NOTE, "no/folder/note.md", "top.md", "top.md/x.md"])
-def test_where_nothing_is_there_is_no_note(
-    world: World, vault: Vault, path: str
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "/etc/passwd",
+        "../note.md",
+        "a/../../note.md",
+        "./note.md",
+        "a//note.md",
+        "a/note.md/",
+        ".obsidian/plugins/x/main.md",
+        "a/.git/note.md",
+        "a/.note.md",
+        ".meta/config.toml",
+        "a\\note.md",
+        "a\0.md",
+        "n" * 256 + ".md",
+        "й" * 130 + ".md",
+        "\udcff.md",
+    ],
+)
+def test_no_path_leaves_the_vault_or_names_what_is_hidden(
+    vault: Vault, path: str
 ) -> None:
-    world.save_in_place("public/decisions/else.md", b"text")
-    if path == "top.md/x.md":
-        world.save_in_place("top.md", b"text")
-
-    assert vault.stamp(VaultPath(path)) is None
-    with pytest.raises(NoteMissingError):
-        vault.read(VaultPath(path))
-
-
-@pytest.mark.parametrize("kind", ["a link", "a folder", "a hard link", "a pipe"])
-def test_what_is_no_regular_file_is_neither_read_nor_replaced(
-    world: World, vault: Vault, kind: str
-) -> None:
-    world.make_odd(NOTE, kind)
-    vault.stage("op", b"new")
+    unsafe = VaultPath(path)
+    vault.stage("op", b"text")
 
     for call in (
-        lambda: vault.stamp(NOTE),
-        lambda: vault.read(NOTE),
-        lambda: vault.exchange("op", NOTE, sha(b"secret")),
-        lambda: vault.withdraw("new", NOTE, sha(b"secret")),
-        lambda: vault.move(NOTE, OTHER),
+        lambda: vault.folder(unsafe or VaultPath(".")),
+        lambda: vault.stamp(unsafe),
+        lambda: vault.read(unsafe),
+        lambda: vault.create("op", unsafe),
+        lambda: vault.exchange("op", unsafe, ""),
+        lambda: vault.move(unsafe, NOTE),
+        lambda: vault.move(NOTE, unsafe),
+        lambda: vault.withdraw("new", unsafe, ""),
     ):
-        with pytest.raises(NotRegularFileError, match=kind):
+        with pytest.raises(UnsafePathError):
             call()
-    with pytest.raises(NoteExistsError):
-        vault.create("op", NOTE)
-    assert vault.ops() == ["op"]
 
 
-def test_a_note_beyond_the_limit_is_not_read(world: World, vault: Vault) -> None:
-    world.save_in_place(NOTE, b"x" * MAX_BYTES)
-    vault.read(NOTE)
-    world.save_in_place(NOTE, b"x" * (MAX_BYTES + 1))
+@pytest.mark.parametrize(
+    "path",
+    [
+        "Templates/new.md",
+        "a/~$note.md",
+        "a/x.sync-conflict-20260214-134500-ABCDEF.md",
+    ],
+)
+def test_nothing_is_written_where_no_scan_would_find_it(
+    world: World, vault: Vault, path: str
+) -> None:
+    world.save_in_place(NOTE, b"text")
+    vault.stage("op", b"new")
 
-    with pytest.raises(UnreadableNoteError, match="larger"):
-        vault.read(NOTE)
+    with pytest.raises(UnsafePathError):
+        vault.create("op", VaultPath(path))
+    with pytest.raises(UnsafePathError):
+        vault.move(NOTE, VaultPath(path))
+
+
+@pytest.mark.parametrize("op", ["", ".", "a/b", "../x", "a~", "a" * 81, "ä", "a\n"])
+def test_an_op_never_leaves_the_staging_folder(vault: Vault, op: str) -> None:
+    with pytest.raises(UnsafePathError):
+        vault.stage(op, b"text")
+
+
+# --- derived files -------------------------------------------------------------------
+
+
+def test_derived_files_are_written_whole_and_dropped(
+    world: World, vault: Vault
+) -> None:
+    index = VaultPath(".index/by-type.md")
+    record = VaultPath(".meta/conflicts/x.json")
+    vault.write_meta(index, b"a long text")
+    vault.write_meta(record, b"{}")
+    vault.write_meta(index, b"short")
+
+    assert (world.content(index), world.content(record)) == (b"short", b"{}")
+    vault.drop_meta(record)
+    vault.drop_meta(record)
+    assert world.content(record) is None
+    assert vault.ops() == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        NOTE,
+        ".meta",
+        ".index",
+        ".meta/config.toml",
+        ".meta/Config.toml",
+        ".meta/staging/op",
+        ".meta/../x",
+        ".index/../x.md",
+        ".index/.git/x",
+        ".index//x",
+        ".obsidian/x",
+        "/.index/x",
+    ],
+)
+def test_nothing_else_is_a_derived_file(vault: Vault, path: str) -> None:
+    with pytest.raises(UnsafePathError):
+        vault.write_meta(VaultPath(path), b"text")
+    with pytest.raises(UnsafePathError):
+        vault.drop_meta(VaultPath(path))
+
+
+def test_everything_can_be_synced_at_any_time(world: World, vault: Vault) -> None:
+    vault.sync()
+    for number in range(40):
+        vault.stage(f"op{number}", b"text")
+        vault.create(f"op{number}", VaultPath(f"public/{number}.md"))
+        if number in {1, 39}:
+            vault.sync()
+    world.delete("public/0.md")
+    vault.sync()
+
+    assert len(vault.scan().folders[VaultPath("public")].files) == 39
