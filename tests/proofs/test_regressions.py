@@ -186,3 +186,42 @@ def test_a_broken_note_that_moved_keeps_its_fact_when_its_old_place_is_taken() -
     world.remember({"title": "Plan", "content": world.ledger.word()})
     world.turn()
     world.quiesce()
+
+
+def test_a_note_deleted_after_a_crash_that_followed_its_making_is_seen_to_be_gone() -> (
+    None
+):
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        made = world.remember({"title": "Alice", "content": world.ledger.word()})
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        for path in world.notes_by_id().get(made or "", []):
+            world.delete(path)
+        world.quiesce()
+
+
+def test_an_agents_edit_of_a_half_made_fact_reaches_its_note() -> None:
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        world.new_note("public/notes/A.md")
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        _agent(world, agents.tag, -1)
+        world.quiesce()
+
+
+def test_taking_a_deletion_does_not_delete_what_was_written_since() -> None:
+    world = _mirrored()
+    world.edit(world.notes()[0], texts.append)
+    world.forget(next(iter(world.facts())))
+    world.turn()
+    _agent(world, agents.append)
+    world.command("store")
+    world.quiesce()
