@@ -225,3 +225,19 @@ def test_taking_a_deletion_does_not_delete_what_was_written_since() -> None:
     _agent(world, agents.append)
     world.command("store")
     world.quiesce()
+
+
+def test_a_crash_while_a_note_is_made_again_is_repaired() -> None:
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        world.delete(world.notes()[0])
+        world.turn()
+        world.clock.advance(5)
+        _agent(world, agents.append)
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        world.quiesce()
+        assert len(world.notes()) == 1

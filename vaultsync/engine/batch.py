@@ -376,6 +376,8 @@ class Batch:
                     self.blobs[item.sha] = item.data
             self.mirror.archive.put_blobs(self.blobs)
             self.mirror.archive.put_bases(bases.values())
+            # What was known of these folders is no more, should the pass end here.
+            self.mirror.archive.set_folders(dict.fromkeys(self.outcome.touched, b""))
             self.outcome.stamps.update({b.path: b.stamp for b in bases.values()})
             self.mirror.archive.drop_bases(dropped)
             self.mirror.archive.add_history(history)

@@ -20,7 +20,7 @@ from vaultsync.core.conflict import (
     ticked,
 )
 from vaultsync.core.fact import Fact
-from vaultsync.core.merge import merge
+from vaultsync.core.merge import differing, merge
 from vaultsync.core.paths import VaultPath
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.snapshot import Snapshot
@@ -190,9 +190,12 @@ def _write_wish(
         current = mirror.store.find_many([conflict.fact_id]).get(conflict.fact_id)
         if current is None:
             return
+        base = mirror.archive.find_base(conflict.fact_id)
         fact: Fact | None = None
         if not any(is_deletion(each) for each in chosen):
             fact = _taken(mirror, conflict, current, chosen)
+        elif base is not None and differing(base.fact, current):
+            return  # written since, unseen by whoever took the deletion: it stays
         write = Write(conflict.fact_id, fact, current.revision, actor)
         if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
             return

@@ -78,6 +78,8 @@ def _repair(mirror: Mirror, intent: Intent) -> None:
         base, linger = _not_written(mirror, intent, stored)
     else:
         base, linger = _displaced(mirror, intent, staged, here, stored)
+    if stored is None:
+        base = _half_made(mirror, intent, here)
     mirror.vault.sync()
     with mirror.archive.transaction():
         if base is not None:
@@ -89,6 +91,18 @@ def _repair(mirror: Mirror, intent: Intent) -> None:
         mirror.archive.drop_intents([intent.op])
     if linger is None:
         mirror.vault.discard(intent.op)
+
+
+def _half_made(mirror: Mirror, intent: Intent, here: NoteFile | None) -> Base | None:
+    """The base of a new note whose fact came to be, and was changed there since."""
+    new = intent.before is not None and intent.after is not None
+    if not new or mirror.archive.find_base(intent.fact_id) is not None:
+        return None
+    if mirror.store.written(intent.fact_id) is None:
+        return None
+    written = here is not None and here.sha == intent.after
+    sha = intent.after if written else intent.before
+    return Base(intent.fact.but(path=intent.path, revision=""), sha or "", None)
 
 
 def _is_gone(intent: Intent, staged: NoteFile | None, here: NoteFile | None) -> bool:
@@ -157,11 +171,11 @@ def _base_of_before(mirror: Mirror, intent: Intent) -> Base | None:
 
 def _behind(mirror: Mirror, intent: Intent, stored: Fact | None) -> Base | None:
     """The base of a note that was not written, if the store has what was merged."""
-    if stored is None:
+    if stored is None or intent.before is None:
         return None
     if mirror.archive.find_base(intent.fact_id) is not None:
         return _base_of_before(mirror, intent)
-    if intent.before is None or _carries_id(mirror, intent):
+    if _carries_id(mirror, intent):
         return None
     return Base(_at(stored, intent.path), intent.before, None)
 
