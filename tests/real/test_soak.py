@@ -28,9 +28,9 @@ from vaultsync.errors import EngineBusyError, GuardError, VaultsyncError
 OPERATIONS = int(os.environ.get("VAULTSYNC_SOAK", "10000"))
 SEEDS = [int(x) for x in os.environ.get("VAULTSYNC_SEEDS", "1").split()]
 OUTAGE = 500
-LINGER = 3.0
-SETTLE = 0.5
-"""Saves in place are not atomic, and an engine may look in between."""
+LINGER = 5.0
+SETTLE = 5.0
+"""Saves in place are not atomic: on a busy disk an engine looks in between for long."""
 MOST = 300
 """Notes; with so many there are, as many are deleted as made."""
 PASS_EVERY = 25
@@ -298,7 +298,7 @@ class Soak:
         self._tell_copies_apart()
         for _ in range(3):
             self.a_pass()
-        time.sleep(LINGER)
+        time.sleep(max(LINGER, SETTLE))
         for _ in range(3):
             self.a_pass()
         self.memory.close()

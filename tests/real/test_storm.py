@@ -18,13 +18,14 @@ WRITERS = 8
 AGENTS = 2
 SHARED = 3
 LINGER = 1.0
+SETTLE = 5.0
 AGENT = (WRITERS + 1) * 1_000_000
 """The number of an agent's first word."""
 
 
 def storm(where: Path, seconds: float) -> dict[str, int]:
     """Let them all loose for some seconds; returns the numbers of it."""
-    home = Home.make(where, linger=LINGER, settle=1.0)
+    home = Home.make(where, linger=LINGER, settle=SETTLE)
     everyone = range(1, WRITERS + AGENTS + 1)
     with home.open() as memory:
         ids = [
@@ -59,6 +60,7 @@ def storm(where: Path, seconds: float) -> dict[str, int]:
     passes = told_by(engine)
     assert running == [None] * len(running)
 
+    home.sync()
     time.sleep(LINGER)
     for _ in range(3):
         home.sync()
