@@ -34,6 +34,9 @@ VaultsyncError
 │   ├── StoreMismatchError     another store answers
 │   └── StoreRewoundError      the store went back in time, or lost its facts
 ├── ArchiveError               the archive cannot be read
+├── DerivedError               an index or a model: nothing is lost, an answer may be poorer
+│   ├── IndexBusyError         another process is writing the index
+│   └── EmbedderError          the model is missing, or its service does not answer
 ├── EngineBusyError            another engine has this vault
 └── GuardError                 the plan is not plausible; nothing was done
 """
@@ -62,8 +65,7 @@ class InvalidFieldError(UsageError):
 
     def __init__(self, field: str, value: object, expected: str) -> None:
         shown = repr(value)
-        if len(shown) > 80:  # noqa: PLR2004 - one line of a terminal
-            shown = shown[:77] + "..."
+        shown = shown if len(shown) <= 80 else f"{shown[:77]}..."  # noqa: PLR2004 - one line
         super().__init__(
             f"{field} cannot be {shown}: {expected}", hint=f"give {field} {expected}"
         )
@@ -363,13 +365,25 @@ class ArchiveError(VaultsyncError):
     """The archive cannot be read."""
 
 
+class DerivedError(VaultsyncError):
+    """Of an index or a model: what is derived can be made again."""
+
+
+class IndexBusyError(DerivedError):
+    """Another process is writing the index."""
+
+
+class EmbedderError(DerivedError):
+    """The model is missing, or its service does not answer."""
+
+
 class EngineBusyError(VaultsyncError):
     """Another engine has this vault."""
 
     def __init__(self, vault: str, holder: str = "") -> None:
+        held = f" ({holder})" if holder else ""
         super().__init__(
-            f"another engine has the vault {vault}"
-            + (f" ({holder})" if holder else ""),
+            f"another engine has the vault {vault}{held}",
             hint="wait until it is done, or stop `vaultsync watch`",
         )
 

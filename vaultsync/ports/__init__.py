@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from vaultsync.ports.archive import Archive
 from vaultsync.ports.clock import Clock
+from vaultsync.ports.embedder import Embedder, Identity
+from vaultsync.ports.link_index import LinkIndex, Reference
+from vaultsync.ports.note_index import Entry, Filters, Match, NoteIndex
 from vaultsync.ports.records import (
     Attention,
     Base,
@@ -16,27 +19,43 @@ from vaultsync.ports.records import (
     Outgoing,
     Run,
 )
+from vaultsync.ports.reranker import Reranker
 from vaultsync.ports.store import RevisionMismatch, Store, StoreState, Write, Written
+from vaultsync.ports.tokens import TokenCounter
 from vaultsync.ports.vault import Folder, NoteFile, Scan, Stamp, Vault
+from vaultsync.ports.vector_index import Near, VectorIndex, VectorRow
 
 __all__ = [
     "Archive",
     "Attention",
     "Base",
     "Clock",
+    "Embedder",
+    "Entry",
+    "Filters",
     "Folder",
     "HistoryEntry",
+    "Identity",
     "Intent",
     "Linger",
+    "LinkIndex",
+    "Match",
+    "Near",
     "NoteFile",
+    "NoteIndex",
     "Outgoing",
+    "Reference",
+    "Reranker",
     "RevisionMismatch",
     "Run",
     "Scan",
     "Stamp",
     "Store",
     "StoreState",
+    "TokenCounter",
     "Vault",
+    "VectorIndex",
+    "VectorRow",
     "Write",
     "Written",
 ]

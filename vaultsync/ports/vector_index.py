@@ -1,0 +1,76 @@
+"""The vector index: finds facts by meaning. Derived; it can always be rebuilt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from vaultsync.core.fact import Fact
+from vaultsync.ports.note_index import Filters
+
+
+class VectorRow(NamedTuple):
+    """A chunk of a fact."""
+
+    fact: Fact
+    """Its filterable fields are kept beside the vector."""
+    chunk_id: str
+    """The hash of the text that was embedded."""
+    vector: Sequence[float]
+
+
+class Near(NamedTuple):
+    """A fact, by the chunk of it that is nearest, and its cosine (-1 … 1)."""
+
+    fact_id: str
+    chunk_id: str
+    similarity: float
+
+
+class VectorIndex(Protocol):
+    """Chunks of facts by their vectors. One writer at a time, any number of readers.
+
+    Its acknowledgements are not durable: what was put may be gone after a power cut, so
+    its owner compares `chunks()` with what should be there. A damaged or missing index is
+    an empty one without identity.
+    """
+
+    def identity(self) -> str | None:
+        """Of the vectors it holds; None when it is empty or has to be built."""
+        ...
+
+    def reset(self, identity: str) -> None:
+        """Forget everything; vectors of this identity follow."""
+        ...
+
+    def chunks(self) -> Mapping[str, frozenset[str]]:
+        """Fact id -> the ids of its chunks that are held."""
+        ...
+
+    def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
+        """The vectors of those chunks that are held, so that none is made twice."""
+        ...
+
+    def put(self, rows: Sequence[VectorRow], *, replace: Iterable[str] = ()) -> None:
+        """Add rows; all rows of the facts in `replace` go first, in the same step.
+
+        Raises:
+            IndexBusyError: another process is writing; nothing was done.
+            EmbedderError: a vector is not of the index's dimension.
+            OSError: the disk is full or broken.
+        """
+        ...
+
+    def search(
+        self, vector: Sequence[float], filters: Filters, *, limit: int
+    ) -> list[Near]:
+        """The nearest facts, each once, the nearest first."""
+        ...
+
+    def tidy(self) -> None:
+        """Make searching fast again where much was written; cheap when little was."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the files; harmless when repeated."""
+        ...
