@@ -1,0 +1,57 @@
+"""An embedder without a model: texts that share words and parts of words are similar."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from math import sqrt
+from zlib import crc32
+
+_WORD = re.compile(r"\w+")
+
+
+class HashEmbedder:
+    """Counts words and their trigrams in hashed places (Weinberger et al., 2009).
+
+    The same text has the same vector on every machine. Knows nothing of meaning: for
+    tests, and to try things out.
+    """
+
+    def __init__(self, dimension: int = 64) -> None:
+        self._dimension = dimension
+
+    @property
+    def model(self) -> str:
+        """Its name."""
+        return "hash-1"
+
+    @property
+    def dimension(self) -> int:
+        """The length of each vector."""
+        return self._dimension
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector of unit length per text, in order."""
+        return [self._vector(text) for text in texts]
+
+    def _vector(self, text: str) -> list[float]:
+        counts = [0.0] * self._dimension
+        for feature, weight in _features(text.casefold()):
+            hashed = crc32(feature.encode())
+            place = (hashed >> 1) % self._dimension
+            counts[place] += weight if hashed & 1 else -weight
+        length = sqrt(sum(each * each for each in counts))
+        if not length:
+            return [1.0] + [0.0] * (self._dimension - 1)
+        return [each / length for each in counts]
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def _features(text: str) -> Iterator[tuple[str, float]]:
+    for word in _WORD.findall(text):
+        yield word, 1.0
+        padded = f"<{word}>"
+        for at in range(len(padded) - 2):
+            yield padded[at : at + 3], 0.3
