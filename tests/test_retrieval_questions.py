@@ -1,0 +1,205 @@
+"""The questions under `golden/retrieval` are what its README says, before any is asked."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+
+import pytest
+
+from tests.golden import GOLDEN
+from tests.sample_vault import MANAGED, Note, facts
+from vaultsync.core.fields import DEFAULT_PRIORITY, DEFAULT_STATUS
+from vaultsync.core.scope import sees
+
+KINDS = {
+    "words": 18,
+    "paraphrase": 18,
+    "language": 6,
+    "entity": 6,
+    "date": 4,
+    "multi": 4,
+    "type": 4,
+}
+FILTERS = {"status": str, "max_priority": int, "heads_only": bool}
+PRIORITY_FACTS = 20
+LONG_TITLE = 3
+"""Titles of so many words stand in no question; shorter ones may be names."""
+SMALL_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        been could does from have into many much should somebody than that them then
+        there they this until were what when where which will with would
+        """,
+    )
+)
+
+
+@dataclass(frozen=True)
+class Question:
+    """One table of `questions.toml`."""
+
+    id: str
+    kind: str
+    question: str
+    answers: Mapping[str, int]
+    agent: str | None = None
+    filter: Mapping[str, object] = field(default_factory=dict)
+    priority_fact: bool = False
+
+    def full(self) -> list[Note]:
+        """The notes that answer it fully."""
+        return [notes()[path] for path, grade in self.answers.items() if grade == 3]
+
+
+@cache
+def notes() -> Mapping[str, Note]:
+    return {note.path: note for note in facts()}
+
+
+PAGE = tomllib.loads((GOLDEN / "retrieval/questions.toml").read_text(encoding="utf-8"))
+QUESTIONS = [Question(**table) for table in PAGE["question"]]
+EACH = pytest.mark.parametrize("asked", QUESTIONS, ids=lambda asked: asked.id)
+
+
+def priority(note: Note) -> int:
+    return int(str(note.properties.get("priority", DEFAULT_PRIORITY)))
+
+
+def status(note: Note) -> str:
+    return str(note.properties.get("status", DEFAULT_STATUS))
+
+
+def words(text: str) -> set[str]:
+    """The beginnings of the longer words, so that plurals and endings do not count."""
+    found = re.findall(r"\w{4,}", text.casefold())
+    return {word[:5] for word in found if word not in SMALL_WORDS}
+
+
+def shared(asked: Question, note: Note) -> set[str]:
+    said = f"{note.header} {note.title} {MANAGED.sub('', note.body)}"
+    return words(asked.question) & words(said)
+
+
+def test_a_file_of_questions_holds_questions_and_their_time() -> None:
+    assert set(PAGE) == {"asked_at", "question"}
+
+
+def test_they_are_asked_after_the_last_note_was_written() -> None:
+    now = datetime.fromisoformat(PAGE["asked_at"])
+    made = [str(note.properties.get("createdAt", "")) for note in facts()]
+    assert max(datetime.fromisoformat(each) for each in made if each) < now
+
+
+def test_there_are_as_many_of_each_kind_as_the_page_says() -> None:
+    assert Counter(asked.kind for asked in QUESTIONS) == KINDS
+    page = (GOLDEN / "retrieval/README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.MULTILINE)
+    assert {kind: int(count) for kind, count in rows} == KINDS
+
+
+def test_every_question_is_asked_once_under_an_id_of_its_own() -> None:
+    ids = Counter(asked.id for asked in QUESTIONS)
+    texts = Counter(asked.question.casefold() for asked in QUESTIONS)
+    assert [each for each, times in (ids + texts).items() if times > 1] == []
+    wrong = [
+        asked.id
+        for asked in QUESTIONS
+        if not re.fullmatch(rf"{asked.kind}-\d\d", asked.id)
+    ]
+    assert wrong == []
+
+
+@EACH
+def test_every_answer_is_a_fact_of_the_sample_vault(asked: Question) -> None:
+    assert set(asked.answers) - set(notes()) == set()
+
+
+@EACH
+def test_grades_are_1_to_3_best_first_and_one_note_answers_fully(
+    asked: Question,
+) -> None:
+    grades = list(asked.answers.values())
+    assert set(grades) <= {1, 2, 3}
+    assert grades == sorted(grades, reverse=True)
+    assert grades[0] == 3
+
+
+@EACH
+def test_no_question_repeats_a_title(asked: Question) -> None:
+    text = asked.question.casefold().rstrip(" ?？")
+    titles = {note.title.casefold() for note in facts()}
+    assert text not in titles
+    long = {title for title in titles if len(title.split()) >= LONG_TITLE}
+    assert {title for title in long if title in text} == set()
+
+
+@EACH
+def test_what_was_superseded_never_answers_fully(asked: Question) -> None:
+    old = [
+        note.path
+        for note in asked.full()
+        if status(note) == "superseded" or "supersededById" in note.properties
+    ]
+    assert old == []
+
+
+@EACH
+def test_whoever_asks_may_see_every_answer(asked: Question) -> None:
+    assert asked.agent in {None, "indy", "moss"}
+    hidden = [
+        path for path in asked.answers if not sees(asked.agent, path.partition("/")[0])
+    ]
+    assert hidden == []
+
+
+@EACH
+def test_the_filter_of_a_question_lets_every_answer_through(asked: Question) -> None:
+    for key, value in asked.filter.items():
+        assert type(value) is FILTERS[key]
+    wanted = asked.filter.get("status", DEFAULT_STATUS)
+    most = int(str(asked.filter.get("max_priority", DEFAULT_PRIORITY)))
+    heads_only = asked.filter.get("heads_only", True)
+    kept_out = [
+        path
+        for path in asked.answers
+        if wanted not in ("any", status(notes()[path]))
+        or priority(notes()[path]) > most
+        or (heads_only and "supersededById" in notes()[path].properties)
+    ]
+    assert kept_out == []
+
+
+@EACH
+def test_a_filter_is_there_only_where_an_answer_needs_it(asked: Question) -> None:
+    answers = [notes()[path] for path in asked.answers]
+    needs = {
+        "status": any(status(note) != DEFAULT_STATUS for note in answers),
+        "max_priority": any(priority(note) > DEFAULT_PRIORITY for note in answers),
+        "heads_only": any("supersededById" in note.properties for note in answers),
+    }
+    assert {key for key, needed in needs.items() if needed} == set(asked.filter)
+
+
+@EACH
+def test_a_question_says_whether_a_priority_fact_answers_it(asked: Question) -> None:
+    assert asked.priority_fact == any(priority(note) <= 1 for note in asked.full())
+
+
+def test_many_questions_are_about_priority_facts() -> None:
+    assert sum(asked.priority_fact for asked in QUESTIONS) >= PRIORITY_FACTS
+
+
+@EACH
+def test_words_are_the_notes_own_and_a_paraphrase_has_others(asked: Question) -> None:
+    common = [shared(asked, note) for note in asked.full()]
+    if asked.kind == "words":
+        assert all(2 * len(each) >= len(words(asked.question)) for each in common)
+    if asked.kind == "paraphrase":
+        assert all(len(each) <= 1 for each in common)
