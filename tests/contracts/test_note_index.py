@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fakes import FakeClock
+from vaultsync.adapters.index_memory import MemoryIndex
+from vaultsync.adapters.index_tantivy import TantivyIndex
+from vaultsync.core.fact import Fact, Value, make_fact
+from vaultsync.ports import Entry, Filters, NoteIndex
+
+INDEXES: dict[str, Callable[[Path], NoteIndex]] = {
+    "tantivy": lambda folder: TantivyIndex(folder / "words"),
+    "memory": lambda folder: MemoryIndex(),
+}
+CLOCK = FakeClock()
+IDS = [CLOCK.new_id() for _ in range(300)]
+A, B, C = IDS[:3]
+ALL = Filters(status=None, heads_only=False)
+
+
+@pytest.fixture(params=INDEXES)
+def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NoteIndex]:
+    opened = INDEXES[request.param](tmp_path)
+    yield opened
+    opened.close()
+
+
+def a_fact(fact_id: str = A, content: str = "Green tea.", **values: Value) -> Fact:
+    return make_fact({"id": fact_id, "title": "Tea", "content": content, **values})
+
+
+def put(index: NoteIndex, *facts: Fact, version: str = "1") -> None:
+    index.update([Entry(each) for each in facts], [], version=version)
+
+
+def found(
+    index: NoteIndex, words: str, filters: Filters = ALL, *phrases: str, limit: int = 10
+) -> list[str]:
+    hits = index.search(words, filters, phrases=phrases, limit=limit)
+    assert [each.score for each in hits] == sorted(
+        (each.score for each in hits), reverse=True
+    )
+    return [each.fact_id for each in hits]
+
+
+def test_a_new_index_is_empty_and_has_to_be_built(index: NoteIndex) -> None:
+    assert index.version() is None
+    assert index.count() == 0
+    assert found(index, "tea") == []
+
+
+def test_what_was_put_is_found(index: NoteIndex) -> None:
+    put(index, a_fact(A, "Green tea."), a_fact(B, "Black coffee.", title="Coffee"))
+
+    assert found(index, "which tea?") == [A]
+    assert found(index, "coffee") == [B]
+    assert found(index, "cocoa") == []
+    assert (index.version(), index.count()) == ("1", 2)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"title": "Sencha"},
+        {"aliases": ["Sencha"]},
+        {"tags": ["drinks/sencha"]},
+        {"entities": ["Sencha"]},
+        {"context": "while drinking sencha"},
+        {"content": "Two cups of sencha."},
+        {"content": "# Sencha\n\nTwo cups."},
+        {"type": "decision", "decisionRationale": "Sencha is green."},
+        {"type": "decision", "decisionAlternatives": ["none", "sencha"]},
+        {"likes": ["[[Sencha]]"]},
+        {"cups": {"kind": "sencha", "count": 2}},
+    ],
+)
+def test_every_text_of_a_fact_is_searched(
+    index: NoteIndex, values: dict[str, Value]
+) -> None:
+    put(index, make_fact({"id": A, "title": "One", **values}), a_fact(B))
+
+    assert found(index, "sencha") == [A]
+
+
+def test_the_text_around_a_fact_helps_to_find_it(index: NoteIndex) -> None:
+    index.update([Entry(a_fact(), "We spoke of Kyoto.")], [], version="1")
+
+    assert found(index, "kyoto") == [A]
+
+
+def test_words_are_found_in_any_form_of_theirs(index: NoteIndex) -> None:
+    put(index, a_fact(A, "We tested the caches."), a_fact(B, "Nothing."))
+
+    assert found(index, "testing a cache") == [A]
+    assert index.tokens("testing the caches") == index.tokens("tested cache")
+
+
+def test_case_width_and_composition_do_not_matter(index: NoteIndex) -> None:
+    put(index, a_fact(A, "Cafe\u0301 ＯＢＳＩＤＩＡＮ"))
+
+    assert found(index, "café") == found(index, "obsidian") == [A]
+
+
+def test_what_is_put_again_replaces_what_was(index: NoteIndex) -> None:
+    put(index, a_fact(A, "Green."))
+    put(index, a_fact(A, "Black."), version="2")
+
+    assert found(index, "green") == []
+    assert found(index, "black") == [A]
+    assert (index.version(), index.count()) == ("2", 1)
+
+
+def test_of_two_entries_of_one_fact_the_last_is_kept(index: NoteIndex) -> None:
+    put(index, a_fact(A, "Green."), a_fact(A, "Black."))
+
+    assert found(index, "black") == [A]
+    assert found(index, "green") == []
+    assert index.count() == 1
+
+
+def test_what_is_dropped_is_not_found(index: NoteIndex) -> None:
+    put(index, a_fact(A), a_fact(B))
+    index.update([], [A, C], version="2")
+
+    assert found(index, "tea") == [B]
+    assert (index.version(), index.count()) == ("2", 1)
+
+
+def test_a_cleared_index_has_to_be_built(index: NoteIndex) -> None:
+    put(index, a_fact())
+    index.clear()
+    index.clear()
+
+    assert index.version() is None
+    assert (index.count(), found(index, "tea")) == (0, [])
+    put(index, a_fact())
+    assert found(index, "tea") == [A]
+
+
+class BrokenError(Exception):
+    """Of what yields the entries."""
+
+
+def test_an_update_that_breaks_off_did_nothing(index: NoteIndex) -> None:
+    put(index, a_fact(A, "Green."))
+
+    def entries() -> Iterator[Entry]:
+        yield Entry(a_fact(A, "Black."))
+        yield Entry(a_fact(B))
+        raise BrokenError
+
+    with pytest.raises(BrokenError):
+        index.update(entries(), [], version="2")
+
+    assert found(index, "green") == [A]
+    assert (index.version(), index.count()) == ("1", 1)
+    put(index, a_fact(B), version="3")
+    assert index.count() == 2
+
+
+FILTERED: dict[str, tuple[Filters, dict[str, Value]]] = {
+    "scope": (Filters(scopes=frozenset({"team-tea"})), {"scope": "team-tea"}),
+    "type": (Filters(types=frozenset({"task", "lesson"})), {"type": "task"}),
+    "tag": (Filters(tags=frozenset({"#Hot", "a"})), {"tags": ["hot", "a/b"]}),
+    "status": (Filters(status="dormant"), {"status": "dormant"}),
+    "priority": (Filters(max_priority=1), {"priority": 1}),
+    "since": (
+        Filters(since="2026-02-14T13:45:00Z"),
+        {"createdAt": "2026-02-14T13:45:00Z"},
+    ),
+    "until": (
+        Filters(until="2026-02-14T13:45:00Z"),
+        {"createdAt": "2026-02-14T13:44:59.5Z"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILTERED)
+def test_a_filter_leaves_in_what_it_says(index: NoteIndex, name: str) -> None:
+    filters, values = FILTERED[name]
+    late: dict[str, Value] = {
+        "createdAt": "2026-02-13T00:00:00Z",
+        "tags": ["hot", "ab"],
+    }
+    if name == "until":
+        late = {"createdAt": "2026-02-14T13:45:00Z"}
+    put(index, a_fact(A, "Green.", **values), a_fact(B, "Green.", **late))
+
+    assert found(index, "tea", filters) == [A]
+    assert found(index, "tea") == [A, B]
+
+
+def test_no_scope_means_that_nothing_is_visible(index: NoteIndex) -> None:
+    put(index, a_fact())
+
+    assert found(index, "tea", Filters(scopes=frozenset())) == []
+
+
+def test_what_a_newer_fact_replaced_is_left_out_unless_asked(index: NoteIndex) -> None:
+    put(index, a_fact(A, supersededById=B), a_fact(B))
+
+    assert found(index, "tea", Filters()) == [B]
+    assert found(index, "tea", Filters(heads_only=False)) == [A, B]
+
+
+def test_only_active_facts_are_found_unless_asked(index: NoteIndex) -> None:
+    put(index, a_fact(A, status="archived"), a_fact(B))
+
+    assert found(index, "tea", Filters()) == [B]
+
+
+def test_equal_matches_come_by_id(index: NoteIndex) -> None:
+    facts = [a_fact(each, "Green.") for each in IDS[:40]]
+    put(index, *facts[20:])
+    put(index, *reversed(facts[:20]))
+
+    assert found(index, "tea", limit=5) == IDS[:5]
+    assert found(index, "tea", limit=40) == IDS[:40]
+
+
+def test_no_more_is_found_than_asked_for(index: NoteIndex) -> None:
+    put(index, *(a_fact(each) for each in IDS[:5]))
+
+    assert len(found(index, "tea", limit=3)) == 3
+    assert found(index, "tea", limit=0) == []
+
+
+def test_a_rare_word_counts_more_than_a_common_one(index: NoteIndex) -> None:
+    common = [a_fact(each, "tea and more tea") for each in IDS[3:20]]
+    put(index, *common, a_fact(A, "one word of matcha in it"))
+
+    assert found(index, "tea matcha")[0] == A
+
+
+def test_a_phrase_is_found_word_by_word_in_order(index: NoteIndex) -> None:
+    put(index, a_fact(A, "Green tea is hot."), a_fact(B, "Tea is green, hot."))
+
+    assert found(index, "", ALL, "green tea") == [A]
+    assert found(index, "hot", ALL, "green tea") == [A]
+    assert found(index, "hot", ALL, "tea", "is hot") == [A, B]
+    assert found(index, "", ALL, "hot green") == []
+
+
+def test_beside_a_phrase_other_words_only_rank(index: NoteIndex) -> None:
+    put(index, a_fact(A, "Green tea, iced."), a_fact(B, "Green tea and milk."))
+
+    assert found(index, "milk", ALL, "green tea") == [B, A]
+
+
+def test_a_question_without_words_finds_nothing(index: NoteIndex) -> None:
+    put(index, a_fact())
+
+    assert found(index, "") == found(index, "?! … —") == []
+
+
+SYNTAX = ['title:tea" OR (', "*", "a AND NOT", "tea^9 ~2 [a TO b]", "\\", "\0", "/x("]
+
+
+@pytest.mark.parametrize("words", SYNTAX)
+def test_nothing_in_a_question_is_syntax(index: NoteIndex, words: str) -> None:
+    put(index, a_fact(A, "Green tea."))
+
+    assert found(index, f"{words} tea") == [A]
+    assert found(index, "tea", ALL, words) in ([], [A])
+
+
+ANY_TEXT = st.text(st.characters(exclude_characters="\0", codec=None))
+
+
+@given(st.text(), st.text(st.characters(codec=None)), ANY_TEXT)
+def test_every_text_is_a_question(content: str, words: str, phrase: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for make in INDEXES.values():
+            index = make(Path(folder))
+            put(index, Fact(A, title="Tea", content=content))
+            index.search(words, ALL, phrases=[phrase], limit=3)
+            index.close()
+
+
+def test_a_closed_index_may_be_closed_again(index: NoteIndex) -> None:
+    put(index, a_fact())
+    index.close()
+    index.close()

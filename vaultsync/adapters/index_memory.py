@@ -1,0 +1,155 @@
+"""A note index in plain memory: the reference for the others, in as few words as can be."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from vaultsync.core.fact import Fact, Value
+from vaultsync.core.words import headings, words_to_find, words_to_index
+from vaultsync.ports import Entry, Filters, Match
+
+_WORD = re.compile(r"[^\W_]+")
+_TEXT = (
+    "a an and are as at be but by for if in into is it no not of on or such that the"
+    " their then there these they this to was will with"
+)
+_STOP = frozenset(_TEXT.split())
+_ENDINGS = ("ingly", "edly", "ing", "ed", "es", "ly", "s", "e")
+_K1, _B = 1.2, 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    fact: Fact
+    terms: tuple[str, ...]
+
+
+class MemoryIndex:
+    """A `NoteIndex` that is gone with the process: BM25 over all text as one field.
+
+    Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), with the
+    weights that Lucene takes.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[str, _Held] = {}
+        self._version: str | None = None
+
+    def version(self) -> str | None:
+        """What the last `update()` brought it up to; None when it has to be built."""
+        return self._version
+
+    def update(
+        self, put: Iterable[Entry], drop: Iterable[str], *, version: str
+    ) -> None:
+        """Replace and remove entries by the ids of their facts, all or none."""
+        held = dict(self._held)
+        for each in drop:
+            held.pop(each, None)
+        for entry in put:
+            terms = tuple(_terms(words_to_index("\n".join(_texts(entry)))))
+            held[entry.fact.id] = _Held(entry.fact, terms)
+        self._held, self._version = held, version
+
+    def clear(self) -> None:
+        """Forget everything, the version too."""
+        self._held, self._version = {}, None
+
+    def search(
+        self, words: str, filters: Filters, *, phrases: Sequence[str] = (), limit: int
+    ) -> list[Match]:
+        """The facts that match some of the words and all of the phrases, best first."""
+        must = [each for each in map(self.tokens, phrases) if each]
+        some = dict.fromkeys([*self.tokens(words), *(t for each in must for t in each)])
+        known = Counter(t for each in self._held.values() for t in set(each.terms))
+        total = sum(len(each.terms) for each in self._held.values())
+        average = (total or 1) / (len(self._held) or 1)
+        found = []
+        for fact_id, held in self._held.items():
+            if not _passes(held.fact, filters):
+                continue
+            if not all(_holds(held.terms, each) for each in must):
+                continue
+            counts = Counter(held.terms)
+            score = 0.0
+            for term in some.keys() & counts.keys():
+                rest = len(self._held) - known[term] + 0.5
+                weight = math.log(1 + rest / (known[term] + 0.5))
+                length = 1 - _B + _B * len(held.terms) / average
+                n = counts[term]
+                score += weight * n * (_K1 + 1) / (n + _K1 * length)
+            if score:
+                found.append(Match(fact_id, score))
+        found.sort(key=lambda each: (-each.score, each.fact_id))
+        return found[: max(0, limit)]
+
+    def tokens(self, text: str) -> list[str]:
+        """The terms that a text is indexed under: stemmed, without stop words."""
+        return list(_terms(words_to_find(text)))
+
+    def count(self) -> int:
+        """How many facts it holds."""
+        return len(self._held)
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def _terms(text: str) -> Iterator[str]:
+    for word in _WORD.findall(text.casefold()):
+        if word not in _STOP:
+            yield _stem(word)
+
+
+def _stem(word: str) -> str:
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            return word[: -len(ending)]
+    return word
+
+
+def _texts(entry: Entry) -> Iterator[str]:
+    fact = entry.fact
+    yield from (fact.title, fact.context or "", fact.content, entry.around)
+    yield from (*fact.aliases, *fact.tags, *fact.entities, *headings(fact.content))
+    for value in (*fact.own.values(), *fact.properties.values()):
+        yield from _strings(value)
+
+
+def _strings(value: Value) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _strings(list(value.values()))
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _strings(each)
+
+
+def _holds(terms: Sequence[str], phrase: Sequence[str]) -> bool:
+    size = len(phrase)
+    wanted = tuple(phrase)
+    return any(terms[at : at + size] == wanted for at in range(len(terms) - size + 1))
+
+
+def _passes(fact: Fact, filters: Filters) -> bool:
+    tags = {each.casefold() for each in fact.tags}
+    return (
+        (filters.scopes is None or fact.scope in filters.scopes)
+        and (not filters.types or fact.type in filters.types)
+        and all(_tagged(tags, each) for each in filters.tags)
+        and filters.status in (None, fact.status)
+        and fact.priority <= filters.max_priority
+        and (filters.since is None or fact.created_at >= filters.since)
+        and (filters.until is None or fact.created_at < filters.until)
+        and not (filters.heads_only and fact.superseded_by_id)
+    )
+
+
+def _tagged(tags: Iterable[str], wanted: str) -> bool:
+    name = wanted.lstrip("#").casefold()
+    return any(each == name or each.startswith(f"{name}/") for each in tags)

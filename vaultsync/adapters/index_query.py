@@ -1,0 +1,107 @@
+"""A question in words -> a query of the note index. No adapter of a port."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import tantivy
+from tantivy import Occur, Query
+
+from vaultsync.adapters.index_schema import code, folded_tag, time_code
+from vaultsync.core.words import words_to_find
+from vaultsync.ports import Filters
+
+MOST_TERMS = 100
+"""Of a question; a pasted document is no better question by its thousandth word."""
+
+
+class Asking:
+    """Makes queries for one schema. Nothing in a question is syntax."""
+
+    def __init__(
+        self,
+        schema: tantivy.Schema,
+        analyzer: tantivy.TextAnalyzer,
+        weights: Mapping[str, float],
+    ) -> None:
+        self._schema = schema
+        self._analyzer = analyzer
+        self._weights = {name: each for name, each in weights.items() if each > 0}
+
+    def terms(self, text: str) -> list[str]:
+        """The terms of a question, each once, as they come."""
+        found = dict.fromkeys(self._analyzer.analyze(words_to_find(text)))
+        return list(found)[:MOST_TERMS]
+
+    def words(self, text: str) -> Query | None:
+        """Any of the words in any field; None when there is no word."""
+        terms = self.terms(text)
+        if not terms:
+            return None
+        some = [
+            (Occur.Should, Query.boost_query(self._term(name, term), weight))
+            for name, weight in self._weights.items()
+            for term in terms
+        ]
+        return Query.boolean_query(some)
+
+    def phrase(self, text: str) -> Query | None:
+        """All words in this order, in one field; None when there is no word."""
+        tokens = self._analyzer.pre_tokenize(words_to_find(text)).tokens
+        if not tokens:
+            return None
+        first = tokens[0].position
+        words: list[str | tuple[int, str]] = [
+            (each.position - first, each.text) for each in tokens
+        ]
+        some = []
+        for name, weight in self._weights.items():
+            found = (
+                Query.phrase_query(self._schema, name, words)
+                if len(words) > 1
+                else self._term(name, tokens[0].text)
+            )
+            some.append((Occur.Should, Query.boost_query(found, weight)))
+        return Query.boolean_query(some)
+
+    def asked(self, words: str, phrases: Sequence[str]) -> list[tuple[Occur, Query]]:
+        """All phrases and some of the words; beside phrases, words only rank."""
+        wanted = [self.phrase(each) for each in phrases]
+        must = [(Occur.Must, each) for each in wanted if each is not None]
+        some = self.words(words)
+        if some is not None:
+            must.append((Occur.Should if must else Occur.Must, some))
+        return must
+
+    def filters(self, filters: Filters) -> list[tuple[Occur, Query]]:
+        """What else a fact must be; it counts nothing."""
+        some: list[Query] = []
+        for name, allowed in (("type", filters.types), ("scope", filters.scopes)):
+            if allowed or (name == "scope" and allowed is not None):
+                codes = [code(each) for each in sorted(allowed or ())]
+                some.append(Query.term_set_query(self._schema, name, codes))
+        if filters.status is not None:
+            some.append(self._term("status", code(filters.status)))
+        some += [self._term("tag", folded_tag(each)) for each in sorted(filters.tags)]
+        if filters.heads_only:
+            some.append(self._term("replaced", 0))
+        if filters.max_priority < 4:  # noqa: PLR2004 - the lowest
+            some.append(self._range("priority", 0, filters.max_priority + 1))
+        if filters.since is not None or filters.until is not None:
+            since = time_code(filters.since or "")
+            until = time_code(filters.until) if filters.until is not None else None
+            some.append(self._range("created", since, until))
+        return [(Occur.Must, Query.const_score_query(each, 0.0)) for each in some]
+
+    def _term(self, name: str, value: str | int) -> Query:
+        return Query.term_query(self._schema, name, value)
+
+    def _range(self, name: str, low: int, high: int | None) -> Query:
+        return Query.range_query(
+            self._schema,
+            name,
+            tantivy.FieldType.Unsigned,
+            lower_bound=low,
+            upper_bound=high,
+            include_upper=high is None,
+        )

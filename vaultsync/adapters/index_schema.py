@@ -1,0 +1,150 @@
+"""What the note index holds of a fact, and in which form. No adapter of a port."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from hashlib import blake2b
+from types import MappingProxyType
+from typing import Any
+
+import tantivy
+from tantivy.tantivy import __version__
+
+from vaultsync.core.fact import Fact, Value
+from vaultsync.core.words import headings, words_to_index
+from vaultsync.ports import Entry
+
+WEIGHTS: Mapping[str, float] = MappingProxyType(
+    {
+        "title": 2.0,
+        "aliases": 2.0,
+        "tags": 1.0,
+        "entities": 1.0,
+        "headings": 1.0,
+        "context": 1.0,
+        "content": 1.0,
+        "fields": 0.5,
+        "around": 0.3,
+    }
+)
+"""Text field -> what a match in it counts; `fields` are a type's own ones and the
+author's properties, `around` the neighbours in the session. 0 leaves a field out."""
+
+FORMAT = f"1 tantivy {__version__}"
+"""Changes with all that changes what is in the files."""
+TERMS = "terms"
+"""The name of the analyzer of all text fields."""
+META = "meta"
+"""The id of the entry that tells how far the index goes; ids of facts are UUIDs."""
+
+
+def make_schema() -> tantivy.Schema:
+    """The fields: texts to be searched, and numbers to be filtered and read by column."""
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("id", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("meta", stored=True, tokenizer_name="raw")
+    for name in WEIGHTS:
+        builder.add_text_field(name, tokenizer_name=TERMS)
+    builder.add_text_field("tag", tokenizer_name="raw", index_option="basic")
+    for name in ("type", "scope", "status", "priority", "replaced", "created"):
+        builder.add_unsigned_field(name, indexed=True, fast=True)
+    builder.add_unsigned_field("session", indexed=True, fast=True)
+    for name in ("id_high", "id_low"):
+        builder.add_unsigned_field(name, fast=True)
+    return builder.build()
+
+
+def make_analyzer() -> tantivy.TextAnalyzer:
+    """Text -> terms."""
+    return (
+        tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+        .filter(tantivy.Filter.remove_long(100))
+        .filter(tantivy.Filter.lowercase())
+        .filter(tantivy.Filter.stopword("english"))
+        .filter(tantivy.Filter.stemmer("english"))
+        .filter(tantivy.Filter.ascii_fold())
+        .build()
+    )
+
+
+def entry_of(entry: Entry) -> dict[str, Any]:
+    """What is kept of a fact, by field."""
+    fact = entry.fact
+    number = int(fact.id.replace("-", ""), 16)
+    texts = {
+        "title": fact.title,
+        "aliases": "\n".join(fact.aliases),
+        "tags": "\n".join(fact.tags),
+        "entities": "\n".join(fact.entities),
+        "headings": "\n".join(headings(fact.content)),
+        "context": fact.context or "",
+        "content": fact.content,
+        "fields": "\n".join(_said(fact)),
+        "around": entry.around,
+    }
+    return {
+        "id": fact.id,
+        "id_high": number >> 64,
+        "id_low": number & 0xFFFF_FFFF_FFFF_FFFF,
+        **{name: words_to_index(text) for name, text in texts.items() if text},
+        "tag": [each for tag in fact.tags for each in tag_and_parents(tag)],
+        "type": code(fact.type),
+        "scope": code(fact.scope),
+        "status": code(fact.status),
+        "priority": fact.priority,
+        "replaced": int(fact.superseded_by_id is not None),
+        "created": time_code(fact.created_at),
+        "session": code(fact.session_id or ""),
+    }
+
+
+def _said(fact: Fact) -> list[str]:
+    return [
+        text
+        for values in (fact.own, fact.properties)
+        for value in values.values()
+        for text in _texts(value)
+    ]
+
+
+def _texts(value: Value) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [text for each in value for text in _texts(each)]
+    if isinstance(value, Mapping):
+        return [text for each in value.values() for text in _texts(each)]
+    return []
+
+
+def tag_and_parents(tag: str) -> list[str]:
+    """`a/b` is found as `a/b` and as `a`."""
+    folded = folded_tag(tag)
+    ends = [at for at, letter in enumerate(folded) if letter == "/"]
+    return [folded, *(folded[:end] for end in ends)]
+
+
+def folded_tag(tag: str) -> str:
+    """A tag as it is compared: without its mark and case."""
+    return tag.lstrip("#").casefold()
+
+
+@lru_cache(maxsize=4096)
+def code(name: str) -> int:
+    """A number that stands for a name; empty is 0."""
+    if not name:
+        return 0
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest())
+
+
+def time_code(time: str) -> int:
+    """A number that grows with a time as facts spell it; 0 for none."""
+    digits = "".join(letter for letter in time if letter.isdigit())
+    return int(digits[:17].ljust(17, "0")) if digits else 0
+
+
+def fact_id(high: int, low: int) -> str:
+    """The id of a fact from its two columns."""
+    text = f"{high:016x}{low:016x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -1,0 +1,200 @@
+"""The note index in a folder of files, by tantivy."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import filelock
+import tantivy
+from tantivy import Query
+
+from vaultsync.adapters.index_query import Asking
+from vaultsync.adapters.index_schema import (
+    FORMAT,
+    META,
+    TERMS,
+    WEIGHTS,
+    entry_of,
+    fact_id,
+    make_analyzer,
+    make_schema,
+)
+from vaultsync.core.words import words_to_find
+from vaultsync.errors import IndexBusyError
+from vaultsync.ports import Entry, Filters, Match
+
+_HEAP = 50_000_000
+"""Bytes per thread of a writer; what does not fit makes another segment."""
+_MANY = 2_000
+"""From so many entries on, two threads write."""
+
+
+class TantivyIndex:
+    """A `NoteIndex` in one folder, which may be deleted at any time."""
+
+    def __init__(
+        self, folder: str | Path, *, weights: Mapping[str, float] = WEIGHTS
+    ) -> None:
+        self._folder = Path(folder)
+        self._lock = filelock.FileLock(f"{self._folder}.lock", mode=0o600)
+        self._schema = make_schema()
+        self._analyzer = make_analyzer()
+        self._asking = Asking(self._schema, self._analyzer, {**WEIGHTS, **weights})
+        self._index: tantivy.Index | None = None
+        self._stamp: tuple[int, ...] = ()
+
+    # ---------------------------------------------------------------------- reading
+
+    def version(self) -> str | None:
+        """What the last `update()` brought it up to; None when it has to be built."""
+        said = self._meta()
+        return said[1] if said else None
+
+    def count(self) -> int:
+        """How many facts it holds."""
+        searcher = self._searcher()
+        return searcher.num_docs - 1 if searcher is not None else 0
+
+    def tokens(self, text: str) -> list[str]:
+        """The terms that a text is indexed under: stemmed, without stop words."""
+        return self._analyzer.analyze(words_to_find(text))
+
+    def search(
+        self, words: str, filters: Filters, *, phrases: Sequence[str] = (), limit: int
+    ) -> list[Match]:
+        """The facts that match some of the words and all of the phrases, best first."""
+        searcher = self._searcher()
+        asked = self._asking.asked(words, phrases)
+        if searcher is None or not asked or limit < 1:
+            return []
+        query = Query.boolean_query(asked + self._asking.filters(filters))
+        wanted = limit + 1
+        while True:
+            hits = searcher.search(query, wanted, count=False).hits
+            # Hits of one score come by where they lie; all of them are needed to
+            # put them in an order that lasts.
+            if len(hits) < wanted or hits[limit - 1][0] != hits[-1][0]:
+                break
+            wanted *= 2
+        where = [address for _, address in hits]
+        high = searcher.fast_field_values("id_high", where)
+        low = searcher.fast_field_values("id_low", where)
+        found = [
+            Match(fact_id(int(a or 0), int(b or 0)), score)
+            for (score, _), a, b in zip(hits, high, low, strict=True)
+        ]
+        return sorted(found, key=lambda each: (-each.score, each.fact_id))[:limit]
+
+    def _meta(self) -> tuple[str, str] | None:
+        """The format and the version that the files tell of."""
+        searcher = self._searcher()
+        if searcher is None:
+            return None
+        hits = searcher.search(Query.term_query(self._schema, "id", META), 1).hits
+        if not hits:
+            return None
+        made, _, version = str(searcher.doc(hits[0][1])["meta"][0]).partition("\n")
+        return made, version
+
+    def _searcher(self) -> tantivy.Searcher | None:
+        """The last commit, of whichever process; None when there is none to read."""
+        try:
+            found = os.stat(self._folder / "meta.json")  # noqa: PTH116 - for each search
+            stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
+            if self._index is None:
+                self._index = self._opened()
+            elif stamp != self._stamp:
+                self._index.reload()
+            self._stamp = stamp
+        except (OSError, ValueError):
+            self._index = None
+            return None
+        return self._index.searcher()
+
+    def _opened(self) -> tantivy.Index:
+        index = tantivy.Index(self._schema, str(self._folder))
+        index.register_tokenizer(TERMS, self._analyzer)
+        index.config_reader("manual")
+        index.reload()
+        return index
+
+    # ---------------------------------------------------------------------- writing
+
+    def update(
+        self, put: Iterable[Entry], drop: Iterable[str], *, version: str
+    ) -> None:
+        """Replace and remove entries by the ids of their facts, all or none.
+
+        Raises:
+            IndexBusyError: another process is writing; nothing was done.
+            OSError: the disk is full or broken; the index is as it was.
+        """
+        entries = iter(put)
+        first = list(islice(entries, _MANY))
+        with self._writing(2 if len(first) == _MANY else 1) as writer:
+            for each in drop:
+                writer.delete_documents_by_term("id", each)
+            for entry in chain(first, entries):
+                writer.delete_documents_by_term("id", entry.fact.id)
+                writer.add_document(self._document(entry_of(entry)))
+            writer.delete_documents_by_term("id", META)
+            said = f"{FORMAT}\n{version}"
+            writer.add_document(self._document({"id": META, "meta": said}))
+
+    def clear(self) -> None:
+        """Forget everything, the version too. Raises as `update()`."""
+        with self._locked():
+            self._remove()
+
+    def close(self) -> None:
+        """Let go of the files; harmless when repeated."""
+        self._index = None
+
+    def _document(self, values: dict[str, Any]) -> tantivy.Document:
+        return tantivy.Document.from_dict(values, self._schema)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self._folder.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._lock.acquire(timeout=0)
+        except filelock.Timeout:
+            raise IndexBusyError(
+                "another process is writing the note index",
+                hint="wait until it is done; what changed is found after that",
+            ) from None
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    @contextmanager
+    def _writing(self, threads: int) -> Iterator[tantivy.IndexWriter]:
+        with self._locked():
+            meta = self._meta()
+            index = self._index
+            if index is None or meta is None or meta[0] != FORMAT:
+                self._remove()
+                self._folder.mkdir(mode=0o700)
+                self._index = index = self._opened()
+            writer = index.writer(_HEAP * threads, threads)
+            try:
+                yield writer
+                writer.commit()
+            except BaseException:
+                with suppress(ValueError):
+                    writer.rollback()
+                raise
+            finally:
+                writer.wait_merging_threads()
+
+    def _remove(self) -> None:
+        self._index = None
+        with suppress(FileNotFoundError):
+            shutil.rmtree(self._folder)

@@ -1,0 +1,78 @@
+"""Text as an index takes it in: one form for what looks alike, blanks between words.
+
+A tokenizer that splits at all but letters and digits then finds words in any script. In
+scripts that put no blanks between words (Chinese, Japanese, Thai …), and in Korean,
+whose particles cling to the word, each pair of neighbouring letters is a word.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# Combining marks that Unicode does not count as letters, so that a word would be split
+# at them: accents that have no composed letter, tones, points, viramas, nuktas. Also
+# soft hyphens and joiners, which nobody sees, and half characters, which are no text.
+_MARKS = re.compile(
+    "[\u0300-\u0344\u0346-\u0362\u0483-\u0489\u0591-\u05af\u0658\u06df\u06e0\u06ea-\u06ec"
+    "\u0740-\u074a\u08ca-\u08d3\u093c\u094d\u0951-\u0954\u09bc\u09cd\u0a3c\u0a4d\u0abc"
+    "\u0acd\u0b3c\u0b4d\u0b55\u0bcd\u0c3c\u0c4d\u0cbc\u0ccd\u0d3b\u0d3c\u0d4d\u0dca"
+    "\u0e47-\u0e4c\u0e4e\u0eba\u0ec8-\u0ecc\u0f18\u0f19\u0f35\u0f37\u0f39\u0f3e\u0f3f\u0f84"
+    "\u0f86\u0f87\u1037\u1039\u103a\u135d-\u135f\u17c9-\u17d3\u17dd\u1ab0-\u1abe"
+    "\u1dc0-\u1dff\u20d0-\u20f0\u3099\u309a\ufe00-\ufe0f\ufe20-\ufe2f\u00ad\u200b-\u200d\ud800-\udfff]"
+)
+_DENSE = re.compile(
+    "["
+    "\u0e01-\u0e5b"  # Thai
+    "\u0e81-\u0edf"  # Lao
+    "\u1000-\u109f"  # Burmese
+    "\u1780-\u17b3\u17b6-\u17d3"  # Khmer
+    "\u3005-\u3007\u3041-\u3096\u309d-\u309f"  # Hiragana
+    "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # Katakana
+    "\u3105-\u312f\u31a0-\u31bf"  # Bopomofo
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+    "\uac00-\ud7a3"  # Hangul
+    "]+"
+)
+_FENCED = re.compile(r"^(`{3,}|~{3,}).*?(?:^\1|\Z)", re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+
+
+def one_form(text: str) -> str:
+    """Text in which what looks alike is alike: width, ligatures, marks above letters."""
+    if text.isascii():
+        return text
+    return _MARKS.sub("", unicodedata.normalize("NFKC", text))
+
+
+def words_to_index(text: str) -> str:
+    """A text with its words apart; where there are pairs, single letters follow all."""
+    text = one_form(text)
+    runs = [] if text.isascii() else _DENSE.findall(text)
+    if not runs:
+        return text
+    single = " ".join(dict.fromkeys("".join(runs)))
+    return f"{_DENSE.sub(_pairs, text)} {single}"
+
+
+def words_to_find(text: str) -> str:
+    """A question with its words apart; a single letter stands alone."""
+    text = one_form(text)
+    return text if text.isascii() else _DENSE.sub(_pairs, text)
+
+
+def _pairs(found: re.Match[str]) -> str:
+    run = found[0]
+    if len(run) == 1:
+        return f" {run} "
+    pairs = " ".join(map(str.__add__, run, run[1:]))
+    return f" {pairs} "
+
+
+def headings(content: str) -> list[str]:
+    """The texts of the headings of a note, those in fenced code left out."""
+    if "#" not in content:
+        return []
+    if "```" in content or "~~~" in content:
+        content = _FENCED.sub("", content)
+    return _HEADING.findall(content)
