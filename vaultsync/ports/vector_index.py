@@ -30,17 +30,28 @@ class Near(NamedTuple):
 class VectorIndex(Protocol):
     """Chunks of facts by their vectors. One writer at a time, any number of readers.
 
-    Its acknowledgements are not durable: what was put may be gone after a power cut, so
-    its owner compares `chunks()` with what should be there. A damaged or missing index is
-    an empty one without identity.
+    A row is named by its fact and its chunk: two facts may hold the same chunk. What was
+    put is found by all readers, in other processes too, once `put()` has returned.
+    Its acknowledgements are not durable: what was put may be gone after a power cut, and
+    the record of it with it, so its owner compares `chunks()` with what should be there.
+    A damaged or missing index is an empty one without identity.
     """
 
     def identity(self) -> str | None:
-        """Of the vectors it holds; None when it is empty or has to be built."""
+        """Of the vectors it holds; None when it has to be built."""
+        ...
+
+    def record(self) -> str | None:
+        """What its owner noted with a `put()`, the newest; None when there is none."""
         ...
 
     def reset(self, identity: str) -> None:
-        """Forget everything; vectors of this identity follow."""
+        """Forget everything; vectors of this identity follow, of any one dimension.
+
+        Raises:
+            IndexBusyError: another process is writing; nothing was done.
+            OSError: the disk is full or broken.
+        """
         ...
 
     def chunks(self) -> Mapping[str, frozenset[str]]:
@@ -51,24 +62,43 @@ class VectorIndex(Protocol):
         """The vectors of those chunks that are held, so that none is made twice."""
         ...
 
-    def put(self, rows: Sequence[VectorRow], *, replace: Iterable[str] = ()) -> None:
-        """Add rows; all rows of the facts in `replace` go first, in the same step.
+    def put(
+        self,
+        rows: Sequence[VectorRow],
+        *,
+        replace: Iterable[str] = (),
+        record: str | None = None,
+    ) -> None:
+        """Add rows; all rows of the facts in `replace` go first, all in one step.
+
+        A row that is held already is replaced. `record` is what `record()` answers from
+        then on; None leaves it as it was.
 
         Raises:
             IndexBusyError: another process is writing; nothing was done.
-            EmbedderError: a vector is not of the index's dimension.
-            OSError: the disk is full or broken.
+            EmbedderError: a vector is not of the index's dimension; nothing was done.
+            DerivedError: it has no identity; `reset()` first.
+            OSError: the disk is full or broken; the index is as it was.
         """
         ...
 
     def search(
         self, vector: Sequence[float], filters: Filters, *, limit: int
     ) -> list[Near]:
-        """The nearest facts, each once, the nearest first."""
+        """The nearest facts, each once, the nearest first; of equals the smaller id.
+
+        Raises:
+            EmbedderError: the vector is not of the index's dimension.
+        """
         ...
 
     def tidy(self) -> None:
-        """Make searching fast again where much was written; cheap when little was."""
+        """Make searching fast again where much was written; cheap when little was.
+
+        Raises:
+            IndexBusyError: another process is writing; nothing was done.
+            OSError: the disk is full or broken; the index is as it was.
+        """
         ...
 
     def close(self) -> None:

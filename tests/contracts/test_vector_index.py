@@ -1,0 +1,398 @@
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import FakeClock
+from vaultsync.adapters.vectors_matrix import MatrixVectors
+from vaultsync.adapters.vectors_memory import MemoryVectors
+from vaultsync.core.fact import Fact, Value, make_fact
+from vaultsync.errors import DerivedError, EmbedderError
+from vaultsync.ports import Filters, Near, VectorIndex, VectorRow
+
+INDEXES: dict[str, Callable[[Path], VectorIndex]] = {
+    "memory": lambda folder: MemoryVectors(),
+    "matrix": MatrixVectors,
+}
+LASTING = [name for name in INDEXES if name != "memory"]
+
+CLOCK = FakeClock()
+IDS = [CLOCK.new_id() for _ in range(600)]
+A, B, C, D = IDS[:4]
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+ALL = Filters(status=None, heads_only=False)
+
+
+@pytest.fixture(params=INDEXES)
+def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorIndex]:
+    opened = INDEXES[request.param](tmp_path / "vectors")
+    opened.reset("m/3/c")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(params=LASTING)
+def reopen(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[Callable[[], VectorIndex]]:
+    """Opens the same index each time it is called."""
+    opened = []
+
+    def open_again() -> VectorIndex:
+        opened.append(INDEXES[request.param](tmp_path / "vectors"))
+        return opened[-1]
+
+    yield open_again
+    for each in opened:
+        each.close()
+
+
+def a_fact(fact_id: str = A, **values: Value) -> Fact:
+    return make_fact({"id": fact_id, "title": "Tea", **values})
+
+
+def row(
+    fact: Fact | str = A,
+    chunk: str = "one",
+    vector: tuple[float, ...] = X,
+    **values: Value,
+) -> VectorRow:
+    made = fact if isinstance(fact, Fact) else a_fact(fact, **values)
+    return VectorRow(made, chunk, vector)
+
+
+def unit(*numbers: float) -> tuple[float, ...]:
+    length = math.hypot(*numbers)
+    return tuple(each / length for each in numbers)
+
+
+def found(
+    index: VectorIndex, filters: Filters = ALL, *, limit: int = 10, near: object = X
+) -> list[str]:
+    assert isinstance(near, tuple)
+    return [each.fact_id for each in index.search(near, filters, limit=limit)]
+
+
+def test_a_new_index_has_no_identity(tmp_path: Path) -> None:
+    for name, opened in INDEXES.items():
+        index = opened(tmp_path / name)
+
+        assert index.identity() is None
+        assert index.record() is None
+        assert dict(index.chunks()) == {}
+        assert index.vectors(["one"]) == {}
+        assert index.search(X, ALL, limit=3) == []
+        index.tidy()
+        index.close()
+
+
+def test_an_index_without_identity_takes_nothing(tmp_path: Path) -> None:
+    for name, opened in INDEXES.items():
+        index = opened(tmp_path / name)
+
+        with pytest.raises(DerivedError):
+            index.put([row()])
+        index.close()
+
+
+def test_an_index_that_was_begun_is_empty(index: VectorIndex) -> None:
+    assert index.identity() == "m/3/c"
+    assert index.record() is None
+    assert dict(index.chunks()) == {}
+    assert found(index) == []
+
+
+def test_what_was_put_is_held(index: VectorIndex) -> None:
+    index.put([row(A, "one", X), row(A, "two", Y), row(B, "one", X)])
+
+    assert dict(index.chunks()) == {A: {"one", "two"}, B: {"one"}}
+    held = index.vectors(["two", "one", "other"])
+    assert {key: tuple(vector) for key, vector in held.items()} == {"one": X, "two": Y}
+
+
+def test_the_nearest_facts_come_first_each_once(index: VectorIndex) -> None:
+    index.put(
+        [
+            row(A, "far", Y),
+            row(A, "near", unit(3, 4, 0)),
+            row(B, "b", X),
+            row(C, "c", unit(-1, 0, 0)),
+        ]
+    )
+
+    near = index.search(X, ALL, limit=10)
+
+    assert near == [Near(B, "b", 1.0), Near(A, "near", 0.6), Near(C, "c", -1.0)]
+
+
+def test_a_limit_counts_facts_not_chunks(index: VectorIndex) -> None:
+    many = [row(A, f"{at}", unit(100, at, 0)) for at in range(50)]
+    index.put([*many, row(B, "b", Y), row(C, "c", Z)])
+
+    assert found(index, limit=2) == [A, B]
+    assert found(index, limit=1) == [A]
+    assert found(index, limit=0) == []
+
+
+def test_of_equals_the_smaller_id_comes_first(index: VectorIndex) -> None:
+    index.put([row(each, "same", X) for each in (C, A, D, B)])
+
+    assert found(index) == [A, B, C, D]
+    assert found(index, limit=2) == [A, B]
+
+
+def test_of_equal_chunks_of_a_fact_the_smaller_id_is_named(index: VectorIndex) -> None:
+    index.put([row(A, "b", X), row(A, "a", X)])
+
+    assert index.search(X, ALL, limit=1) == [Near(A, "a", 1.0)]
+
+
+def test_a_row_that_is_put_again_replaces_itself(index: VectorIndex) -> None:
+    index.put([row(A, "one", X)])
+    index.put([row(A, "one", Y)])
+
+    assert dict(index.chunks()) == {A: {"one"}}
+    assert index.search(Y, ALL, limit=5) == [Near(A, "one", 1.0)]
+
+
+def test_of_a_row_that_is_given_twice_the_last_counts(index: VectorIndex) -> None:
+    index.put([row(A, "one", X), row(A, "one", Y)])
+
+    assert index.search(Y, ALL, limit=5) == [Near(A, "one", 1.0)]
+
+
+def test_all_rows_of_a_replaced_fact_go_first(index: VectorIndex) -> None:
+    index.put([row(A, "one", X), row(A, "two", Y), row(B, "one", X), row(C, "c", Z)])
+    index.put([row(A, "three", Z)], replace=[A, B, D])
+
+    assert dict(index.chunks()) == {A: {"three"}, C: {"c"}}
+    assert index.vectors(["one", "two"]) == {}
+
+
+def test_rows_may_go_without_others_coming(index: VectorIndex) -> None:
+    index.put([row(A), row(B)])
+    index.put([], replace=[A])
+
+    assert dict(index.chunks()) == {B: {"one"}}
+    assert found(index) == [B]
+
+
+def test_a_chunk_that_two_facts_hold_stays_with_the_other(index: VectorIndex) -> None:
+    index.put([row(A, "same", X), row(B, "same", X)])
+    index.put([], replace=[B])
+
+    assert set(index.vectors(["same"])) == {"same"}
+    index.put([], replace=[A])
+    assert index.vectors(["same"]) == {}
+
+
+def test_a_replaced_row_has_the_new_fields(index: VectorIndex) -> None:
+    index.put([row(A, tags=["tea"], priority=0)])
+    index.put([row(A, tags=["work"], priority=4)], replace=[A])
+
+    assert found(index, Filters(tags=frozenset({"tea"}))) == []
+    assert found(index, Filters(tags=frozenset({"work"}))) == [A]
+    assert found(index, Filters(max_priority=3)) == []
+
+
+def test_a_record_stays_until_the_next(index: VectorIndex) -> None:
+    index.put([], record="first: ä'\n")
+    assert index.record() == "first: ä'\n"
+    index.put([row()])
+    assert index.record() == "first: ä'\n"
+    index.put([], record="")
+    assert index.record() == ""
+
+
+def test_reset_forgets_everything(index: VectorIndex) -> None:
+    index.put([row(A, "one", X)], record="r")
+    index.reset("other/2/c")
+
+    assert (index.identity(), index.record()) == ("other/2/c", None)
+    assert dict(index.chunks()) == {}
+    assert index.vectors(["one"]) == {}
+    index.put([row(A, "one", (1.0, 0.0))])
+    assert index.search((1.0, 0.0), ALL, limit=1) == [Near(A, "one", 1.0)]
+
+
+def test_a_vector_of_another_dimension_is_refused(index: VectorIndex) -> None:
+    index.put([row(A, "one", X)], record="r")
+
+    with pytest.raises(EmbedderError):
+        index.put([row(B, "b", X), row(B, "c", (1.0, 0.0))], replace=[A], record="s")
+    with pytest.raises(EmbedderError):
+        index.search((1.0, 0.0), ALL, limit=1)
+
+    assert dict(index.chunks()) == {A: {"one"}}
+    assert index.record() == "r"
+
+
+def test_rows_of_two_dimensions_are_refused(index: VectorIndex) -> None:
+    with pytest.raises(EmbedderError):
+        index.put([row(A, "one", X), row(B, "two", (1.0, 0.0))])
+
+    assert dict(index.chunks()) == {}
+
+
+FILTERS = [
+    (Filters(), [A]),
+    (ALL, [A, B, C, D]),
+    (Filters(scopes=frozenset(), status=None, heads_only=False), []),
+    (Filters(scopes=frozenset({"public"}), status=None, heads_only=False), [A, C]),
+    (
+        Filters(
+            scopes=frozenset({"private-indy", "public", "team-x"}),
+            status=None,
+            heads_only=False,
+        ),
+        [A, B, C],
+    ),
+    (Filters(types=frozenset({"task"}), status=None, heads_only=False), [B, C]),
+    (Filters(types=frozenset({"task", "note"}), status=None), [B, D]),
+    (Filters(types=frozenset({"nothing"}), status=None), []),
+    (Filters(status="it's"), [B]),
+    (Filters(status="done", heads_only=False), [C, D]),
+    (Filters(status="done"), [D]),
+    (Filters(status=None, heads_only=False, max_priority=1), [A, B]),
+    (Filters(status=None, heads_only=False, max_priority=0), [A]),
+    (Filters(tags=frozenset({"a"}), status=None, heads_only=False), [A, B, D]),
+    (Filters(tags=frozenset({"A/B"}), status=None, heads_only=False), [A]),
+    (Filters(tags=frozenset({"a", "o'x_%"}), status=None), [B]),
+    (Filters(tags=frozenset({"ax"}), status=None, heads_only=False), [C]),
+    (Filters(tags=frozenset({"o_x_%"}), status=None), []),
+    (Filters(since="2026-02-02T00:00:00Z", status=None, heads_only=False), [B, C]),
+    (
+        Filters(since="2026-02-02T00:00:00.5Z", status=None, heads_only=False),
+        [C],
+    ),
+    (Filters(until="2026-02-02T00:00:00Z", status=None, heads_only=False), [A, D]),
+    (
+        Filters(until="2026-02-02T00:00:00.25Z", status=None, heads_only=False),
+        [A, B, D],
+    ),
+    (
+        Filters(since="2026-02-01", until="2026-03-01", status=None, heads_only=False),
+        [A, B],
+    ),
+]
+
+
+@pytest.mark.parametrize(("filters", "expected"), FILTERS)
+def test_a_filter_leaves_what_it_says(
+    index: VectorIndex, filters: Filters, expected: list[str]
+) -> None:
+    index.put(
+        [
+            row(
+                A,
+                type="fact",
+                priority=0,
+                tags=["a/b"],
+                createdAt="2026-02-01T00:00:00Z",
+            ),
+            row(
+                B,
+                type="task",
+                scope="private-indy",
+                status="it's",
+                priority=1,
+                tags=["A", "o'x_%"],
+                createdAt="2026-02-02T00:00:00Z",
+            ),
+            row(
+                C,
+                type="task",
+                status="done",
+                tags=["ax"],
+                supersededById=A,
+                createdAt="2026-03-01T00:00:00.75Z",
+            ),
+            row(D, type="note", scope="team-tea", status="done", tags=["b", "a/ü"]),
+        ]
+    )
+
+    assert found(index, filters) == expected
+
+
+def test_a_filter_that_leaves_few_of_many_finds_them(index: VectorIndex) -> None:
+    rng = random.Random(1)
+    many = [
+        row(
+            each,
+            "c",
+            unit(rng.gauss(0, 1), rng.gauss(0, 1), rng.gauss(0, 1)),
+            tags=["rare"] if at % 100 == 7 else [],
+        )
+        for at, each in enumerate(IDS)
+    ]
+    index.put(many)
+    rare = [each for each in many if each.fact.tags]
+
+    wanted = sorted(rare, key=lambda each: -each.vector[0])
+    assert found(index, Filters(tags=frozenset({"rare"})), limit=4) == [
+        each.fact.id for each in wanted[:4]
+    ]
+    everything = sorted(many, key=lambda each: -each.vector[0])
+    assert found(index, limit=20) == [each.fact.id for each in everything[:20]]
+
+
+def test_much_writing_and_tidying_changes_no_answer(index: VectorIndex) -> None:
+    for turn in range(4):
+        index.put(
+            [
+                row(each, f"{turn}", unit(at + 1, turn + 1, 1), tags=[f"t{at % 3}"])
+                for at, each in enumerate(IDS)
+            ],
+            replace=IDS,
+            record=f"{turn}",
+        )
+    index.put([], replace=IDS[5:])
+    before = index.search(X, ALL, limit=9)
+    index.tidy()
+
+    assert index.search(X, ALL, limit=9) == before
+    assert [each.fact_id for each in before] == IDS[4::-1]
+    assert found(index, Filters(tags=frozenset({"t1"}))) == [IDS[4], IDS[1]]
+    assert dict(index.chunks()) == dict.fromkeys(IDS[:5], frozenset({"3"}))
+    assert (index.identity(), index.record()) == ("m/3/c", "3")
+    index.put([row(A, "new", X, tags=["t9"])], replace=[A])
+    assert found(index, limit=1) == [A]
+    assert found(index, Filters(tags=frozenset({"t9"}))) == [A]
+
+
+def test_what_was_put_is_there_after_closing(
+    reopen: Callable[[], VectorIndex],
+) -> None:
+    first = reopen()
+    first.reset("m/3/c")
+    first.put([row(A, tags=["tea"]), row(B)], record="r")
+    first.close()
+    first.close()
+    again = reopen()
+
+    assert (again.identity(), again.record()) == ("m/3/c", "r")
+    assert dict(again.chunks()) == {A: {"one"}, B: {"one"}}
+    assert found(again, Filters(tags=frozenset({"tea"}))) == [A]
+
+
+def test_what_one_puts_another_finds_at_once(
+    reopen: Callable[[], VectorIndex],
+) -> None:
+    writer, reader = reopen(), reopen()
+    writer.reset("m/3/c")
+    assert reader.identity() == "m/3/c"
+    for at, each in enumerate([A, B, C]):
+        writer.put([row(each, tags=["tea"])], record=f"{at}")
+        assert len(found(reader, Filters(tags=frozenset({"tea"})))) == at + 1
+        assert reader.record() == f"{at}"
+    writer.put([], replace=[A])
+    assert found(reader) == [B, C]
+    reader.put([row(D)])
+    assert found(writer) == [B, C, D]
+    writer.reset("n/3/c")
+    assert reader.identity() == "n/3/c"
+    assert found(reader) == []

@@ -1,0 +1,232 @@
+"""What a matrix keeps beside each vector, and which rows a filter leaves.
+
+Words (scopes, types, statuses, tags) are numbered once and never forgotten; a row holds
+their numbers. A snapshot is never changed: what was appended makes the next one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import numpy.typing as npt
+
+from vaultsync.core.fact import Fact
+from vaultsync.ports import Filters, VectorRow
+
+Flags = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.int64]
+
+ROW = np.dtype(
+    [
+        ("fact", "S36"),
+        ("chunk", "S64"),
+        ("scope", "<i4"),
+        ("type", "<i4"),
+        ("status", "<i4"),
+        ("made", "<i8"),  # microseconds since 1970
+        ("priority", "i1"),
+        ("head", "?"),
+    ]
+)
+TAG = np.dtype([("row", "<i4"), ("word", "<i4")])
+DEAD = np.dtype("<u4")
+"""The number of a row that counts no more."""
+FLOAT = np.dtype("<f4")
+# In the order in which `Columns` has them.
+_COLUMNS = ("scope", "type", "status", "made", "priority", "head")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_NEVER = np.iinfo(np.int64).min
+_FILTERS_KEPT = 32
+_COMPARED = 8
+"""Up to so many numbers, to compare with each is faster than to look each up."""
+
+
+def moment(text: str) -> int:
+    """A time as microseconds since 1970; what has none is older than all."""
+    if not text:
+        return int(_NEVER)
+    found = datetime.fromisoformat(text)
+    return ((found if found.tzinfo else found.replace(tzinfo=UTC)) - _EPOCH) // (
+        _MICROSECOND
+    )
+
+
+def time_of(made: int) -> str:
+    """The text of which `moment()` makes the number again."""
+    if made == _NEVER:
+        return ""
+    return (_EPOCH + made * _MICROSECOND).isoformat().replace("+00:00", "Z")
+
+
+class Words:
+    """Words by number; new ones are numbered when they are first asked for."""
+
+    def __init__(self) -> None:
+        self.by_number: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    def copy(self) -> Words:
+        """Another one of the same words."""
+        made = Words()
+        made.by_number, made._numbers = [*self.by_number], {**self._numbers}
+        return made
+
+    def take(self, lines: bytes) -> None:
+        """The next words, as `fresh()` gave them.
+
+        Raises:
+            ValueError: these are no words.
+        """
+        for line in lines.splitlines():
+            self.number(str(json.loads(line)))
+
+    def number(self, word: str) -> int:
+        """The number of a word."""
+        found = self._numbers.setdefault(word, len(self.by_number))
+        if found == len(self.by_number):
+            self.by_number.append(word)
+        return found
+
+    def find(self, words: Iterable[str]) -> list[int]:
+        """The numbers of those of the words that have one."""
+        return [self._numbers[each] for each in words if each in self._numbers]
+
+    def tagged(self, tag: str) -> list[int]:
+        """The numbers of a tag and of those below it."""
+        wanted = tag.casefold()
+        return [
+            number
+            for number, word in enumerate(self.by_number)
+            if word == wanted or word.startswith(f"{wanted}/")
+        ]
+
+    def fresh(self, since: int) -> bytes:
+        """The words from a number on, a line of JSON each."""
+        return b"".join(
+            json.dumps(word).encode() + b"\n" for word in self.by_number[since:]
+        )
+
+
+def encode(
+    rows: Sequence[VectorRow], words: Words, first: int
+) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void]]:
+    """The entries and the tags of rows, the first of which has the number `first`."""
+    entries = np.zeros(len(rows), ROW)
+    tags = []
+    for at, row in enumerate(rows):
+        fact = row.fact
+        entries[at] = (
+            fact.id.encode(),
+            row.chunk_id.encode(),
+            words.number(fact.scope),
+            words.number(fact.type),
+            words.number(fact.status),
+            moment(fact.created_at),
+            fact.priority,
+            not fact.superseded_by_id,
+        )
+        tags += [(first + at, words.number(tag.casefold())) for tag in fact.tags]
+    return entries, np.array(tags, TAG)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The fields of all rows that count, dead ones among them, each in one array."""
+
+    words: Words
+    scope: npt.NDArray[np.int32]
+    type: npt.NDArray[np.int32]
+    status: npt.NDArray[np.int32]
+    made: npt.NDArray[np.int64]
+    priority: npt.NDArray[np.int8]
+    head: Flags
+    alive: Flags
+    tags: npt.NDArray[np.void]
+    _kept: dict[Filters, Flags] = field(default_factory=dict, init=False)
+
+    @classmethod
+    def empty(cls) -> Columns:
+        """Of no rows."""
+        none = np.zeros(0, ROW)
+        columns = (none[name].copy() for name in _COLUMNS)
+        return cls(Words(), *columns, np.zeros(0, np.bool_), np.zeros(0, TAG))
+
+    def grown(
+        self,
+        rows: npt.NDArray[np.void],
+        tags: npt.NDArray[np.void],
+        dead: npt.NDArray[np.uint32],
+    ) -> Columns:
+        """With more rows behind these, and with rows that died."""
+        columns = (
+            np.concatenate([getattr(self, name), rows[name]]) for name in _COLUMNS
+        )
+        alive = np.concatenate([self.alive, np.ones(len(rows), np.bool_)])
+        alive[dead] = False
+        tags = np.concatenate([self.tags, tags])
+        return Columns(self.words, *columns, alive, tags)
+
+    def admitted(self, filters: Filters) -> Flags:
+        """Which rows a filter leaves, of those that live."""
+        found = self._kept.get(filters)
+        if found is None:
+            found = self._admitted(filters)
+            while len(self._kept) >= _FILTERS_KEPT:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[filters] = found
+        return found
+
+    def _admitted(self, filters: Filters) -> Flags:
+        left = self.alive.copy()
+        if filters.scopes is not None:
+            left &= _among(self.scope, self.words.find(filters.scopes))
+        if filters.types:
+            left &= _among(self.type, self.words.find(filters.types))
+        if filters.status is not None:
+            left &= _among(self.status, self.words.find([filters.status]))
+        if filters.heads_only:
+            left &= self.head
+        left &= self.priority <= filters.max_priority
+        if filters.since:
+            left &= self.made >= moment(filters.since)
+        if filters.until:
+            left &= self.made < moment(filters.until)
+        for tag in filters.tags:
+            having = np.zeros(len(left), np.bool_)
+            chosen = _among(self.tags["word"], self.words.tagged(tag))
+            having[self.tags["row"][chosen]] = True
+            left &= having
+        return left
+
+
+def _among(column: npt.NDArray[np.int32], numbers: Sequence[int]) -> Flags:
+    """Where one of the numbers stands."""
+    found = np.zeros(len(column), np.bool_)
+    if len(numbers) <= _COMPARED:
+        for number in numbers:
+            found |= column == number
+        return found
+    chosen = np.zeros(max(int(column.max(initial=0)), *numbers) + 1, np.bool_)
+    chosen[numbers] = True
+    looked_up: Flags = chosen[column]
+    return looked_up
+
+
+def fact_of(entry: np.void, words: Sequence[str], tags: tuple[str, ...]) -> Fact:
+    """A fact that passes the same filters as the one that an entry was made of."""
+    fact_id = entry["fact"].decode()
+    return Fact(
+        fact_id,
+        type=words[entry["type"]],
+        status=words[entry["status"]],
+        scope=words[entry["scope"]],
+        priority=int(entry["priority"]),
+        created_at=time_of(int(entry["made"])),
+        superseded_by_id=None if entry["head"] else fact_id,
+        tags=tags,
+    )

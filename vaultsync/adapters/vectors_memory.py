@@ -1,0 +1,124 @@
+"""Vectors in memory: the reference for the other adapters, in as few words as possible."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from operator import mul
+
+from vaultsync.core.fact import Fact
+from vaultsync.errors import DerivedError, EmbedderError
+from vaultsync.ports import Filters, Near, VectorRow
+
+
+def admits(filters: Filters, fact: Fact) -> bool:
+    """Whether a fact passes the filters."""
+    made = _moment(fact.created_at)
+    return (
+        (filters.scopes is None or fact.scope in filters.scopes)
+        and (not filters.types or fact.type in filters.types)
+        and (filters.status is None or fact.status == filters.status)
+        and fact.priority <= filters.max_priority
+        and (not filters.since or made >= _moment(filters.since))
+        and (not filters.until or made < _moment(filters.until))
+        and not (filters.heads_only and fact.superseded_by_id)
+        and all(_tagged(fact, tag) for tag in filters.tags)
+    )
+
+
+def _tagged(fact: Fact, tag: str) -> bool:
+    wanted = tag.casefold()
+    return any(
+        held == wanted or held.startswith(f"{wanted}/")
+        for held in map(str.casefold, fact.tags)
+    )
+
+
+def _moment(text: str) -> datetime:
+    """A time that can be compared; what has none is older than all."""
+    if not text:
+        return datetime.min.replace(tzinfo=UTC)
+    found = datetime.fromisoformat(text)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+class MemoryVectors:
+    """A `VectorIndex` that is gone with the process."""
+
+    def __init__(self) -> None:
+        self._identity: str | None = None
+        self._record: str | None = None
+        self._rows: dict[tuple[str, str], VectorRow] = {}
+
+    def identity(self) -> str | None:
+        """Of the vectors it holds."""
+        return self._identity
+
+    def record(self) -> str | None:
+        """What was noted last."""
+        return self._record
+
+    def reset(self, identity: str) -> None:
+        """Forget everything."""
+        self._identity, self._record, self._rows = identity, None, {}
+
+    def chunks(self) -> Mapping[str, frozenset[str]]:
+        """Fact id -> the ids of its chunks."""
+        found: dict[str, set[str]] = {}
+        for fact_id, chunk_id in self._rows:
+            found.setdefault(fact_id, set()).add(chunk_id)
+        return {fact_id: frozenset(ids) for fact_id, ids in found.items()}
+
+    def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
+        """The vectors of those chunks that are held."""
+        held = {row.chunk_id: row.vector for row in self._rows.values()}
+        return {each: held[each] for each in chunk_ids if each in held}
+
+    def put(
+        self,
+        rows: Sequence[VectorRow],
+        *,
+        replace: Iterable[str] = (),
+        record: str | None = None,
+    ) -> None:
+        """Add rows; those of the facts in `replace` go first."""
+        if self._identity is None:
+            raise DerivedError("the vector index was not begun")
+        gone = set(replace)
+        kept = {key: row for key, row in self._rows.items() if key[0] not in gone}
+        made = {(row.fact.id, row.chunk_id): row for row in rows}
+        # The dimension is that of the first row, until `reset()`.
+        if len({len(row.vector) for row in [*self._rows.values(), *rows]}) > 1:
+            raise EmbedderError("a vector is not of the index's dimension")
+        self._rows = kept | made
+        self._record = self._record if record is None else record
+
+    def search(
+        self, vector: Sequence[float], filters: Filters, *, limit: int
+    ) -> list[Near]:
+        """The nearest facts, each once."""
+        found: dict[str, Near] = {}
+        for row in self._rows.values():
+            if len(row.vector) != len(vector):
+                raise EmbedderError("the vector is not of the index's dimension")
+            if admits(filters, row.fact):
+                cosine = round(min(1.0, max(-1.0, _dot(row.vector, vector))), 6)
+                near = Near(row.fact.id, row.chunk_id, cosine)
+                if _rank(near) < _rank(found.get(row.fact.id, Near("", "", -2.0))):
+                    found[row.fact.id] = near
+        return sorted(found.values(), key=_rank)[: max(0, limit)]
+
+    def tidy(self) -> None:
+        """Nothing to do."""
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def _dot(one: Sequence[float], other: Sequence[float]) -> float:
+    return math.fsum(map(mul, one, other))
+
+
+def _rank(near: Near) -> tuple[float, str, str]:
+    return (-near.similarity, near.fact_id, near.chunk_id)

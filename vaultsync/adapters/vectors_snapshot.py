@@ -1,0 +1,205 @@
+"""The matrix as one header counts it: mapped parts, fields in columns, search."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterable
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+from vaultsync.adapters.vectors_columns import DEAD, FLOAT, ROW, TAG, Columns
+from vaultsync.adapters.vectors_files import PARTS, DamagedError, Header, MatrixFiles
+from vaultsync.ports import Filters, Near
+
+Vectors = npt.NDArray[np.float32]
+
+_BLOCK = 128
+"""Rows of which the best is looked at first, to find how good the best ones are."""
+_SLACK = 1e-5
+"""More than the cosine of one vector differs by between two places of a matrix."""
+_DIGITS = 6
+"""Of a cosine; what differs less is equal."""
+_FEW = 8
+"""Where a filter leaves less than one row in so many, these are gathered first."""
+
+
+class Snapshot:
+    """What one header counts. An older one of the same series makes it cheaper."""
+
+    def __init__(
+        self, header: Header, files: MatrixFiles, old: Snapshot | None
+    ) -> None:
+        if old is not None and old.header.series != header.series:
+            old = None
+        self.header: Header = header
+        self._maps: dict[str, mmap.mmap | bytes] = {
+            part: _mapped(header, files, part, old) for part in PARTS
+        }
+        seen = old.header if old else Header(header.identity)
+        for part in PARTS[1:]:  # to read all of the vectors takes too long
+            _check(self._maps[part], seen, header, part)
+        columns = old.columns if old else Columns.empty()
+        try:
+            columns.words.take(
+                self._maps["words"][seen.sizes["words"] : header.sizes["words"]]
+            )
+            self.rows = self._array("rows", ROW)
+            self.dead = self._array("dead", DEAD)
+            self.columns: Columns = columns.grown(
+                self.rows[len(columns.alive) :],
+                self._array("tags", TAG)[len(columns.tags) :],
+                self.dead[seen.sizes["dead"] // DEAD.itemsize :],
+            )
+            vectors = self._array("vectors", FLOAT)
+            self.vectors: Vectors = vectors.reshape(len(self.rows), header.dimension)
+        except (ValueError, IndexError) as error:
+            raise DamagedError(str(error)) from error
+
+    def verify(self) -> None:
+        """Read all vectors.
+
+        Raises:
+            DamagedError: they are not what was written.
+        """
+        _check(self._maps["vectors"], Header(""), self.header, "vectors")
+
+    def _array(self, part: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+        count = self.header.sizes[part] // dtype.itemsize
+        if not count:
+            return np.empty(0, dtype)
+        return np.frombuffer(self._maps[part], dtype, count)
+
+
+def _mapped(
+    header: Header, files: MatrixFiles, part: str, old: Snapshot | None
+) -> mmap.mmap | bytes:
+    if old is not None and len(old._maps[part]) >= header.sizes[part]:  # noqa: SLF001 - of its own kind
+        return old._maps[part]  # noqa: SLF001 - the same
+    return files.map(header, part)
+
+
+def _check(block: mmap.mmap | bytes, seen: Header, header: Header, part: str) -> None:
+    with memoryview(block) as view:
+        fresh = view[seen.sizes[part] : header.sizes[part]]
+        if crc32(fresh, seen.sums[part]) != header.sums[part]:
+            raise DamagedError(part)
+
+
+class Keys:
+    """Which rows hold what, for those who write; follows a growing matrix."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._series = snapshot.header.series
+        self._rows = self._dead = 0
+        self._snapshot = snapshot
+        self.facts: dict[bytes, dict[bytes, int]] = {}
+        """Fact -> chunk -> row, of those that live."""
+        self._chunks: dict[bytes, int] = {}
+        """Chunk -> the newest of its rows, dead or not."""
+        self.follow(snapshot)
+
+    def follow(self, now: Snapshot) -> bool:
+        """Take in what was appended; False when this is another matrix."""
+        if now.header.series != self._series:
+            return False
+        fresh = now.rows[self._rows :]
+        chunks = fresh["chunk"].tolist()
+        for row, fact, chunk in zip(
+            range(self._rows, len(now.rows)),
+            fresh["fact"].tolist(),
+            chunks,
+            strict=True,
+        ):
+            self.facts.setdefault(fact, {})[chunk] = row
+        self._chunks.update(zip(chunks, range(self._rows, len(now.rows)), strict=True))
+        for row in now.dead[self._dead :].tolist():
+            fact, chunk = now.rows["fact"][row], now.rows["chunk"][row]
+            held = self.facts[fact]
+            if held.get(chunk) == row:
+                del held[chunk]
+                if not held:
+                    del self.facts[fact]
+        self._snapshot, self._rows, self._dead = now, len(now.rows), len(now.dead)
+        return True
+
+    def find(self, chunks: Iterable[bytes]) -> dict[bytes, int]:
+        """A living row of each of the chunks that are held."""
+        alive = self._snapshot.columns.alive
+        found, doubtful = {}, set()
+        for chunk in chunks:
+            row = self._chunks.get(chunk)
+            if row is not None and alive[row]:
+                found[chunk] = row
+            elif row is not None:
+                doubtful.add(chunk)  # another fact may hold it
+        if doubtful:
+            rows = np.flatnonzero(alive)
+            names = self._snapshot.rows["chunk"][rows].tolist()
+            held = dict(zip(names, rows.tolist(), strict=True))
+            found |= {each: held[each] for each in doubtful if each in held}
+        return found
+
+
+def best(
+    held: Snapshot, vector: npt.NDArray[np.float32], filters: Filters, limit: int
+) -> list[Near]:
+    """The nearest facts that pass the filters, each once."""
+    admitted = held.columns.admitted(filters)
+    count = int(np.count_nonzero(admitted))
+    rows = None
+    if count * _FEW < len(admitted):
+        rows = np.flatnonzero(admitted)
+        scores = held.vectors[rows] @ vector
+    else:
+        scores = held.vectors @ vector
+        if count < len(admitted):
+            scores[~admitted] = -np.inf
+    wanted = limit
+    while True:
+        top = _top(scores, wanted)
+        chosen = top if rows is None else rows[top]
+        found = _once(held, chosen, scores[top])
+        if len(found) >= limit or len(top) >= count:
+            return found[:limit]
+        wanted *= 4
+
+
+def _top(scores: Vectors, wanted: int) -> npt.NDArray[np.intp]:
+    """The places of the best scores: so many of them, and those that are as good."""
+    blocks = len(scores) // _BLOCK
+    if blocks > wanted:
+        # The best of so many blocks are so many rows: none of the best is below them.
+        bests = scores[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
+        found = np.flatnonzero(scores >= _floor(bests, wanted))
+    else:
+        found = np.flatnonzero(scores > -np.inf)
+    if len(found) > wanted:
+        found = found[scores[found] >= _floor(scores[found], wanted)]
+    return found
+
+
+def _floor(scores: Vectors, wanted: int) -> float:
+    """What the last of the best scores is, or a little less; never that of a row left out."""
+    place = len(scores) - wanted
+    return max(-2.0, float(np.partition(scores, place)[place]) - _SLACK)
+
+
+def _once(held: Snapshot, rows: npt.NDArray[np.intp], scores: Vectors) -> list[Near]:
+    """Each fact by its nearest chunk, the nearest first."""
+    entries = held.rows[rows]
+    found: dict[str, Near] = {}
+    for cosine, fact, chunk in sorted(
+        zip(
+            (-scores.clip(-1, 1).astype(np.float64).round(_DIGITS)).tolist(),
+            entries["fact"].tolist(),
+            entries["chunk"].tolist(),
+            strict=True,
+        )
+    ):
+        name = fact.decode()
+        if name not in found:
+            found[name] = Near(name, chunk.decode(), -cosine)
+    return list(found.values())
