@@ -75,6 +75,28 @@ def test_a_target_means_what_it_means_in_obsidian(
     assert names.resolve(target, VaultPath(source)) == expected
 
 
+@pytest.mark.parametrize(
+    ("target", "source", "expected"),
+    [
+        ("Note", "s.md", ["Note.md"]),
+        ("b/Note", "s.md", ["b/Note.md"]),
+        ("./Note", "b/s.md", ["b/Note.md"]),
+        ("/Note", "b/s.md", ["Note.md"]),
+        ("", "b/s.md", ["b/s.md"]),
+        ("Alone", "s.md", ["deep/er/Alone.md"]),
+        ("er/p.png", "s.md", ["deep/er/p.png"]),
+        ("Twin", "s.md", ["x/y/z/Twin.md", "longfolder/Twin.md"]),
+        ("twin.md", "longfolder/s.md", ["longfolder/Twin.md", "x/y/z/Twin.md"]),
+        ("z/Twin", "s.md", ["x/y/z/Twin.md"]),
+        ("Nobody", "s.md", []),
+    ],
+)
+def test_a_target_may_mean_several_files_the_one_it_means_first(
+    names: Names, target: str, source: str, expected: list[str]
+) -> None:
+    assert list(names.meanings(target, VaultPath(source))) == expected
+
+
 def test_the_shortest_path_is_the_shortest_text_not_the_fewest_folders() -> None:
     names = Names.of([VaultPath("a-long-folder/N.md"), VaultPath("a/b/c/N.md")])
 

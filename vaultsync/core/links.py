@@ -7,9 +7,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from vaultsync.core.paths import VaultPath, name_of, parent
-from vaultsync.core.prose import paragraphs
+from vaultsync.core.prose import Block, blocks, paragraphs
 
 WIKI = "wiki"
 MARKDOWN = "markdown"
@@ -40,17 +41,73 @@ def find_links(text: str) -> list[Link]:
     What Obsidian does not take for a link is none: in code, math and comments, behind a
     backslash, to the web. Spans nest only where an embed is the text of a link.
     """
-    if "[[" not in text and "](" not in text:
-        return []
+    if "](" not in text:
+        if "[[" not in text:
+            return []
+        if not _HIDING.search(text):
+            return [*filter(_leads, map(_wiki, _WIKI.finditer(text)))]
     found = [
         link
         for start, end in paragraphs(text)
         if text.find("[", start, end) >= 0
         for link in _Paragraph(text, start, end).links()
     ]
-    return sorted(found, key=lambda link: link.start)
+    return sorted(found, key=_start)
 
 
+class Passage(NamedTuple):
+    """A block of prose, and what in it is not prose."""
+
+    block: Block
+    links: list[Link]
+    opaque: list[tuple[int, int]]
+    """The spans of code, math and comments."""
+
+
+def passages(text: str) -> list[Passage]:
+    """A text, block by block."""
+    found = []
+    for block in blocks(text):
+        walk = _Paragraph(text, block.start, block.end)
+        links = sorted(walk.links(), key=_start)
+        found.append(Passage(block, links, walk.opaque))
+    return found
+
+
+def whole_link(text: str) -> Link | None:
+    """The wiki-link that a text is; None when it says anything else, or more."""
+    found = _WIKI.fullmatch(text)
+    if found is None or text.startswith("!"):
+        return None
+    link = _wiki(found)
+    return link if _leads(link) else None
+
+
+def _start(link: Link) -> int:
+    return link.start
+
+
+def _wiki(found: re.Match[str]) -> Link:
+    """What `_WIKI` found."""
+    where, *alias = _PIPE.split(found[1], maxsplit=1)
+    target, _, place = where.partition("#")
+    shown = alias[0].strip() if alias else None
+    embed = found[0][0] == "!"
+    return Link(target.strip(), _subpath(place), shown, embed, *found.span(), WIKI)
+
+
+def _subpath(place: str) -> str:
+    place = place.strip()
+    return f"#{place}" if place else ""
+
+
+def _leads(link: Link) -> bool:
+    """Whether it leads anywhere; `[[]]` and `[[#]]` are just text."""
+    return bool(link.target or link.subpath)
+
+
+# What can hide a link. Without any of it, and it is rare, no text has to be walked.
+_HIDING = re.compile(r"[`\\$<\t]|~~~|%%| {4}")
 _TOKEN = re.compile(r"\\.|`+|%%|<!--|\$\$?|!?\[\[|!?\[|\]")
 _WIKI = re.compile(r"!?\[\[(?!\[)((?:[^\r\n\[\]]|\[(?!\[)|\](?!\]))++)\]\]")
 _PIPE = re.compile(r"\\?\|")
@@ -79,6 +136,7 @@ class _Paragraph:
         self._openers: list[tuple[int, bool]] = []
         """Brackets that may begin a link: where, and whether of an embed."""
         self._unclosed: set[str] = set()
+        self.opaque: list[tuple[int, int]] = []
 
     def links(self) -> list[Link]:
         while True:
@@ -97,22 +155,27 @@ class _Paragraph:
             if mark[0] != "\\":
                 self._openers.append((start, mark[0] == "!"))
         elif mark[0] == "`":
-            self._skip(mark, re.compile(f"(?<!`){mark}(?!`)"))
+            self._skip(mark, start, re.compile(f"(?<!`){mark}(?!`)"))
         elif mark == "$":
             math = _MATH.match(self._text, start, self._end)
             if math:
-                self._at = math.end()
+                self._pass(start, math.end())
         elif mark[0] != "\\":
-            self._skip(mark, re.compile("-->" if mark == "<!--" else re.escape(mark)))
+            closer = "-->" if mark == "<!--" else re.escape(mark)
+            self._skip(mark, start, re.compile(closer))
 
-    def _skip(self, mark: str, closer: re.Pattern[str]) -> None:
+    def _skip(self, mark: str, start: int, closer: re.Pattern[str]) -> None:
         if mark in self._unclosed:
             return
         found = closer.search(self._text, self._at, self._end)
         if found:
-            self._at = found.end()
+            self._pass(start, found.end())
         else:
             self._unclosed.add(mark)
+
+    def _pass(self, start: int, end: int) -> None:
+        self.opaque.append((start, end))
+        self._at = end
 
     def _wiki(self, start: int) -> None:
         found = _WIKI.match(self._text, start, self._end)
@@ -122,20 +185,12 @@ class _Paragraph:
             self._at = start + 2 if embed else start + 1
             return
         self._at = found.end()
-        where, *alias = _PIPE.split(found[1], maxsplit=1)
-        target, _, place = where.partition("#")
-        self._add(
-            target.strip(),
-            place.strip(),
-            alias[0].strip() if alias else None,
-            span=(start, found.end()),
-            kind=WIKI,
-        )
+        self._add(_wiki(found))
 
     def _close_bracket(self) -> None:
         if not self._openers:
             return
-        start, _ = self._openers.pop()
+        start, embed = self._openers.pop()
         found = _DESTINATION.match(self._text, self._at, self._end)
         if found is None:
             return
@@ -145,30 +200,15 @@ class _Paragraph:
         if _WEB.match(written):
             return
         target, _, place = _ESCAPED.sub(r"\1", written).partition("#")
-        self._add(
-            _percent_decoded(target).strip(),
-            _percent_decoded(place).strip(),
-            alias,
-            span=(start, found.end()),
-            kind=MARKDOWN,
-        )
+        target, place = _percent_decoded(target).strip(), _percent_decoded(place)
+        span = (start, found.end())
+        self._add(Link(target, _subpath(place), alias, embed, *span, MARKDOWN))
 
-    def _add(
-        self,
-        target: str,
-        place: str,
-        alias: str | None,
-        *,
-        span: tuple[int, int],
-        kind: str,
-    ) -> None:
-        start, end = span
-        embed = self._text[start] == "!"
-        if not embed:  # no link holds a link
+    def _add(self, link: Link) -> None:
+        if not link.embed:  # no link holds a link
             self._openers = [each for each in self._openers if each[1]]
-        if target or place:
-            subpath = f"#{place}" if place else ""
-            self._links.append(Link(target, subpath, alias, embed, start, end, kind))
+        if _leads(link):
+            self._links.append(link)
 
 
 def _percent_decoded(text: str) -> str:
@@ -250,6 +290,23 @@ class Names:
         tail = f"/{wanted}"
         return next((path for path in many if _folded(path).endswith(tail)), None)
 
+    def meanings(self, target: str, source: VaultPath) -> tuple[VaultPath, ...]:
+        """All files that a target could mean, the one that it means first.
+
+        Only one when the target is a path: from the root, or from the note.
+        """
+        found = self.resolve(target, source)
+        wanted = _folded(target.strip())
+        if found is None or not wanted or wanted.startswith(("./", "../", "/")):
+            return () if found is None else (found,)
+        path = _folded(found)
+        if path in (wanted, f"{wanted}.md"):
+            return (found,)
+        tail = f"/{wanted}" if path.endswith(f"/{wanted}") else f"/{wanted}.md"
+        many = self._by_name[name_of(path)]
+        others = [p for p in many if p != found and f"/{_folded(p)}".endswith(tail)]
+        return (found, *others)
+
     def link_text(self, path: VaultPath) -> str:
         """What a link to a file says: its name when only one has it, else its path."""
         name = name_of(path)
@@ -257,6 +314,14 @@ class Names:
         short = _without_suffix(text)
         # A file that is called `Note`, without `.md`, would be meant by that.
         return text if _folded(name_of(short)) in self._by_name else short
+
+
+def name_key(target: str) -> str:
+    """The same for the target of a link and for the path of each file it can mean."""
+    key = name_of(_folded(target.strip()))
+    while key.endswith(".md"):  # `odd.md` may mean `odd.md.md`
+        key = key[:-3]
+    return key
 
 
 def _folded(text: str) -> str:

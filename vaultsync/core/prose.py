@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
+
+TEXT, HEADING, ROW = "text", "heading", "row"
+"""The kinds of prose: a paragraph (or a line of a list item), a heading, a table row."""
 
 _FENCE = re.compile(r"(`{3,})[^`\n]*$|(~{3,})", re.MULTILINE)
 _ITEM = re.compile(r"(?:[-*+]|([0-9]{1,9})[.)])(?=([ \t]*)(\S?))")
@@ -24,6 +28,17 @@ _DEEPEST = 100
 """Containers within each other; a hostile text has more, and takes no more time."""
 
 
+class Block(NamedTuple):
+    """A piece of prose that nothing inline reaches out of."""
+
+    start: int
+    end: int
+    kind: str
+    """`TEXT`, `HEADING` or `ROW`."""
+    inner: int
+    """Where it begins inside its quotes and list items; a heading's `#` stands there."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Fence:
     mark: str
@@ -37,7 +52,12 @@ def paragraphs(text: str) -> list[tuple[int, int]]:
     Nothing inline reaches from one span into another. Quote marks and indentation
     inside a span stay part of it.
     """
-    return _Walk(text).spans()
+    return [block[:2] for block in _Walk(text).blocks()]
+
+
+def blocks(text: str) -> list[Block]:
+    """The same with what each of them is."""
+    return _Walk(text).blocks()
 
 
 class _Walk:
@@ -45,9 +65,10 @@ class _Walk:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._spans: list[tuple[int, int]] = []
-        self._begin = -1
-        """Of the open span."""
+        self._blocks: list[Block] = []
+        self._begin = self._inner = -1
+        """Of the open block."""
+        self._kind = TEXT
         self._open = False
         """A paragraph is open, which an indented line would go on."""
         self._containers: list[int] = []
@@ -57,18 +78,19 @@ class _Walk:
         """In the line: where, up to where, in which column, and the column where the
         innermost container's content begins."""
 
-    def spans(self) -> list[tuple[int, int]]:
+    def blocks(self) -> list[Block]:
         while self._at < len(self._text):
             self._end = _line_end(self._text, self._at)
             self._column = self._base = 0
             self._at = self._line()
         self._close(len(self._text))
-        return self._spans
+        return self._blocks
 
     def _close(self, end: int) -> None:
         if 0 <= self._begin < end:
-            self._spans.append((self._begin, end))
+            self._blocks.append(Block(self._begin, end, self._kind, self._inner))
         self._begin = -1
+        self._kind = TEXT
         self._open = False
 
     def _line(self) -> int:
@@ -181,17 +203,17 @@ class _Walk:
             begin, end = beyond, _line_end(text, beyond)
         goes_on = self._open and depth == len(self._containers)
         row = text.startswith("|", at)
-        alone = (
-            _HEADING.match(text, at, end) is not None
-            or _RULE.match(text, at, end) is not None
-        )
-        if row or alone:
+        heading = _HEADING.match(text, at, end) is not None
+        under = goes_on and self._begin >= 0 and _UNDERLINE.match(text, at, end)
+        alone = row or heading or (not under and _RULE.match(text, at, end))
+        if alone:
             self._close(begin)
+        self._kind = ROW if row else HEADING if heading or under else TEXT
         if not self._open:
             del self._containers[depth:]
         if self._begin < 0:
-            self._begin = begin
-        if row or alone or (goes_on and _UNDERLINE.match(text, at, end)):
+            self._begin, self._inner = begin, max(at, begin)
+        if alone or under:
             self._close(end)
         self._open = row or self._begin >= 0
         return end

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultsync.adapters.links_memory import MemoryLinks
+from vaultsync.adapters.links_sqlite import SqliteLinks
+from vaultsync.ports.link_index import Entity, LinkIndex, Reference
+
+INDEXES: dict[str, Callable[[Path], LinkIndex]] = {
+    "sqlite": lambda folder: SqliteLinks(folder / "index" / "links.sqlite3"),
+    "memory": lambda folder: MemoryLinks(),
+}
+A, B, C = "a" * 8, "b" * 8, "c" * 8
+
+
+@pytest.fixture(params=INDEXES)
+def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LinkIndex]:
+    opened = INDEXES[request.param](tmp_path)
+    yield opened
+    opened.close()
+
+
+def link(fact_id: str, target: str, **more: str) -> Reference:
+    return Reference(fact_id, target, **{"subpath": "", "kind": "wiki", **more})
+
+
+def put(index: LinkIndex, *links: Reference, version: str = "s:1:1") -> None:
+    by_fact: dict[str, list[Reference]] = {}
+    for each in links:
+        by_fact.setdefault(each.fact_id, []).append(each)
+    index.update(by_fact, [], version=version)
+
+
+def test_a_new_index_is_empty_and_has_no_version(index: LinkIndex) -> None:
+    assert index.version() is None
+    assert index.links_from(A) == []
+    assert index.links_to(["Note"]) == []
+    assert index.entities() == []
+
+
+def test_links_come_back_as_they_were_put_and_in_order(index: LinkIndex) -> None:
+    links = [
+        link(A, "Zoë", subpath="#Größe"),
+        link(A, "b/Note.md", kind="embed"),
+        link(A, "Note", kind="property", key="see.0"),
+        link(A, "Note", kind="property", key="see.0"),
+        link(A, "", subpath="#here"),
+    ]
+    put(index, *links, link(B, "Other"))
+
+    assert index.links_from(A) == links
+    assert index.version() == "s:1:1"
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        ("Note", "Note.md"),
+        ("note", "b/NOTE.md"),
+        ("b/Note.md", "Note"),
+        ("../x/Note", "Note.md"),
+        ("/Note", "Note.md"),
+        ("zoe\u0308", "Zoë.md"),
+        ("p.png", "p.png"),
+        ("v1.2", "v1.2.md"),
+        ("odd.md", "odd.md.md"),
+        ("two\u00a0words", "two words.md"),
+    ],
+)
+def test_links_are_found_by_the_name_they_end_in(
+    index: LinkIndex, target: str, name: str
+) -> None:
+    put(index, link(A, target), link(B, "Else"))
+
+    assert index.links_to([name, "nobody"]) == [link(A, target)]
+
+
+def test_a_place_in_the_same_note_is_no_link_to_anybody(index: LinkIndex) -> None:
+    put(index, link(A, "", subpath="#here"))
+
+    assert index.links_to(["", ".md"]) == []
+
+
+def test_many_names_are_asked_at_once_and_answered_in_order(index: LinkIndex) -> None:
+    put(index, link(B, "x"), link(A, "y"), link(A, "x"), link(C, "z"))
+
+    assert index.links_to(["x", "y", "X.md"]) == [
+        link(A, "y"),
+        link(A, "x"),
+        link(B, "x"),
+    ]
+    assert index.links_to([]) == []
+
+
+def test_what_is_put_replaces_what_the_fact_linked_to_before(index: LinkIndex) -> None:
+    put(index, link(A, "x"), link(B, "x"))
+    index.update({A: [link(A, "y")], C: []}, [], version="s:2:1")
+
+    assert index.links_to(["x"]) == [link(B, "x")]
+    assert index.links_from(A) == [link(A, "y")]
+    assert index.version() == "s:2:1"
+
+
+def test_a_fact_that_is_dropped_links_to_nothing(index: LinkIndex) -> None:
+    put(index, link(A, "x"), link(B, "x"))
+    index.update({}, [A, C], version="s:2:1")
+
+    assert index.links_from(A) == []
+    assert index.links_to(["x"]) == [link(B, "x")]
+
+
+def test_entities_are_those_that_were_named_last(index: LinkIndex) -> None:
+    alice = Entity(A, "public", ("Alice", "Al"))
+    bob = Entity(B, "private-indy", ("Bob",))
+    index.update({A: [], B: []}, [], version="s:1:1", entities=[bob, alice])
+    assert index.entities() == [alice, bob]
+
+    index.update({A: []}, [], version="s:2:1")
+    assert index.entities() == [bob]
+
+    index.update({}, [B], version="s:3:1")
+    assert index.entities() == []
+
+
+def test_a_cleared_index_is_a_new_one(index: LinkIndex) -> None:
+    index.update(
+        {A: [link(A, "x")]}, [], version="v", entities=[Entity(A, "s", ("n",))]
+    )
+    index.clear()
+
+    assert index.version() is None
+    assert index.links_to(["x"]) == []
+    assert index.entities() == []
+
+
+def test_an_index_can_be_closed_again_and_again(index: LinkIndex) -> None:
+    put(index, link(A, "x"))
+    index.close()
+    index.close()
+
+
+_TURN = st.tuples(
+    st.dictionaries(
+        st.sampled_from("ABC"),
+        st.lists(st.sampled_from(["x", "y/x", "X.md", "z", ""]), max_size=3),
+        max_size=2,
+    ),
+    st.lists(st.sampled_from("ABC"), max_size=1),
+    st.booleans(),
+)
+
+
+@given(st.lists(_TURN, max_size=5))
+def test_all_indexes_answer_the_same(
+    turns: list[tuple[dict[str, list[str]], list[str], bool]],
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        told = []
+        for make in INDEXES.values():
+            index = make(Path(folder))
+            try:
+                told.append([_told(index, *turn) for turn in turns])
+            finally:
+                index.close()
+
+    assert all(each == told[0] for each in told)
+
+
+def _told(
+    index: LinkIndex, links: dict[str, list[str]], drop: list[str], named: bool
+) -> object:
+    put = {key: [link(key, to) for to in targets] for key, targets in links.items()}
+    entities = [Entity(key, "public", (key,)) for key in put] if named else []
+    gone = [each for each in drop if each not in put]
+    index.update(put, gone, version=str(len(links)), entities=entities)
+    return (
+        index.version(),
+        [index.links_from(key) for key in "ABC"],
+        index.links_to(["x"]),
+        index.links_to(["z.md", "y"]),
+        index.entities(),
+    )

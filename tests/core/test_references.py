@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultsync.core.fact import Value, make_fact
+from vaultsync.core.links import find_links, passages, whole_link
+from vaultsync.core.prose import HEADING, ROW, TEXT, blocks, paragraphs
+from vaultsync.core.references import (
+    Anchors,
+    comparable,
+    fact_links,
+    property_links,
+    references,
+)
+
+ID = "0193f6c2-0000-7000-8000-000000000001"
+OTHER = "0193f6c2-0000-7000-8000-000000000002"
+
+NOTE = """# Top
+
+text ^first
+
+## **Bold** & [[Link|shown]] ##
+### Details
+Setext one
+===
+Setext two
+----
+
+| a | b |
+|---|---|
+| c | d |
+
+^the-table
+
+> quoted
+> ^In-Quote
+
+- item ^item
+- # In a list
+
+```
+# no heading ^noblock
+```
+
+![[image.png]]^after-image
+
+a ^not-at-the-end b
+
+[^1]: A footnote.
+
+## Details
+"""
+
+
+def anchors() -> Anchors:
+    return references(NOTE, {}).anchors
+
+
+@pytest.mark.parametrize(
+    "subpath",
+    [
+        "#Top",
+        "#top",
+        "#Bold Link shown",
+        "#bold & [[link|shown]]",
+        "#Top#Details",
+        "#Top#Bold Link shown#Details",
+        "#Setext one",
+        "#Setext two",
+        "#In a list",
+        "#^first",
+        "#^FIRST",
+        "#^the-table",
+        "#^in-quote",
+        "#^item",
+        "#^after-image",
+        "#[^1]",
+        "#",
+    ],
+)
+def test_a_place_that_is_there_is_found_as_obsidian_does(subpath: str) -> None:
+    assert anchors().holds(subpath)
+
+
+@pytest.mark.parametrize(
+    "subpath",
+    [
+        "#Nowhere",
+        "#no heading",
+        "#noblock",
+        "#^noblock",
+        "#^not-at-the-end",
+        "#^nobody",
+        "#[^2]",
+        "#Details#Top",
+        "#Details#Details",
+        "#Setext one#Nowhere",
+    ],
+)
+def test_a_place_that_is_not_there_is_none(subpath: str) -> None:
+    assert not anchors().holds(subpath)
+
+
+def test_headings_compare_without_punctuation_and_case() -> None:
+    assert comparable(" **What's** new?\n in `v1.2`: #3 ") == "what's new in v1 2 3"
+
+
+def test_an_empty_note_refers_to_nothing() -> None:
+    found = references("", {})
+
+    assert (found.links, found.properties, found.tags) == ((), (), ())
+    assert found.anchors == Anchors()
+
+
+def test_tags_are_those_of_the_property_and_of_the_text() -> None:
+    body = (
+        "#one and #two/three, #x_y-z! #ü #漢字 #🙂\n> #quoted\n- #item\n# Heading #four\n"
+        "no#tag #1984 ##no (#no) `#no` $#no$ %%#no%% \\#no [#no](a.md) [[a|#no]] "
+        "#y1984#no\n```\n#no\n```\n"
+    )
+
+    assert references(body, {"tags": ["#a", "b/c"]}).tags == (
+        "a",
+        "b/c",
+        "one",
+        "two/three",
+        "x_y-z",
+        "ü",
+        "漢字",
+        "🙂",
+        "quoted",
+        "item",
+        "four",
+        "y1984",
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("a, #b c", ("a", "b", "c")),
+        (["a b", 3, None, "#"], ("a", "b")),
+        (None, ()),
+        (7, ()),
+    ],
+)
+def test_the_property_tags_is_a_list_or_a_text(
+    value: Value, expected: tuple[str, ...]
+) -> None:
+    assert references("", {"Tags": value, "other": "x"}).tags == expected
+
+
+def test_a_property_links_when_a_wiki_link_is_all_it_says() -> None:
+    values: dict[str, Value] = {
+        "up": "[[Note#Part|shown]]",
+        "see": ["[[A]]", "and [[B]]", " [[C]] ", ["[[D]]"], 3],
+        "deep": {"er": "[[E]]"},
+        "no": "[x](F.md)",
+        "not": "![[G]]",
+        "nor": "[[]]",
+        "neither": None,
+    }
+
+    found = [(key, link.target) for key, link in property_links(values)]
+
+    assert found == [
+        ("up", "Note"),
+        ("see.0", "A"),
+        ("see.2", "C"),
+        ("see.3.0", "D"),
+        ("deep.er", "E"),
+    ]
+    assert references("", values).properties == tuple(property_links(values))
+
+
+def test_a_whole_link_has_target_subpath_and_alias() -> None:
+    link = whole_link("[[Note#^b|x]]")
+
+    assert link is not None
+    assert (link.target, link.subpath, link.alias) == ("Note", "#^b", "x")
+    assert (link.start, link.end) == (0, 13)
+
+
+def test_a_fact_links_from_its_text_its_entities_and_its_properties() -> None:
+    fact = make_fact(
+        {
+            "id": ID,
+            "type": "commitment",
+            "title": "Call [[Bob]]",
+            "context": "at [[Tea]]",
+            "content": "With ![[Alice]].",
+            "entities": ["Convex", "Alice#Work"],
+            "commitmentStakeholders": ["Eve"],
+            "decisionOutcome": "[[Plan]]",
+            "relatedFactIds": [OTHER],
+            "reports_to": ["[[Zoe|Z]]"],
+            "note": "see [[nobody]]",
+        }
+    )
+
+    assert [(key, link.target, link.subpath) for key, link in fact_links(fact)] == [
+        ("", "Bob", ""),
+        ("", "Tea", ""),
+        ("", "Alice", ""),
+        ("entities.0", "Convex", ""),
+        ("entities.1", "Alice", "#Work"),
+        ("commitmentStakeholders.0", "Eve", ""),
+        ("decisionOutcome", "Plan", ""),
+        ("reports_to.0", "Zoe", ""),
+    ]
+
+
+def test_quotes_and_lists_within_each_other_have_an_end() -> None:
+    assert [len(passages(mark * 1000 + "[[a]]")[0].links) for mark in ("> ", "- ")] == [
+        1,
+        1,
+    ]
+
+
+def pieces() -> st.SearchStrategy[str]:
+    marks = ("[[", "]]", "![[", "[", "]", "|", "#", "^", " ", "\n", "\n\n", "> ", "- ")
+    more = ("# ", "| ", "---", "===", "a", "b c", "[[a]]", "![[x#y|z]]", "é", "1. ")
+    return st.lists(st.sampled_from((*marks, *more)), max_size=25).map("".join)
+
+
+@given(pieces())
+def test_a_text_that_hides_nothing_need_not_be_walked(text: str) -> None:
+    links = [link for passage in passages(text) for link in passage.links]
+
+    assert find_links(text) == links
+
+
+@given(pieces())
+def test_blocks_are_the_paragraphs_with_what_they_are(text: str) -> None:
+    found = blocks(text)
+
+    assert [block[:2] for block in found] == paragraphs(text)
+    for block in found:
+        inside = text[block.inner : block.end]
+        assert block.start <= block.inner < block.end
+        assert block.kind in (TEXT, HEADING, ROW)
+        assert (block.kind == ROW) <= inside.startswith("|")
+        if block.kind == HEADING:
+            assert inside.startswith("#") or inside.rstrip()[-1] in "=-"
+
+
+@given(pieces())
+def test_references_of_any_text_are_found_without_an_error(text: str) -> None:
+    found = references(text, {"see": text})
+
+    for link in found.links:
+        assert text[link.end - 2 : link.end] == "]]"
+    for tag in found.tags:
+        assert f"#{tag}" in text

@@ -1,0 +1,190 @@
+"""The link index follows the store, and says who links to a note."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.world import World
+from vaultsync.adapters.links_memory import MemoryLinks
+from vaultsync.core.fact import Fact, Value
+from vaultsync.core.paths import VaultPath
+from vaultsync.engine import linking
+from vaultsync.engine.linking import backlinks, catch_up, seen_of
+from vaultsync.errors import StoreUnavailableError
+from vaultsync.ports import Base
+from vaultsync.ports.link_index import Entity
+
+
+class Linked(World):
+    """A world with a link index."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links = MemoryLinks()
+
+    def note_of(
+        self, title: str, content: str = "-", agent: str = "indy", **values: Value
+    ) -> Fact:
+        fact = self.agent_remembers(content, agent=agent, title=title, **values)
+        self.sync()
+        return self.fact(fact.id)
+
+    def linking_to(self, fact: Fact, *, agent: str | None = None) -> list[str]:
+        found = backlinks(self.mirror, self.links, fact.id, agent=agent)
+        return [each.fact.title for each in found]
+
+
+@pytest.fixture
+def world() -> Linked:
+    return Linked()
+
+
+def test_an_index_without_anything_to_hold_is_up_to_date(world: Linked) -> None:
+    assert catch_up(world.mirror, world.links)
+    assert world.links.version() == "memory:0:1"
+    assert not catch_up(world.mirror, world.links)
+
+
+def test_the_index_follows_the_feed(world: Linked) -> None:
+    one = world.agent_remembers("see [[Tea]]", title="One")
+    two = world.agent_remembers("see [[Mate]]")
+    assert catch_up(world.mirror, world.links)
+    assert [link.target for link in world.links.links_from(one.id)] == ["Tea"]
+
+    world.agent_updates(one.id, content="see [[Coffee]]")
+    world.agent_forgets(two.id)
+    catch_up(world.mirror, world.links)
+
+    assert world.links.links_to(["Tea", "Mate"]) == []
+    assert [link.fact_id for link in world.links.links_to(["Coffee"])] == [one.id]
+    assert world.links.version() == f"memory:{world.store.state().seq}:1"
+
+
+def test_the_index_is_brought_up_in_steps(
+    world: Linked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linking, "BATCH", 2)
+    facts = [world.agent_remembers(f"see [[N{n}]]") for n in range(5)]
+
+    catch_up(world.mirror, world.links)
+
+    assert all(world.links.links_from(fact.id) for fact in facts)
+    assert world.links.version() == "memory:5:1"
+
+
+@pytest.mark.parametrize("version", ["other:1:1", "memory:1:0", "memory:99:1", "odd"])
+def test_an_index_of_another_store_or_time_is_built_anew(
+    world: Linked, version: str
+) -> None:
+    world.links.update({"gone": []}, [], version=version, entities=[_entity("gone")])
+    fact = world.agent_remembers("[[x]]", title="x")
+
+    catch_up(world.mirror, world.links)
+
+    assert world.links.entities() == []
+    assert len(world.links.links_from(fact.id)) == 1
+
+
+def _entity(fact_id: str) -> Entity:
+    return Entity(fact_id, "public", ("x",))
+
+
+def test_the_version_names_the_number_of_the_feed() -> None:
+    assert seen_of("a:b:7:1", "a:b") == 7
+    assert seen_of(None, "a") is None
+
+
+def test_a_store_that_is_away_leaves_the_index_as_it_was(world: Linked) -> None:
+    world.agent_remembers("[[x]]", title="x")
+    catch_up(world.mirror, world.links)
+    world.store.away = True
+
+    with pytest.raises(StoreUnavailableError):
+        catch_up(world.mirror, world.links)
+    assert len(world.links.links_to(["x"])) == 1
+
+
+def test_entities_are_known_by_their_names(world: Linked) -> None:
+    fact = world.agent_remembers("-", title="Alice", type="person", aliases=["Al"])
+    world.agent_remembers("-", title="Tea", type="fact")
+    catch_up(world.mirror, world.links)
+
+    assert world.links.entities() == [Entity(fact.id, "team-core", ("Alice", "Al"))]
+
+
+def test_backlinks_are_the_notes_that_link_to_a_note(world: Linked) -> None:
+    alice = world.note_of("Alice", type="person")
+    world.note_of("In the text", "with [[alice]] and ![[Alice#Work]]")
+    world.note_of("As entity", entities=["Alice"])
+    world.note_of("As relation", reports_to=["[[Alice|her]]"])
+    world.note_of("By id", relatedFactIds=[alice.id])
+    world.note_of("By path", f"[x]({alice.path})")
+    world.note_of("To others", "with [[Bob]] and `[[Alice]]`")
+    world.agent_updates(alice.id, content="I am [[Alice]]")
+
+    assert sorted(world.linking_to(alice)) == [
+        "As entity",
+        "As relation",
+        "By id",
+        "By path",
+        "In the text",
+    ]
+    found = backlinks(world.mirror, world.links, alice.id)
+    assert {each.fact.title: len(each.links) for each in found}["In the text"] == 2
+    assert all(each.fact.path for each in found)
+
+
+def test_a_link_means_the_note_that_obsidian_takes_it_for(world: Linked) -> None:
+    one = world.note_of("Note", type="entity")
+    other = world.note_of("Note", type="person")
+    world.note_of("Short", "[[Note]]")  # people/Note.md is the shorter path
+    world.note_of("Long", f"[[{one.path}]]")
+    world.note_of("Beside", "[[Note]]", type="entity")
+
+    assert world.linking_to(one) == ["Beside", "Long"]
+    assert world.linking_to(other) == ["Short"]
+
+
+def test_an_agent_sees_no_backlinks_from_scopes_of_others(world: Linked) -> None:
+    tea = world.note_of("Tea", type="entity")
+    world.note_of("Hers", "[[Tea]]", scope="private-ada", agent="ada")
+    world.note_of("Ours", "[[Tea]]")
+
+    assert world.linking_to(tea, agent="indy") == ["Ours"]
+    assert world.linking_to(tea, agent="ada") == ["Hers", "Ours"]
+    assert world.linking_to(tea) == ["Hers", "Ours"]
+
+
+def test_a_fact_without_a_note_is_linked_to_by_its_id_alone(world: Linked) -> None:
+    bare = world.agent_remembers("no note yet")
+    world.agent_remembers("-", title="Related", relatedFactIds=[bare.id])
+    world.agent_remembers(f"[[{bare.id}]]", title="Not resolved")
+
+    assert world.linking_to(bare) == ["Related"]
+
+
+def test_a_fact_nobody_links_to_has_no_backlinks(world: Linked) -> None:
+    assert world.linking_to(world.note_of("Tea")) == []
+
+
+def test_what_the_index_holds_too_much_is_left_out(world: Linked) -> None:
+    tea = world.note_of("Tea", type="entity")
+    gone = world.note_of("Gone", "[[Tea]]")
+    catch_up(world.mirror, world.links)
+    del world.store._rows[gone.id]
+
+    assert world.linking_to(tea) == []
+
+
+def test_a_note_that_is_missing_counts_as_gone(world: Linked) -> None:
+    tea = world.note_of("Tea", type="entity")
+    world.note_of("Short", "[[Tea]]")
+    base = world.archive.find_base(tea.id)
+    assert base
+    with world.archive.transaction():
+        world.archive.put_bases(
+            [Base(base.fact, base.sha, None, missing_since="2026-01-01T00:00:00Z")]
+        )
+    assert VaultPath(tea.path or "") not in world.archive.paths()
+
+    assert world.linking_to(tea) == []

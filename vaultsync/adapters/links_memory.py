@@ -1,0 +1,62 @@
+"""A link index in memory: the reference for the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from vaultsync.core.links import name_key
+from vaultsync.ports.link_index import Entity, Reference
+
+
+class MemoryLinks:
+    """A `LinkIndex` that is gone with the process."""
+
+    def __init__(self) -> None:
+        self._version: str | None = None
+        self._links: dict[str, tuple[Reference, ...]] = {}
+        self._entities: dict[str, Entity] = {}
+
+    def version(self) -> str | None:
+        """What the last `update()` brought it up to."""
+        return self._version
+
+    def update(
+        self,
+        put: Mapping[str, Sequence[Reference]],
+        drop: Iterable[str],
+        *,
+        version: str,
+        entities: Iterable[Entity] = (),
+    ) -> None:
+        """Replace the links of facts, and forget facts."""
+        for fact_id in (*drop, *put):
+            self._links.pop(fact_id, None)
+            self._entities.pop(fact_id, None)
+        self._links.update({key: tuple(links) for key, links in put.items()})
+        self._entities.update({each.fact_id: each for each in entities})
+        self._version = version
+
+    def clear(self) -> None:
+        """Forget everything, the version too."""
+        self._links, self._entities, self._version = {}, {}, None
+
+    def links_from(self, fact_id: str) -> list[Reference]:
+        """The links in the note of a fact."""
+        return list(self._links.get(fact_id, ()))
+
+    def links_to(self, names: Iterable[str]) -> list[Reference]:
+        """All links whose target ends in one of these file names."""
+        wanted = {name_key(name) for name in names} - {""}
+        return [
+            link
+            for fact_id in sorted(self._links)
+            for link in self._links[fact_id]
+            if name_key(link.target) in wanted
+        ]
+
+    def entities(self) -> list[Entity]:
+        """All entities, by id."""
+        return [self._entities[key] for key in sorted(self._entities)]
+
+    def close(self) -> None:
+        """Nothing to let go of."""
