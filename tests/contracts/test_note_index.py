@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.fakes import FakeClock
 from vaultsync.adapters.index_memory import MemoryIndex
 from vaultsync.adapters.index_tantivy import TantivyIndex
+from vaultsync.core.around import turn_of
 from vaultsync.core.fact import Fact, Value, make_fact
 from vaultsync.ports import Entry, Filters, NoteIndex
 
@@ -281,6 +282,41 @@ def test_every_text_is_a_question(content: str, words: str, phrase: str) -> None
             put(index, Fact(A, title="Tea", content=content))
             index.search(words, ALL, phrases=[phrase], limit=3)
             index.close()
+
+
+def turns(index: NoteIndex, sessions: list[Fact], *ids: str) -> list[str]:
+    told = index.turns({turn_of(each).session for each in sessions}, ids)
+    assert len({each.fact_id for each in told}) == len(told)
+    return [each.fact_id for each in sorted(told)]
+
+
+def test_a_session_is_told_in_its_order(index: NoteIndex) -> None:
+    one = a_fact(B, sessionId="s", createdAt="2026-02-14T13:45:00Z")
+    two = a_fact(A, sessionId="s", createdAt="2026-02-14T13:45:00.5Z")
+    other = a_fact(C, sessionId="t")
+    put(index, two, one, other, a_fact(IDS[3]))
+
+    assert turns(index, [one]) == turns(index, [], A) == [B, A]
+    assert turns(index, [], IDS[3]) == [IDS[3]]
+    assert sorted(index.turns([], [A, C])) == sorted(map(turn_of, [one, two, other]))
+    assert turns(index, [a_fact()]) == turns(index, []) == []
+
+
+def test_a_session_goes_no_further_than_its_scope(index: NoteIndex) -> None:
+    hidden = a_fact(B, sessionId="s", scope="private-indy")
+    put(index, a_fact(A, sessionId="s"), hidden)
+
+    assert turns(index, [], A) == [A]
+    assert turns(index, [hidden]) == [B]
+
+
+def test_the_turn_of_a_fact_that_was_put_again_is_the_last(index: NoteIndex) -> None:
+    put(index, a_fact(A, sessionId="s"))
+    put(index, a_fact(A, "Black.", sessionId="t"))
+
+    assert index.turns([], [A]) == [turn_of(a_fact(A, "Black.", sessionId="t"))]
+    index.update([], [A], version="2")
+    assert index.turns([], [A]) == []
 
 
 def test_a_closed_index_may_be_closed_again(index: NoteIndex) -> None:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from vaultsync.core.around import Turn, moment, turn_of
 from vaultsync.core.fact import Fact, Value
 from vaultsync.core.words import headings, words_to_find, words_to_index
 from vaultsync.ports import Entry, Filters, Match
@@ -87,6 +88,17 @@ class MemoryIndex:
         found.sort(key=lambda each: (-each.score, each.fact_id))
         return found[: max(0, limit)]
 
+    def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[Turn]:
+        """What it holds of some sessions, of facts, and of the sessions they are in."""
+        held = {each: turn_of(one.fact) for each, one in self._held.items()}
+        named = held.keys() & set(facts)
+        wanted = {*sessions, *(held[each].session for each in named)} - {0}
+        return [
+            turn
+            for each, turn in held.items()
+            if each in named or turn.session in wanted
+        ]
+
     def tokens(self, text: str) -> list[str]:
         """The terms that a text is indexed under: stemmed, without stop words."""
         return list(_terms(words_to_find(text)))
@@ -144,8 +156,8 @@ def _passes(fact: Fact, filters: Filters) -> bool:
         and all(_tagged(tags, each) for each in filters.tags)
         and filters.status in (None, fact.status)
         and fact.priority <= filters.max_priority
-        and (filters.since is None or fact.created_at >= filters.since)
-        and (filters.until is None or fact.created_at < filters.until)
+        and moment(fact.created_at) >= moment(filters.since or "")
+        and (filters.until is None or moment(fact.created_at) < moment(filters.until))
         and not (filters.heads_only and fact.superseded_by_id)
     )
 

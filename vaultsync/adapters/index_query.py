@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import tantivy
 from tantivy import Occur, Query
 
-from vaultsync.adapters.index_schema import code, folded_tag, time_code
+from vaultsync.adapters.index_schema import code, folded_tag
+from vaultsync.core.around import moment
 from vaultsync.core.words import words_to_find
 from vaultsync.ports import Filters
 
@@ -88,8 +89,8 @@ class Asking:
         if filters.max_priority < 4:  # noqa: PLR2004 - the lowest
             some.append(self._range("priority", 0, filters.max_priority + 1))
         if filters.since is not None or filters.until is not None:
-            since = time_code(filters.since or "")
-            until = time_code(filters.until) if filters.until is not None else None
+            since = moment(filters.since or "")
+            until = moment(filters.until) if filters.until is not None else None
             some.append(self._range("created", since, until))
         return [(Occur.Must, Query.const_score_query(each, 0.0)) for each in some]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any
 
 import tantivy
 from tantivy.tantivy import __version__
 
+from vaultsync.core.around import number, turn_of
 from vaultsync.core.fact import Fact, Value
 from vaultsync.core.words import headings, words_to_index
 from vaultsync.ports import Entry
@@ -50,7 +50,7 @@ def make_schema() -> tantivy.Schema:
     for name in ("type", "scope", "status", "priority", "replaced", "created"):
         builder.add_unsigned_field(name, indexed=True, fast=True)
     builder.add_unsigned_field("session", indexed=True, fast=True)
-    for name in ("id_high", "id_low"):
+    for name in ("id_high", "id_low", "mark"):
         builder.add_unsigned_field(name, fast=True)
     return builder.build()
 
@@ -71,7 +71,8 @@ def make_analyzer() -> tantivy.TextAnalyzer:
 def entry_of(entry: Entry) -> dict[str, Any]:
     """What is kept of a fact, by field."""
     fact = entry.fact
-    number = int(fact.id.replace("-", ""), 16)
+    turn = turn_of(fact)
+    high, low = halves(fact.id)
     texts = {
         "title": fact.title,
         "aliases": "\n".join(fact.aliases),
@@ -85,8 +86,8 @@ def entry_of(entry: Entry) -> dict[str, Any]:
     }
     return {
         "id": fact.id,
-        "id_high": number >> 64,
-        "id_low": number & 0xFFFF_FFFF_FFFF_FFFF,
+        "id_high": high,
+        "id_low": low,
         **{name: words_to_index(text) for name, text in texts.items() if text},
         "tag": [each for tag in fact.tags for each in tag_and_parents(tag)],
         "type": code(fact.type),
@@ -94,8 +95,9 @@ def entry_of(entry: Entry) -> dict[str, Any]:
         "status": code(fact.status),
         "priority": fact.priority,
         "replaced": int(fact.superseded_by_id is not None),
-        "created": time_code(fact.created_at),
-        "session": code(fact.session_id or ""),
+        "created": turn.moment,
+        "session": turn.session,
+        "mark": turn.mark,
     }
 
 
@@ -130,18 +132,14 @@ def folded_tag(tag: str) -> str:
     return tag.lstrip("#").casefold()
 
 
-@lru_cache(maxsize=4096)
-def code(name: str) -> int:
-    """A number that stands for a name; empty is 0."""
-    if not name:
-        return 0
-    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest())
+code = lru_cache(maxsize=4096)(number)
+"""The number that stands for the name of a type, a scope or a status."""
 
 
-def time_code(time: str) -> int:
-    """A number that grows with a time as facts spell it; 0 for none."""
-    digits = "".join(letter for letter in time if letter.isdigit())
-    return int(digits[:17].ljust(17, "0")) if digits else 0
+def halves(fact_id: str) -> tuple[int, int]:
+    """The two columns that an id is kept in."""
+    whole = int(fact_id.replace("-", ""), 16)
+    return whole >> 64, whole & 0xFFFF_FFFF_FFFF_FFFF
 
 
 def fact_id(high: int, low: int) -> str:

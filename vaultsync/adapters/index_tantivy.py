@@ -25,6 +25,7 @@ from vaultsync.adapters.index_schema import (
     make_analyzer,
     make_schema,
 )
+from vaultsync.core.around import Turn
 from vaultsync.core.words import words_to_find
 from vaultsync.errors import IndexBusyError
 from vaultsync.ports import Entry, Filters, Match
@@ -82,14 +83,34 @@ class TantivyIndex:
             if len(hits) < wanted or hits[limit - 1][0] != hits[-1][0]:
                 break
             wanted *= 2
-        where = [address for _, address in hits]
-        high = searcher.fast_field_values("id_high", where)
-        low = searcher.fast_field_values("id_low", where)
+        ids = _columns(searcher, hits, "id_high", "id_low")
         found = [
-            Match(fact_id(int(a or 0), int(b or 0)), score)
-            for (score, _), a, b in zip(hits, high, low, strict=True)
+            Match(fact_id(*each), score)
+            for (score, _), each in zip(hits, ids, strict=True)
         ]
         return sorted(found, key=lambda each: (-each.score, each.fact_id))[:limit]
+
+    def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[Turn]:
+        """What it holds of some sessions, of facts, and of the sessions they are in."""
+        searcher = self._searcher()
+        if searcher is None:
+            return []
+        found = self._turns(searcher, "id", list(facts))
+        wanted = {*sessions, *(each.session for each in found)} - {0}
+        return list({*found, *self._turns(searcher, "session", sorted(wanted))})
+
+    def _turns(
+        self, searcher: tantivy.Searcher, name: str, values: Sequence[str | int]
+    ) -> list[Turn]:
+        if not values:
+            return []
+        query = Query.term_set_query(self._schema, name, values)
+        hits = searcher.search(query, searcher.num_docs, count=False).hits
+        columns = ("session", "created", "id_high", "id_low", "mark")
+        return [
+            Turn(session, created, fact_id(high, low), mark)
+            for session, created, high, low, mark in _columns(searcher, hits, *columns)
+        ]
 
     def _meta(self) -> tuple[str, str] | None:
         """The format and the version that the files tell of."""
@@ -198,3 +219,12 @@ class TantivyIndex:
         self._index = None
         with suppress(FileNotFoundError):
             shutil.rmtree(self._folder)
+
+
+def _columns(
+    searcher: tantivy.Searcher, hits: Sequence[tuple[Any, Any]], *names: str
+) -> list[tuple[int, ...]]:
+    """The numbers that are kept of some hits, by column."""
+    where = [address for _, address in hits]
+    columns = [searcher.fast_field_values(name, where) for name in names]
+    return [tuple(map(int, row)) for row in zip(*columns, strict=True)]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from vaultsync.core.around import Turn
 from vaultsync.core.fact import Fact
 
 
@@ -71,7 +72,18 @@ class NoteIndex(Protocol):
     def search(
         self, words: str, filters: Filters, *, phrases: Sequence[str] = (), limit: int
     ) -> list[Match]:
-        """The facts that match some of the words and all of the phrases, best first."""
+        """The facts that match some of the words and all of the phrases, best first.
+
+        Where there are phrases, words only rank. Any text will do; none is syntax.
+        Equal scores come by id.
+        """
+        ...
+
+    def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[Turn]:
+        """What it holds of some sessions, of facts, and of the sessions they are in.
+
+        Each fact once, as it was put last, in no order.
+        """
         ...
 
     def tokens(self, text: str) -> list[str]:

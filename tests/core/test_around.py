@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultsync.core.around import LENT, around, moment, number, turn_of
+from vaultsync.core.fact import Fact, Value, make_fact
+
+ID = "0193f6c2-0000-7000-8000-000000000001"
+
+
+def a_fact(content: str = "Green.", **values: Value) -> Fact:
+    said = {"id": ID, "title": "Tea", "sessionId": "s", "scope": "public"}
+    return make_fact({**said, "content": content, **values})
+
+
+def test_neighbours_lend_what_they_say_in_their_order() -> None:
+    one, two = a_fact("One.", title="First"), a_fact("Two.", title="Second")
+
+    assert around([one], [two]) == "First\nOne.\nSecond\nTwo."
+    assert around([], []) == ""
+
+
+def test_a_title_that_was_made_of_the_text_is_lent_once() -> None:
+    long = "A sentence that goes on and on and " + "on and " * 30
+    for content in ("Green tea. It is hot.", "# Green tea\n\nHot.", long):
+        fact = make_fact({"id": ID, "content": content})
+
+        assert around([fact], []) == fact.content
+
+
+def test_a_long_neighbour_lends_its_beginning() -> None:
+    fact = a_fact("x" * 5 * LENT, title="")
+
+    assert len(around([fact], [])) == LENT
+
+
+def test_a_fact_of_no_session_stands_in_none() -> None:
+    assert turn_of(a_fact(sessionId=None)).session == 0
+    assert turn_of(a_fact()).session > 0
+
+
+def test_a_session_has_a_part_for_each_scope() -> None:
+    public, private = a_fact(), a_fact(scope="private-indy")
+
+    assert turn_of(public).session != turn_of(private).session
+
+
+def test_turns_sort_as_they_were_spoken() -> None:
+    times = ["2026-02-14T13:45:00Z", "2026-02-14T13:45:00.25Z", "2026-02-14T13:45:01Z"]
+    facts = [a_fact(createdAt=each) for each in times]
+
+    assert sorted(map(turn_of, facts)) == [turn_of(each) for each in facts]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"title": "x"},
+        {"context": "x"},
+        {"content": "x"},
+        {"priority": 0},
+        {"status": "dormant"},
+        {"tags": ["x"]},
+        {"aliases": ["x"]},
+        {"entities": ["x"]},
+        {"scope": "team-x"},
+        {"type": "task"},
+        {"createdAt": "2026-02-14"},
+        {"sessionId": "x"},
+        {"supersededById": ID},
+        {"decisionRationale": "x"},
+        {"mood": ["x", {"y": 1}]},
+    ],
+)
+def test_the_mark_tells_what_can_be_found(values: dict[str, Value]) -> None:
+    assert turn_of(a_fact().changed(values)).mark != turn_of(a_fact()).mark
+
+
+def test_the_mark_does_not_tell_what_cannot_be_found() -> None:
+    read = a_fact(accessCount=3, lastAccessedAt="2026-02-14", importance=0.5)
+
+    assert turn_of(read) == turn_of(a_fact())
+
+
+@given(st.datetimes(), st.datetimes())
+def test_moments_grow_with_time(one: object, two: object) -> None:
+    first, second = (
+        make_fact({"id": ID, "createdAt": str(each)}).created_at for each in (one, two)
+    )
+
+    assert (moment(first) < moment(second)) == (str(one) < str(two))
+
+
+def test_what_is_not_there_has_no_number() -> None:
+    assert moment("") == number("") == 0
+    assert 0 < number("x") < 2**63

@@ -1,0 +1,49 @@
+"""How far something that is derived from the store has followed its feed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vaultsync.ports import Store, Written
+
+
+class Behind(NamedTuple):
+    """What something derived has to take in."""
+
+    rows: list[Written]
+    """Of the feed, by seq."""
+    store_id: str
+    seq: int
+    """Where the feed ends."""
+    anew: bool
+    """It is of another store, schema or past: all that it holds is to be forgotten."""
+
+
+def behind(store: Store, version: str | None, schema: str) -> Behind:
+    """What has to be taken in by something that is at a version.
+
+    Raises:
+        StoreUnavailableError: the store is away.
+    """
+    state = store.state()
+    since = _seq(version, state.store_id)
+    known = version == version_at(store, state.store_id, since, schema)
+    rows = [] if known and since == state.seq else store.feed(since if known else 0)
+    seq = rows[-1].seq if rows else state.seq
+    return Behind(rows, state.store_id, seq, anew=not known)
+
+
+def version_at(store: Store, store_id: str, seq: int, schema: str) -> str:
+    """The name of a state of a store, as taken in by a schema.
+
+    It holds the revision, too: a store that was restored from a backup and written to
+    since counts the same numbers again.
+    """
+    return f"{store_id}:{seq}:{schema}:{store.revision_at(seq) or ''}"
+
+
+def _seq(version: str | None, store_id: str) -> int:
+    if version is None or not version.startswith(f"{store_id}:"):
+        return 0
+    seq = version[len(store_id) + 1 :].partition(":")[0]
+    return int(seq) if seq.isdecimal() else 0

@@ -1,0 +1,95 @@
+"""Which facts stand beside which in a session, told from the note index."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from vaultsync.core.around import AFTER, BEFORE, Turn, around, turn_of
+from vaultsync.core.fact import Fact
+from vaultsync.ports import Entry, NoteIndex, Store
+
+
+def entries(
+    store: Store, index: NoteIndex, facts: Mapping[str, Fact], gone: Collection[str]
+) -> list[Entry]:
+    """What to put into the index for facts that were written, and others that are gone.
+
+    Facts of which nothing changed that can be found are left out; the neighbours of
+    those that did change, or went, are put anew.
+
+    Raises:
+        StoreUnavailableError: the store is away.
+    """
+    now = {each: turn_of(fact) for each, fact in facts.items()}
+    held = index.turns({turn.session for turn in now.values()}, [*facts, *gone])
+    was = {turn.fact_id: turn for turn in held}
+    changed = {each: turn for each, turn in now.items() if was.get(each) != turn}
+    left = [was[each] for each in (*changed, *gone) if each in was]
+    out = {turn.fact_id for turn in left}
+    rows = sorted(
+        turn
+        for turn in (*(t for t in held if t.fact_id not in out), *changed.values())
+        if turn.session
+    )
+    stirred = _stirred(rows, changed.values(), left)
+    needed = {
+        rows[each].fact_id for at in stirred for each in _beside(rows, at, own=True)
+    }
+    known = {**store.find_many(needed - facts.keys()), **facts}
+    made = [
+        Entry(known[rows[at].fact_id], _around(rows, at, known))
+        for at in stirred
+        if rows[at].fact_id in known
+    ]
+    made += [Entry(facts[each]) for each, turn in changed.items() if not turn.session]
+    return made
+
+
+def surroundings(
+    store: Store, index: NoteIndex, facts: Mapping[str, Fact]
+) -> dict[str, str]:
+    """What their neighbours lend some facts, by id, as far as the index knows them.
+
+    Raises:
+        StoreUnavailableError: the store is away.
+    """
+    turns = [turn_of(fact) for fact in facts.values()]
+    rows = sorted(
+        row for row in index.turns({each.session for each in turns}, []) if row.session
+    )
+    at = [n for n, row in enumerate(rows) if row.fact_id in facts]
+    needed = {rows[each].fact_id for n in at for each in _beside(rows, n, own=True)}
+    known = {**store.find_many(needed - facts.keys()), **facts}
+    return {rows[n].fact_id: _around(rows, n, known) for n in at}
+
+
+def _stirred(
+    rows: Sequence[Turn], came: Collection[Turn], left: Collection[Turn]
+) -> list[int]:
+    """The rows whose neighbours changed, and those that came, by where they are."""
+    found = set()
+    for turns, here in ((came, 1), (left, 0)):
+        for turn in turns:
+            at = bisect_left(rows, turn)
+            for each in range(max(0, at - AFTER), min(len(rows), at + here + BEFORE)):
+                if rows[each].session == turn.session:
+                    found.add(each)
+    return sorted(found)
+
+
+def _beside(rows: Sequence[Turn], at: int, *, own: bool) -> Iterator[int]:
+    for each in range(max(0, at - BEFORE), min(len(rows), at + AFTER + 1)):
+        if rows[each].session == rows[at].session and (own or each != at):
+            yield each
+
+
+def _around(rows: Sequence[Turn], at: int, known: Mapping[str, Fact]) -> str:
+    beside = [
+        (each, known[rows[each].fact_id])
+        for each in _beside(rows, at, own=False)
+        if rows[each].fact_id in known
+    ]
+    before = [fact for each, fact in beside if each < at]
+    after = [fact for each, fact in beside if each > at]
+    return around(before, after)
