@@ -289,7 +289,7 @@ def test_a_store_that_is_away_leaves_the_index_as_it_was(
 def test_facts_of_a_session_lend_each_other_their_text(
     world: World, index: Watched
 ) -> None:
-    one, two, _ = session(world, "One.", "Two.", "Three.")
+    one, two, three = session(world, "One.", "Two.", "Three.")
     alone = world.agent_remembers("Alone.")
     catch_up(world.mirror, index)
 
