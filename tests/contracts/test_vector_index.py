@@ -8,15 +8,28 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import FakeClock
+from vaultsync.adapters.vectors_lancedb import LanceVectors
+from vaultsync.adapters.vectors_local import LocalVectors
 from vaultsync.adapters.vectors_matrix import MatrixVectors
 from vaultsync.adapters.vectors_memory import MemoryVectors
 from vaultsync.core.fact import Fact, Value, make_fact
 from vaultsync.errors import DerivedError, EmbedderError
 from vaultsync.ports import Filters, Near, VectorIndex, VectorRow
 
+
+def _large(folder: Path) -> VectorIndex:
+    """One that takes any number of rows for many, and has answered before."""
+    made = LocalVectors(folder, index_from=0)
+    made._searched = True
+    return made
+
+
 INDEXES: dict[str, Callable[[Path], VectorIndex]] = {
     "memory": lambda folder: MemoryVectors(),
     "matrix": MatrixVectors,
+    "lancedb": LanceVectors,
+    "local": LocalVectors,
+    "local, answered by the table": _large,
 }
 LASTING = [name for name in INDEXES if name != "memory"]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import numpy.typing as npt
 
+from vaultsync.adapters.vectors_time import moment, time_of
 from vaultsync.core.fact import Fact
 from vaultsync.ports import Filters, VectorRow
 
@@ -38,29 +38,9 @@ DEAD = np.dtype("<u4")
 FLOAT = np.dtype("<f4")
 # In the order in which `Columns` has them.
 _COLUMNS = ("scope", "type", "status", "made", "priority", "head")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-_NEVER = np.iinfo(np.int64).min
 _FILTERS_KEPT = 32
 _COMPARED = 8
 """Up to so many numbers, to compare with each is faster than to look each up."""
-
-
-def moment(text: str) -> int:
-    """A time as microseconds since 1970; what has none is older than all."""
-    if not text:
-        return int(_NEVER)
-    found = datetime.fromisoformat(text)
-    return ((found if found.tzinfo else found.replace(tzinfo=UTC)) - _EPOCH) // (
-        _MICROSECOND
-    )
-
-
-def time_of(made: int) -> str:
-    """The text of which `moment()` makes the number again."""
-    if made == _NEVER:
-        return ""
-    return (_EPOCH + made * _MICROSECOND).isoformat().replace("+00:00", "Z")
 
 
 class Words:
@@ -139,14 +119,14 @@ class Columns:
     """The fields of all rows that count, dead ones among them, each in one array."""
 
     words: Words
+    alive: Flags
+    tags: npt.NDArray[np.void]
     scope: npt.NDArray[np.int32]
     type: npt.NDArray[np.int32]
     status: npt.NDArray[np.int32]
     made: npt.NDArray[np.int64]
     priority: npt.NDArray[np.int8]
     head: Flags
-    alive: Flags
-    tags: npt.NDArray[np.void]
     _kept: dict[Filters, Flags] = field(default_factory=dict, init=False)
 
     @classmethod
@@ -154,7 +134,7 @@ class Columns:
         """Of no rows."""
         none = np.zeros(0, ROW)
         columns = (none[name].copy() for name in _COLUMNS)
-        return cls(Words(), *columns, np.zeros(0, np.bool_), np.zeros(0, TAG))
+        return cls(Words(), np.zeros(0, np.bool_), np.zeros(0, TAG), *columns)
 
     def grown(
         self,
@@ -169,7 +149,7 @@ class Columns:
         alive = np.concatenate([self.alive, np.ones(len(rows), np.bool_)])
         alive[dead] = False
         tags = np.concatenate([self.tags, tags])
-        return Columns(self.words, *columns, alive, tags)
+        return Columns(self.words, alive, tags, *columns)
 
     def admitted(self, filters: Filters) -> Flags:
         """Which rows a filter leaves, of those that live."""

@@ -47,8 +47,8 @@ class MatrixVectors:
 
     def reset(self, identity: str) -> None:
         """Forget everything."""
-        with self._writing():
-            self._publish(self._files.begin(identity))
+        with self.alone():
+            self._files.publish(self._files.begin(identity))
 
     def chunks(self) -> Mapping[str, frozenset[str]]:
         """Fact id -> the ids of its chunks."""
@@ -78,7 +78,7 @@ class MatrixVectors:
         record: str | None = None,
     ) -> None:
         """Add rows; those of the facts in `replace` go first."""
-        with self._writing():
+        with self.alone():
             seen = self._now()
             if seen is None:
                 raise DerivedError(
@@ -142,14 +142,75 @@ class MatrixVectors:
         dead = seen.header.sizes["dead"] // 4
         if dead < _DEAD[0] or dead < _DEAD[1] * len(seen.rows):
             return
-        with self._writing():
+        with self.alone():
             seen = self._now()
             if seen is not None:
-                self._publish(self._rewritten(seen))
+                self._files.publish(self._rewritten(seen))
 
     def close(self) -> None:
         """Let go of the files."""
         self._seen = self._keys = None
+
+    # ------------------------------------------------------- for who keeps a copy of it
+
+    def count(self) -> int:
+        """How many rows it holds."""
+        seen = self._now()
+        return len(seen.rows) - len(seen.dead) if seen else 0
+
+    def uncopied(self) -> int:
+        """How many rows came or went since the copy was made."""
+        seen = self._now()
+        if seen is None:
+            return 0
+        return len(seen.rows) + len(seen.dead) - sum(seen.header.copied)
+
+    def changes(self) -> tuple[set[str], Iterator[list[VectorRow]]]:
+        """What brings a copy up to date: facts whose rows go, then rows that come.
+
+        The facts of the rows pass the same filters as those that were put.
+        """
+        seen = self._now()
+        if seen is None:
+            return set(), iter([])
+        rows, dead = seen.header.copied
+        changed = set(seen.rows["fact"][seen.dead[dead:]].tolist())
+        known = self._known(seen).facts
+        chosen = np.arange(len(seen.rows)) >= rows
+        chosen[[row for fact in changed for row in known.get(fact, {}).values()]] = True
+        wanted = np.flatnonzero(chosen & seen.columns.alive)
+        pages = (
+            seen.decoded(wanted[start : start + _AT_ONCE])
+            for start in range(0, len(wanted), _AT_ONCE)
+        )
+        return {fact.decode() for fact in changed}, pages
+
+    def mark_copied(self, *, nothing: bool = False) -> None:
+        """Note that the copy is up to date, or that there is none."""
+        with self.alone():
+            seen = self._now()
+            if seen is not None:
+                whole = (0, 0) if nothing else (len(seen.rows), len(seen.dead))
+                self._files.publish(but(seen.header, copied=whole))
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """While no other process writes.
+
+        Raises:
+            IndexBusyError: one does.
+        """
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            with self._lock.acquire(timeout=self._wait):
+                yield
+        except filelock.Timeout:
+            raise IndexBusyError(
+                "another process is writing the vectors",
+                hint="what is missing now is taken up by the next pass",
+            ) from None
+
+    # --------------------------------------------------------------------------- inside
 
     def _now(self) -> Snapshot | None:
         """What counts now; None when that is nothing, or cannot be read."""
@@ -174,18 +235,6 @@ class MatrixVectors:
             self._keys = Keys(seen)
         return self._keys
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        try:
-            with self._lock.acquire(timeout=self._wait):
-                yield
-        except filelock.Timeout:
-            raise IndexBusyError(
-                "another process is writing the vectors",
-                hint="what is missing now is taken up by the next pass",
-            ) from None
-
     def _rewritten(self, seen: Snapshot) -> Header:
         """The header of files that hold the living rows alone."""
         try:
@@ -203,7 +252,7 @@ class MatrixVectors:
             self._files.begin(seen.header.identity),
             record=seen.header.record,
             dimension=seen.header.dimension,
-            copied=(len(alive), 0),
+            copied=(len(alive), 0) if not self.uncopied() else (0, 0),
         )
         blocks = {"tags": tags.tobytes(), "words": seen.columns.words.fresh(0)}
         header = self._files.append(header, blocks)
@@ -215,10 +264,6 @@ class MatrixVectors:
             }
             header = self._files.append(header, blocks)
         return header
-
-    def _publish(self, header: Header) -> None:
-        self._files.publish(header)
-        self._files.remove_others(header)
 
 
 def _stacked(rows: Sequence[VectorRow], dimension: int) -> Vectors:
@@ -233,5 +278,5 @@ def _stacked(rows: Sequence[VectorRow], dimension: int) -> Vectors:
 def _dimension(found: int, expected: int) -> EmbedderError:
     return EmbedderError(
         f"a vector has {found} numbers, but those of the index have {expected}",
-        hint="the model was changed; `vaultsync rebuild` makes all vectors again",
+        hint="the model was changed; the next pass makes all vectors again",
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from operator import mul
 
+from vaultsync.adapters.vectors_time import moment
 from vaultsync.core.fact import Fact
 from vaultsync.errors import DerivedError, EmbedderError
 from vaultsync.ports import Filters, Near, VectorRow
@@ -14,14 +14,14 @@ from vaultsync.ports import Filters, Near, VectorRow
 
 def admits(filters: Filters, fact: Fact) -> bool:
     """Whether a fact passes the filters."""
-    made = _moment(fact.created_at)
+    made = moment(fact.created_at)
     return (
         (filters.scopes is None or fact.scope in filters.scopes)
         and (not filters.types or fact.type in filters.types)
         and (filters.status is None or fact.status == filters.status)
         and fact.priority <= filters.max_priority
-        and (not filters.since or made >= _moment(filters.since))
-        and (not filters.until or made < _moment(filters.until))
+        and (not filters.since or made >= moment(filters.since))
+        and (not filters.until or made < moment(filters.until))
         and not (filters.heads_only and fact.superseded_by_id)
         and all(_tagged(fact, tag) for tag in filters.tags)
     )
@@ -33,14 +33,6 @@ def _tagged(fact: Fact, tag: str) -> bool:
         held == wanted or held.startswith(f"{wanted}/")
         for held in map(str.casefold, fact.tags)
     )
-
-
-def _moment(text: str) -> datetime:
-    """A time that can be compared; what has none is older than all."""
-    if not text:
-        return datetime.min.replace(tzinfo=UTC)
-    found = datetime.fromisoformat(text)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 class MemoryVectors:

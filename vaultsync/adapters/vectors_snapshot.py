@@ -10,9 +10,9 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from vaultsync.adapters.vectors_columns import DEAD, FLOAT, ROW, TAG, Columns
+from vaultsync.adapters.vectors_columns import DEAD, FLOAT, ROW, TAG, Columns, fact_of
 from vaultsync.adapters.vectors_files import PARTS, DamagedError, Header, MatrixFiles
-from vaultsync.ports import Filters, Near
+from vaultsync.ports import Filters, Near, VectorRow
 
 Vectors = npt.NDArray[np.float32]
 
@@ -57,6 +57,25 @@ class Snapshot:
             self.vectors: Vectors = vectors.reshape(len(self.rows), header.dimension)
         except (ValueError, IndexError) as error:
             raise DamagedError(str(error)) from error
+
+    def decoded(self, rows: npt.NDArray[np.intp]) -> list[VectorRow]:
+        """Rows as values, with facts that pass the same filters."""
+        words, tags = self.columns.words.by_number, self.columns.tags
+        chosen = np.zeros(len(self.rows), np.bool_)
+        chosen[rows] = True
+        tagged: dict[int, list[str]] = {}
+        for row, word in tags[chosen[tags["row"]]].tolist():
+            tagged.setdefault(row, []).append(words[word])
+        return [
+            VectorRow(
+                fact_of(entry, words, tuple(tagged.get(row, ()))),
+                entry["chunk"].decode(),
+                vector,
+            )
+            for row, entry, vector in zip(
+                rows.tolist(), self.rows[rows], self.vectors[rows], strict=True
+            )
+        ]
 
     def verify(self) -> None:
         """Read all vectors.

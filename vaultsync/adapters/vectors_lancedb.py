@@ -1,0 +1,335 @@
+"""Vectors in LanceDB: a table of chunks, with an index of neighbours when it is large.
+
+LanceDB flushes nothing to the disk: what it says is written may be gone after a power
+cut. The header beside the table tells which version of it was seen last. An older one has
+lost something, and then there is no record, which tells the owner to compare.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import filelock
+
+from vaultsync.adapters.sealed_file import SealedFile
+from vaultsync.adapters.vectors_arrow import (
+    batch,
+    fact_of,
+    key_of,
+    one_of,
+    where_of,
+)
+from vaultsync.errors import DerivedError, EmbedderError, IndexBusyError
+from vaultsync.ports import Filters, Near, VectorRow
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+INDEX_FROM = 200_000
+"""Rows from which on an index answers sooner than a look at all vectors."""
+_FORMAT = 1
+_REFINE = 10
+"""So many times the rows that are asked for are compared exactly; without it half of
+the nearest are missed."""
+_UNINDEXED = 512
+_VERSIONS = 50
+_OLD = timedelta(minutes=10)
+"""When older versions go: a reader may be in the middle of a younger one."""
+_AT_ONCE = 10_000
+_WAIT = 2.0
+_DIGITS = 6
+# What the library raises, whatever the matter.
+_TROUBLE = (OSError, RuntimeError, ValueError)
+
+
+class LanceVectors:
+    """A `VectorIndex` of a LanceDB database in a folder of its own."""
+
+    def __init__(
+        self, folder: Path, *, index_from: int = INDEX_FROM, wait: float = _WAIT
+    ) -> None:
+        self._folder = folder
+        self._file = SealedFile(folder / "header.json", _FORMAT)
+        self._lock = filelock.FileLock(folder / "lock", mode=0o600)
+        self._index_from = index_from
+        self._wait = wait
+        self._name = ""
+        self._table: Any = None
+        self._bad: object = None
+
+    # ---------------------------------------------------------------------- reading
+
+    def identity(self) -> str | None:
+        """Of the vectors it holds."""
+        held = self._header()
+        return held["identity"] if held else None
+
+    def record(self) -> str | None:
+        """What was noted last; None too when something that was put is lost."""
+        held = self._header()
+        if held is None or (held["table"] and self._table.version < held["version"]):
+            return None
+        found: str | None = held["record"]
+        return found
+
+    def chunks(self) -> Mapping[str, frozenset[str]]:
+        """Fact id -> the ids of its chunks."""
+        found: dict[str, set[str]] = {}
+        for row in self._read(self._rows, None, ["fact", "chunk"]):
+            found.setdefault(row["fact"], set()).add(row["chunk"])
+        return {fact: frozenset(chunks) for fact, chunks in found.items()}
+
+    def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
+        """The vectors of those chunks that are held."""
+        wanted = sorted(set(chunk_ids))
+        pages = (
+            one_of("chunk", wanted[start : start + _AT_ONCE])
+            for start in range(0, len(wanted), _AT_ONCE)
+        )
+        return {
+            row["chunk"]: row["vector"]
+            for where in pages
+            for row in self._read(self._rows, where, ["chunk", "vector"])
+        }
+
+    def rows(self) -> Iterator[list[VectorRow]]:
+        """All rows, some at a time, with facts that pass the same filters."""
+        for start in range(0, sum(self._read(self._count)), _AT_ONCE):
+            page = self._read(self._page, start)
+            yield [VectorRow(fact_of(row), row["chunk"], row["vector"]) for row in page]
+
+    def search(
+        self, vector: Sequence[float], filters: Filters, *, limit: int
+    ) -> list[Near]:
+        """The nearest facts, each once."""
+        held = self._header()
+        if held is None or not held["table"] or limit < 1:
+            return []
+        if len(vector) != held["dimension"]:
+            raise _dimension(len(vector), held["dimension"])
+        where = where_of(filters)
+        wanted = 2 * limit + 8
+        while True:
+            rows = self._read(self._nearest, vector, where, wanted)
+            found = _once(rows)
+            if len(found) >= limit or len(rows) < wanted:
+                return found[:limit]
+            wanted *= 4
+
+    def _nearest(
+        self, vector: Sequence[float], where: str, wanted: int
+    ) -> list[dict[str, Any]]:
+        asked = (
+            self._table.search(list(vector), vector_column_name="vector")
+            .distance_type("cosine")
+            .where(where, prefilter=True)
+            .select(["fact", "chunk", "_distance"])
+            .limit(wanted)
+            .refine_factor(_REFINE)
+        )
+        found: list[dict[str, Any]] = asked.to_arrow().to_pylist()
+        return found
+
+    def _rows(self, where: str | None, columns: list[str]) -> list[dict[str, Any]]:
+        asked = self._table.search().select(columns)
+        if where is not None:
+            asked = asked.where(where)
+        found: list[dict[str, Any]] = asked.to_arrow().to_pylist()
+        return found
+
+    def _page(self, start: int) -> list[dict[str, Any]]:
+        asked = self._table.search().offset(start).limit(_AT_ONCE)
+        found: list[dict[str, Any]] = asked.to_arrow().to_pylist()
+        return found
+
+    def _count(self) -> list[int]:
+        return [self._table.count_rows()]
+
+    def _read(
+        self, ask: Callable[P, list[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> list[T]:
+        """What the table answers; nothing when there is none or it is damaged."""
+        held = self._header()
+        if held is None or not held["table"]:
+            return []
+        try:
+            return ask(*args, **kwargs)
+        except _TROUBLE:
+            self._bad = held
+            return []
+
+    def _header(self) -> dict[str, Any] | None:
+        """The header, with its table open; None when that is not to be had."""
+        held = self._file.read()
+        if held is None or held is self._bad:
+            return None
+        if held["table"] != self._name:
+            try:
+                self._table = held["table"] and self._database().open_table(
+                    held["table"]
+                )
+                self._name = held["table"]
+            except _TROUBLE:
+                self._bad = held
+                return None
+        return held
+
+    def _database(self) -> Any:  # noqa: ANN401 - the type would load the library
+        os.environ.setdefault("LANCE_LOG", "error")  # it warns of what is normal
+        import lancedb
+
+        return lancedb.connect(
+            self._folder,
+            read_consistency_interval=timedelta(0),  # look for other writers each time
+        )
+
+    # ---------------------------------------------------------------------- writing
+
+    def reset(self, identity: str) -> None:
+        """Forget everything."""
+        with self._writing():
+            empty = {"record": None, "dimension": 0, "table": "", "version": 0}
+            self._file.write({"identity": identity, "tidied": 0, **empty})
+            for path in self._folder.glob("*.lance"):
+                shutil.rmtree(path, ignore_errors=True)
+
+    def put(
+        self,
+        rows: Sequence[VectorRow],
+        *,
+        replace: Iterable[str] = (),
+        record: str | None = None,
+    ) -> None:
+        """Add rows; those of the facts in `replace` go first: one version of the table."""
+        with self._writing():
+            held = self._header()
+            if held is None:
+                raise DerivedError(
+                    "the vectors are gone or damaged",
+                    hint="the next pass makes them again",
+                )
+            unique = list({key_of(row): row for row in rows}.values())
+            dimension = held["dimension"] or (len(unique[0].vector) if unique else 0)
+            for row in unique:
+                if len(row.vector) != dimension:
+                    raise _dimension(len(row.vector), dimension)
+            gone = sorted(set(replace))
+            if unique and not held["table"]:
+                held = held | {"table": self._create(unique, dimension)}
+            elif held["table"] and (unique or gone):
+                self._merge(unique, dimension, gone)
+            self._note(held, dimension=dimension, record=record)
+
+    def _create(self, rows: list[VectorRow], dimension: int) -> str:
+        name = f"chunks-{secrets.token_hex(4)}"
+        self._table = self._database().create_table(name, data=batch(rows, dimension))
+        self._name = name
+        return name
+
+    def _merge(self, rows: list[VectorRow], dimension: int, gone: list[str]) -> None:
+        merge = self._table.merge_insert("key")
+        merge = merge.when_matched_update_all().when_not_matched_insert_all()
+        if gone:
+            merge = merge.when_not_matched_by_source_delete(one_of("fact", gone))
+        merge.execute(batch(rows, dimension))
+
+    def _note(
+        self, held: dict[str, Any], *, record: str | None, **news: object
+    ) -> None:
+        version = self._table.version if self._name else 0
+        record = held["record"] if record is None else record
+        try:
+            self._file.write(held | news | {"record": record, "version": version})
+        except OSError:
+            if held["version"]:
+                with suppress(*_TROUBLE):
+                    self._table.restore(held["version"])
+            raise
+
+    def tidy(self) -> None:
+        """Index and compact when many rows or versions came since the last time."""
+        if self._header() is None:
+            return
+        with self._writing():
+            held = self._header()
+            if held is None or not held["table"]:
+                return
+            names = {each.name for each in self._table.list_indices()}
+            rows = self._table.count_rows()
+            if rows > _UNINDEXED and "key_idx" not in names:
+                self._index_keys()
+            large = rows >= max(_UNINDEXED, self._index_from)
+            if large and "vector_idx" not in names:
+                self._index_vectors()
+            if self._is_untidy(held):
+                self._table.optimize(cleanup_older_than=_OLD)
+            elif held["version"] == self._table.version:
+                return
+            self._note(held, record=None, tidied=self._table.version)
+
+    def _is_untidy(self, held: dict[str, Any]) -> bool:
+        if self._table.version - held["tidied"] > _VERSIONS:
+            return True
+        stats = self._table.index_stats("key_idx")
+        return stats is not None and stats.num_unindexed_rows > _UNINDEXED
+
+    def _index_keys(self) -> None:
+        from lancedb.index import BTree
+
+        self._table.create_index("key", config=BTree(), name="key_idx")
+
+    def _index_vectors(self) -> None:
+        from lancedb.index import IvfHnswSq
+
+        config = IvfHnswSq(distance_type="cosine")
+        self._table.create_index("vector", config=config, name="vector_idx")
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Alone, and with the errors of the library as those of the system."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            with self._lock.acquire(timeout=self._wait):
+                yield
+        except filelock.Timeout:
+            raise IndexBusyError(
+                "another process is writing the vectors",
+                hint="what is missing now is taken up by the next pass",
+            ) from None
+        except (RuntimeError, ValueError) as error:
+            raise OSError(errno.EIO, f"LanceDB: {error}", str(self._folder)) from error
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the library is loaded and a table open."""
+        return bool(self._name)
+
+    def close(self) -> None:
+        """Let go of the table."""
+        self._table, self._name = None, ""
+
+
+def _once(rows: Iterable[Mapping[str, Any]]) -> list[Near]:
+    """Each fact by its nearest chunk, the nearest first."""
+    found: dict[str, Near] = {}
+    for away, fact, chunk in sorted(
+        (round(row["_distance"], _DIGITS), row["fact"], row["chunk"]) for row in rows
+    ):
+        near = Near(fact, chunk, round(min(1.0, max(-1.0, 1 - away)), _DIGITS))
+        found.setdefault(fact, near)
+    return list(found.values())
+
+
+def _dimension(found: int, expected: int) -> EmbedderError:
+    return EmbedderError(
+        f"a vector has {found} numbers, but those of the index have {expected}",
+        hint="the model was changed; the next pass makes all vectors again",
+    )
