@@ -33,12 +33,12 @@ $(STAMP): pyproject.toml constraints.txt $(MOVED)
 	@"$(PYTHON)" -c 'import sys; sys.version_info >= (3, 11) or sys.exit( \
 		"setup: $(PYTHON) is Python " + sys.version.split()[0] + ", but vaultsync" \
 		+ " needs 3.11 or newer; name one by PYTHON=…")'
-	@echo "setup: installing into .venv (a minute or less)"
+	@echo "setup: installing into .venv (two minutes or less)"
 	@$(if $(MOVED),false,"$(PY)" -c "" 2>/dev/null) || { \
 		rm -rf .venv && "$(PYTHON)" -m venv .venv; }
 	@"$(PY)" $(PIP) install --constraint constraints.txt pip
 	@"$(PY)" $(PIP) install --constraint constraints.txt --group dev
-	@"$(PY)" $(PIP) install --constraint constraints.txt --no-build-isolation --editable .
+	@"$(PY)" $(PIP) install --constraint constraints.txt --no-build-isolation --editable ".[all]"
 	@echo "$(CURDIR)" > $@
 
 moved: ;
@@ -103,10 +103,11 @@ package: $(STAMP) ## Build the wheel and try it alone, with newest and oldest de
 lock: ## Renew constraints.txt from a fresh resolution
 	@rm -rf build/lock && "$(PYTHON)" -m venv build/lock
 	@build/lock/$(notdir $(BIN))/python $(PIP) install --upgrade pip
-	@build/lock/$(notdir $(BIN))/python $(PIP) install --group dev .
+	@build/lock/$(notdir $(BIN))/python $(PIP) install --group dev ".[all]" torch==2.13.0
 	@{ echo "# The versions that development and CI use. Written by 'make lock'."; \
 		build/lock/$(notdir $(BIN))/python -m pip freeze --all \
-			--exclude setuptools --exclude vaultsync; } > build/constraints.txt
+			--exclude setuptools --exclude vaultsync | sed 's/+cpu$$//'; \
+		} > build/constraints.txt
 	@mv build/constraints.txt constraints.txt
 	@rm -rf build/lock
 	@echo "lock: constraints.txt holds $$(grep -c == constraints.txt) versions"
