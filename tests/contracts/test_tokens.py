@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.token_tables import small_table
+from vaultsync.adapters.tokens_fitted import FittedTokens
+from vaultsync.adapters.tokens_tiktoken import TiktokenTokens
+from vaultsync.ports import TokenCounter
+
+
+def _tiktoken() -> TokenCounter:
+    pytest.importorskip("tiktoken")
+    return TiktokenTokens(small_table())
+
+
+COUNTERS: dict[str, Callable[[], TokenCounter]] = {
+    "fitted": FittedTokens,
+    "tiktoken": _tiktoken,
+}
+ANY = st.text(max_size=200) | st.text(
+    "abcXYZ019 .,#*[](){}`~|-=_\n\t\ud800äßжλ漢かな한ㄱ🙂ไทลาวአማ", max_size=200
+)
+
+
+@pytest.fixture(params=COUNTERS, scope="module")
+def counter(request: pytest.FixtureRequest) -> TokenCounter:
+    return COUNTERS[request.param]()
+
+
+def test_an_empty_text_costs_nothing(counter: TokenCounter) -> None:
+    assert counter.count("") == 0
+
+
+@given(ANY)
+def test_any_text_costs_something_and_never_more_than_its_bytes(
+    counter: TokenCounter, text: str
+) -> None:
+    spelled = text.encode("utf-8", "replace" if "\ud800" in text else "strict")
+    most = max(len(spelled), len(text.encode("utf-8", "surrogatepass")))
+
+    assert bool(text) <= counter.count(text) <= most
+
+
+@given(ANY)
+def test_a_text_costs_the_same_whenever_it_is_counted(
+    counter: TokenCounter, text: str
+) -> None:
+    assert counter.count(text) == counter.count(text)
+
+
+def test_what_steers_a_model_is_text_like_any_other(counter: TokenCounter) -> None:
+    assert counter.count("<|endoftext|>") > 1
+
+
+def test_a_counter_says_who_counts(counter: TokenCounter) -> None:
+    assert (counter.name == "estimate") is not counter.exact
+    assert counter.name
+
+
+@pytest.mark.parametrize("text", ["word " * 40_000, "a" * 200_000, "#" * 200_000])
+def test_long_texts_are_counted(counter: TokenCounter, text: str) -> None:
+    assert 0 < counter.count(text) <= len(text)
