@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import socket
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -83,7 +84,7 @@ def test_tables_are_looked_for_where_tiktoken_keeps_them(
 ) -> None:
     monkeypatch.delenv("TIKTOKEN_CACHE_DIR")
     temp = tmp_path_factory.mktemp("temp")
-    monkeypatch.setattr(tokens_tiktoken.tempfile, "gettempdir", lambda: str(temp))
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(temp))
     assert TiktokenTokens.find() is None
 
     (temp / "data-gym-cache").mkdir()
