@@ -1,0 +1,442 @@
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.packs import (
+    COUNTERS,
+    candidate,
+    candidates,
+    entities,
+    fact,
+    letters,
+    lumpy,
+    swelling,
+    titles_in,
+    words,
+)
+from vaultsync.core.context import (
+    INTENTS,
+    NO_ROOM,
+    TIERS,
+    Candidate,
+    ContextPack,
+    intent_of,
+    pack,
+)
+from vaultsync.core.fact import Value, tier_of
+from vaultsync.core.pack_text import FORMS
+
+PLENTY = 1_000_000
+FOUR = [candidate(number, priority=number) for number in range(4)]
+
+
+def packed(made: ContextPack) -> list[int]:
+    """The numbers of the facts that were packed, in their order."""
+    return [int(each.id[-3:]) for each in made.items]
+
+
+def left(made: ContextPack) -> list[int]:
+    return [int(each.id[-3:]) for each in made.left_out]
+
+
+def long(number: int, paragraphs: int, **values: Value) -> Candidate:
+    """A fact of numbered paragraphs of ten words."""
+    text = "\n\n".join(
+        f"p{n} of {number} says ten words in all, no more, no less."
+        for n in range(paragraphs)
+    )
+    return candidate(number, text, **values)
+
+
+# --- the budget ----------------------------------------------------------------------
+
+
+@given(
+    st.data(),
+    st.sampled_from(sorted(COUNTERS)),
+    st.sampled_from(sorted(FORMS)),
+    st.sampled_from([None, *INTENTS]),
+    st.integers(0, 400) | st.integers(0, 20_000),
+)
+def test_a_pack_is_never_a_token_over_its_budget(
+    data: st.DataObject, counter: str, form: str, intent: str | None, budget: int
+) -> None:
+    count = COUNTERS[counter]
+    found = data.draw(candidates())
+    named = data.draw(entities(found))
+
+    made = pack(
+        'what <is> "it"?',
+        found,
+        budget=budget,
+        count=count,
+        form=form,
+        intent=intent,
+        entities=named,
+    )
+
+    assert made.tokens == count(made.text) <= budget
+    assert len(titles_in(made)) == len(made.items)
+    ids = [item.id for item in made.items] + [each.id for each in made.left_out]
+    assert len(set(ids)) == len(ids)
+    assert {each.fact.id for each in found} <= set(ids)
+    assert set(ids) <= {each.fact.id for each in (*found, *named)}
+    assert bool(made.text) is bool(made.items)
+
+
+@given(st.data(), st.sampled_from(sorted(COUNTERS)), st.integers(0, 3_000))
+def test_the_order_in_which_facts_were_found_changes_nothing(
+    data: st.DataObject, counter: str, budget: int
+) -> None:
+    found = data.draw(candidates())
+    named = data.draw(entities(found))
+    count = COUNTERS[counter]
+
+    first = pack("q", found, budget=budget, count=count, entities=named)
+    again = pack(
+        "q",
+        data.draw(st.permutations(found)),
+        budget=budget,
+        count=count,
+        entities=data.draw(st.permutations(named)),
+    )
+
+    assert first == again
+
+
+@given(candidates(), st.sampled_from(sorted(FORMS)))
+def test_with_room_for_all_only_what_repeats_is_left_out(
+    found: list[Candidate], form: str
+) -> None:
+    made = pack("q", found, budget=PLENTY, count=letters, form=form)
+
+    assert not made.truncated
+    assert not any(each.cut for each in made.items)
+    assert all(each.reason.startswith("says the same as") for each in made.left_out)
+
+
+@pytest.mark.parametrize("budget", [-5, 0, 1, 3])
+def test_a_budget_too_small_for_anything_gives_an_empty_text(budget: int) -> None:
+    made = pack("why?", FOUR, budget=budget, count=words)
+
+    assert (made.text, made.tokens, made.items) == ("", 0, ())
+    assert left(made) == [0, 1, 2, 3]
+    assert made.truncated
+
+
+def test_nothing_found_is_an_empty_pack() -> None:
+    made = pack("why?", [], budget=PLENTY, count=words)
+
+    assert (made.text, made.items, made.left_out, made.truncated) == ("", (), (), False)
+
+
+def test_each_part_is_counted_once() -> None:
+    asked: list[str] = []
+
+    def count(text: str) -> int:
+        asked.append(text)
+        return len(text)
+
+    made = pack("q", [candidate(n) for n in range(50)], budget=2_000, count=count)
+
+    assert made.items
+    assert len(asked) == 50 + len(TIERS) + 2
+
+
+def test_a_whole_that_costs_more_than_its_parts_loses_the_least() -> None:
+    found = [candidate(n, priority=n // 3) for n in range(9)]
+    parts = sum(
+        each.tokens for each in pack("q", found, budget=PLENTY, count=swelling).items
+    )
+
+    made = pack("q", found, budget=parts + 200, count=swelling)
+
+    assert 0 < len(made.items) < 9
+    assert packed(made) == list(range(len(made.items)))
+    assert made.tokens <= parts + 200
+    assert made.truncated
+
+
+def test_a_whole_that_always_costs_too_much_is_no_pack() -> None:
+    made = pack(
+        "q",
+        [candidate(n) for n in range(40)],
+        budget=5_000,
+        count=lambda text: 10_000 if text.startswith("# C") and "###" in text else 9,
+    )
+
+    assert made.text == ""
+    assert len(made.left_out) == 40
+
+
+# --- shares --------------------------------------------------------------------------
+
+
+def test_the_shares_of_every_intent_are_the_whole_budget() -> None:
+    for intent in INTENTS.values():
+        assert sum(intent.shares.values()) == pytest.approx(1)
+        assert tuple(intent.shares) == TIERS
+
+
+@pytest.mark.parametrize(
+    ("question", "intent"),
+    [
+        ("What decisions did we make?", "decisions"),
+        ("what have I committed to", "decisions"),
+        ("Who decided on the deposit?", "decisions"),
+        ("Show me recent observations", "recent"),
+        ("What happened lately?", "recent"),
+        ("the undecidedness of cats", "balanced"),
+        ("why SQLite?", "balanced"),
+        ("", "balanced"),
+    ],
+)
+def test_the_words_of_a_question_tell_what_it_is_after(
+    question: str, intent: str
+) -> None:
+    assert intent_of(question) == intent
+    assert pack(question, [], budget=10, count=words).intent == intent
+
+
+def by_tier_of(intent: str, numbers: int = 120) -> dict[str, int]:
+    """How many facts of each tier are packed where all tiers want more than there is."""
+    found = [candidate(n, priority=n % 3 * 2) for n in range(3 * numbers)]
+    named = [
+        Candidate(
+            fact(1_000 + n, type="person", title=f"Person {n}"),
+            "named",
+            named_by=frozenset(each.fact.id for each in found),
+        )
+        for n in range(numbers)
+    ]
+    made = pack("q", found, budget=12_000, count=letters, intent=intent, entities=named)
+    assert made.truncated
+    return dict(made.by_tier)
+
+
+def test_the_budget_is_shared_by_tier() -> None:
+    spent = by_tier_of("balanced")
+
+    assert spent["critical"] == pytest.approx(4_800, abs=600)
+    assert spent["notable"] == pytest.approx(4_800, abs=600)
+    assert spent["background"] == pytest.approx(1_200, abs=600)
+    assert spent["entities"] == pytest.approx(1_200, abs=600)
+
+
+def test_what_a_question_is_after_gets_the_larger_share() -> None:
+    decisions, recent = by_tier_of("decisions"), by_tier_of("recent")
+
+    assert decisions["critical"] == pytest.approx(9_600, abs=600)
+    assert decisions["background"] == decisions["entities"] == 0
+    assert recent["background"] == pytest.approx(7_200, abs=600)
+
+
+def test_what_one_tier_leaves_the_next_may_use() -> None:
+    found = [
+        candidate(0, priority=0),
+        *(candidate(n, priority=1) for n in range(1, 60)),
+    ]
+
+    made = pack("q", found, budget=4_000, count=letters)
+
+    assert made.by_tier["notable"] > 0.8 * 4_000
+    assert made.tokens > 0.9 * 4_000
+
+
+def test_what_nobody_else_needs_goes_to_the_first_tier() -> None:
+    made = pack(
+        "q", [candidate(n, priority=0) for n in range(60)], budget=4_000, count=letters
+    )
+
+    assert made.tokens > 0.9 * 4_000
+
+
+@given(candidates(), st.integers(0, 2_000))
+def test_what_was_left_out_for_want_of_room_would_not_have_fitted(
+    found: list[Candidate], budget: int
+) -> None:
+    made = pack("q", found, budget=budget, count=letters)
+    tiers = {each.tier for each in made.items}
+    free = budget - made.tokens
+    for each in made.left_out:
+        if each.reason != NO_ROOM or not made.items:
+            continue
+        (one,) = [found for found in found if found.fact.id == each.id]
+        tier = tier_of(one.fact.priority)
+        head = 0 if tier in tiers else len(FORMS["markdown"].tier(tier))
+        assert each.tokens + head > free
+
+
+# --- order ---------------------------------------------------------------------------
+
+
+def test_the_order_is_priority_then_importance_then_recency() -> None:
+    old, new = "2025-01-01T00:00:00Z", "2026-01-01T00:00:00Z"
+    found = [
+        candidate(7, priority=4),
+        candidate(5, priority=1, createdAt=old),
+        candidate(4, priority=1, createdAt=new),
+        candidate(3, priority=1, importance=0.5, createdAt=old),
+        candidate(2, priority=1, importance=0.9, createdAt=old),
+        candidate(6, priority=2, importance=1.0, createdAt=new),
+        candidate(1, priority=0, createdAt=old),
+    ]
+
+    made = pack("q", found, budget=PLENTY, count=words)
+
+    assert packed(made) == [1, 2, 3, 4, 5, 6, 7]
+    assert titles_in(made) == [f"Fact {n}" for n in range(1, 8)]
+    assert [each.tier for each in made.items][0::6] == ["critical", "background"]
+
+
+def test_a_smaller_fact_takes_the_place_that_a_larger_one_leaves() -> None:
+    found = [candidate(1), long(2, 40), candidate(3, importance=0.0)]
+
+    made = pack("q", found, budget=60, count=words)
+
+    assert packed(made) == [1, 3]
+    assert left(made) == [2]
+
+
+# --- facts that repeat each other ----------------------------------------------------
+
+
+def test_facts_that_say_nearly_the_same_are_packed_once() -> None:
+    text = " ".join(f"word{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")
+    found = [
+        candidate(1, text, title="One"),
+        candidate(2, f"{text}!", title="One", priority=1),
+        candidate(3, text, title="Two", priority=0, scope="team-core"),
+    ]
+
+    made = pack("q", found, budget=PLENTY, count=words)
+
+    assert packed(made) == [3]
+    assert left(made) == [2, 1]
+    assert {each.reason for each in made.left_out} == {
+        f"says the same as {found[2].fact.id}"
+    }
+    assert all(each.tokens > 20 for each in made.left_out)
+    assert not made.truncated
+
+
+# --- cuts ----------------------------------------------------------------------------
+
+
+def test_a_fact_larger_than_its_share_is_cut_at_a_paragraph_and_says_so() -> None:
+    made = pack("q", [long(1, 50)], budget=200, count=words)
+
+    (item,) = made.items
+    assert item.cut
+    assert item.reason == "words: fact; cut: paragraphs 1 to 14 of 50"
+    assert "[cut: paragraphs 1 to 14 of 50]" in made.text
+    assert "p13 of 1" in made.text
+    assert "p14 of 1" not in made.text
+    assert made.tokens <= 200
+    assert made.truncated
+    assert made.left_out == ()
+
+
+def test_a_fact_that_fits_in_what_others_leave_is_not_cut() -> None:
+    made = pack("q", [long(1, 10, priority=0)], budget=200, count=words)
+
+    assert [each.cut for each in made.items] == [False]
+
+
+def test_what_comes_later_is_cut_only_into_what_nobody_needs_whole() -> None:
+    small = [candidate(n) for n in range(3, 8)]
+    found = [candidate(1, importance=0.9), long(2, 20, importance=0.8), *small]
+
+    tight = pack("q", found, budget=120, count=words)
+    wide = pack("q", found, budget=240, count=words)
+
+    assert packed(tight) == [1, 3, 4, 5, 6, 7]
+    assert packed(wide) == [1, 2, 3, 4, 5, 6, 7]
+    assert [each.cut for each in wide.items] == [False, True, *[False] * 5]
+
+
+def test_a_fact_of_one_long_line_is_left_out_when_it_does_not_fit() -> None:
+    made = pack("q", [candidate(1, "word " * 300)], budget=200, count=words)
+
+    assert made.items == ()
+    assert left(made) == [1]
+    assert made.left_out[0].tokens > 300
+
+
+def test_a_fact_without_content_cannot_be_cut() -> None:
+    made = pack("q", [candidate(1, "-", title="-")], budget=8, count=words)
+
+    assert made.items == ()
+
+
+# --- entities ------------------------------------------------------------------------
+
+HARBOUR = fact(50, "The first pilot.", type="entity", title="Skarvik")
+BENTE = fact(51, "Knows the gates.", type="person", title="Bente")
+
+
+def test_the_entities_that_packed_facts_name_are_packed_beside_them() -> None:
+    found = [candidate(1), candidate(2)]
+    ids = [each.fact.id for each in found]
+    named = [
+        Candidate(BENTE, "named by 1 fact", named_by=frozenset(ids[:1])),
+        Candidate(HARBOUR, "named by 2 facts", named_by=frozenset(ids)),
+        Candidate(fact(52, type="project"), "named by none"),
+    ]
+
+    made = pack("q", found, budget=PLENTY, count=words, entities=named)
+
+    assert packed(made) == [1, 2, 50, 51]
+    assert made.items[2].tier == "entities"
+    assert made.left_out == ()
+
+
+def test_an_entity_goes_with_the_only_fact_that_names_it() -> None:
+    found = [candidate(1, priority=0), long(2, 1, priority=3)]
+    named = [Candidate(BENTE, "named", named_by=frozenset({found[1].fact.id}))]
+
+    made = pack("q", found, budget=26, count=words, entities=named)
+
+    assert packed(made) == [1]
+    assert left(made) == [2]
+
+
+def test_an_entity_that_was_found_itself_is_not_packed_twice() -> None:
+    found = [candidate(1), Candidate(BENTE, "title")]
+    named = [Candidate(BENTE, "named", named_by=frozenset({found[0].fact.id}))]
+
+    made = pack("q", found, budget=PLENTY, count=words, entities=named)
+
+    assert packed(made) == [1, 51]
+    assert [each.tier for each in made.items] == ["notable", "notable"]
+
+
+def test_entities_without_room_are_listed() -> None:
+    found = [candidate(1)]
+    named = [
+        Candidate(
+            fact(50 + n, "x " * 30, type="person"),
+            "named",
+            named_by=frozenset({found[0].fact.id}),
+        )
+        for n in range(3)
+    ]
+
+    made = pack("q", found, budget=70, count=words, entities=named)
+
+    assert made.items[0].id == found[0].fact.id
+    assert len(made.items) + len(made.left_out) == 4
+    assert {each.reason for each in made.left_out} == {NO_ROOM}
+    assert made.truncated
+
+
+def test_a_counter_that_is_out_of_its_mind_is_obeyed() -> None:
+    found = [candidate(n, "e" * n) for n in range(1, 30)]
+    for seed in range(20):
+        budget = Random(seed).randrange(2_000)
+        made = pack("q", found, budget=budget, count=lumpy)
+        assert lumpy(made.text) <= budget

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import words
+from vaultsync.core.duplicates import Duplicates
+
+LONG = " ".join(f"word{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")
+
+
+def repeats(one: str, other: str) -> bool:
+    texts = Duplicates()
+    assert texts.find(one) is None
+    return texts.find(other) == 0
+
+
+def test_a_text_repeats_itself() -> None:
+    assert repeats("Slack water lasts 22 minutes.", "Slack water lasts 22 minutes.")
+    assert repeats("", "")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        LONG.replace("wordm", "else"),
+        LONG.replace("worda", "Worda"),
+        f"**{LONG}**.",
+        LONG.replace("wordm ", ""),
+        f"{LONG} and more",
+    ],
+)
+def test_a_small_change_is_a_near_duplicate(other: str) -> None:
+    assert repeats(LONG, other)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "",
+        LONG[: len(LONG) // 2],
+        " ".join(reversed(LONG.split())),
+        LONG.replace("worda", "4"),
+        LONG.replace("wordm", "else").replace("wordt", "else").replace("worde", "else"),
+    ],
+)
+def test_another_text_is_none(other: str) -> None:
+    assert not repeats(LONG, other)
+
+
+def test_a_fact_that_names_another_number_says_something_else() -> None:
+    assert repeats(f"{LONG} 42 guest berths", f"{LONG} 42 guest berths, all told")
+    assert not repeats(f"{LONG} 42 guest berths", f"{LONG} 38 guest berths")
+
+
+def test_texts_of_a_script_without_blanks_are_compared_by_letters() -> None:
+    text = (
+        "潮の表示は夏時間に変わるとき一時間ずれていましたので港の人はまず番号を聞きます"
+    )
+
+    assert repeats(text, f"{text}。")
+    assert not repeats(text, text[20:] + text[:20][::-1])
+
+
+@pytest.mark.parametrize(("one", "other"), [("Yes", "yes"), ("a b", "A b")])
+def test_texts_of_a_word_or_two_repeat_only_what_is_spelled_alike(
+    one: str, other: str
+) -> None:
+    assert repeats(one, one)
+    assert not repeats(one, other)
+
+
+@given(st.lists(st.lists(words, max_size=8).map(" ".join), max_size=6))
+def test_who_was_seen_first_is_named(texts: list[str]) -> None:
+    seen, kept = Duplicates(), list[str]()
+    for text in texts:
+        found = seen.find(text)
+        if found is None:
+            kept.append(text)
+        else:
+            assert found < len(kept)
+    assert [Duplicates().find(text) for text in kept] == [None] * len(kept)
+    assert len(set(kept)) == len(kept)

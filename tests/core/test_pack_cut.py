@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.packs import COUNTERS, contents, fact, words
+from vaultsync.core.pack_cut import Shorter, cut
+from vaultsync.core.pack_text import FORMS, Piece, cite, paragraphs
+
+TEN = "\n\n".join(f"Paragraph {n} has five words." for n in range(10))
+
+
+def rendered(piece: Piece) -> tuple[str, int]:
+    text = FORMS["markdown"].piece(piece)
+    return text, words(text)
+
+
+def shortened(body: str, room: int, passage: str = "") -> Shorter | None:
+    one = fact(1)
+    whole = Piece(one, "notable", "words: x", cite(one), body)
+    return cut(whole, passage, room, words, rendered)
+
+
+def body_of(shorter: Shorter | None) -> str:
+    assert shorter is not None
+    assert shorter.piece.cut
+    return shorter.piece.body
+
+
+def test_the_first_paragraphs_that_fit_stay() -> None:
+    assert body_of(shortened(TEN, 60)) == (
+        "\n\n".join(paragraphs(TEN)[:7]) + "\n\n[cut: paragraphs 1 to 7 of 10]"
+    )
+
+
+def test_one_paragraph_is_named_by_its_number() -> None:
+    assert body_of(shortened(TEN, 30)).endswith("[cut: paragraph 1 of 10]")
+
+
+def test_a_passage_that_stays_anyway_changes_nothing() -> None:
+    assert shortened(TEN, 60, "Paragraph 4") == shortened(TEN, 60)
+    assert shortened(TEN, 60, "not there") == shortened(TEN, 60)
+
+
+def test_a_passage_further_down_is_kept_with_the_heading_above_it() -> None:
+    text = TEN.replace(
+        "Paragraph 5 has five words.", "## Deeper\n\nParagraph 5\nhas five words."
+    )
+    shorter = shortened(text, 60, "Paragraph 6 has")
+
+    assert body_of(shorter).startswith("## Deeper\n\nParagraph 5\nhas")
+    assert shorter is not None
+    assert shorter.piece.citation == "public/facts/1.md#Deeper"
+
+
+def test_a_passage_too_far_below_its_heading_begins_what_is_kept() -> None:
+    body = body_of(shortened(f"# Top\n\n{TEN}", 50, "Paragraph 7 has five"))
+
+    assert body.startswith("Paragraph 7")
+    assert body.endswith("[cut: paragraphs 9 to 11 of 11]")
+
+
+def test_no_heading_stands_last() -> None:
+    text = "One two three.\n\n## Deeper\n\n" + "word " * 90
+
+    assert body_of(shortened(text, 40)) == "One two three.\n\n[cut: paragraph 1 of 3]"
+
+
+def test_a_heading_alone_is_better_than_nothing() -> None:
+    assert body_of(shortened("## Deeper\n\n" + "word " * 90, 40)).startswith(
+        "## Deeper"
+    )
+
+
+def test_a_list_that_is_too_long_is_cut_at_a_line() -> None:
+    text = "\n".join(f"- item {n} of a list" for n in range(30))
+
+    assert body_of(shortened(text, 60)).endswith("[cut: lines 1 to 6 of 30]")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "word " * 90,
+        "",
+        "```\n" + "line of code\n" * 40 + "```",
+        "word " * 90 + "\n" + "word " * 90,
+    ],
+)
+def test_what_cannot_be_cut_to_fit_is_left_out(body: str) -> None:
+    assert shortened(body, 40) is None
+
+
+@given(
+    contents(),
+    st.sampled_from(sorted(COUNTERS)),
+    st.integers(0, 600),
+    st.sampled_from(["", "gate opens", "one"]),
+)
+def test_a_cut_fits_and_shows_whole_lines_of_the_fact(
+    body: str, counter: str, room: int, passage: str
+) -> None:
+    count = COUNTERS[counter]
+    form = FORMS["xml"]
+
+    def counted(piece: Piece) -> tuple[str, int]:
+        text = form.piece(piece)
+        return text, count(text)
+
+    one = fact(1)
+    shorter = cut(
+        Piece(one, "notable", "words: x", cite(one), body),
+        passage,
+        room,
+        count,
+        counted,
+    )
+
+    if shorter is not None:
+        assert shorter.tokens == count(shorter.text) <= room
+        kept = shorter.piece.body.rpartition("\n\n[cut: ")[0]
+        assert kept
+        assert all(line in body.split("\n") for line in kept.split("\n"))
+        assert counted(replace(shorter.piece)) == (shorter.text, shorter.tokens)

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.packs import contents, fact
+from tests.strategies import facts
+from vaultsync.core.fact import Fact
+from vaultsync.core.pack_text import (
+    CARD_LENGTH,
+    FORMS,
+    Piece,
+    below,
+    body_of,
+    card_of,
+    cite,
+    heading_of,
+    is_code,
+    one_line,
+    paragraphs,
+    render,
+)
+from vaultsync.core.paths import VaultPath
+
+ODD = st.text(
+    st.characters(exclude_categories=["Cs"]) | st.sampled_from("\x00\ufffe<>&\"'#`\n]"),
+    max_size=30,
+)
+
+
+def written(form: str, piece: Piece, question: str = "why?") -> str:
+    return render(FORMS[form], question, [(piece.tier, [FORMS[form].piece(piece)])])
+
+
+def piece_of(one: Fact, **said: str) -> Piece:
+    return Piece(one, said.get("tier", "critical"), "words: x", cite(one), body_of(one))
+
+
+# --- what a fact says ----------------------------------------------------------------
+
+
+def test_a_fact_says_its_context_its_content_and_the_fields_of_its_type() -> None:
+    one = fact(
+        1,
+        "The box is slow.\n\nSQLite is enough.",
+        type="decision",
+        context="the review of May",
+        decisionOutcome="implemented",
+        decisionAlternatives=["PostgreSQL", "files"],
+        decisionImpactedPaths=[],
+    )
+
+    assert body_of(one) == (
+        "> the review of May\n\nThe box is slow.\n\nSQLite is enough.\n\n"
+        "- outcome: implemented\n- alternatives: PostgreSQL; files"
+    )
+
+
+def test_a_field_that_is_no_text_is_shown_as_one_reads_it() -> None:
+    short = fact(1, type="observation", observationCompressed=True)
+    told = fact(2, type="observation", observationCompressed=False)
+
+    assert body_of(short).endswith("- compressed: yes")
+    assert "compressed" not in body_of(told)
+    odd = fact(3).but(own={"lessonCategory": 7})
+    assert body_of(odd).endswith("- category: 7")
+
+
+def test_what_the_title_says_already_is_not_said_twice() -> None:
+    assert body_of(fact(1, "Tea at four.", title="Tea at four")) == ""
+    assert body_of(fact(1, "Tea at four. Always.", title="Tea at four")) != ""
+
+
+def test_what_was_shortened_is_not_packed_at_length() -> None:
+    one = fact(
+        1, "Short.", type="observation", observationOriginalContent="Long. " * 99
+    )
+
+    assert body_of(one) == "Short."
+
+
+def test_an_entity_says_its_first_paragraph_and_its_relations() -> None:
+    one = fact(
+        1,
+        "# Bente\n\nKnows the\ngates.\n\nAnd more.",
+        type="person",
+        reports_to=["[[Mara]]", "[[Joaquim]]"],
+    )
+
+    assert card_of(one) == "Knows the gates. · reports_to: Mara, Joaquim"
+    assert card_of(one.but(context="Runs it.")).startswith("Runs it. ·")
+    assert card_of(fact(2, "# Only a heading", type="person")) == ""
+
+
+def test_a_long_card_ends_between_words() -> None:
+    said = card_of(fact(1, "word, " * 100, type="person"))
+
+    assert said.endswith("word …")
+    assert len(said) <= CARD_LENGTH + 2
+
+
+# --- citations -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("title", "path", "section", "citation"),
+    [
+        ("Tea", "public/notes/2026-tea.md", "", "public/notes/2026-tea.md#Tea"),
+        ("Tea", "public/notes/Tea.md", "", "public/notes/Tea.md"),
+        ("Tea", "public/notes/Tea.md", "Why", "public/notes/Tea.md#Why"),
+        ("a #b | [[c]] %% d", "x.md", "", "x.md#a b c d"),
+        ("Tea", None, "Why", fact(1).id),
+    ],
+)
+def test_a_citation_is_the_path_and_the_heading(
+    title: str, path: str | None, section: str, citation: str
+) -> None:
+    one = fact(1, title=title).but(path=VaultPath(path) if path else None)
+
+    assert cite(one, section) == citation
+
+
+# --- paragraphs ----------------------------------------------------------------------
+
+
+def test_paragraphs_end_at_blank_lines_but_not_in_code() -> None:
+    text = "a\nb\n\n\n```\nc\n\nd\n```\n\n~~~~\n~~~\n\n```\n~~~~ x\n\n~~~~\ne"
+
+    assert paragraphs(text) == [
+        "a\nb",
+        "```\nc\n\nd\n```",
+        "~~~~\n~~~\n\n```\n~~~~ x\n\n~~~~\ne",
+    ]
+
+
+@given(contents())
+def test_paragraphs_leave_nothing_out_but_blank_lines(text: str) -> None:
+    said = "\n".join(paragraphs(text)).split("\n")
+
+    assert [line for line in said if line.strip()] == [
+        line for line in text.split("\n") if line.strip()
+    ]
+
+
+def test_a_heading_is_known_by_its_mark() -> None:
+    assert heading_of("## Why #\ntext") == "Why"
+    assert heading_of("#tag") == heading_of("text\n# no") == ""
+    assert is_code("```python")
+    assert not is_code("`inline`")
+
+
+def test_headings_go_below_the_title_but_not_in_code() -> None:
+    text = "# One\n##### Five\n#tag\n\n```\n# code\n```\n# Two"
+
+    assert below(text, 3) == "#### One\n###### Five\n#tag\n\n```\n# code\n```\n#### Two"
+    assert below("no heading", 3) == "no heading"
+
+
+@given(contents(), st.integers(0, 6))
+def test_only_the_marks_of_headings_change(text: str, level: int) -> None:
+    made = below(text, level)
+
+    assert re.sub(r"(?m)^#+", "", made) == re.sub(r"(?m)^#+", "", text)
+
+
+# --- forms ---------------------------------------------------------------------------
+
+
+def test_markdown_shows_title_reason_and_source() -> None:
+    one = fact(1, "It is *slow*.", title="The box", type="decision")
+
+    assert written("markdown", piece_of(one)) == (
+        "# Context: why?\n\n## Critical\n\n### The box\n\n"
+        "*decision, 2026-02-14 · words: x · public/facts/1.md*\n\nIt is *slow*."
+    )
+
+
+def test_an_entity_takes_one_line_of_markdown() -> None:
+    one = fact(1, "A gate.", title="Skarvik", type="entity", entityType="place")
+    card = Piece(one, "entities", "named", cite(one), card_of(one))
+
+    assert written("markdown", card).endswith(
+        "## Entities\n\n- **Skarvik** (place): A gate. · public/facts/1.md"
+    )
+
+
+def test_what_is_missing_leaves_no_trace() -> None:
+    one = Fact("id", title="T", type="person")
+    card = Piece(one, "entities", "named", "id", "")
+
+    assert written("markdown", card).endswith("- **T** (person) · id")
+    assert written("markdown", piece_of(one)).endswith("\n*person · words: x · id*")
+
+
+@given(facts(), ODD, ODD)
+def test_xml_can_be_read_whatever_the_fact_says(
+    one: Fact, question: str, text: str
+) -> None:
+    said = piece_of(one.but(content=text, title=text))
+    root = ET.fromstring(written("xml", said, question))  # noqa: S314 - ours
+
+    (read,) = root.iter("fact")
+    assert read.get("title", "") == one_line(text)
+    assert (read.text or "").strip("\n") == said.body.strip("\n").replace("\r", "\n")
+    assert root.get("question") == one_line(question)
+
+
+@given(facts(), ODD, ODD)
+def test_json_can_be_read_whatever_the_fact_says(
+    one: Fact, question: str, text: str
+) -> None:
+    said = piece_of(one.but(content=text, title=text))
+    read = json.loads(written("json", said, question))
+
+    (found,) = read["critical"]
+    assert found["text"] == said.body
+    assert found["title"] == one_line(text)
+    assert read["question"] == one_line(question)
+    assert found["id"] == one.id
+    assert "cut" not in found
+
+
+def test_what_was_cut_says_so_in_every_form() -> None:
+    one = piece_of(fact(1))
+    cut = Piece(one.fact, one.tier, one.reason, one.citation, one.body, cut=True)
+
+    assert json.loads(written("json", cut))["critical"][0]["cut"] is True
+    assert ' cut="yes"' in written("xml", cut)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_pieces_are_a_whole_text_still(form: str) -> None:
+    assert render(FORMS[form], "why?", [])

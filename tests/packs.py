@@ -1,0 +1,152 @@
+"""Facts to be packed, and counters of tokens that are hard to please."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Mapping
+from functools import cache
+
+from hypothesis import strategies as st
+
+from tests.strategies import facts
+from vaultsync.adapters.tokens_fitted import FittedTokens
+from vaultsync.core.context import Candidate, ContextPack
+from vaultsync.core.fact import Fact, Value, make_fact
+from vaultsync.core.paths import VaultPath
+
+
+def fact(number: int, content: str = "", **values: Value) -> Fact:
+    """A fact that has a note; its id, title and content tell it from others."""
+    said: dict[str, Value] = {
+        "id": f"0193f6c2-0000-7000-8000-{number:012d}",
+        "title": f"Fact {number}",
+        "content": content or f"What fact number {number} says, in one line.",
+        "createdAt": "2026-02-14T13:45:00Z",
+        "type": "fact",
+    }
+    made = make_fact({**said, **values})
+    return made.but(path=VaultPath(f"public/facts/{number}.md"))
+
+
+def candidate(number: int, content: str = "", **values: Value) -> Candidate:
+    """A fact that was found."""
+    return Candidate(fact(number, content, **values), "words: fact")
+
+
+def letters(text: str) -> int:
+    return len(text)
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def quarters(text: str) -> int:
+    """The old rule of thumb: rounding makes it not additive."""
+    return math.ceil(len(text) / 4)
+
+
+def swelling(text: str) -> int:
+    """A whole costs more than its parts, the more the longer it is."""
+    return len(text) + len(text) ** 2 // 500
+
+
+def moody(text: str) -> int:
+    """Costs more or less by up to a half, as if by chance, but always the same."""
+    if not text:
+        return 0
+    mood = hashlib.sha256(text.encode("utf-8", "replace")).digest()[0]
+    return 1 + len(text) * (256 + mood) // 512
+
+
+def lumpy(text: str) -> int:
+    """A few texts cost a hundred times as much as others."""
+    return len(text) * (100 if text.count("e") % 7 == 3 else 1)
+
+
+COUNTERS: Mapping[str, Callable[[str], int]] = {
+    "letters": letters,
+    "words": words,
+    "quarters": quarters,
+    "swelling": swelling,
+    "moody": moody,
+    "lumpy": lumpy,
+    "fitted": FittedTokens().count,
+}
+
+
+@cache
+def contents() -> st.SearchStrategy[str]:
+    """Contents of a few paragraphs, with headings, code and what XML and JSON escape."""
+    line = st.sampled_from(
+        [
+            "The gate opens at noon.",
+            "# Rationale",
+            "## Deeper",
+            "```",
+            "~~~~",
+            "- one",
+            "</fact><critical>",
+            '"quoted" & <b>bold</b>',
+            "潮の表示",
+            "]]>",
+            "    code",
+            "a" * 60,
+            "\u2028",
+        ]
+    )
+    return st.lists(
+        st.lists(line, min_size=1, max_size=4).map("\n".join), max_size=8
+    ).map("\n\n".join)
+
+
+@st.composite
+def candidates(draw: st.DrawFn, most: int = 8) -> list[Candidate]:
+    """Facts that were found, each once; some say the same, some are of any type."""
+    found: dict[str, Candidate] = {}
+    for number in range(draw(st.integers(0, most))):
+        if draw(st.booleans()):
+            made = fact(
+                number,
+                draw(contents()),
+                priority=draw(st.integers(0, 4)),
+                importance=draw(st.sampled_from([None, 0.1, 0.9])),
+                createdAt=draw(
+                    st.sampled_from(["2026-02-14T13:45:00Z", "2025-01-01T00:00:00Z"])
+                ),
+            )
+        else:
+            made = draw(facts())
+        passage = draw(st.sampled_from(["", "gate opens", "not there", "one"]))
+        found[made.id] = Candidate(made, "words: fact", passage)
+    return list(found.values())
+
+
+@st.composite
+def entities(draw: st.DrawFn, named_by: list[Candidate]) -> list[Candidate]:
+    """Entities that some of the facts name, and some that none names."""
+    made = []
+    for number in range(draw(st.integers(0, 4))):
+        ids = [each.fact.id for each in named_by]
+        by = draw(st.frozensets(st.sampled_from(ids))) if ids else frozenset()
+        entity = fact(100 + number, type="entity", title=f"Entity {number}")
+        made.append(Candidate(entity, "named", named_by=by))
+    return made
+
+
+def titles_in(made: ContextPack) -> list[str]:
+    """The titles of the facts in the text of a pack, read as its form is read."""
+    if not made.text:
+        return []
+    if made.format == "json":
+        said = json.loads(made.text)
+        tiers = ("critical", "notable", "background", "entities")
+        return [each["title"] for tier in tiers for each in said.get(tier, [])]
+    if made.format == "xml":
+        root = ET.fromstring(made.text)  # noqa: S314 - what we wrote ourselves
+        return [each.get("title", "") for tier in root for each in tier]
+    return re.findall(r"^(?:### |- \*\*)(.*?)(?:\*\* \(|$)", made.text, re.MULTILINE)

@@ -1,0 +1,373 @@
+"""Hits and a budget -> a context pack: what an agent is given to read, and why.
+
+The budget is shared out to the tiers and to the entities that the facts name; what one
+does not need the next may use, and what is left at the end goes round once more. Within
+a tier the order is priority, importance, recency. What nearly repeats another fact is
+packed once. A fact that is larger than the room of its tier is cut at a paragraph.
+
+Tokens of a whole are not the sum of the tokens of its parts. Each part is counted once
+to plan with, the whole is counted at the end, and while that is more than the budget the
+least of what was packed goes: no pack is ever a token over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from vaultsync.core.duplicates import Duplicates
+from vaultsync.core.fact import Fact, tier_of
+from vaultsync.core.pack_cut import cut
+from vaultsync.core.pack_text import (
+    FORMS,
+    Form,
+    Piece,
+    body_of,
+    card_of,
+    cite,
+    render,
+)
+
+ENTITIES = "entities"
+TIERS = ("critical", "notable", "background", ENTITIES)
+"""In the order in which they are packed; each may use what the one before it left."""
+
+Count = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What a question is after, and how that shares out the budget."""
+
+    shares: Mapping[str, float]
+    words: str
+    """A pattern of words that give it away; the first intent that matches is meant."""
+
+
+def _shares(*shares: float) -> Mapping[str, float]:
+    return MappingProxyType(dict(zip(TIERS, shares, strict=True)))
+
+
+INTENTS: Mapping[str, Intent] = MappingProxyType(
+    {
+        "decisions": Intent(
+            _shares(0.8, 0.2, 0.0, 0.0), r"decisions?|decid\w+|commit\w*"
+        ),
+        "recent": Intent(
+            _shares(0.1, 0.3, 0.6, 0.0), r"observ\w+|recent\w*|lately|latest"
+        ),
+        "balanced": Intent(_shares(0.4, 0.4, 0.1, 0.1), r""),
+    }
+)
+"""Intent -> shares of the budget for critical, notable, background, entities."""
+
+
+def intent_of(question: str) -> str:
+    """What a question is after, by its words; `balanced` when nothing tells."""
+    return next(
+        name
+        for name, intent in INTENTS.items()
+        if not intent.words
+        or re.search(rf"\b(?:{intent.words})\b", question, re.IGNORECASE)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A fact that may be packed."""
+
+    fact: Fact
+    """With the `path` of its note, for the citation."""
+    reason: str
+    """Why it was found."""
+    passage: str = ""
+    """The words of its content that matched, if any."""
+    named_by: frozenset[str] = frozenset()
+    """For an entity: the ids of the facts that name it. It is packed beside one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A fact that was packed."""
+
+    id: str
+    tokens: int
+    """Of its part of the text alone."""
+    tier: str
+    reason: str
+    citation: str
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A fact that was not packed, and what it would have cost."""
+
+    id: str
+    tokens: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPack:
+    """A text that costs no more tokens than its budget."""
+
+    text: str
+    tokens: int
+    """Of the whole text."""
+    budget: int
+    by_tier: Mapping[str, int]
+    """Tokens of the items of each tier; headings are not among them."""
+    items: tuple[Item, ...]
+    """In the order of the text."""
+    left_out: tuple[LeftOut, ...]
+    truncated: bool
+    """Whether something that was found has no room, or was cut."""
+    intent: str
+    format: str
+
+
+WORTH_CUTTING = 0.25
+"""The least share of a fact that is packed when it has to make do with what is left."""
+
+NO_ROOM = "no room left"
+SAYS_THE_SAME = "says the same as"
+
+
+def pack(
+    question: str,
+    candidates: Sequence[Candidate],
+    *,
+    budget: int,
+    count: Count,
+    form: str = "markdown",
+    intent: str | None = None,
+    entities: Sequence[Candidate] = (),
+) -> ContextPack:
+    """Pack what fits; the same for the same arguments, whatever the order of the facts.
+
+    Args:
+        question: what was asked; it stands at the top.
+        candidates: the facts that were found, each once.
+        budget: in tokens, as `count` counts them.
+        count: text -> tokens; 0 for an empty text.
+        form: one of `pack_text.FORMS`.
+        intent: one of `INTENTS`; by the words of the question when None.
+        entities: facts of the entities that the candidates name.
+    """
+    meant = intent or intent_of(question)
+    packing = _Packing(FORMS[form], question, budget, count)
+    packing.take_in(candidates, entities)
+    packing.fill(INTENTS[meant].shares)
+    text, tokens = packing.settle()
+    packed = [part for tier in TIERS for part in packing.packed[tier]]
+    return ContextPack(
+        text=text,
+        tokens=tokens,
+        budget=budget,
+        by_tier={
+            tier: sum(part.tokens for part in packing.packed[tier]) for tier in TIERS
+        },
+        items=tuple(map(_item, packed)),
+        left_out=tuple(
+            LeftOut(part.piece.fact.id, part.whole, why)
+            for part, why in sorted(packing.left, key=lambda each: each[0].rank)
+        ),
+        truncated=any(part.piece.cut for part in packed)
+        or any(why == NO_ROOM for _, why in packing.left),
+        intent=meant,
+        format=form,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A piece with its text and what it costs."""
+
+    piece: Piece
+    text: str
+    tokens: int
+    whole: int
+    """What the fact costs uncut."""
+    rank: int
+    """Its place in the order of all."""
+    candidate: Candidate
+
+
+def _item(part: _Part) -> Item:
+    piece = part.piece
+    return Item(
+        piece.fact.id, part.tokens, piece.tier, piece.reason, piece.citation, piece.cut
+    )
+
+
+def _in_order(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """By priority, then importance, then the newest first; by id when all that is equal."""
+    by_age = sorted(candidates, key=lambda each: each.fact.id)
+    by_age.sort(key=lambda each: each.fact.created_at, reverse=True)
+    return sorted(
+        by_age, key=lambda each: (each.fact.priority, -(each.fact.importance or 0.0))
+    )
+
+
+def _never(_part: _Part, _free: int) -> bool:
+    return False
+
+
+def _is_worth_it(part: _Part, free: int) -> bool:
+    return free >= WORTH_CUTTING * part.tokens
+
+
+@dataclass(slots=True)
+class _Packing:
+    """A pack in the making."""
+
+    form: Form
+    question: str
+    budget: int
+    count: Count
+    waiting: dict[str, list[_Part]] = field(default_factory=dict)
+    packed: dict[str, list[_Part]] = field(default_factory=dict)
+    left: list[tuple[_Part, str]] = field(default_factory=list)
+    heads: dict[str, int] = field(default_factory=dict)
+    """What it costs to open and close each tier."""
+
+    def take_in(
+        self, candidates: Sequence[Candidate], entities: Sequence[Candidate]
+    ) -> None:
+        """Count each part, once, and set aside what repeats another fact."""
+        self.waiting = {tier: [] for tier in TIERS}
+        self.packed = {tier: [] for tier in TIERS}
+        seen, kept = Duplicates(), list[str]()
+        for rank, each in enumerate(_in_order(candidates)):
+            part = self._part(each, rank, tier_of(each.fact.priority))
+            same = seen.find(f"{each.fact.title}\n{part.piece.body}")
+            if same is None:
+                kept.append(each.fact.id)
+                self.waiting[part.piece.tier].append(part)
+            else:
+                self.left.append((part, f"{SAYS_THE_SAME} {kept[same]}"))
+        found = {each.fact.id for each in candidates}
+        named = [each for each in _in_order(entities) if each.fact.id not in found]
+        named.sort(key=lambda each: -len(each.named_by))
+        for rank, each in enumerate(named, start=len(found)):
+            self.waiting[ENTITIES].append(self._part(each, rank, ENTITIES))
+        for tier in TIERS:
+            self.heads[tier] = self.count(
+                self.form.tier(tier) + self.form.end_tier(tier)
+            )
+
+    def _part(self, each: Candidate, rank: int, tier: str) -> _Part:
+        body = card_of(each.fact) if tier == ENTITIES else body_of(each.fact)
+        piece = Piece(each.fact, tier, each.reason, cite(each.fact), body)
+        text, tokens = self._rendered(piece)
+        return _Part(piece, text, tokens, tokens, rank, each)
+
+    def _rendered(self, piece: Piece) -> tuple[str, int]:
+        text = self.form.piece(piece)
+        return text, self.count(self.form.between + text)
+
+    def fill(self, shares: Mapping[str, float]) -> None:
+        """Pack tier by tier, each in its room; then let what is left go round."""
+        free = self.budget - self.count(render(self.form, self.question, []))
+        if free > 0:
+            rooms = self._rooms(shares, free)
+            spare = 0
+            for tier in TIERS:
+                room = rooms[tier] + spare
+                spare = room - self._fill_tier(tier, room, self._is_first)
+            spare += free - sum(rooms.values())
+            for may_cut in (_never, _is_worth_it):
+                for tier in TIERS:
+                    spare -= self._fill_tier(tier, spare, may_cut)
+        for tier in TIERS[:-1]:
+            self.left += [(part, NO_ROOM) for part in self.waiting[tier]]
+        self.left += [(part, NO_ROOM) for part in self._named()]
+
+    def _is_first(self, part: _Part, _free: int) -> bool:
+        """The first fact of a tier is cut when it is larger than all of the room."""
+        return not self.packed[part.piece.tier]
+
+    def _rooms(self, shares: Mapping[str, float], free: int) -> dict[str, int]:
+        """The room of each tier: its share, and what the others do not need of theirs."""
+        needs = {
+            tier: sum(part.tokens for part in parts) + self.heads[tier] if parts else 0
+            for tier, parts in self.waiting.items()
+        }
+        rooms, spare = {}, 0
+        for tier in TIERS:
+            have = int(shares[tier] * free) + spare
+            rooms[tier] = min(have, needs[tier])
+            spare = have - rooms[tier]
+        for tier in TIERS:
+            more = min(spare, needs[tier] - rooms[tier])
+            rooms[tier] += more
+            spare -= more
+        return rooms
+
+    def _fill_tier(
+        self, tier: str, room: int, may_cut: Callable[[_Part, int], bool]
+    ) -> int:
+        """Pack what waits in a tier, in order, as far as the room goes; returns the tokens."""
+        free, later = room, []
+        for part in self._named() if tier == ENTITIES else self.waiting[tier]:
+            inside = free - (0 if self.packed[tier] else self.heads[tier])
+            fitting: _Part | None = part
+            if part.tokens > inside:
+                cuts = tier != ENTITIES and inside > 0 and may_cut(part, inside)
+                fitting = self._cut(part, inside) if cuts else None
+            if fitting is None:
+                later.append(part)
+            else:
+                self.packed[tier].append(fitting)
+                free = inside - fitting.tokens
+        self.waiting[tier] = later
+        self.packed[tier].sort(key=lambda part: part.rank)
+        return room - free
+
+    def _named(self) -> list[_Part]:
+        """The entities that wait and that a packed fact names."""
+        there = {part.piece.fact.id for parts in self.packed.values() for part in parts}
+        return [
+            part for part in self.waiting[ENTITIES] if part.candidate.named_by & there
+        ]
+
+    def _cut(self, part: _Part, room: int) -> _Part | None:
+        shorter = cut(
+            part.piece, part.candidate.passage, room, self.count, self._rendered
+        )
+        return (
+            replace(part, piece=shorter.piece, text=shorter.text, tokens=shorter.tokens)
+            if shorter
+            else None
+        )
+
+    def settle(self) -> tuple[str, int]:
+        """The whole text and its tokens; what makes it too large goes, the least first."""
+        least = 1
+        while any(self.packed.values()):
+            tiers = [
+                (tier, [part.text for part in self.packed[tier]])
+                for tier in TIERS
+                if self.packed[tier]
+            ]
+            text = render(self.form, self.question, tiers)
+            tokens = self.count(text)
+            if tokens <= self.budget:
+                return text, tokens
+            self._drop(self.budget / tokens, least)
+            least *= 2
+        return "", 0
+
+    def _drop(self, share: float, least: int) -> None:
+        """Take facts out again, from the end: down to a share of the tokens, and so many."""
+        kept = sum(part.tokens for parts in self.packed.values() for part in parts)
+        most, dropped = kept * share, 0
+        for tier in reversed(TIERS):
+            while self.packed[tier] and (kept > most or dropped < least):
+                part = self.packed[tier].pop()
+                self.left.append((part, NO_ROOM))
+                kept -= part.tokens
+                dropped += 1

@@ -1,0 +1,284 @@
+"""The texts of a context pack: markdown, XML and JSON, each put together from parts.
+
+A part is rendered once and keeps its text, so that whoever keeps a budget can count each
+part alone, add up, and count the whole once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from vaultsync.core.fact import OWN, Fact, Value, relations
+from vaultsync.core.paths import stem_of
+
+CARD_LENGTH = 160
+"""Letters that an entity may say of itself in a pack."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What a pack shows of one fact."""
+
+    fact: Fact
+    tier: str
+    reason: str
+    citation: str
+    """`path#heading`; see `cite()`."""
+    body: str
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a pack is written; `render()` puts its parts together."""
+
+    begin: Callable[[str], str]
+    """The question -> what stands before everything."""
+    tier: Callable[[str], str]
+    """A tier -> what stands before its pieces."""
+    piece: Callable[[Piece], str]
+    between: str
+    """Stands between two pieces of a tier."""
+    end_tier: Callable[[str], str]
+    end: str
+
+
+def render(
+    form: Form, question: str, tiers: Sequence[tuple[str, Sequence[str]]]
+) -> str:
+    """The whole text: each tier with the texts of its pieces, as `form.piece` made them."""
+    parts = [form.begin(one_line(question))]
+    for tier, pieces in tiers:
+        parts += [form.tier(tier), form.between.join(pieces), form.end_tier(tier)]
+    return "".join([*parts, form.end])
+
+
+# ------------------------------------------------------------------- what facts say
+
+_SILENT = frozenset({"observationOriginalContent", "entityType"})
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NO_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_UNCITED = re.compile(r"[#|^\[\]\r\n]+|%%")
+_HEADING = re.compile(r"#{1,6}(?=[ \t])")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+
+
+def one_line(text: str) -> str:
+    """Text in one line, without what no file can hold."""
+    return " ".join(_NO_TEXT.sub("\ufffd", text).split())
+
+
+def body_of(fact: Fact) -> str:
+    """All that a fact says but its title: context, content, fields of its type."""
+    parts = []
+    if fact.context:
+        parts.append(f"> {fact.context}")
+    if fact.content and fact.content.rstrip(".") != fact.title:
+        parts.append(fact.content)
+    own = [
+        f"- {_label(key)}: {_shown(fact.own[key])}" for key in OWN if _says(fact, key)
+    ]
+    if own:
+        parts.append("\n".join(own))
+    return _NO_TEXT.sub("\ufffd", "\n\n".join(parts))
+
+
+def _says(fact: Fact, key: str) -> bool:
+    return key not in _SILENT and fact.own.get(key) not in (None, False, "", [])
+
+
+def _label(key: str) -> str:
+    """`commitmentDueDate` -> `due date`."""
+    return " ".join(_CAMEL.split(key)[1:]).lower()
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, Sequence):
+        return "; ".join(map(_shown, value))
+    return "yes" if value is True else str(value)
+
+
+def card_of(entity: Fact) -> str:
+    """What an entity says of itself in a line or two: its first paragraph, its relations."""
+    said = entity.context or ""
+    if not said:
+        blocks = (block.strip() for block in entity.content.split("\n\n"))
+        said = next((b for b in blocks if b and not _HEADING.match(b)), "")
+    said = one_line(said)
+    if len(said) > CARD_LENGTH:
+        said = said[:CARD_LENGTH].rsplit(" ", 1)[0].rstrip(",;:") + " …"
+    known = relations(entity).items()
+    ties = [f"{one_line(name)}: {', '.join(names)}" for name, names in known]
+    return " · ".join(part for part in (said, *ties) if part)
+
+
+def cite(fact: Fact, section: str = "") -> str:
+    """Where a fact can be read: `path#heading`; its id while it has no note.
+
+    The heading is a section of the content, else the title where the note shows it.
+    """
+    if fact.path is None:
+        return fact.id
+    shown = "" if fact.title == stem_of(fact.path) else fact.title
+    heading = " ".join(_UNCITED.sub(" ", section or shown).split())
+    return f"{fact.path}#{heading}" if heading else fact.path
+
+
+def paragraphs(text: str) -> list[str]:
+    """The paragraphs of a text; what a code fence holds stays together."""
+    found: list[list[str]] = [[]]
+    for line, code in _lines(text):
+        if code or line.strip():
+            found[-1].append(line)
+        elif found[-1]:
+            found.append([])
+    return ["\n".join(lines) for lines in found if lines]
+
+
+def _lines(text: str) -> Iterator[tuple[str, bool]]:
+    """Each line, and whether it is of a code fence."""
+    fence = ""
+    for line in text.split("\n"):
+        mark = _FENCE.match(line)
+        yield line, bool(fence or mark)
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
+            fence = ""
+
+
+def is_code(line: str) -> bool:
+    """Whether a code fence begins with this line."""
+    return _FENCE.match(line) is not None
+
+
+def heading_of(paragraph: str) -> str:
+    """The text of the heading that a paragraph is, or begins with; else nothing."""
+    mark = _HEADING.match(paragraph)
+    return paragraph[mark.end() :].partition("\n")[0].strip(" \t#") if mark else ""
+
+
+def below(text: str, level: int) -> str:
+    """Text with its headings that many levels deeper, so that none stands above it."""
+    if not text.startswith("#") and "\n#" not in text:
+        return text
+    lines = []
+    for line, code in _lines(text):
+        heading = None if code else _HEADING.match(line)
+        deep = "#" * min(6, level + heading.end()) if heading else ""
+        lines.append(deep + line[heading.end() if heading else 0 :])
+    return "\n".join(lines)
+
+
+# --------------------------------------------------------------------------- markdown
+
+
+def _md_piece(piece: Piece) -> str:
+    fact = piece.fact
+    title = one_line(fact.title)
+    # The heading stands above; what is left says where.
+    source = piece.citation.removesuffix(f"#{title}")
+    if piece.tier == "entities":
+        said = f": {piece.body}" if piece.body else ""
+        return f"\n- **{title}** ({_kind(fact)}){said} · {source}"
+    line = f"*{_kind(fact)}{_day(fact)} · {piece.reason} · {source}*"
+    body = f"\n\n{below(piece.body, _TITLE)}" if piece.body else ""
+    return f"\n\n### {title}\n\n{line}{body}"
+
+
+_TITLE = 3
+"""The level of a fact's title in a pack."""
+
+
+def _kind(fact: Fact) -> str:
+    kind = fact.own.get("entityType")
+    return one_line(str(kind)) if kind and fact.type == "entity" else fact.type
+
+
+def _day(fact: Fact) -> str:
+    return f", {fact.created_at[:10]}" if fact.created_at else ""
+
+
+# -------------------------------------------------------------------------------- XML
+
+_XML = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"))
+
+
+def _escaped(text: str) -> str:
+    for sign, spelled in _XML:
+        text = text.replace(sign, spelled)
+    return text
+
+
+def _xml_piece(piece: Piece) -> str:
+    said = {
+        "id": piece.fact.id,
+        "type": _kind(piece.fact),
+        "title": one_line(piece.fact.title),
+        "date": piece.fact.created_at[:10],
+        "source": piece.citation,
+        "reason": piece.reason,
+        "cut": "yes" if piece.cut else "",
+    }
+    attrs = "".join(f' {k}="{_escaped(v)}"' for k, v in said.items() if v)
+    name = "entity" if piece.tier == "entities" else "fact"
+    return f"<{name}{attrs}>\n{_escaped(piece.body)}\n</{name}>\n"
+
+
+# ------------------------------------------------------------------------------- JSON
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _json_piece(piece: Piece) -> str:
+    said: dict[str, object] = {
+        "id": piece.fact.id,
+        "type": _kind(piece.fact),
+        "title": one_line(piece.fact.title),
+        "date": piece.fact.created_at[:10],
+        "source": piece.citation,
+        "reason": piece.reason,
+        "text": piece.body,
+    }
+    return _json(said | {"cut": True} if piece.cut else said)
+
+
+FORMS: Mapping[str, Form] = MappingProxyType(
+    {
+        "markdown": Form(
+            begin=lambda question: f"# Context: {question}",
+            tier=lambda tier: (
+                f"\n\n## {tier.capitalize()}" + ("\n" if tier == "entities" else "")
+            ),
+            piece=_md_piece,
+            between="",
+            end_tier=lambda _: "",
+            end="",
+        ),
+        "xml": Form(
+            begin=lambda question: f'<context question="{_escaped(question)}">\n',
+            tier=lambda tier: f"<{tier}>\n",
+            piece=_xml_piece,
+            between="",
+            end_tier=lambda tier: f"</{tier}>\n",
+            end="</context>",
+        ),
+        "json": Form(
+            begin=lambda question: f'{{"question": {_json(question)}',
+            tier=lambda tier: f',\n"{tier}": [\n',
+            piece=_json_piece,
+            between=",\n",
+            end_tier=lambda _: "\n]",
+            end="}",
+        ),
+    }
+)
+"""Form -> how it is written."""
