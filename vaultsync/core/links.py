@@ -113,8 +113,9 @@ _WIKI = re.compile(r"!?\[\[(?!\[)((?:[^\r\n\[\]]|\[(?!\[)|\](?!\]))++)\]\]")
 _PIPE = re.compile(r"\\?\|")
 # The next `$` closes or nothing does; `$5 and $6` is money.
 _MATH = re.compile(r"\$(?![\s$])(?:\\.|[^\n\\$])*+(?<!\s)\$(?![0-9])")
+# What follows the text of a markdown link.
 # Bounded, so that a hostile text cannot make the search quadratic.
-_DESTINATION = re.compile(
+DESTINATION = re.compile(
     r"""\(\s*(?:<(?P<angled>(?:\\.|[^<>\\\n]){0,2000}+)>
     |(?P<bare>(?:\\.|[^\s\\()<>]|\((?:\\.|[^\s\\()<>]){0,2000}+\)){0,2000}+))
     (?:\s+(?:"(?:\\.|[^"\\]){0,2000}+"|'(?:\\.|[^'\\]){0,2000}+'))?\s*\)""",
@@ -191,7 +192,7 @@ class _Paragraph:
         if not self._openers:
             return
         start, embed = self._openers.pop()
-        found = _DESTINATION.match(self._text, self._at, self._end)
+        found = DESTINATION.match(self._text, self._at, self._end)
         if found is None:
             return
         alias = self._text[self._text.index("[", start) + 1 : self._at - 1]
@@ -247,11 +248,11 @@ class Names:
         by_name: dict[str, tuple[VaultPath, ...]] = {}
         shared: dict[str, list[VaultPath]] = {}
         for path in paths:
-            folded = path.lower() if path.isascii() else _folded(path)
+            key = path.lower() if path.isascii() else folded(path)
             # Of two that differ in case only, the same one whatever the order is.
-            if by_path.setdefault(folded, path) > path:
-                by_path[folded] = path
-            name = folded.rpartition("/")[2]
+            if by_path.setdefault(key, path) > path:
+                by_path[key] = path
+            name = key.rpartition("/")[2]
             if name not in by_name:
                 by_name[name] = (path,)
             else:
@@ -265,10 +266,10 @@ class Names:
 
         An empty target is the note itself.
         """
-        wanted = _folded(target.strip())
+        wanted = folded(target.strip())
         if not wanted:
             return source
-        folder = _folded(parent(source))
+        folder = folded(parent(source))
         if wanted.startswith(("./", "../")):
             wanted = posixpath.normpath(f"{folder}/{wanted}" if folder else wanted)
             return self._exactly(wanted)
@@ -288,7 +289,7 @@ class Names:
         if exact or near or "/" not in wanted:
             return exact or near or many[0]
         tail = f"/{wanted}"
-        return next((path for path in many if _folded(path).endswith(tail)), None)
+        return next((path for path in many if folded(path).endswith(tail)), None)
 
     def meanings(self, target: str, source: VaultPath) -> tuple[VaultPath, ...]:
         """All files that a target could mean, the one that it means first.
@@ -296,35 +297,35 @@ class Names:
         Only one when the target is a path: from the root, or from the note.
         """
         found = self.resolve(target, source)
-        wanted = _folded(target.strip())
+        wanted = folded(target.strip())
         if found is None or not wanted or wanted.startswith(("./", "../", "/")):
             return () if found is None else (found,)
-        path = _folded(found)
+        path = folded(found)
         if path in (wanted, f"{wanted}.md"):
             return (found,)
         tail = f"/{wanted}" if path.endswith(f"/{wanted}") else f"/{wanted}.md"
         many = self._by_name[name_of(path)]
-        others = [p for p in many if p != found and f"/{_folded(p)}".endswith(tail)]
+        others = [p for p in many if p != found and f"/{folded(p)}".endswith(tail)]
         return (found, *others)
 
     def link_text(self, path: VaultPath) -> str:
         """What a link to a file says: its name when only one has it, else its path."""
         name = name_of(path)
-        text = name if self._by_name.get(_folded(name)) in (None, (path,)) else path
+        text = name if self._by_name.get(folded(name)) in (None, (path,)) else path
         short = _without_suffix(text)
         # A file that is called `Note`, without `.md`, would be meant by that.
-        return text if _folded(name_of(short)) in self._by_name else short
+        return text if folded(name_of(short)) in self._by_name else short
 
 
 def name_key(target: str) -> str:
     """The same for the target of a link and for the path of each file it can mean."""
-    key = name_of(_folded(target.strip()))
+    key = name_of(folded(target.strip()))
     while key.endswith(".md"):  # `odd.md` may mean `odd.md.md`
         key = key[:-3]
     return key
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
     """Lower case as in Obsidian, not case folding: `Straße` and `Strasse` are two."""
     if text.isascii():
         return text.lower()

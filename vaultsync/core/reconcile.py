@@ -192,6 +192,8 @@ class Action:
     moved: bool = False
     new_id: bool = False
     """The note has to be given the id."""
+    text: bytes | None = None
+    """What the note shall be byte by byte, when that was decided with the plan."""
 
     def but(self, **attrs: object) -> Action:
         """The action with other attributes."""

@@ -143,6 +143,8 @@ class Batch:
             case _:
                 pass
         assert note is not None and action.vault is not None  # noqa: S101, PT018
+        if action.text is not None:
+            return action.text
         if action.do in EXCHANGES:
             links = self.links.to(fact.related_fact_ids)
             return rewrite(note, action.vault, fact, links=links)

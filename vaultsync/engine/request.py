@@ -9,6 +9,7 @@ from vaultsync.core.paths import VaultPath
 from vaultsync.engine.cases import Case, Identities
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.planning import Plan
+from vaultsync.engine.report import Report
 from vaultsync.engine.snapshot import Snapshot
 from vaultsync.ports import StoreState, Written
 
@@ -35,6 +36,8 @@ class Request:
     trust_store: bool = False
     """Take the store as it is, even when it lost what was seen of it: a rebuild."""
     actor: str = "person"
+    after: Report | None = None
+    """What the pass did that this one completes: both are one run, with one report."""
 
 
 @dataclass(slots=True)

@@ -35,12 +35,14 @@ from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Pass, Request
 from vaultsync.engine.settling import record_pass
 from vaultsync.engine.snapshot import Snapshot, take_snapshot
-from vaultsync.engine.tally import report_of
+from vaultsync.engine.tally import joined, report_of
 from vaultsync.errors import GuardError, StoreUnavailableError
 from vaultsync.ports import Attention, Run, StoreState, Written
 
 SHOWN = 2000
 """How many actions a remembered run lists."""
+MEANT = ("rebuild", "links")
+"""Kinds of passes that may rewrite many notes: all of them, or nothing but links."""
 
 
 def sync(
@@ -116,7 +118,7 @@ def sync_with(
         OSError: the disk is full or broken; the next pass repairs what was begun.
     """
     began = mirror.clock.monotonic()
-    run = mirror.clock.new_id()
+    run = request.after.run if request.after else mirror.clock.new_id()
     check_vault(mirror, dry_run=request.dry_run)
     state = store_state(mirror, run, request)
     again: list[str] = []
@@ -128,7 +130,7 @@ def sync_with(
     _plan(work, planner)
     stopped = (
         None
-        if request.kind.startswith("rebuild")
+        if request.kind.startswith(MEANT)
         else guard(
             work.plan.actions,
             mirror.archive.count_bases(),
@@ -158,6 +160,7 @@ def sync_with(
     record_pass(work, outcome)
     report = report_of(work, outcome.done, outcome.notices, seconds)
     if not report.quiet or outcome.done:
+        report = joined(request.after, report)
         said = report.as_json()
         said["actions"] = list(said["actions"])[:SHOWN]  # type: ignore[arg-type]
         with mirror.archive.transaction():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do
@@ -51,6 +52,28 @@ def report_of(
         dict(counts),
         [_taken(action) for action in (*done, *waiting) if action.do is not Do.NOTHING],
         [*lasting.values(), *extra],
+    )
+
+
+def joined(first: Report | None, second: Report) -> Report:
+    """The report of two passes that were one run."""
+    if first is None:
+        return second
+    counts = {name: first.counts[name] + second.counts[name] for name in COUNTS}
+    worked, again = (
+        {each.fact_id for each in report.actions if each.action != "wait"}
+        for report in (first, second)
+    )
+    counts["unchanged"] = max(second.counts["unchanged"] - len(worked - again), 0)
+    notices = {
+        (n.kind, n.path, n.message): n for n in (*first.attention, *second.attention)
+    }
+    return replace(
+        second,
+        seconds=first.seconds + second.seconds,
+        counts=counts,
+        actions=[*first.actions, *second.actions],
+        attention=[*notices.values()],
     )
 
 

@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from vaultsync.core.link_check import (
+    ALIAS_ONLY,
+    AMBIGUOUS,
+    BROKEN,
+    Survey,
+    Verdict,
+    aliases_of,
+    alike_key,
+)
+from vaultsync.core.links import Names, find_links
+from vaultsync.core.paths import VaultPath
+from vaultsync.core.references import references
+from vaultsync.core.relink import relink
+
+SOURCE = VaultPath("b/source.md")
+TEXTS = {
+    "Note.md": "# Part\n\ntext ^id\n",
+    "a/Twin.md": "# One\n",
+    "b/Twin.md": "# Two\n",
+    "x/yy/Three.md": "",
+    "a/yy/Three.md": "",
+    "My plan.md": "",
+    "deep/er/Alone.md": "",
+    "b/source.md": "# Here\n",
+    "C#.md": "",
+    "one/Same name.md": "",
+    "two/same-name.md": "",
+}
+ALIASES = {
+    "Note.md": ["NT", "Shared", "C sharp"],
+    "My plan.md": ["shared "],
+    "C#.md": ["cs"],
+}
+
+
+@pytest.fixture
+def survey() -> Survey:
+    texts = {VaultPath(path): text for path, text in TEXTS.items()}
+    anchors = {path: references(text, {}).anchors for path, text in texts.items()}
+    aliases = {VaultPath(path): many for path, many in ALIASES.items()}
+    return Survey.of([*texts, VaultPath("p.png")], anchors, aliases)
+
+
+def judge(survey: Survey, text: str) -> Verdict:
+    (link,) = find_links(text)
+    return survey.judge(link, SOURCE)
+
+
+def mended(survey: Survey, text: str) -> str:
+    return relink(text, lambda link: survey.judge(link, SOURCE).turn)
+
+
+@pytest.mark.parametrize(
+    ("text", "to", "how"),
+    [
+        ("[[Note]]", "Note.md", "name"),
+        ("[[note#part]]", "Note.md", "name"),
+        ("[[Note#^ID|x]]", "Note.md", "name"),
+        ("[x](Note.md#Part)", "Note.md", "name"),
+        ("![[p.png#x=1]]", "p.png", "name"),
+        ("[[#Here]]", "b/source.md", "note itself"),
+        ("[[b/Twin]]", "b/Twin.md", "path"),
+        ("[[/b/Twin.md]]", "b/Twin.md", "path"),
+        ("[[../a/Twin]]", "a/Twin.md", "path from the note"),
+        ("[[er/Alone]]", "deep/er/Alone.md", "end of the path"),
+    ],
+)
+def test_a_link_that_leads_somewhere_says_by_which_rule(
+    survey: Survey, text: str, to: str, how: str
+) -> None:
+    assert judge(survey, text) == Verdict(how, VaultPath(to))
+
+
+@pytest.mark.parametrize(
+    ("text", "how", "candidates"),
+    [
+        ("[[Twin]]", "note's own folder", ["b/Twin.md", "a/Twin.md"]),
+        ("[[yy/Three]]", "shortest path", ["a/yy/Three.md", "x/yy/Three.md"]),
+    ],
+)
+def test_a_link_is_ambiguous_when_several_files_are_called_so(
+    survey: Survey, text: str, how: str, candidates: list[str]
+) -> None:
+    verdict = judge(survey, text)
+
+    assert (verdict.problem, verdict.how) == (AMBIGUOUS, how)
+    assert list(verdict.candidates) == candidates
+    assert f"it means {candidates[0]}" in verdict.why
+    assert verdict.turn is None
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[[Note#Nowhere]]", "Note.md has no heading Nowhere"),
+        ("[[Twin#One]]", "b/Twin.md has no heading One"),
+        ("[[Note#^no]]", "Note.md has no block ^no"),
+        ("[[#Nowhere]]", "b/source.md has no heading Nowhere"),
+    ],
+)
+def test_a_place_that_is_not_there_breaks_a_link(
+    survey: Survey, text: str, why: str
+) -> None:
+    verdict = judge(survey, text)
+
+    assert (verdict.problem, verdict.why, verdict.turn) == (BROKEN, why, None)
+    assert verdict.to is not None
+
+
+def test_places_in_a_note_that_could_not_be_read_are_not_judged(survey: Survey) -> None:
+    assert judge(replace(survey, anchors={}), "[[Note#Nowhere]]").problem == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("[[NT]]", "[[Note|NT]]"),
+        ("[[nt#Part]]", "[[Note#Part|nt]]"),
+        ("[[NT|shown]]", "[[Note|shown]]"),
+        ("| [[NT]] |", "| [[Note\\|NT]] |"),
+        ("![[NT]]", "![[Note]]"),
+        ("[text](NT)", "[text](Note)"),
+    ],
+)
+def test_a_link_that_says_only_an_alias_is_mended(
+    survey: Survey, text: str, after: str
+) -> None:
+    verdict = judge(survey, text)
+
+    assert (verdict.problem, verdict.to) == (ALIAS_ONLY, None)
+    assert "alias of Note.md" in verdict.why
+    assert mended(survey, text) == after
+
+
+def test_an_alias_of_several_notes_is_for_a_person_to_tell(survey: Survey) -> None:
+    verdict = judge(survey, "[[shared]]")
+
+    assert verdict.problem == ALIAS_ONLY
+    assert list(verdict.candidates) == ["Note.md", "My plan.md"]
+    assert verdict.turn is None
+
+
+def test_what_no_wiki_link_can_say_is_not_mended(survey: Survey) -> None:
+    assert judge(survey, "[[cs]]").turn is None
+    assert mended(survey, "[x](cs)") == "[x](C%23)"
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("[[my-plan]]", "[[My plan]]"),
+        ("[[My  Plan#x]]", "[[My plan#x]]"),
+        ("[[my_plan.md]]", "[[My plan.md]]"),
+        ("[[deep/ER/alone_]]", "[[Alone]]"),
+        ("[[ｎｏｔｅ]]", "[[Note]]"),
+    ],
+)
+def test_a_name_that_differs_in_case_and_blanks_only_is_mended(
+    survey: Survey, text: str, after: str
+) -> None:
+    verdict = judge(survey, text)
+
+    assert (verdict.problem, "spelled otherwise" in verdict.why) == (BROKEN, True)
+    assert mended(survey, text) == after
+
+
+def test_a_name_that_is_like_several_is_for_a_person_to_tell(survey: Survey) -> None:
+    verdict = judge(survey, "[[Same  name]]")
+
+    assert list(verdict.candidates) == ["one/Same name.md", "two/same-name.md"]
+    assert verdict.turn is None
+
+
+def test_a_path_to_a_name_that_lies_elsewhere_is_told_not_mended(
+    survey: Survey,
+) -> None:
+    verdict = judge(survey, "[[old/Note]]")
+
+    assert (verdict.problem, verdict.why) == (BROKEN, "there is Note.md")
+    assert verdict.candidates == ("Note.md",)
+    assert verdict.turn is None
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[[Nobody]]", "nothing is called Nobody"),
+        ("![[a/missing.png]]", "nothing is called missing.png"),
+        (
+            "[[https://example.org]]",
+            "it is a web address, which double brackets do not lead to",
+        ),
+    ],
+)
+def test_a_link_to_nothing_is_broken(survey: Survey, text: str, why: str) -> None:
+    assert judge(survey, text) == Verdict("", None, BROKEN, why)
+
+
+@pytest.mark.parametrize(
+    "text", ["[[Former]]", "[[past/Former]]", "[[past/former.md]]"]
+)
+def test_a_link_to_where_a_note_once_was_is_mended(survey: Survey, text: str) -> None:
+    moved = {VaultPath("past/Former.md"): VaultPath("a/Twin.md")}
+    known = replace(survey, moved=moved, once=Names.of(moved))
+
+    verdict = judge(known, text)
+
+    assert (verdict.problem, verdict.why) == (BROKEN, "the note moved to a/Twin.md")
+    suffix = ".md" if ".md" in text else ""
+    assert mended(known, text) == f"[[a/Twin{suffix}]]"
+
+
+def test_many_candidates_are_not_all_named(survey: Survey) -> None:
+    paths = [VaultPath(f"{folder}/Same name.md") for folder in "abcdef"]
+    many = Survey.of(paths, {}, {})
+
+    assert judge(many, "[[same-name]]").why.endswith("c/Same name.md and 3 more")
+
+
+def test_names_are_alike_without_regard_to_blanks_and_width() -> None:
+    assert alike_key("a/My_Plan - \u2013 2.md") == alike_key("my plan 2")
+    assert alike_key("Straße") == alike_key("STRASSE")
+    assert alike_key("plan") != alike_key("plans")
+
+
+def test_aliases_are_a_list_or_one_text() -> None:
+    assert aliases_of({"aliases": ["a, b", 3, " "], "alias": "no"}) == ["a, b"]
+    assert aliases_of({"Aliases": "one"}) == ["one"]
+    assert aliases_of({"aliases": None}) == []

@@ -1,0 +1,320 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultsync.core.links import Link, Names, find_links
+from vaultsync.core.paths import VaultPath
+from vaultsync.core.relink import Shift, Turn, Turner, relink, relink_note, target_text
+from vaultsync.errors import UnreadableNoteError
+
+PATH = "note.md"
+
+
+def to(target: str, shown: str | None = None) -> Turner:
+    """Turns every link to `Old`, however it is written."""
+    return lambda link: (
+        Turn(target, shown) if link.target.endswith(("Old", "Old.md")) else None
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("[[Old]]", "[[New one]]"),
+        ("![[Old]]", "![[New one]]"),
+        ("[[ Old |  x ]]", "[[ New one |  x ]]"),
+        ("[[Old#A b|x]]", "[[New one#A b|x]]"),
+        ("[[Old#^id]]", "[[New one#^id]]"),
+        ("[[a/Old.md]]", "[[New one]]"),
+        ("| [[Old\\|x]] |", "| [[New one\\|x]] |"),
+        (
+            "[[Old]] `[[Old]]` [[Older]] %%[[Old]]%%",
+            "[[New one]] `[[Old]]` [[Older]] %%[[Old]]%%",
+        ),
+        ("[x](Old.md)", "[x](New%20one)"),
+        ("![x](<a/Old>)", "![x](<New one>)"),
+        ('[x]( Old.md#A%20b "t" )', '[x]( New%20one#A%20b "t" )'),
+        ("[x [y] `]`](Old)", "[x [y] `]`](New%20one)"),
+        ("[![[Old]]](Old)", "[![[New one]]](New%20one)"),
+        ("[![i](Old)](b.md)", "[![i](New%20one)](b.md)"),
+        ("[[#Old]] [x](#Old) [[]]", "[[#Old]] [x](#Old) [[]]"),
+        ("[Old](https://Old)", "[Old](https://Old)"),
+        ("> - [[Old]]\r\n> [[Old]]\r\n", "> - [[New one]]\r\n> [[New one]]\r\n"),
+    ],
+)
+def test_a_link_leads_elsewhere_and_stays_as_it_was_written(
+    before: str, after: str
+) -> None:
+    assert relink(before, to("New one")) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("[[Old]]", "[[New|Old]]"),
+        ("[[Old#H]]", "[[New#H|Old]]"),
+        ("[[Old|x]]", "[[New|x]]"),
+        ("[[Old|]]", "[[New|]]"),
+        ("| a | [[Old]] |", "| a | [[New\\|Old]] |"),
+        ("[x](Old)", "[x](New)"),
+    ],
+)
+def test_a_link_can_go_on_showing_what_it_showed(before: str, after: str) -> None:
+    assert relink(before, to("New", "Old")) == after
+
+
+@pytest.mark.parametrize("name", ["C#", "a|b", "x]]y", "a^b", "50%%"])
+def test_what_a_wiki_link_cannot_say_is_left_alone(name: str) -> None:
+    assert relink("[[Old]] [x](b.md)", to(name)) == "[[Old]] [x](b.md)"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "C#",
+        "a|b",
+        "(x) y",
+        "100%",
+        "%41",
+        'q"q',
+        "<a>",
+        "a\\b",
+        "`c`",
+        "ü 漢",
+        "a\u00a0b",
+    ],
+)
+@pytest.mark.parametrize("before", ["[x](Old.md#H)", "![x](<Old#H> 't')"])
+def test_a_markdown_link_can_lead_to_any_name(before: str, name: str) -> None:
+    (link,) = find_links(relink(before, to(name)))
+
+    assert (link.target, link.subpath, link.alias) == (name, "#H", "x")
+
+
+def test_a_link_behind_an_escaped_number_sign_keeps_its_place() -> None:
+    assert relink("[x](Old\\#H)", to("New")) == "[x](New\\#H)"
+
+
+NOTE = """---
+id: 1
+up: "[[Old|dad]]"  # "[[Old]]" it was
+see: ["[[Other]]", '[[a/Old#H]]']
+list:
+  # a comment
+  - "[[Old]]" # stays
+  - text [[Old]]
+  - plain: "[[Old]]"
+name: Old
+---
+
+[[Old]]
+"""
+
+
+def test_links_in_properties_lead_elsewhere_too() -> None:
+    made = relink_note(NOTE, PATH, to("New one"))
+
+    assert made == (
+        NOTE.replace('up: "[[Old', 'up: "[[New one')
+        .replace("'[[a/Old#H", "'[[New one#H")
+        .replace('- "[[Old]]" # stays', '- "[[New one]]" # stays')
+        .replace('plain: "[[Old', 'plain: "[[New one')
+        .replace("\n[[Old]]\n", "\n[[New one]]\n")
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "name", "after"),
+    [
+        ('a: "[[Old]]"', 'q "x"', 'a: "[[q \\"x\\"]]"'),
+        ("a: '[[Old]]'", "it's", 'a: "[[it\'s]]"'),
+        ("a:\n  - '[[Old]]'\n  - b", "it's", 'a:\n  - "[[it\'s]]"\n  - b'),
+        ("a: >-\n  [[Old]]", "New", 'a: "[[New]]"'),
+        ('a: "x #y"\nb: ["#z", "[[Old]]"]', "New", 'a: "x #y"\nb: ["#z", "[[New]]"]'),
+    ],
+)
+def test_a_value_that_cannot_keep_its_quotes_is_written_anew(
+    before: str, name: str, after: str
+) -> None:
+    made = relink_note(f"---\n{before}\n---\n", PATH, to(name))
+
+    assert made == f"---\n{after}\n---\n"
+
+
+def test_a_note_that_cannot_be_read_is_not_rewritten() -> None:
+    with pytest.raises(UnreadableNoteError):
+        relink_note("---\na: [\n---\n[[Old]]", PATH, to("New"))
+
+
+def test_a_note_without_such_links_stays_byte_by_byte() -> None:
+    text = '\ufeff---\r\nup:   "[[Other]]"\r\n---\r\n[[Other]] [[#Old]]'
+
+    assert relink_note(text, PATH, to("New")) == text
+
+
+def test_a_result_with_other_links_is_thrown_away() -> None:
+    # The backtick of the name would close the one before the link, and make it code.
+    assert relink("a ` [[Old]]", to("b`c")) == "a ` [[Old]]"
+    assert relink("a [[Old]]", to("b`c")) == "a [[b`c]]"
+
+
+def texts() -> st.SearchStrategy[str]:
+    links = ("[[Old]]", "![[Old#h|x]]", "[t](Old.md)", "![a](<Old>)", "[[a/Old|y]]")
+    more = ("[[", "]]", "](", ")", "[", "]", "|", "\\|", "#", "\\", "`", "```", "%%")
+    rest = ("$", "<!--", "-->", "\n", "\n\n", "> ", "- ", "    ", "| ", "a", "é", "(")
+    return st.lists(st.sampled_from((*links, *links, *more, *rest)), max_size=20).map(
+        "".join
+    )
+
+
+NAMES = st.sampled_from(["New", "New one", "b/c", "ü", "a(b", "x'y", "50%", "C#"])
+
+
+def _around(text: str, turner: Turner) -> list[str]:
+    """The text without the targets of those links that the turner turns."""
+    pieces, at = [], 0
+    for link in find_links(text):
+        turn = turner(link)
+        if turn is None or link.start < at:
+            continue
+        pieces.append(text[at : link.start])
+        at = link.end
+    return [*pieces, text[at:]]
+
+
+@given(texts(), NAMES)
+def test_nothing_but_links_is_ever_touched(text: str, name: str) -> None:
+    made = relink(text, to(name))
+
+    if made != text:
+        again: Turner = lambda link: Turn("") if link.target == name else to("")(link)  # noqa: E731 - one line
+        assert _around(made, again) == _around(text, to(name))
+        assert len(find_links(made)) == len(find_links(text))
+        for before, after in zip(find_links(text), find_links(made), strict=True):
+            assert after.target in (before.target, name)
+            assert (after.subpath, after.embed) == (before.subpath, before.embed)
+
+
+@given(texts(), NAMES)
+def test_what_leads_there_already_is_left_alone(text: str, name: str) -> None:
+    made = relink(text, to(name))
+
+    assert relink(made, lambda link: Turn(link.target)) == made
+    assert relink(text, lambda _: None) == text
+
+
+# ------------------------------------------------------------------------- moves
+
+FILES = ["Old.md", "a/Twin.md", "b/Twin.md", "b/other.md", "c/deep/Far.md", "p.png"]
+
+
+def shift(*moves: tuple[str, str]) -> Shift:
+    moved = {VaultPath(old): VaultPath(new) for old, new in moves}
+    paths = [VaultPath(each) for each in FILES]
+    now = [moved.get(each, each) for each in paths]
+    return Shift(Names.of(paths), Names.of(now), moved)
+
+
+def moved(text: str, path: str, *moves: tuple[str, str]) -> str:
+    return relink(text, shift(*moves).turner(VaultPath(path)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("[[Old]]", "[[New]]"),
+        ("[[old.md]]", "[[New.md]]"),
+        ("[[/Old]]", "[[New]]"),
+        ("[x](Old)", "[x](New)"),
+        ("[x](../Old.md)", "[x](../d/New.md)"),
+        ("[x](./Old.md)", "[x](./Old.md)"),
+        ("[[../Old]]", "[[../d/New]]"),
+        ("[[Twin]] [[Nobody]] [[#x]]", "[[Twin]] [[Nobody]] [[#x]]"),
+    ],
+)
+def test_links_follow_a_note_that_moved(before: str, after: str) -> None:
+    assert moved(before, "b/other.md", ("Old.md", "d/New.md")) == after
+
+
+def test_a_link_that_still_leads_there_is_left_alone() -> None:
+    text = "[[Far]] [[deep/Far]] [x](Far.md)"
+
+    assert moved(text, "b/other.md", ("c/deep/Far.md", "deep/Far.md")) == text
+
+
+def test_a_path_follows_a_note_that_moved_without_a_new_name() -> None:
+    assert (
+        moved(
+            "[[c/deep/Far]] [[deep/Far#x|y]]",
+            "b/other.md",
+            ("c/deep/Far.md", "e/Far.md"),
+        )
+        == "[[Far]] [[Far#x|y]]"
+    )
+
+
+def test_a_name_that_became_ambiguous_is_said_as_a_path() -> None:
+    move = ("Old.md", "c/Twin.md")
+
+    assert moved("[[Old]]", "b/other.md", move) == "[[c/Twin]]"
+    # `[[Twin]]` still means the one in the note's own folder.
+    assert moved("[[Twin]]", "b/other.md", move) == "[[Twin]]"
+
+
+def test_a_link_that_a_moved_note_would_catch_goes_on_meaning_the_same() -> None:
+    text = "[[Twin]]"  # from the root: a/Twin.md, the first of two paths of one length
+
+    assert moved(text, "Old.md", ("b/Twin.md", "Twin.md")) == "[[a/Twin]]"
+
+
+def test_the_links_of_a_note_that_moved_go_on_meaning_the_same() -> None:
+    text = "[[Twin]] [x](Twin.md) [y](../Old.md) [[../Old]] [[Far]]"
+
+    assert (
+        moved(text, "z/y/other.md", ("b/other.md", "z/y/other.md"))
+        == "[[b/Twin]] [x](../../b/Twin.md) [y](../../Old.md) [[../../Old]] [[Far]]"
+    )
+
+
+def test_notes_that_moved_together_go_on_linking_each_other() -> None:
+    moves = (("b/Twin.md", "z/Twin.md"), ("b/other.md", "z/other.md"))
+
+    assert moved("[[Twin]] [x](./Twin.md)", "z/other.md", *moves) == (
+        "[[Twin]] [x](./Twin.md)"
+    )
+    assert moved("[[b/Twin]]", "z/other.md", *moves) == "[[z/Twin]]"
+
+
+def test_notes_that_swapped_their_names_are_told_apart() -> None:
+    moves = (("b/Twin.md", "b/other.md"), ("b/other.md", "b/Twin.md"))
+
+    assert moved("[[b/Twin]] [[other]]", "Old.md", *moves) == "[[other]] [[b/Twin]]"
+
+
+def test_a_link_to_what_is_gone_is_left_alone() -> None:
+    gone = Shift(Names.of([VaultPath("Old.md")]), Names.of([]), {})
+
+    assert relink("[[Old]]", gone.turner(VaultPath("s.md"))) == "[[Old]]"
+
+
+def test_a_name_that_no_wiki_link_can_say_stays_as_it_was() -> None:
+    assert moved("[[Old]] [x](Old)", "s.md", ("Old.md", "C#.md")) == (
+        "[[Old]] [x](C%23)"
+    )
+
+
+@given(st.sampled_from(FILES), st.sampled_from(FILES), st.sampled_from(["", "./", "/"]))
+def test_the_text_of_a_link_leads_where_it_should(
+    path: str, source: str, dots: str
+) -> None:
+    names = Names.of([VaultPath(each) for each in FILES])
+    (link,) = find_links(f"[[{dots}x]]")
+    assert isinstance(link, Link)
+    for relative in (False, True):
+        said = target_text(
+            names, VaultPath(path), link, VaultPath(source), relative=relative
+        )
+        assert said is not None
+        assert names.resolve(said, VaultPath(source)) == path

@@ -1,0 +1,271 @@
+"""All links of a vault are judged; those that leave no doubt can be mended."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.world import World
+from vaultsync.core.paths import VaultPath
+from vaultsync.engine.adopt import adopt
+from vaultsync.engine.link_check import LinkReport, check_links, fix_links
+from vaultsync.engine.relink import ACTOR
+from vaultsync.engine.undo import undo
+
+FOREIGN = "elsewhere/Foreign.md"
+
+
+@pytest.fixture
+def world() -> World:
+    world = World()
+    world.mirrored(
+        "# Work\n\nAt sea. ^sea", title="Alice", type="person", aliases=["Al"]
+    )
+    world.mirrored("-", title="My plan", type="project")
+    return world
+
+
+def check(world: World, *files: str) -> LinkReport:
+    with world.nobody_writes():
+        return check_links(world.mirror, files=lambda: map(VaultPath, files))
+
+
+def fix(world: World) -> LinkReport:
+    world.clock.advance(1)
+    return fix_links(world.mirror)
+
+
+def links(report: LinkReport) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for each in report.problems:
+        found.setdefault(each.problem, []).append(each.link)
+    return found
+
+
+def test_links_that_lead_somewhere_are_no_problem(world: World) -> None:
+    world.mirrored("[[Alice]] [[alice#work]] [[Alice#^sea]] ![[p.png]] [x](Alice.md)")
+
+    report = check(world, "media/p.png", "media/p.png")
+
+    assert report.problems == ()
+    assert report.links == {
+        "embed": {"name": 1},
+        "markdown": {"name": 1},
+        "wiki": {"name": 1, "name, block": 1, "name, heading": 1},
+    }
+    assert report.notes == 3
+
+
+def test_each_problem_says_where_it_is_and_why(world: World) -> None:
+    fact = world.mirrored("One.\n\nTwo [[Nobody|x]].", title="Held")
+    path = world.path(fact.id)
+
+    (problem,) = check(world).problems
+
+    assert problem.as_json() == {
+        "path": path,
+        "line": world.text(path).split("\n").index("Two [[Nobody|x]].") + 1,
+        "link": "[[Nobody|x]]",
+        "kind": "wiki",
+        "property": None,
+        "why": "nothing is called Nobody",
+        "candidates": [],
+        "fix": None,
+    }
+
+
+def test_notes_of_nobody_are_judged_too(world: World) -> None:
+    world.person_writes(
+        FOREIGN, "---\nup: '[[Al]]'\nx: [\"[[None]]\"]\n---\n[[Alice]]\n"
+    )
+
+    report = check(world)
+
+    assert links(report) == {"alias_only": ["[[Al]]"], "broken": ["[[None]]"]}
+    assert [(each.key, each.kind, each.line) for each in report.problems] == [
+        ("up", "property", 2),
+        ("x.0", "property", 3),
+    ]
+
+
+def test_a_property_of_which_only_the_meaning_is_known_is_still_found(
+    world: World,
+) -> None:
+    world.person_writes(FOREIGN, "---\na: b\nup: '[[ Nobody ]]'\n---\n")
+
+    (problem,) = check(world).problems
+
+    assert (problem.line, problem.link) == (3, "[[Nobody]]")
+
+
+def test_conflict_notes_are_no_part_of_it_but_can_be_linked_to(world: World) -> None:
+    fact = world.mirrored("One.")
+    path = world.path(fact.id)
+    world.agent_updates(fact.id, content="Two [[Nobody]].")
+    world.person_edits(path, "One.", "Three [[None]].")
+    world.sync()
+    (conflict,) = world.conflict_notes()
+    name = conflict.rpartition("/")[2].removesuffix(".md")
+    world.person_writes(FOREIGN, f"[[{name}]]")
+
+    assert links(check(world)) == {"broken": ["[[None]]"]}
+
+
+def test_notes_that_cannot_be_read_are_named(world: World) -> None:
+    world.person_writes("bad/a.md", b"\xff [[Nobody]]")
+    world.person_writes("bad/b.md", "---\na: [\n---\n[[Nobody]] [[Alice]]")
+    world.person_writes(FOREIGN, "[[a]] [[b#x]]")
+
+    report = check(world)
+
+    assert report.unreadable == ("bad/a.md", "bad/b.md")
+    assert links(report) == {"broken": ["[[Nobody]]", "[[b#x]]"]}
+
+
+def test_ambiguous_links_say_what_they_mean(world: World) -> None:
+    world.person_writes("a/Twin.md", "-")
+    world.person_writes("bb/Twin.md", "-")
+    world.person_writes(FOREIGN, "[[Twin]] [[bb/Twin]]")
+
+    (problem,) = check(world).of("ambiguous")
+
+    assert problem.candidates == ("a/Twin.md", "bb/Twin.md")
+    assert problem.fix is None
+
+
+def test_a_check_as_json_keeps_the_contract(world: World) -> None:
+    world.mirrored("[[Nobody]] [[Al]]")
+    said = json.loads(json.dumps(check(world).as_json()))
+
+    assert set(said) >= {"broken", "ambiguous", "alias_only", "fixed"}
+    assert [each["fix"] for each in said["alias_only"]] == ["[[Alice|Al]]"]
+    assert said["fixed"] == []
+
+
+def test_progress_is_told(world: World) -> None:
+    told: list[tuple[str, int, int]] = []
+    check_links(world.mirror, progress=lambda *now: told.append(now))
+
+    assert told == [("links", 1, 2), ("links", 2, 2)]
+
+
+def test_what_leaves_no_doubt_is_mended_on_both_sides(world: World) -> None:
+    fact = world.mirrored(
+        "With [[Al]], [[my-plan|plan]], ![[Al#Work]] and [[Nobody]].\n\n`[[Al]]`",
+        entities=["Al"],
+        see="[[my plan]]",
+        relatedFactIds=[],
+    )
+    before = world.note(fact.id)
+
+    report = fix(world)
+
+    assert (
+        world.note(fact.id).split("\n---\n", 1)[1]
+        == (
+            before.replace("[[Al]],", "[[Alice|Al]],")
+            .replace("[[my-plan|plan]]", "[[My plan|plan]]")
+            .replace("![[Al#Work]]", "![[Alice#Work]]")
+            .replace("- [[Al]]", "- [[Alice|Al]]")
+            .split("\n---\n", 1)[1]
+        )
+    )
+    assert world.fact(fact.id).entities == ("Alice",)
+    assert sorted(each.link for each in report.fixed) == [
+        "![[Al#Work]]",
+        "[[Al]]",
+        "[[Al]]",
+        "[[Al]]",
+        "[[my-plan|plan]]",
+    ]
+    assert links(report) == {"broken": ["[[Nobody]]"]}
+    world.assert_at_rest()
+
+
+def test_a_mended_line_under_related_facts_relates_the_fact(world: World) -> None:
+    alice = next(each for each in world.facts() if each.title == "Alice")
+    plan = next(each for each in world.facts() if each.title == "My plan")
+    fact = world.mirrored("-", relatedFactIds=[plan.id])
+    world.person_edits(
+        world.path(fact.id), "- [[My plan]]\n", "- [[My plan]]\n- [[Al]]\n"
+    )
+    world.quiesce()
+    assert world.fact(fact.id).related_fact_ids == (plan.id,)
+
+    fix(world)
+
+    assert "- [[My plan]]\n- [[Alice|Al]]\n" in world.note(fact.id)
+    assert world.fact(fact.id).related_fact_ids == (plan.id, alice.id)
+    world.assert_at_rest()
+
+
+def test_mending_is_one_run_that_can_be_taken_back(world: World) -> None:
+    fact = world.mirrored("With [[Al]].")
+    run = fix(world).run
+    assert run
+    assert world.fact(fact.id).content == "With [[Alice|Al]]."
+    assert {each.actor for each in world.archive.history(run=run)} == {ACTOR}
+
+    world.clock.advance(1)
+    undo(world.mirror, run)
+    world.quiesce()
+
+    assert world.fact(fact.id).content == "With [[Al]]."
+    world.assert_at_rest()
+
+
+def test_notes_of_nobody_are_never_written(world: World) -> None:
+    world.person_writes(FOREIGN, "[[Al]]")
+
+    report = fix(world)
+
+    assert world.text(FOREIGN) == "[[Al]]"
+    assert report.fixed == ()
+    assert [each.fix for each in report.of("alias_only")] == ["[[Alice|Al]]"]
+
+
+def test_links_to_where_a_note_once_was_are_mended(world: World) -> None:
+    tea = world.mirrored("-", title="Tea", type="entity")
+    fact = world.mirrored("Some [[Tea|tea]].")
+    world.person_renames(world.path(tea.id), "team-core/entities/Green tea.md")
+    world.quiesce()
+    (problem,) = check(world).problems
+    assert problem.why == "the note moved to team-core/entities/Green tea.md"
+
+    report = fix(world)
+
+    assert world.fact(fact.id).content == "Some [[Green tea|tea]]."
+    assert [each.link for each in report.fixed] == ["[[Tea|tea]]"]
+    assert report.problems == ()
+
+
+def test_an_old_place_of_several_notes_tells_nothing(world: World) -> None:
+    for name in ("One", "Two"):
+        fact = world.mirrored("-", title="Twin", type="entity")
+        world.person_renames(world.path(fact.id), f"team-core/entities/{name}.md")
+        world.quiesce()
+    world.mirrored("[[Twin]]", title="Links")
+
+    assert [each.why for each in check(world).problems] == ["nothing is called Twin"]
+
+
+def test_nothing_to_mend_is_no_run(world: World) -> None:
+    world.mirrored("With [[Alice]] and [[Nobody]].")
+    with world.nobody_writes():
+        report = fix(world)
+
+    assert (report.run, report.fixed) == (None, ())
+
+
+def test_many_mended_notes_are_not_stopped_by_the_guard(world: World) -> None:
+    for number in range(120):
+        world.person_writes(f"team-core/notes/n{number}.md", "[[Al]]")
+    world.clock.advance(60)
+    adopt(world.mirror, [])
+    world.quiesce()
+
+    report = fix(world)
+
+    assert len(report.fixed) == 120
+    world.assert_at_rest()

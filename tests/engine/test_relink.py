@@ -1,0 +1,464 @@
+"""Links follow the notes they lead to, in the pass that finds them moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from tests.world import World, changed_lines, taken
+from vaultsync.adapters.links_memory import MemoryLinks
+from vaultsync.core.fact import Fact, Value
+from vaultsync.core.paths import VaultPath
+from vaultsync.engine import respelling
+from vaultsync.engine.relink import relink, shifted, sync_and_relink
+from vaultsync.engine.report import Report
+from vaultsync.engine.request import Request
+from vaultsync.engine.respelling import respell
+from vaultsync.engine.undo import undo
+from vaultsync.errors import UnsafeSpliceError
+
+NEW = "team-core/people/Alice Smith.md"
+
+
+class Moving(World):
+    """A world whose passes rewrite links."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links = MemoryLinks()
+        self.others: list[VaultPath] = []
+
+    def sync(self, request: Request | None = None) -> Report:
+        self.clock.advance(1)
+        files = self._others
+        return sync_and_relink(self.mirror, self.links, request, files=files)
+
+    def _others(self) -> Iterable[VaultPath]:
+        return self.others
+
+    def alice(self) -> Fact:
+        return self.mirrored("Knows a lot.", title="Alice", type="person")
+
+    def lines_changed(self, fact: Fact, before: str) -> list[tuple[str, str]]:
+        """What of a note is not as it was, but for the time it was written."""
+        gone, fresh = changed_lines(before, self.note(fact.id))
+        assert len(gone) == len(fresh)
+        return [
+            (old, new)
+            for old, new in zip(gone, fresh, strict=True)
+            if not old.startswith("updatedAt")
+        ]
+
+
+@pytest.fixture
+def world() -> Moving:
+    return Moving()
+
+
+def test_links_follow_a_note_that_a_person_renamed(world: Moving) -> None:
+    alice = world.alice()
+    fact = world.mirrored(
+        "With [[Alice]], [[alice|her]] and ![[Alice#Work]].\n\n`[[Alice]]`"
+    )
+    before = world.note(fact.id)
+    world.person_renames(world.path(alice.id), NEW)
+
+    report = world.sync()
+
+    assert world.lines_changed(fact, before) == [
+        (
+            "With [[Alice]], [[alice|her]] and ![[Alice#Work]].",
+            "With [[Alice Smith]], [[Alice Smith|her]] and ![[Alice Smith#Work]].",
+        )
+    ]
+    assert "[[Alice Smith|her]]" in world.fact(fact.id).content
+    assert report.counts["moved"] == 1
+    assert report.counts["updated_in_vault"] == 1
+    assert report.counts["updated_in_store"] == 1
+    assert taken(report, fact.id) == ["merge"]
+    world.assert_at_rest()
+
+
+def test_links_in_every_part_of_a_note_follow(world: Moving) -> None:
+    alice = world.alice()
+    values: dict[str, Value] = {
+        "entities": ["Bob", "Alice", "Convex"],
+        "relatedFactIds": [alice.id],
+        "context": "at [[Alice]]'s",
+        "reports_to": ["[[Alice|boss]]"],
+        "title": "Lunch",
+    }
+    fact = world.mirrored("-", agent="indy", **values)
+    before = world.note(fact.id)
+    world.person_renames(world.path(alice.id), NEW)
+
+    world.sync()
+
+    now = world.note(fact.id)
+    assert now == before.replace("[[Alice", "[[Alice Smith")
+    changed = world.fact(fact.id)
+    assert changed.entities == ("Bob", "Alice Smith", "Convex")
+    assert changed.related_fact_ids == (alice.id,)
+    assert changed.properties == {"reports_to": ["[[Alice Smith|boss]]"]}
+    world.assert_at_rest()
+
+
+def test_related_facts_alone_change_no_fact(world: Moving) -> None:
+    alice = world.alice()
+    fact = world.mirrored("-", relatedFactIds=[alice.id])
+    world.person_renames(world.path(alice.id), NEW)
+    seq = world.store.state().seq
+
+    report = world.sync()
+
+    assert "- [[Alice Smith]]\n" in world.note(fact.id)
+    assert world.store.state().seq == seq
+    assert taken(report, fact.id) == ["update_vault"]
+    world.assert_at_rest()
+
+
+def test_nothing_but_links_is_touched(world: Moving) -> None:
+    alice = world.alice()
+    fact = world.mirrored("-")
+    text = (
+        "---\r\n"
+        f"id: {fact.id}\r\n"
+        "tags: [a,   b] # mine\r\n"
+        "entities:\r\n"
+        "  # friends\r\n"
+        "  - '[[Alice|Al]]' # the first\r\n"
+        '  - "[[Bob]]"\r\n'
+        "---\r\n"
+        'text  \r\n\r\n[[Alice]] and [Al](Alice.md "t")\r\n\r\n\r\n'
+        "<!-- vaultsync:managed -->\r\n## Entities\r\n- [[Alice]]\r\n"
+        "<!-- /vaultsync:managed -->\r\nafter [[Alice]]"
+    )
+    path = world.path(fact.id)
+    world.person_writes(path, text)
+    world.quiesce()
+    text = world.text(path)
+    world.person_renames(world.path(alice.id), NEW)
+
+    world.sync()
+
+    assert world.text(path) == text.replace("[[Alice", "[[Alice Smith").replace(
+        "(Alice.md", "(Alice%20Smith.md"
+    )
+    world.assert_at_rest()
+
+
+def test_nothing_happens_when_obsidian_rewrote_them(world: Moving) -> None:
+    alice = world.alice()
+    fact = world.mirrored("With [[Alice]].", entities=["Alice"])
+    path = world.path(fact.id)
+    world.person_renames(world.path(alice.id), NEW)
+    world.person_writes(path, world.text(path).replace("[[Alice]]", "[[Alice Smith]]"))
+    text = world.text(path)
+
+    report = world.sync()
+
+    assert world.text(path) == text
+    assert report.counts["updated_in_vault"] == 0
+    assert world.fact(fact.id).entities == ("Alice Smith",)
+    world.assert_at_rest()
+
+
+def test_a_note_that_we_move_takes_its_links_along(world: Moving) -> None:
+    fact = world.mirrored("-", title="Tea", type="note")
+    path = world.path(fact.id).removesuffix(".md")
+    linking = world.mirrored(f"See [[{path}|tea]].", title="Links by path")
+    world.agent_updates(fact.id, type="fact")
+
+    report = world.sync()
+
+    assert report.counts["moved"] == 1
+    name = path.rpartition("/")[2]
+    assert world.fact(linking.id).content == f"See [[{name}|tea]]."
+    world.assert_at_rest()
+
+
+def test_the_links_of_a_moved_note_go_on_leading_where_they_led(world: Moving) -> None:
+    world.alice()
+    fact = world.mirrored("[a](../people/Alice.md) and ![i](../i/p.png)", title="Mover")
+    world.others = [VaultPath("team-core/i/p.png")]
+    world.person_renames(world.path(fact.id), "team-core/deep/er/Mover.md")
+
+    world.sync()
+
+    assert world.fact(fact.id).content == (
+        "[a](../../people/Alice.md) and ![i](../../i/p.png)"
+    )
+    world.assert_at_rest()
+
+
+def test_a_folder_that_was_renamed_breaks_no_link(world: Moving) -> None:
+    alice = world.alice()
+    bob = world.mirrored("-", title="Bob", type="person")
+    fact = world.mirrored("[[Alice]] [[team-core/people/Bob]]", relatedFactIds=[bob.id])
+    world.person_renames_folder("team-core/people", "team-core/folks")
+
+    report = world.sync()
+
+    assert report.counts["moved"] == 2
+    assert world.path(alice.id) == "team-core/folks/Alice.md"
+    assert world.fact(fact.id).content == "[[Alice]] [[Bob]]"
+    world.assert_at_rest()
+
+
+def test_a_link_that_a_moved_note_would_catch_keeps_its_meaning(world: Moving) -> None:
+    tea = world.mirrored("-", title="Tea", type="entity")
+    other = world.mirrored("-", title="Other", type="entity")
+    fact = world.mirrored("[[Tea]]")
+    world.person_renames(world.path(other.id), "Tea.md")
+
+    world.sync()
+
+    assert world.fact(fact.id).content == f"[[{tea.path}]]".replace(".md", "")
+    assert world.path(tea.id) == tea.path
+    world.assert_at_rest()
+
+
+def test_notes_that_swapped_names_keep_their_links(world: Moving) -> None:
+    one = world.mirrored("-", title="One", type="entity")
+    two = world.mirrored("-", title="Two", type="entity")
+    fact = world.mirrored("[[One]] [[Two]]", relatedFactIds=[one.id])
+    a, b = world.path(one.id), world.path(two.id)
+    world.person_renames(a, "team-core/entities/x.md")
+    world.person_renames(b, a)
+    world.person_renames("team-core/entities/x.md", b)
+
+    world.sync()
+
+    assert world.path(one.id) == b
+    assert world.fact(fact.id).content == "[[Two]] [[One]]"
+    assert "- [[Two]]\n" in world.note(fact.id)
+    assert world.fact(fact.id).related_fact_ids == (one.id,)
+    world.assert_at_rest()
+
+
+def test_one_undo_takes_all_of_it_back_but_the_persons_rename(world: Moving) -> None:
+    alice = world.alice()
+    fact = world.mirrored("With [[Alice]].", entities=["Alice"], see="[[Alice]]")
+    before = world.fact(fact.id)
+    world.person_renames(world.path(alice.id), NEW)
+    run = world.sync().run
+    assert world.fact(fact.id).content == "With [[Alice Smith]]."
+
+    world.clock.advance(1)
+    undo(world.mirror, run)
+    world.quiesce()
+
+    now = world.fact(fact.id)
+    assert (now.content, now.entities) == (before.content, before.entities)
+    assert now.properties == before.properties
+    assert world.path(alice.id) == NEW
+    world.assert_at_rest()
+
+
+def test_the_history_tells_who_rewrote_links_and_why(world: Moving) -> None:
+    alice = world.alice()
+    fact = world.mirrored("With [[Alice]].")
+    world.person_renames(world.path(alice.id), NEW)
+    report = world.sync()
+
+    rows = world.archive.history(run=report.run)
+    assert [(each.fact_id, each.field, each.actor) for each in rows] == [
+        (alice.id, "path", "person"),
+        (fact.id, "content", "links"),
+    ]
+    run = world.archive.find_run(report.run)
+    assert run is not None
+    assert run.report["counts"] == report.as_json()["counts"]
+    assert report.counts["unchanged"] == 0
+    assert [each.reason for each in report.actions if each.fact_id == fact.id] == [
+        "a note that it links to moved"
+    ]
+
+
+def test_what_an_agent_writes_meanwhile_stays_and_is_rewritten_too(
+    world: Moving,
+) -> None:
+    alice = world.alice()
+    fact = world.mirrored("First [[Alice]].\n\nLast.")
+    world.person_renames(world.path(alice.id), NEW)
+    done = False
+
+    def between(method: str) -> None:
+        nonlocal done
+        if (
+            method == "find_many"
+            and not done
+            and alice.path not in world.archive.paths()
+        ):
+            done = True
+            world.agent_updates(fact.id, content="First [[Alice]].\n\nLast [[Alice]].")
+
+    world.store.before = between
+    world.sync()
+
+    assert done
+    assert world.fact(fact.id).content == (
+        "First [[Alice Smith]].\n\nLast [[Alice Smith]]."
+    )
+    world.assert_at_rest()
+
+
+def test_a_note_that_is_written_all_the_time_is_left_at_last(
+    world: Moving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(respelling, "ROUNDS", 0)
+    alice = world.alice()
+    fact = world.mirrored("With [[Alice]].")
+    world.person_renames(world.path(alice.id), NEW)
+
+    world.sync()
+
+    assert world.fact(fact.id).content == "With [[Alice]]."
+    world.assert_at_rest()
+
+
+def test_a_save_within_the_rewriting_is_not_lost(world: Moving) -> None:
+    alice = world.alice()
+    fact = world.mirrored("With [[Alice]].\n\nMore.")
+    path = world.path(fact.id)
+    world.person_renames(world.path(alice.id), NEW)
+    world.at("exchange", lambda: world.person_edits(path, "More.", "Much more."))
+
+    world.sync()
+    world.quiesce()
+
+    assert world.fact(fact.id).content == "With [[Alice Smith]].\n\nMuch more."
+    world.assert_at_rest()
+
+
+def test_a_note_that_cannot_be_read_is_left_alone(world: Moving) -> None:
+    alice = world.alice()
+    fact = world.mirrored("With [[Alice]].")
+    path = world.path(fact.id)
+    world.person_renames(world.path(alice.id), NEW)
+    world.person_edits(path, "priority: 2", "priority: [2")
+    text = world.text(path)
+
+    world.sync()
+
+    assert world.text(path) == text
+
+
+def test_a_link_that_would_hide_behind_a_backtick_is_left(world: Moving) -> None:
+    alice = world.alice()
+    fact = world.mirrored("An open ` before [[Alice]].")
+    world.person_renames(world.path(alice.id), "team-core/people/A`lice.md")
+
+    world.sync()
+
+    assert world.fact(fact.id).content == "An open ` before [[Alice]]."
+    world.assert_at_rest()
+
+
+def test_a_link_in_a_heading_is_part_of_the_title(world: Moving) -> None:
+    alice = world.alice()
+    fact = world.mirrored("-")
+    world.person_edits(world.path(fact.id), "# A plain fact", "# About [[Alice]]")
+    world.quiesce()
+    world.person_renames(world.path(alice.id), NEW)
+
+    world.sync()
+
+    assert world.fact(fact.id).title == "About [[Alice Smith]]"
+    world.assert_at_rest()
+
+
+def test_a_property_that_cannot_be_spliced_leaves_the_note_as_it_is(
+    world: Moving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice = world.alice()
+    fact = world.mirrored("With [[Alice]].")
+    world.person_renames(world.path(alice.id), NEW)
+
+    def refused(text: str, path: str, turner: object) -> str:
+        raise UnsafeSpliceError(path, "no")
+
+    monkeypatch.setattr(respelling, "relink_note", refused)
+    world.sync()
+
+    assert world.fact(fact.id).content == "With [[Alice]]."
+    world.assert_at_rest()
+
+
+def test_facts_without_notes_and_unknown_ones_are_passed_over(world: Moving) -> None:
+    fact = world.mirrored("With [[Alice]].")
+    sense = shifted(world.mirror, "no run", tuple)
+    named = [fact.id, world.clock.new_id()]
+
+    done = respell(world.mirror, named, sense, reason="-", actor="x")
+
+    assert done is None
+
+
+def test_a_dry_run_rewrites_nothing(world: Moving) -> None:
+    alice = world.alice()
+    fact = world.mirrored("With [[Alice]].")
+    world.person_renames(world.path(alice.id), NEW)
+
+    report = world.sync(Request(dry_run=True))
+
+    assert report.counts["moved"] == 1
+    assert world.fact(fact.id).content == "With [[Alice]]."
+
+
+def test_a_renamed_note_that_nobody_links_to_costs_no_second_pass(
+    world: Moving,
+) -> None:
+    alice = world.alice()
+    world.mirrored("With [[Bob]].")
+    world.person_renames(world.path(alice.id), NEW)
+    scans = 0
+
+    def count(step: str) -> None:
+        nonlocal scans
+        scans += step == "vault_id"
+
+    world.vault.before = count
+    report = world.sync()
+
+    assert report.counts["moved"] == 1
+    assert scans <= 1
+
+
+def test_an_index_that_cannot_be_asked_stops_no_pass(world: Moving) -> None:
+    alice = world.alice()
+    fact = world.mirrored("With [[Alice]].")
+    world.person_renames(world.path(alice.id), NEW)
+
+    def broken() -> str | None:
+        raise OSError
+
+    world.links.version = broken  # type: ignore[method-assign]
+    report = world.sync()
+
+    assert report.counts["moved"] == 1
+    assert world.fact(fact.id).content == "With [[Alice]]."
+
+
+def test_a_run_that_moved_nothing_rewrites_nothing(world: Moving) -> None:
+    world.mirrored("With [[Alice]].")
+    report = world.sync()
+
+    assert relink(world.mirror, world.links, report) == report
+
+
+def test_notes_that_came_and_went_in_the_same_pass_are_accounted_for(
+    world: Moving,
+) -> None:
+    alice = world.alice()
+    gone = world.mirrored("-", title="Gone", type="entity")
+    fact = world.mirrored("[[Alice]] [[Gone]]")
+    world.person_deletes_for_good(world.path(gone.id))
+    world.agent_remembers("-", title="Alice", type="entity")
+    world.person_renames(world.path(alice.id), NEW)
+
+    world.sync()
+
+    # A new Alice came, but the link meant the one that moved.
+    assert world.fact(fact.id).content == "[[Alice Smith]] [[Gone]]"

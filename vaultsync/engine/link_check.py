@@ -1,0 +1,288 @@
+"""Check the links of all notes of the vault, and mend those that leave no doubt."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from vaultsync.core import frontmatter
+from vaultsync.core.conflict import is_conflict_note
+from vaultsync.core.fields import Value
+from vaultsync.core.frontmatter import Parts
+from vaultsync.core.link_check import (
+    ALIAS_ONLY,
+    AMBIGUOUS,
+    BROKEN,
+    Survey,
+    Verdict,
+    aliases_of,
+)
+from vaultsync.core.links import Link, Names
+from vaultsync.core.paths import VaultPath
+from vaultsync.core.references import References, references
+from vaultsync.core.relink import Turner, relink
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.relink import ACTOR, Files, vault_notes
+from vaultsync.engine.report import Progress
+from vaultsync.engine.respelling import respell
+from vaultsync.errors import NoteError, UnreadableNoteError
+
+REASON = "links that left no doubt were mended"
+
+
+@dataclass(frozen=True, slots=True)
+class LinkProblem:
+    """A link that Obsidian cannot follow, or not for sure."""
+
+    problem: str
+    """`broken`, `ambiguous` or `alias_only`."""
+    path: VaultPath
+    """Of the note that holds it."""
+    line: int
+    """In the file, from 1."""
+    link: str
+    """As written."""
+    kind: str
+    """`wiki`, `markdown`, `embed` or `property`."""
+    key: str
+    """The property that holds it; empty in the body."""
+    why: str
+    candidates: tuple[VaultPath, ...]
+    """The notes that it means, or might."""
+    fix: str | None
+    """What it becomes when it is mended; None when only a person can tell."""
+
+    def as_json(self) -> dict[str, Value]:
+        """The problem as JSON."""
+        return {
+            "path": self.path,
+            "line": self.line,
+            "link": self.link,
+            "kind": self.kind,
+            "property": self.key or None,
+            "why": self.why,
+            "candidates": list(self.candidates),
+            "fix": self.fix,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class LinkReport:
+    """What a check of all links found."""
+
+    problems: tuple[LinkProblem, ...] = ()
+    fixed: tuple[LinkProblem, ...] = ()
+    notes: int = 0
+    tags: int = 0
+    links: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Kind -> how it was resolved -> how many."""
+    unreadable: tuple[VaultPath, ...] = ()
+    """Notes of which not all links are known."""
+    run: str | None = None
+    """The run that mended links."""
+
+    def of(self, problem: str) -> tuple[LinkProblem, ...]:
+        """The problems of one kind."""
+        return tuple(each for each in self.problems if each.problem == problem)
+
+    def as_json(self) -> dict[str, Value]:
+        """The report as the contract has it."""
+        return {
+            **{
+                kind: [each.as_json() for each in self.of(kind)]
+                for kind in (BROKEN, AMBIGUOUS, ALIAS_ONLY)
+            },
+            "fixed": [each.as_json() for each in self.fixed],
+            "notes": self.notes,
+            "tags": self.tags,
+            "links": {kind: dict(hows) for kind, hows in self.links.items()},
+            "unreadable": list(self.unreadable),
+            "run": self.run,
+        }
+
+
+def check_links(
+    mirror: Mirror, *, files: Files = tuple, progress: Progress | None = None
+) -> LinkReport:
+    """Judge every link of every note, as Obsidian would follow it; changes nothing.
+
+    Raises:
+        VaultMissingError: the vault cannot be listed.
+    """
+    return _Check(mirror, files, progress).report()
+
+
+def fix_links(
+    mirror: Mirror, *, files: Files = tuple, progress: Progress | None = None
+) -> LinkReport:
+    """Mend the links that leave no doubt, in the notes of facts; then check again.
+
+    Raises: as `sync_with()`.
+    """
+    check = _Check(mirror, files, progress)
+    found = check.report()
+    bases = mirror.archive.paths()
+    mending = [p for p in found.problems if p.fix is not None and p.path in bases]
+    if not mending:
+        return found
+    named = {bases[problem.path] for problem in mending}
+    done = respell(
+        mirror,
+        named,
+        _Mending(check.survey),
+        reason=REASON,
+        actor=ACTOR,
+        progress=progress,
+    )
+    left = _Check(mirror, files, progress).report()
+    still = {(each.path, each.key, each.link) for each in left.problems}
+    fixed = tuple(p for p in mending if (p.path, p.key, p.link) not in still)
+    return replace(left, fixed=fixed, run=done.run if done else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mending:
+    """Links as they are to be mended; all others mean what they mean."""
+
+    survey: Survey
+
+    def turner(self, path: VaultPath) -> Turner:
+        return lambda link: self.survey.judge(link, path).turn
+
+    def led(self, target: str, path: VaultPath) -> VaultPath | None:
+        return self.survey.names.resolve(target, path)
+
+    leads = led
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    path: VaultPath
+    parts: Parts
+    refs: References
+
+
+class _Check:
+    """One look at all notes."""
+
+    def __init__(self, mirror: Mirror, files: Files, progress: Progress | None) -> None:
+        self._mirror = mirror
+        self._progress = progress
+        self._unreadable: list[VaultPath] = []
+        paths = vault_notes(mirror)
+        aliases: dict[VaultPath, list[str]] = {}
+        self._notes: list[_Note] = []
+        for number, path in enumerate(sorted(paths)):
+            if not is_conflict_note(path):
+                self._read(path, aliases)
+            if progress is not None:
+                progress("links", number + 1, len(paths))
+        anchors = {note.path: note.refs.anchors for note in self._notes}
+        self.survey = Survey.of([*paths, *files()], anchors, aliases)
+
+    def _read(self, path: VaultPath, aliases: dict[VaultPath, list[str]]) -> None:
+        try:
+            text = self._mirror.vault.read(path).data.decode()
+        except (NoteError, UnicodeDecodeError):
+            self._unreadable.append(path)
+            return
+        try:
+            parts, properties = frontmatter.split_note(text, path)
+        except UnreadableNoteError:
+            # Obsidian shows no properties then, and the rest as ever.
+            parts, properties = frontmatter.split(text), {}
+            self._unreadable.append(path)
+        self._notes.append(_Note(path, parts, references(parts.body, properties)))
+        aliases[path] = aliases_of(properties)
+
+    def report(self) -> LinkReport:
+        tally: Counter[tuple[str, str]] = Counter()
+        problems = self._judged(tally)
+        if any(each.problem == BROKEN and each.fix is None for each in problems):
+            self.survey = _with_history(self._mirror, self.survey)
+            problems = self._judged(tally := Counter())
+        links: dict[str, dict[str, int]] = {}
+        for (kind, how), number in sorted(tally.items()):
+            links.setdefault(kind, {})[how] = number
+        return LinkReport(
+            tuple(problems),
+            notes=len(self._notes),
+            tags=sum(len(note.refs.tags) for note in self._notes),
+            links=links,
+            unreadable=tuple(self._unreadable),
+        )
+
+    def _judged(self, tally: Counter[tuple[str, str]]) -> list[LinkProblem]:
+        problems = []
+        for note in self._notes:
+            for key, link in _links(note):
+                verdict = self.survey.judge(link, note.path)
+                kind = "property" if key else "embed" if link.embed else link.kind
+                tally[kind, _how(verdict, link)] += 1
+                if verdict.problem:
+                    problems.append(_problem(note, kind, key, link, verdict))
+        return problems
+
+
+def _links(note: _Note) -> Iterator[tuple[str, Link]]:
+    yield from note.refs.properties
+    for link in note.refs.links:
+        yield "", link
+
+
+def _how(verdict: Verdict, link: Link) -> str:
+    """How a link was resolved, in words for a table."""
+    if verdict.problem and verdict.problem != AMBIGUOUS:
+        return verdict.problem.replace("_", " ")
+    if not link.subpath:
+        return verdict.how
+    what = "block" if link.subpath.startswith("#^") else "heading"
+    return f"{verdict.how}, {what}"
+
+
+def _problem(
+    note: _Note, kind: str, key: str, link: Link, verdict: Verdict
+) -> LinkProblem:
+    above = note.parts.head + note.parts.yaml
+    if key:
+        written = _written(link)
+        at = max(above.find(written), above.find(link.target), 0)
+    else:
+        written = note.parts.body[link.start : link.end]
+        at = len(above + note.parts.fence) + link.start
+    fix = relink(
+        written, lambda each: verdict.turn if each.target == link.target else None
+    )
+    return LinkProblem(
+        verdict.problem,
+        note.path,
+        note.parts.text.count("\n", 0, at) + 1,
+        written,
+        kind,
+        key,
+        verdict.why,
+        verdict.candidates,
+        fix if fix != written else None,
+    )
+
+
+def _written(link: Link) -> str:
+    """A link in a property, of which only what it says is known."""
+    shown = f"|{link.alias}" if link.alias is not None else ""
+    return f"[[{link.target}{link.subpath}{shown}]]"
+
+
+def _with_history(mirror: Mirror, survey: Survey) -> Survey:
+    """The survey with where notes once were, as the history tells it."""
+    now = {fact_id: path for path, fact_id in mirror.archive.paths().items()}
+    once: dict[VaultPath, set[str]] = {}
+    for entry in mirror.archive.history():
+        if entry.field == "path" and isinstance(entry.before, str):
+            once.setdefault(VaultPath(entry.before), set()).add(entry.fact_id)
+    moved = {
+        path: now[next(iter(facts))]
+        for path, facts in once.items()
+        if len(facts) == 1 and facts <= now.keys()
+    }
+    return replace(survey, moved=moved, once=Names.of(moved))

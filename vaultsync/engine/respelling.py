@@ -1,0 +1,139 @@
+"""A pass that rewrites links in the notes of some facts, and does nothing else to them.
+
+Both sides are written as by any merge: the store names the revision it replaces, the note
+is exchanged and what was displaced is looked at. A fact that changed meanwhile is brought
+in step by the table first, and its links in the pass after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from vaultsync.core.changes import StoreChange
+from vaultsync.core.edit import edited
+from vaultsync.core.merge import differing
+from vaultsync.core.note import Note, read_note
+from vaultsync.core.paths import VaultPath
+from vaultsync.core.reconcile import Action, Do
+from vaultsync.core.relink import Turner, relink_note
+from vaultsync.engine.cases import Case
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.planning import Rules
+from vaultsync.engine.report import Progress, Report
+from vaultsync.engine.request import Pass, Request
+from vaultsync.engine.sync import ByTheTable, sync_with
+from vaultsync.errors import NoteError
+
+ROUNDS = 3
+"""How often notes are tried that somebody writes to meanwhile."""
+
+
+class Sense(Protocol):
+    """What links mean, and shall mean."""
+
+    def turner(self, path: VaultPath) -> Turner:
+        """Says where the links of the note at a path shall lead."""
+        ...
+
+    def led(self, target: str, path: VaultPath) -> VaultPath | None:
+        """Where the note lies now that a link in the note at `path` led to before."""
+        ...
+
+    def leads(self, target: str, path: VaultPath) -> VaultPath | None:
+        """Where a link in the note at `path` leads now."""
+        ...
+
+
+def respell(
+    mirror: Mirror,
+    fact_ids: Iterable[str],
+    sense: Sense,
+    *,
+    reason: str,
+    actor: str,
+    after: Report | None = None,
+    progress: Progress | None = None,
+) -> Report | None:
+    """Rewrite the links in the notes of facts; None when there was nothing to rewrite.
+
+    Raises: as `sync_with()`.
+    """
+    named = tuple(sorted(set(fact_ids)))
+    done = after
+    for _ in range(ROUNDS):
+        if not named:
+            break
+        planner = Respelling(sense, reason)
+        request = Request(
+            kind="links", named=named, only_named=True, actor=actor, after=done
+        )
+        report = sync_with(mirror, request, planner, progress=progress)
+        if not report.quiet:
+            done = report
+        named = tuple(each for each in planner.later if each in named)
+    return done if done is not after else None
+
+
+class Respelling(ByTheTable):
+    """Plans by the table; where that has nothing to do, the links are rewritten."""
+
+    def __init__(self, sense: Sense, reason: str) -> None:
+        super().__init__()
+        self._sense = sense
+        self._reason = reason
+        self._paths: Mapping[VaultPath, str] = {}
+        self.later: list[str] = []
+        """Facts that something else was done about."""
+
+    def prepare(self, work: Pass) -> None:
+        """Note which paths are taken, and by which facts."""
+        super().prepare(work)
+        self._paths = work.mirror.archive.paths()
+
+    def plan(self, case: Case, rules: Rules) -> Action:
+        """The row of the table, or the rewritten note."""
+        action = super().plan(case, rules)
+        if action.do is not Do.NOTHING:
+            self.later.append(case.fact_id)
+            return action
+        if case.base is None or case.store.change is not StoreChange.UNCHANGED:
+            return action
+        note = case.vault.note
+        return action if note is None else self._rewritten(action, note)
+
+    def _rewritten(self, action: Action, note: Note) -> Action:
+        base = action.base
+        assert base is not None  # noqa: S101 - the caller asked
+        try:
+            text = relink_note(
+                note.parts.text, note.path, self._sense.turner(note.path)
+            )
+            if text == note.parts.text:
+                return action
+            now = read_note(text.encode(), note.path)
+        except NoteError:
+            return action  # `links check` goes on naming the link
+        fact = edited(base, note, now, ids=self._ids(note, now))
+        fields = differing(base, fact)
+        return action.but(
+            do=Do.MERGE if fields else Do.UPDATE_VAULT,
+            reason=self._reason,
+            vault=base,
+            merged=fact,
+            fields=fields,
+            text=text.encode(),
+        )
+
+    def _ids(self, before: Note, now: Note) -> Mapping[str, str]:
+        """The facts that links under Related Facts led to, and lead to."""
+        found = {}
+        for targets, lead in (
+            (before.links - now.links, self._sense.led),
+            (now.links - before.links, self._sense.leads),
+        ):
+            for target in targets:
+                path = lead(target.partition("#")[0], now.path)
+                if path is not None and path in self._paths:
+                    found[target] = self._paths[path]
+        return found
