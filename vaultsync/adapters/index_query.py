@@ -3,17 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import tantivy
 from tantivy import Occur, Query
 
 from vaultsync.adapters.index_schema import code, folded_tag
 from vaultsync.core.around import moment
+from vaultsync.core.fields import TIERS
 from vaultsync.core.words import words_to_find
 from vaultsync.ports import Filters
 
+LAST = (1 << 63) - 1
+LOWEST = max(TIERS["background"])
 MOST_TERMS = 100
 """Of a question; a pasted document is no better question by its thousandth word."""
+
+
+class Gate(NamedTuple):
+    """Which numbers of a column pass."""
+
+    codes: frozenset[int] | None = None
+    """One of these; None: the range decides."""
+    low: int = 0
+    high: int = LAST
+
+    def passes(self, value: Any) -> bool:  # noqa: ANN401 - a column holds anything
+        """Whether a number passes."""
+        if self.codes is not None:
+            return value in self.codes
+        return bool(self.low <= value <= self.high)
+
+
+def gates(filters: Filters) -> dict[str, Gate]:
+    """Column -> what passes; columns where everything does are left out."""
+    found = {}
+    if filters.types:
+        found["type"] = Gate(frozenset(map(code, filters.types)))
+    if filters.scopes is not None:
+        found["scope"] = Gate(frozenset(map(code, filters.scopes)))
+    if filters.status is not None:
+        found["status"] = Gate(frozenset({code(filters.status)}))
+    if filters.heads_only:
+        found["replaced"] = Gate(high=0)
+    if filters.max_priority < LOWEST:
+        found["priority"] = Gate(high=max(0, filters.max_priority))
+    if filters.since is not None or filters.until is not None:
+        last = moment(filters.until) - 1 if filters.until is not None else LAST
+        found["created"] = Gate(low=moment(filters.since or ""), high=last)
+    return found
 
 
 class Asking:
@@ -74,35 +112,34 @@ class Asking:
             must.append((Occur.Should if must else Occur.Must, some))
         return must
 
+    def tags(self, filters: Filters) -> list[tuple[Occur, Query]]:
+        """All tags that a fact must have; they count nothing."""
+        tags = sorted({folded_tag(each) for each in filters.tags})
+        return [_must(self._term("tag", each)) for each in tags]
+
     def filters(self, filters: Filters) -> list[tuple[Occur, Query]]:
-        """What else a fact must be; it counts nothing."""
+        """What else a fact must be, the same as `gates()`; it counts nothing."""
         some: list[Query] = []
-        for name, allowed in (("type", filters.types), ("scope", filters.scopes)):
-            if allowed or (name == "scope" and allowed is not None):
-                codes = [code(each) for each in sorted(allowed or ())]
-                some.append(Query.term_set_query(self._schema, name, codes))
-        if filters.status is not None:
-            some.append(self._term("status", code(filters.status)))
-        some += [self._term("tag", folded_tag(each)) for each in sorted(filters.tags)]
-        if filters.heads_only:
-            some.append(self._term("replaced", 0))
-        if filters.max_priority < 4:  # noqa: PLR2004 - the lowest
-            some.append(self._range("priority", 0, filters.max_priority + 1))
-        if filters.since is not None or filters.until is not None:
-            since = moment(filters.since or "")
-            until = moment(filters.until) if filters.until is not None else None
-            some.append(self._range("created", since, until))
-        return [(Occur.Must, Query.const_score_query(each, 0.0)) for each in some]
+        for name, gate in gates(filters).items():
+            if gate.codes is not None:
+                found = Query.term_set_query(self._schema, name, sorted(gate.codes))
+            else:
+                found = self._range(name, gate.low, gate.high)
+            some.append(found)
+        return [_must(each) for each in some]
 
     def _term(self, name: str, value: str | int) -> Query:
         return Query.term_query(self._schema, name, value)
 
-    def _range(self, name: str, low: int, high: int | None) -> Query:
+    def _range(self, name: str, low: int, high: int) -> Query:
         return Query.range_query(
             self._schema,
             name,
             tantivy.FieldType.Unsigned,
             lower_bound=low,
             upper_bound=high,
-            include_upper=high is None,
         )
+
+
+def _must(query: Query) -> tuple[Occur, Query]:
+    return Occur.Must, Query.const_score_query(query, 0.0)

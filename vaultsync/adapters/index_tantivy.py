@@ -6,15 +6,15 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain, islice
+from itertools import chain, compress, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import filelock
 import tantivy
-from tantivy import Query
+from tantivy import DocAddress, Query
 
-from vaultsync.adapters.index_query import Asking
+from vaultsync.adapters.index_query import Asking, Gate, gates
 from vaultsync.adapters.index_schema import (
     FORMAT,
     META,
@@ -34,6 +34,11 @@ _HEAP = 50_000_000
 """Bytes per thread of a writer; what does not fit makes another segment."""
 _MANY = 2_000
 """From so many entries on, two threads write."""
+_SPARE = 100
+"""Hits that are looked at beyond twice the limit, and four times as many when those are
+not enough: so many of one score are put in order by id; of more, any may come first."""
+
+_Hit: TypeAlias = tuple[float, DocAddress]
 
 
 class TantivyIndex:
@@ -74,21 +79,12 @@ class TantivyIndex:
         asked = self._asking.asked(words, phrases)
         if searcher is None or not asked or limit < 1:
             return []
-        query = Query.boolean_query(asked + self._asking.filters(filters))
-        wanted = limit + 1
-        while True:
-            hits = searcher.search(query, wanted, count=False).hits
-            # Hits of one score come by where they lie; all of them are needed to
-            # put them in an order that lasts.
-            if len(hits) < wanted or hits[limit - 1][0] != hits[-1][0]:
-                break
-            wanted *= 2
-        ids = _columns(searcher, hits, "id_high", "id_low")
-        found = [
-            Match(fact_id(*each), score)
-            for (score, _), each in zip(hits, ids, strict=True)
-        ]
-        return sorted(found, key=lambda each: (-each.score, each.fact_id))[:limit]
+        asked += self._asking.tags(filters)
+        hits = _best(searcher, asked, gates(filters), limit)
+        if hits is None:
+            asked += self._asking.filters(filters)
+            hits = _best(searcher, asked, {}, limit)
+        return _in_order(searcher, hits or [], limit)
 
     def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[Turn]:
         """What it holds of some sessions, of facts, and of the sessions they are in."""
@@ -221,10 +217,56 @@ class TantivyIndex:
             shutil.rmtree(self._folder)
 
 
+def _best(
+    searcher: tantivy.Searcher,
+    asked: list[tuple[tantivy.Occur, Query]],
+    gates: Mapping[str, Gate],
+    limit: int,
+) -> list[_Hit] | None:
+    """The best hits that pass, with those that equal the last of them.
+
+    None when so few pass that the filters had better be part of the query. As long as
+    many do, it is faster to look at a few more hits: tantivy skips what cannot be among
+    the best, but only where nothing is asked but words. Measured at 100,000 facts …
+    """
+    query = asked[0][1] if len(asked) == 1 else Query.boolean_query(asked)
+    passed: list[_Hit] = []
+    for wanted in (2 * limit + _SPARE, 4 * (2 * limit + _SPARE)):
+        hits = searcher.search(query, wanted, count=False).hits
+        passed = _passing(searcher, hits, gates)
+        enough = len(passed) >= limit
+        if len(hits) < wanted or (enough and passed[limit - 1][0] != hits[-1][0]):
+            return passed
+        if len(passed) * 4 < limit:
+            return None
+    return passed if len(passed) >= limit else None
+
+
+def _in_order(searcher: tantivy.Searcher, hits: list[_Hit], limit: int) -> list[Match]:
+    """The best matches; equal ones by id."""
+    if len(hits) > limit:
+        least = hits[limit - 1][0]
+        hits = [hit for hit in hits if hit[0] >= least]
+    ids = _columns(searcher, hits, "id_high", "id_low")
+    found = [
+        Match(fact_id(*each), score) for (score, _), each in zip(hits, ids, strict=True)
+    ]
+    return sorted(found, key=lambda each: (-each.score, each.fact_id))[:limit]
+
+
+def _passing(
+    searcher: tantivy.Searcher, hits: list[_Hit], gates: Mapping[str, Gate]
+) -> list[_Hit]:
+    for name, gate in gates.items():
+        values = searcher.fast_field_values(name, [where for _, where in hits])
+        hits = list(compress(hits, map(gate.passes, values)))
+    return hits
+
+
 def _columns(
-    searcher: tantivy.Searcher, hits: Sequence[tuple[Any, Any]], *names: str
-) -> list[tuple[int, ...]]:
+    searcher: tantivy.Searcher, hits: Sequence[_Hit], *names: str
+) -> list[tuple[Any, ...]]:
     """The numbers that are kept of some hits, by column."""
     where = [address for _, address in hits]
     columns = [searcher.fast_field_values(name, where) for name in names]
-    return [tuple(map(int, row)) for row in zip(*columns, strict=True)]
+    return list(zip(*columns, strict=True))
