@@ -96,7 +96,9 @@ def test_a_new_index_has_no_identity(tmp_path: Path) -> None:
 
         assert index.identity() is None
         assert index.record() is None
-        assert dict(index.chunks()) == {}
+        assert dict(index.chunks()) == dict(index.chunks([A])) == {}
+        assert index.outdated([a_fact()]) == set()
+        assert index.count() == 0
         assert index.vectors(["one"]) == {}
         assert index.search(X, ALL, limit=3) == []
         index.tidy()
@@ -125,6 +127,46 @@ def test_what_was_put_is_held(index: VectorIndex) -> None:
     assert dict(index.chunks()) == {A: {"one", "two"}, B: {"one"}}
     held = index.vectors(["two", "one", "other"])
     assert {key: tuple(vector) for key, vector in held.items()} == {"one": X, "two": Y}
+
+
+def test_of_some_facts_the_chunks_are_told(index: VectorIndex) -> None:
+    index.put([row(A, "one", X), row(A, "two", Y), row(B, "one", X), row(C)])
+
+    assert dict(index.chunks([A, C, D])) == {A: {"one", "two"}, C: {"one"}}
+    assert dict(index.chunks([])) == {}
+    assert index.count() == 3
+
+
+CHANGES: dict[str, dict[str, Value]] = {
+    "scope": {"scope": "public"},
+    "type": {"type": "lesson"},
+    "status": {"status": "dormant"},
+    "priority": {"priority": 1},
+    "creation": {"createdAt": "2026-02-01T00:00:01Z"},
+    "supersession": {"supersededById": B},
+    "tags": {"tags": ["x/y", "z", "zz"]},
+    "fewer tags": {"tags": ["x/y"]},
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_row_is_outdated_when_what_filters_ask_has_changed(
+    index: VectorIndex, name: str
+) -> None:
+    fact = a_fact(
+        A, scope="team-x", createdAt="2026-02-01T00:00:00Z", tags=["x/y", "z"]
+    )
+    index.put([row(fact, "one", X), row(fact, "two", Y), row(B)])
+
+    assert index.outdated([fact, a_fact(C)]) == set()
+    assert index.outdated([fact.changed(CHANGES[name]), a_fact(B)]) == {A}
+
+
+def test_what_filters_do_not_ask_outdates_nothing(index: VectorIndex) -> None:
+    fact = a_fact(A, tags=["Tea"])
+    index.put([row(fact)])
+
+    assert index.outdated([fact.changed({"accessCount": 3, "tags": ["tEA"]})]) == set()
 
 
 def test_the_nearest_facts_come_first_each_once(index: VectorIndex) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from vaultsync.adapters.vectors_time import moment, time_of
+from vaultsync.adapters.vectors_fields import moment, time_of, with_parents
 from vaultsync.core.fact import Fact
 from vaultsync.ports import Filters, VectorRow
+
+FIELDS = ["fact", "scope", "type", "status", "priority", "head", "made", "tags"]
+"""The columns that `fact_of()` reads."""
 
 
 def key_of(row: VectorRow) -> str:
@@ -31,21 +34,15 @@ def batch(rows: list[VectorRow], dimension: int) -> Any:  # noqa: ANN401 - pyarr
         "priority": (pa.int8(), [fact.priority for fact in facts]),
         "head": (pa.bool_(), [not fact.superseded_by_id for fact in facts]),
         "made": (pa.int64(), [moment(fact.created_at) for fact in facts]),
-        "tags": (pa.list_(pa.string()), [_with_parents(fact.tags) for fact in facts]),
+        "tags": (
+            pa.list_(pa.string()),
+            [sorted(with_parents(fact.tags)) for fact in facts],
+        ),
     }
     held = {name: pa.array(each, kind) for name, (kind, each) in columns.items()}
     numbers = np.array([row.vector for row in rows], np.float32).ravel()
     held["vector"] = pa.FixedSizeListArray.from_arrays(pa.array(numbers), dimension)
     return pa.table(held)
-
-
-def _with_parents(tags: Iterable[str]) -> list[str]:
-    """Tags as they are compared, with those above each: `a/b` is also `a`."""
-    found = set()
-    for tag in tags:
-        parts = tag.casefold().split("/")
-        found |= {"/".join(parts[:end]) for end in range(1, len(parts) + 1)}
-    return sorted(found)
 
 
 def fact_of(row: Mapping[str, Any]) -> Fact:

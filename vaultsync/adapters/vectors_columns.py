@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from vaultsync.adapters.vectors_time import moment, time_of
+from vaultsync.adapters.vectors_fields import moment, time_of
 from vaultsync.core.fact import Fact
 from vaultsync.ports import Filters, VectorRow
 

@@ -21,12 +21,15 @@ import filelock
 
 from vaultsync.adapters.sealed_file import SealedFile
 from vaultsync.adapters.vectors_arrow import (
+    FIELDS,
     batch,
     fact_of,
     key_of,
     one_of,
     where_of,
 )
+from vaultsync.adapters.vectors_fields import filtered_by
+from vaultsync.core.fact import Fact
 from vaultsync.errors import DerivedError, EmbedderError, IndexBusyError
 from vaultsync.ports import Filters, Near, VectorRow
 
@@ -80,12 +83,34 @@ class LanceVectors:
         found: str | None = held["record"]
         return found
 
-    def chunks(self) -> Mapping[str, frozenset[str]]:
+    def chunks(
+        self, fact_ids: Iterable[str] | None = None
+    ) -> Mapping[str, frozenset[str]]:
         """Fact id -> the ids of its chunks."""
         found: dict[str, set[str]] = {}
-        for row in self._read(self._rows, None, ["fact", "chunk"]):
+        for row in self._of_facts(fact_ids, ["fact", "chunk"]):
             found.setdefault(row["fact"], set()).add(row["chunk"])
         return {fact: frozenset(chunks) for fact, chunks in found.items()}
+
+    def outdated(self, facts: Iterable[Fact]) -> set[str]:
+        """Those of the facts that have rows made of other fields."""
+        given = {fact.id: filtered_by(fact) for fact in facts}
+        return {
+            row["fact"]
+            for row in self._of_facts(given, FIELDS)
+            if filtered_by(fact_of(row)) != given[row["fact"]]
+        }
+
+    def count(self) -> int:
+        """How many facts it holds."""
+        return len({row["fact"] for row in self._of_facts(None, ["fact"])})
+
+    def _of_facts(
+        self, fact_ids: Iterable[str] | None, columns: list[str]
+    ) -> list[dict[str, Any]]:
+        if fact_ids is None:
+            return self._read(self._rows, None, columns)
+        return self._read(self._rows, one_of("fact", sorted(set(fact_ids))), columns)
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
         """The vectors of those chunks that are held."""
@@ -102,7 +127,7 @@ class LanceVectors:
 
     def rows(self) -> Iterator[list[VectorRow]]:
         """All rows, some at a time, with facts that pass the same filters."""
-        for start in range(0, sum(self._read(self._count)), _AT_ONCE):
+        for start in range(0, sum(self._read(self._length)), _AT_ONCE):
             page = self._read(self._page, start)
             yield [VectorRow(fact_of(row), row["chunk"], row["vector"]) for row in page]
 
@@ -150,7 +175,7 @@ class LanceVectors:
         found: list[dict[str, Any]] = asked.to_arrow().to_pylist()
         return found
 
-    def _count(self) -> list[int]:
+    def _length(self) -> list[int]:
         return [self._table.count_rows()]
 
     def _read(

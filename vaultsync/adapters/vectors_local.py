@@ -15,6 +15,7 @@ from pathlib import Path
 
 from vaultsync.adapters.vectors_lancedb import INDEX_FROM, LanceVectors
 from vaultsync.adapters.vectors_matrix import MatrixVectors
+from vaultsync.core.fact import Fact
 from vaultsync.errors import DerivedError
 from vaultsync.ports import Filters, Near, VectorRow
 
@@ -54,9 +55,19 @@ class LocalVectors:
             with suppress(*_TROUBLE):
                 self._table.reset(identity)
 
-    def chunks(self) -> Mapping[str, frozenset[str]]:
+    def chunks(
+        self, fact_ids: Iterable[str] | None = None
+    ) -> Mapping[str, frozenset[str]]:
         """Fact id -> the ids of its chunks."""
-        return self._matrix.chunks()
+        return self._matrix.chunks(fact_ids)
+
+    def outdated(self, facts: Iterable[Fact]) -> set[str]:
+        """Those of the facts that have rows made of other fields."""
+        return self._matrix.outdated(facts)
+
+    def count(self) -> int:
+        """How many facts it holds."""
+        return self._matrix.count()
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
         """The vectors of those chunks that are held."""
@@ -71,14 +82,14 @@ class LocalVectors:
     ) -> None:
         """Add rows; those of the facts in `replace` go first."""
         self._matrix.put(rows, replace=replace, record=record)
-        if self._matrix.count() >= self._index_from:
+        if self._matrix.rows() >= self._index_from:
             self._copy()
 
     def search(
         self, vector: Sequence[float], filters: Filters, *, limit: int
     ) -> list[Near]:
         """The nearest facts, each once."""
-        if self._matrix.count() >= self._index_from and self._table_answers():
+        if self._matrix.rows() >= self._index_from and self._table_answers():
             found = self._table.search(vector, filters, limit=limit)
             if found and self._table.identity() is not None:
                 return found

@@ -11,8 +11,10 @@ import filelock
 import numpy as np
 
 from vaultsync.adapters.vectors_columns import DEAD, FLOAT, encode
+from vaultsync.adapters.vectors_fields import filtered_by
 from vaultsync.adapters.vectors_files import DamagedError, Header, MatrixFiles
 from vaultsync.adapters.vectors_snapshot import Keys, Snapshot, Vectors, best
+from vaultsync.core.fact import Fact
 from vaultsync.errors import DerivedError, EmbedderError, IndexBusyError
 from vaultsync.ports import Filters, Near, VectorRow
 
@@ -50,15 +52,43 @@ class MatrixVectors:
         with self.alone():
             self._files.publish(self._files.begin(identity))
 
-    def chunks(self) -> Mapping[str, frozenset[str]]:
+    def chunks(
+        self, fact_ids: Iterable[str] | None = None
+    ) -> Mapping[str, frozenset[str]]:
         """Fact id -> the ids of its chunks."""
         seen = self._now()
         if seen is None:
             return {}
+        held = self._known(seen).facts
+        wanted = held if fact_ids is None else [each.encode() for each in fact_ids]
         return {
-            fact.decode(): frozenset(map(bytes.decode, held))
-            for fact, held in self._known(seen).facts.items()
+            fact.decode(): frozenset(map(bytes.decode, held[fact]))
+            for fact in wanted
+            if fact in held
         }
+
+    def outdated(self, facts: Iterable[Fact]) -> set[str]:
+        """Those of the facts that have rows made of other fields."""
+        seen = self._now()
+        if seen is None:
+            return set()
+        held = self._known(seen).facts
+        rows = {
+            next(iter(held[key].values())): fact
+            for fact in facts
+            if (key := fact.id.encode()) in held
+        }
+        made = seen.decoded(np.array(list(rows), np.intp))
+        return {
+            fact.id
+            for fact, row in zip(rows.values(), made, strict=True)
+            if filtered_by(fact) != filtered_by(row.fact)
+        }
+
+    def count(self) -> int:
+        """How many facts it holds."""
+        seen = self._now()
+        return len(self._known(seen).facts) if seen else 0
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
         """The vectors of those chunks that are held."""
@@ -153,7 +183,7 @@ class MatrixVectors:
 
     # ------------------------------------------------------- for who keeps a copy of it
 
-    def count(self) -> int:
+    def rows(self) -> int:
         """How many rows it holds."""
         seen = self._now()
         return len(seen.rows) - len(seen.dead) if seen else 0

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from operator import mul
 
-from vaultsync.adapters.vectors_time import moment
+from vaultsync.adapters.vectors_fields import filtered_by, moment, with_parents
 from vaultsync.core.fact import Fact
 from vaultsync.errors import DerivedError, EmbedderError
 from vaultsync.ports import Filters, Near, VectorRow
@@ -23,15 +23,7 @@ def admits(filters: Filters, fact: Fact) -> bool:
         and (not filters.since or made >= moment(filters.since))
         and (not filters.until or made < moment(filters.until))
         and not (filters.heads_only and fact.superseded_by_id)
-        and all(_tagged(fact, tag) for tag in filters.tags)
-    )
-
-
-def _tagged(fact: Fact, tag: str) -> bool:
-    wanted = tag.casefold()
-    return any(
-        held == wanted or held.startswith(f"{wanted}/")
-        for held in map(str.casefold, fact.tags)
+        and {tag.casefold() for tag in filters.tags} <= with_parents(fact.tags)
     )
 
 
@@ -55,12 +47,29 @@ class MemoryVectors:
         """Forget everything."""
         self._identity, self._record, self._rows = identity, None, {}
 
-    def chunks(self) -> Mapping[str, frozenset[str]]:
+    def chunks(
+        self, fact_ids: Iterable[str] | None = None
+    ) -> Mapping[str, frozenset[str]]:
         """Fact id -> the ids of its chunks."""
+        wanted = None if fact_ids is None else set(fact_ids)
         found: dict[str, set[str]] = {}
         for fact_id, chunk_id in self._rows:
-            found.setdefault(fact_id, set()).add(chunk_id)
+            if wanted is None or fact_id in wanted:
+                found.setdefault(fact_id, set()).add(chunk_id)
         return {fact_id: frozenset(ids) for fact_id, ids in found.items()}
+
+    def outdated(self, facts: Iterable[Fact]) -> set[str]:
+        """Those of the facts that have rows made of other fields."""
+        held = {row.fact.id: filtered_by(row.fact) for row in self._rows.values()}
+        return {
+            fact.id
+            for fact in facts
+            if fact.id in held and held[fact.id] != filtered_by(fact)
+        }
+
+    def count(self) -> int:
+        """How many facts it holds."""
+        return len(self.chunks())
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
         """The vectors of those chunks that are held."""

@@ -54,8 +54,18 @@ class VectorIndex(Protocol):
         """
         ...
 
-    def chunks(self) -> Mapping[str, frozenset[str]]:
-        """Fact id -> the ids of its chunks that are held."""
+    def chunks(
+        self, fact_ids: Iterable[str] | None = None
+    ) -> Mapping[str, frozenset[str]]:
+        """Fact id -> the ids of its chunks that are held, of all facts or of some."""
+        ...
+
+    def outdated(self, facts: Iterable[Fact]) -> set[str]:
+        """Those of the facts that have rows made of other filterable fields, by id."""
+        ...
+
+    def count(self) -> int:
+        """How many facts it holds."""
         ...
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
