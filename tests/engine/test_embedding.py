@@ -1,0 +1,716 @@
+"""The vectors follow the store."""
+
+from __future__ import annotations
+
+import errno
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.world import World
+from vaultsync.adapters.embed_hash import HashEmbedder
+from vaultsync.adapters.index_memory import MemoryIndex
+from vaultsync.adapters.store_memory import MemoryStore
+from vaultsync.adapters.vectors_memory import MemoryVectors
+from vaultsync.core.chunk import CHUNKER, chunk_fact
+from vaultsync.core.fact import Fact
+from vaultsync.engine import embedding
+from vaultsync.engine.embed_cost import cost_of_change
+from vaultsync.engine.embed_texts import identity_of
+from vaultsync.engine.embedding import PROBE, EmbedReport, embed_pending
+from vaultsync.engine.indexing import catch_up
+from vaultsync.errors import EmbedderError, IndexBusyError
+from vaultsync.ports import VectorRow
+
+LONG = "\n\n".join(
+    f"## Part {each}\n\n{f'word{each} and more ' * 40}" for each in "abcd"
+)
+
+
+Said: TypeAlias = dict[tuple[str, str], tuple[object, ...]]
+
+
+class Model(HashEmbedder):
+    """An embedder that tells what it was asked, and fails on demand."""
+
+    def __init__(self, name: str = "model") -> None:
+        super().__init__(16)
+        self.name = name
+        self.asked: list[str] = []
+        self.batches: list[list[str]] = []
+        self.cannot: set[str] = set()
+        """Texts that it fails on, by a word of theirs."""
+        self.away = False
+        self.takes: Callable[[], None] = lambda: None
+
+    @property
+    def model(self) -> str:
+        return self.name
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        if self.away:
+            raise EmbedderError("the model is away")
+        for text in texts:
+            if text != PROBE and any(word in text for word in self.cannot):
+                raise EmbedderError(f"not {text[:20]!r}")
+        if list(texts) != [PROBE]:
+            self.asked += texts
+            self.batches.append(list(texts))
+        self.takes()
+        return super().embed(texts)
+
+
+class Watched(MemoryVectors):
+    """An index that tells what it was given, and fails on demand."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.puts: list[list[str]] = []
+        self.tidied = 0
+        self.error: Exception | None = None
+
+    def put(
+        self,
+        rows: Sequence[VectorRow],
+        *,
+        replace: Iterable[str] = (),
+        record: str | None = None,
+    ) -> None:
+        if self.error is not None:
+            raise self.error
+        super().put(rows, replace=replace, record=record)
+        self.puts.append([row.fact.id for row in rows])
+
+    def tidy(self) -> None:
+        self.tidied += 1
+
+    def said(self) -> Said:
+        return {
+            key: (tuple(row.vector), row.fact.but(access_count=0))
+            for key, row in self._rows.items()
+        }
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def model() -> Model:
+    return Model()
+
+
+@pytest.fixture
+def vectors() -> Watched:
+    return Watched()
+
+
+def fresh(world: World) -> Said:
+    vectors = Watched()
+    embed_pending(world.mirror, vectors, Model())
+    return vectors.said()
+
+
+def ids(fact: Fact) -> frozenset[str]:
+    return frozenset(each.id for each in chunk_fact(fact))
+
+
+def test_all_facts_get_vectors(world: World, vectors: Watched, model: Model) -> None:
+    facts = [world.agent_remembers(text) for text in ("one", "two", LONG)]
+
+    report = embed_pending(world.mirror, vectors, model)
+
+    assert dict(vectors.chunks()) == {fact.id: ids(fact) for fact in facts}
+    assert (report.facts, report.put, report.removed, report.reused) == (3, 3, 0, 0)
+    assert report.embedded == len(model.asked) == sum(len(ids(f)) for f in facts)
+    assert (report.left, report.degraded, dict(report.waiting)) == (0, "", {})
+    assert vectors.identity() == str(identity_of(model)) == f"model/16/{CHUNKER}"
+
+
+def test_when_nothing_changed_nothing_is_done(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    world.agent_remembers("one")
+    embed_pending(world.mirror, vectors, model)
+    puts = len(vectors.puts)
+
+    report = embed_pending(world.mirror, vectors, model)
+
+    assert (report.facts, report.put, report.embedded) == (1, 0, 0)
+    assert (len(model.asked), len(vectors.puts), vectors.tidied) == (1, puts, 1)
+
+
+def test_an_empty_store_is_noted_once(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    embed_pending(world.mirror, vectors, model)
+    embed_pending(world.mirror, vectors, model)
+
+    assert vectors.puts == [[]]
+    assert vectors.record()
+
+
+def test_only_what_changed_is_embedded(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    world.agent_remembers("one")
+    fact = world.agent_remembers("two")
+    embed_pending(world.mirror, vectors, model)
+    world.agent_updates(fact.id, content="three")
+
+    report = embed_pending(world.mirror, vectors, model)
+
+    assert (report.put, report.embedded) == (1, 1)
+    assert vectors.chunks()[fact.id] == ids(world.fact(fact.id))
+    assert vectors.said() == fresh(world)
+
+
+def test_to_move_a_paragraph_embeds_nothing_but_the_lead(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    fact = world.agent_remembers(LONG)
+    embed_pending(world.mirror, vectors, model)
+    parts = LONG.split("\n\n")
+    moved = "\n\n".join([*parts[2:4], *parts[:2], *parts[4:]])
+    world.agent_updates(fact.id, content=moved)
+    model.asked.clear()
+
+    report = embed_pending(world.mirror, vectors, model)
+
+    assert not [each for each in model.asked if "and more" in each]
+    assert report.reused == 4
+    assert vectors.said() == fresh(world)
+
+
+def test_a_field_that_filters_ask_is_renewed_without_embedding(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    fact = world.agent_remembers("one", priority=1)
+    embed_pending(world.mirror, vectors, model)
+    world.agent_updates(fact.id, priority=3)
+
+    report = embed_pending(world.mirror, vectors, model, budget=0)
+
+    assert (report.put, report.embedded, report.reused, report.left) == (1, 0, 1, 0)
+    assert vectors.said() == fresh(world)
+
+
+def test_a_count_of_reads_puts_nothing(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    fact = world.agent_remembers("one")
+    embed_pending(world.mirror, vectors, model)
+    world.agent_updates(fact.id, accessCount=7)
+
+    report = embed_pending(world.mirror, vectors, model)
+
+    assert (report.put, report.left) == (0, 0)
+    assert vectors.puts[-1] == []
+    assert vectors.tidied == 1
+
+
+def test_a_fact_that_goes_takes_its_vectors_along(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    one, two = world.agent_remembers("one"), world.agent_remembers("two")
+    embed_pending(world.mirror, vectors, model)
+    world.agent_forgets(one.id)
+
+    report = embed_pending(world.mirror, vectors, model)
+
+    assert (report.removed, report.put, report.facts) == (1, 0, 1)
+    assert set(vectors.chunks()) == {two.id}
+
+
+def test_a_fact_that_came_and_went_was_never_there(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    world.agent_forgets(world.agent_remembers("one").id)
+
+    report = embed_pending(world.mirror, vectors, model)
+
+    assert (report.removed, report.put, model.asked) == (0, 0, [])
+
+
+def test_a_text_that_two_facts_have_is_embedded_once(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    for agent in ("indy", "ada"):
+        world.agent_remembers("the same", agent=agent, scope=f"private-{agent}")
+
+    report = embed_pending(world.mirror, vectors, model)
+
+    assert (report.put, report.embedded, len(model.asked)) == (2, 1, 1)
+    assert vectors.count() == 2
+
+
+def test_orphans_are_removed_and_lost_rows_come_back(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    one, two = world.agent_remembers("one"), world.agent_remembers("two")
+    embed_pending(world.mirror, vectors, model)
+    stray = [one.but(id=world.clock.new_id()) for _ in "ab"]
+    unit = (1.0, *[0.0] * 15)
+    vectors.put([VectorRow(each, "x", unit) for each in stray], replace=[one.id])
+    world.agent_updates(two.id, content="three")
+
+    report = embed_pending(world.mirror, vectors, model)
+
+    assert vectors.said() == fresh(world)
+    assert (report.facts, report.removed, report.put) == (2, 2, 2)
+
+
+def test_an_index_that_lost_its_record_keeps_its_vectors(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    for each in range(5):
+        world.agent_remembers(f"{each}")
+    embed_pending(world.mirror, vectors, model)
+    asked = len(model.asked)
+    vectors._record = None
+
+    report = embed_pending(world.mirror, vectors, model)
+
+    assert (len(model.asked), report.put) == (asked, 0)
+    assert embed_pending(world.mirror, vectors, model).put == 0
+
+
+def test_another_store_is_followed_from_its_beginning(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    world.agent_remembers("one")
+    embed_pending(world.mirror, vectors, model)
+    other = World()
+    other.store = MemoryStore(other.clock, "another")
+    other.mirror = type(other.mirror)(
+        other.vault, other.store, other.archive, other.clock
+    )
+    other.clock.advance(50)
+    other.agent_remembers("two")
+
+    report = embed_pending(other.mirror, vectors, model)
+
+    assert (report.put, report.removed) == (1, 1)
+    assert vectors.said() == fresh(other)
+
+
+def test_a_store_that_went_back_is_followed(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    world.agent_remembers("one")
+    kept = world.store.snapshot()
+    world.agent_remembers("two")
+    embed_pending(world.mirror, vectors, model)
+    world.store.restore(kept)
+    world.clock.advance(1)
+    world.agent_remembers("three")
+
+    embed_pending(world.mirror, vectors, model)
+
+    assert vectors.said() == fresh(world)
+
+
+def test_another_model_makes_all_vectors_anew(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    world.agent_remembers("one")
+    embed_pending(world.mirror, vectors, model)
+    other = Model("other")
+
+    report = embed_pending(world.mirror, vectors, other)
+
+    assert (report.embedded, report.put) == (1, 1)
+    assert vectors.identity() == str(identity_of(other))
+
+
+def test_vectors_are_kept_until_another_model_has_answered(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    world.agent_remembers("one")
+    embed_pending(world.mirror, vectors, model)
+    other = Model("other")
+    other.away = True
+
+    report = embed_pending(world.mirror, vectors, other)
+
+    assert report.degraded == "the model is away"
+    assert vectors.identity() == str(identity_of(model))
+    assert vectors.count() == 1
+
+
+def test_a_model_that_is_away_is_asked_again_next_time(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    one = world.agent_remembers("one")
+    embed_pending(world.mirror, vectors, model)
+    world.agent_remembers("two")
+    world.agent_forgets(one.id)
+    model.away = True
+
+    report = embed_pending(world.mirror, vectors, model)
+
+    assert (report.degraded, report.left) == ("the model is away", 2)
+    model.away = False
+    assert embed_pending(world.mirror, vectors, model).degraded == ""
+    assert vectors.said() == fresh(world)
+
+
+def test_a_text_that_cannot_be_embedded_waits_and_is_tried_again(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    facts = [world.agent_remembers(text) for text in ("good", "bad", "fine")]
+    model.cannot = {"bad"}
+
+    report = embed_pending(world.mirror, vectors, model)
+
+    assert report.waiting == {facts[1].id: "not 'bad'"}
+    assert report.degraded == "of 1 facts a text could not be embedded"
+    assert (report.embedded, report.facts, report.left) == (2, 2, 0)
+    again = embed_pending(world.mirror, vectors, model)
+    assert again.waiting == report.waiting
+    world.agent_remembers("more")
+    assert embed_pending(world.mirror, vectors, model).waiting == report.waiting
+    model.cannot = set()
+    last = embed_pending(world.mirror, vectors, model)
+    assert (last.embedded, dict(last.waiting), last.degraded) == (1, {}, "")
+    assert vectors.said() == fresh(world)
+
+
+def test_of_a_fact_that_waits_the_other_texts_are_found(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    fact = world.agent_remembers(LONG)
+    model.cannot = {"wordb"}
+
+    report = embed_pending(world.mirror, vectors, model)
+
+    assert list(report.waiting) == [fact.id]
+    assert len(vectors.chunks()[fact.id]) == len(ids(fact)) - 1
+
+
+def test_what_waits_is_forgotten_with_its_fact(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    fact = world.agent_remembers("bad")
+    model.cannot = {"bad"}
+    embed_pending(world.mirror, vectors, model)
+    world.agent_forgets(fact.id)
+
+    report = embed_pending(world.mirror, vectors, model)
+
+    assert (dict(report.waiting), report.degraded) == ({}, "")
+
+
+@pytest.mark.parametrize("budget", [1, 2, 5])
+def test_a_budget_is_kept_and_the_rest_is_done_next_time(
+    world: World, vectors: Watched, model: Model, budget: int
+) -> None:
+    for each in range(7):
+        world.agent_remembers(f"{each}")
+    done = 0
+    for left in range(7 - budget, 0, -budget):
+        report = embed_pending(world.mirror, vectors, model, budget=budget)
+        assert (report.embedded, report.left) == (budget, left)
+        done += report.embedded
+    last = embed_pending(world.mirror, vectors, model, budget=budget)
+
+    assert (done + last.embedded, last.left) == (7, 0)
+    assert len(model.asked) == 7
+    assert vectors.said() == fresh(world)
+
+
+def test_a_budget_keeps_what_waits_waiting(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    world.agent_remembers("bad")
+    model.cannot = {"bad"}
+    embed_pending(world.mirror, vectors, model)
+    model.cannot = set()
+
+    assert embed_pending(world.mirror, vectors, model, budget=0).waiting
+    assert not embed_pending(world.mirror, vectors, model, budget=1).waiting
+
+
+def test_texts_are_embedded_by_length_and_put_some_at_a_time(
+    world: World, vectors: Watched, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "PUT", 6)
+    monkeypatch.setattr(embedding, "PAGE", 10)
+    monkeypatch.setattr(embedding, "BATCH", 3)
+    for each in range(23):
+        world.agent_remembers(f"{each} " * (each * 7 % 11 + 1))
+    seen: list[tuple[str, int, int]] = []
+
+    embed_pending(
+        world.mirror, vectors, model, progress=lambda *told: seen.append(told)
+    )
+
+    assert [len(put) for put in vectors.puts] == [6, 4, 6, 4, 3]
+    assert seen == [("embed", at, 23) for at in (6, 10, 16, 20, 23)]
+    assert [len(batch) for batch in model.batches] == [3, 3, 3, 1] * 2 + [3]
+    for batch in model.batches:
+        assert [*map(len, batch)] == sorted(map(len, batch))
+    assert vectors.said() == fresh(world)
+
+
+def test_what_was_put_before_a_failure_is_not_embedded_again(
+    world: World, vectors: Watched, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "PUT", 2)
+    for each in range(6):
+        world.agent_remembers(f"{each}")
+
+    def die() -> None:
+        model.away = len(model.asked) >= 4
+
+    model.takes = die
+    report = embed_pending(world.mirror, vectors, model)
+    assert (report.embedded, report.left) == (4, 2)
+    assert vectors.tidied == 0
+    model.takes, model.away = lambda: None, False
+
+    embed_pending(world.mirror, vectors, model)
+
+    assert len(model.asked) == len(set(model.asked)) == 6
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (IndexBusyError("another process is writing"), "another process is writing"),
+        (
+            OSError(errno.ENOSPC, "No space left"),
+            "the vectors cannot be written: No space left",
+        ),
+        (OSError("strange"), "the vectors cannot be written: strange"),
+    ],
+)
+def test_an_index_that_cannot_be_written_is_told_and_tried_again(
+    world: World, vectors: Watched, model: Model, error: Exception, why: str
+) -> None:
+    world.agent_remembers("one")
+    vectors.error = error
+
+    report = embed_pending(world.mirror, vectors, model)
+
+    assert (report.degraded, report.left, report.put) == (why, 1, 0)
+    vectors.error = None
+    assert embed_pending(world.mirror, vectors, model).put == 1
+
+
+def test_a_store_that_is_away_is_told(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    world.store.away = True
+
+    assert "does not answer" in embed_pending(world.mirror, vectors, model).degraded
+
+
+def test_a_report_can_be_told_as_json() -> None:
+    told = EmbedReport(facts=1, waiting={"a": "why"}, degraded="x").as_json()
+
+    assert json.loads(json.dumps(told)) == {
+        "facts": 1,
+        "put": 0,
+        "embedded": 0,
+        "reused": 0,
+        "removed": 0,
+        "left": 0,
+        "waiting": {"a": "why"},
+        "seconds": 0.0,
+        "degraded": "x",
+    }
+
+
+def test_the_time_is_told(world: World, vectors: Watched, model: Model) -> None:
+    world.agent_remembers("one")
+    model.takes = lambda: world.clock.advance(1.5)
+
+    report = embed_pending(world.mirror, vectors, model)
+
+    assert report.seconds == 3.0  # one answer more, to see whether it is there
+
+
+# --- neighbours ----------------------------------------------------------------------
+
+
+class Session:
+    """A world whose facts lend each other text."""
+
+    def __init__(self) -> None:
+        self.world, self.index, self.vectors = World(), MemoryIndex(), Watched()
+        self.model = Model()
+
+    def says(self, text: str, session: str | None = "s") -> Fact:
+        return self.world.agent_remembers(text, title="T", sessionId=session)
+
+    def follow(self) -> EmbedReport:
+        catch_up(self.world.mirror, self.index)
+        return embed_pending(
+            self.world.mirror, self.vectors, self.model, index=self.index
+        )
+
+    def fresh(self) -> Said:
+        vectors = Watched()
+        embed_pending(self.world.mirror, vectors, Model(), index=self.index)
+        return vectors.said()
+
+
+def test_neighbours_lend_their_text_to_what_is_embedded() -> None:
+    session = Session()
+    for text in ("alpha", "beta", "gamma"):
+        session.says(text)
+    session.says("alone", session=None)
+
+    session.follow()
+
+    said = sorted(session.model.asked)
+    assert [text.replace("T\n", "").split() for text in said] == [
+        ["alone"],
+        ["alpha", "beta"],
+        ["beta", "alpha", "gamma"],
+        ["gamma", "beta"],
+    ]
+    assert session.vectors.identity() == f"model/16/{CHUNKER}+around-1"
+
+
+def test_a_change_is_lent_to_the_neighbours() -> None:
+    session = Session()
+    facts = [session.says(text) for text in ("alpha", "beta", "gamma", "delta")]
+    session.follow()
+    session.world.agent_updates(facts[1].id, content="omega")
+
+    report = session.follow()
+
+    assert report.embedded == 3
+    assert session.vectors.said() == session.fresh()
+
+
+def test_a_fact_that_goes_lends_nothing_more() -> None:
+    session = Session()
+    facts = [session.says(text) for text in ("alpha", "beta", "gamma", "delta")]
+    other = session.says("other", session="t")
+    session.follow()
+    session.world.agent_forgets(facts[1].id)
+    session.world.agent_forgets(other.id)
+
+    session.follow()
+
+    assert session.vectors.said() == session.fresh()
+    session.world.agent_forgets(facts[0].id)
+    session.world.agent_forgets(facts[3].id)
+    session.follow()
+    assert session.vectors.said() == session.fresh()
+
+
+def test_a_new_turn_is_lent_to_the_one_before() -> None:
+    session = Session()
+    session.says("alpha")
+    session.follow()
+    session.says("beta")
+
+    assert session.follow().embedded == 2
+    assert session.vectors.said() == session.fresh()
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(
+            st.just("says"), st.integers(0, 2), st.sampled_from(["a", "b", LONG])
+        ),
+        st.tuples(
+            st.just("edits"), st.integers(0, 9), st.sampled_from(["c", "d", LONG])
+        ),
+        st.tuples(st.just("forgets"), st.integers(0, 9), st.just("")),
+        st.tuples(st.just("ranks"), st.integers(0, 9), st.just("")),
+        st.tuples(st.just("fails"), st.just(0), st.sampled_from(["a", "c", "more"])),
+        st.tuples(st.just("follows"), st.integers(0, 5), st.just("")),
+    ),
+    max_size=25,
+)
+
+
+@given(steps=STEPS, lends=st.booleans())
+def test_however_it_came_about_the_vectors_are_those_of_the_store(
+    steps: list[tuple[str, int, str]], *, lends: bool
+) -> None:
+    session = Session()
+    world = session.world
+    index = session.index if lends else None
+    held: list[Fact] = []
+    for step, number, text in steps:
+        if step == "says":
+            held.append(session.says(text, session=f"{number}" if number else None))
+        elif step == "edits" and held:
+            world.agent_updates(held[number % len(held)].id, content=text)
+        elif step == "forgets" and held:
+            world.agent_forgets(held.pop(number % len(held)).id)
+        elif step == "ranks" and held:
+            world.agent_updates(held[number % len(held)].id, priority=number % 5)
+        elif step == "fails":
+            session.model.cannot = {text}
+        elif step == "follows":
+            catch_up(world.mirror, session.index)
+            embed_pending(
+                world.mirror,
+                session.vectors,
+                session.model,
+                index=index,
+                budget=number or None,
+            )
+            session.model.cannot = set()
+    session.model.cannot = set()
+    catch_up(world.mirror, session.index)
+    report = embed_pending(world.mirror, session.vectors, session.model, index=index)
+
+    vectors = Watched()
+    embed_pending(world.mirror, vectors, Model(), index=index)
+    assert session.vectors.said() == vectors.said()
+    assert (report.left, report.degraded, dict(report.waiting)) == (0, "", {})
+
+
+# --- what it costs -------------------------------------------------------------------
+
+
+def test_nothing_is_to_be_paid_while_the_model_is_the_same(
+    world: World, vectors: Watched, model: Model
+) -> None:
+    embed_pending(world.mirror, vectors, model)
+
+    assert cost_of_change(world.mirror, vectors, model) is None
+    cost = cost_of_change(world.mirror, vectors, model, index=MemoryIndex())
+    assert cost is not None
+    assert cost.after.endswith("+around-1")
+
+
+def test_the_cost_of_another_model_is_told(world: World, vectors: Watched) -> None:
+    for each in range(300):
+        world.agent_remembers(
+            LONG.replace("word", f"{each}") if each % 3 else f"{each}"
+        )
+    world.agent_forgets(world.agent_remembers("gone").id)
+    vectors.reset("old/16/c")
+    model = Model()
+    model.takes = lambda: world.clock.advance(0.5)
+
+    cost = cost_of_change(world.mirror, vectors, model)
+
+    assert cost is not None
+    assert (cost.before, cost.after) == ("old/16/c", str(identity_of(model)))
+    assert cost.facts == 300
+    real = embed_pending(world.mirror, vectors, model).embedded
+    assert cost.texts == pytest.approx(real + 199, rel=0.1)  # 200 leads are the same
+    assert cost.seconds == pytest.approx(cost.texts * 0.5 / 17, rel=0.2)
+    assert cost.as_json()["texts"] == cost.texts
+
+
+def test_nothing_costs_nothing(world: World, vectors: Watched, model: Model) -> None:
+    cost = cost_of_change(world.mirror, vectors, model)
+
+    assert cost is not None
+    assert (cost.before, cost.facts, cost.texts, cost.seconds) == (None, 0, 0, 0.0)

@@ -1,0 +1,73 @@
+"""What it costs to embed everything anew, told before it is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vaultsync.core.fields import Value
+from vaultsync.engine.embed_texts import chunks_of, identity_of
+from vaultsync.engine.mirror import Mirror
+from vaultsync.ports import Embedder, NoteIndex, VectorIndex
+
+SAMPLE = 64
+"""Facts whose chunks are counted."""
+TIMED = 16
+"""Of their texts, those that are embedded to see how long it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """An estimate, from a sample of the facts."""
+
+    before: str | None
+    """The identity of the vectors that there are; None when there are none."""
+    after: str
+    facts: int
+    texts: int
+    seconds: float
+
+    def as_json(self) -> dict[str, Value]:
+        """The estimate as JSON."""
+        return {
+            "before": self.before,
+            "after": self.after,
+            "facts": self.facts,
+            "texts": self.texts,
+            "seconds": self.seconds,
+        }
+
+
+def cost_of_change(
+    mirror: Mirror,
+    vectors: VectorIndex,
+    embedder: Embedder,
+    *,
+    index: NoteIndex | None = None,
+) -> Cost | None:
+    """What `embed_pending()` with the same arguments costs when it has to begin anew.
+
+    None when it has not: the vectors are those of this model, dimension and chunker.
+
+    Raises:
+        EmbedderError: the model does not answer.
+        StoreUnavailableError: the store is away.
+    """
+    before, after = (
+        vectors.identity(),
+        str(identity_of(embedder, lends=index is not None)),
+    )
+    if before == after:
+        return None
+    ids = [row.fact_id for row in mirror.store.feed() if not row.deleted]
+    some = mirror.store.find_many(ids[:: max(1, len(ids) // SAMPLE)])
+    chunks = chunks_of(mirror.store, index, some)
+    texts = [each.text for many in chunks.values() for each in many]
+    if not texts:
+        return Cost(before, after, len(ids), 0, 0.0)
+    timed = texts[:: max(1, len(texts) // TIMED)]
+    embedder.embed(timed[:1])  # loads the model
+    began = mirror.clock.monotonic()
+    embedder.embed(timed)
+    each_takes = (mirror.clock.monotonic() - began) / len(timed)
+    count = round(len(ids) * len(texts) / len(some))
+    return Cost(before, after, len(ids), count, count * each_takes)
