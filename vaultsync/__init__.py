@@ -13,6 +13,13 @@ first used.
 from __future__ import annotations
 
 import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vaultsync import errors
+    from vaultsync.app import Memory, init, open  # noqa: A004 - what its users say
+    from vaultsync.core.fact import Fact
+    from vaultsync.errors import VaultsyncError
 
 __version__ = "0.1.0"
 

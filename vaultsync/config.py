@@ -31,6 +31,18 @@ class Settings:
     settle_seconds: float = 30.0
     grace_seconds: float = 1.0
     max_note_bytes: int = 4 << 20
+    auto_link: bool = True
+    """Whether what agents write gets links to the entities it mentions."""
+    embedder: str = "local"
+    """Which model makes vectors; see docs/concepts/choosing-an-embedder.md."""
+    embedder_key: str = ""
+    """The variable of the environment that holds the key of an embedding service."""
+    models: Path = Path("~/.cache/vaultsync/models")
+    """Where exports of models are kept, for all vaults of this machine."""
+    reranker: str = ""
+    """The folder of a model that reads question and answer together; none."""
+    index_folder: str = ""
+    """A visible twin of `.index/` in the vault; none."""
 
 
 def find_root(path: str | None) -> Path:
@@ -59,6 +71,14 @@ def state_root(given: str | None) -> Path:
         return Path(chosen).expanduser().absolute()
     home = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
     return Path(home).expanduser() / "vaultsync"
+
+
+def _models() -> Path:
+    chosen = os.environ.get("VAULTSYNC_MODELS")
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(home).expanduser() / "vaultsync" / "models"
 
 
 def load(
@@ -97,6 +117,13 @@ def load(
         settle_seconds=_seconds(said, "settle_seconds", 30.0),
         grace_seconds=_seconds(said, "grace_seconds", 1.0),
         max_note_bytes=int(_seconds(said, "max_note_bytes", 4 << 20)),
+        auto_link=_flag(said, "auto_link", default=True),
+        embedder=os.environ.get("VAULTSYNC_EMBEDDER")
+        or _word(said, "embedder", "local"),
+        embedder_key=_word(said, "embedder_key", ""),
+        models=_models(),
+        reranker=_word(said, "reranker", ""),
+        index_folder=_word(said, "index_folder", ""),
     )
 
 
@@ -121,11 +148,27 @@ def _read(root: Path) -> Mapping[str, object]:
         ) from None
 
 
+def _flag(said: Mapping[str, object], key: str, *, default: bool) -> bool:
+    value = said.get(key, default)
+    if not isinstance(value, bool):
+        raise _senseless(key, value, "give true or false")
+    return value
+
+
+def _word(said: Mapping[str, object], key: str, default: str) -> str:
+    value = said.get(key, default)
+    if not isinstance(value, str):
+        raise _senseless(key, value, "give a text in quotes")
+    return value
+
+
 def _seconds(said: Mapping[str, object], key: str, default: float) -> float:
     value = said.get(key, default)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
-        raise ConfigError(
-            f"in {MARKER.as_posix()}: {key} = {value!r} makes no sense",
-            hint="give a number",
-        )
+        raise _senseless(key, value, "give a number")
     return float(value)
+
+
+def _senseless(key: str, value: object, hint: str) -> ConfigError:
+    told = f"in {MARKER.as_posix()}: {key} = {value!r} makes no sense"
+    return ConfigError(told, hint=hint)

@@ -1,65 +1,34 @@
-"""The composition root: settings -> `Memory`. The only place that knows the adapters."""
+"""The composition root: settings -> `Memory`. The only place that knows the adapters.
+
+What a command does not need, it does not load: a question is answered without the engine
+that writes.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+import importlib
+from typing import TYPE_CHECKING
 
-from vaultsync import config
-from vaultsync.adapters.clock import SystemClock
-from vaultsync.adapters.home import make_marker
-from vaultsync.app.memory import Memory
-from vaultsync.core.scope import PUBLIC
-from vaultsync.errors import ConfigError
+if TYPE_CHECKING:
+    from vaultsync.app.memory import Memory
+    from vaultsync.app.opening import (
+        Initialised,
+        init,
+        open,  # noqa: A004 - what its users say
+    )
 
-
-@dataclass(frozen=True, slots=True)
-class Initialised:
-    """A vault that is ready."""
-
-    vault: str
-    vault_id: str
-    state_dir: str
-    store: str
-
-
-def init(
-    path: str, *, store: str | None = None, state_dir: str | None = None
-) -> Initialised:
-    """Make a vault of a folder; harmless when it is one already.
-
-    Raises:
-        ConfigError: the folder cannot be used, or mirrors another store already.
-    """
-    root = Path(path).expanduser().absolute()
-    make_marker(root, SystemClock().new_id(), scope=PUBLIC, store=store)
-    root = root.resolve()
-    settings = config.load(root, state_dir=state_dir)
-    if store is not None and settings.store != store:
-        raise ConfigError(
-            f"{root} mirrors the store {settings.store!r} already",
-            hint="use another folder, or change `store` in .meta/config.toml",
-        )
-    with Memory(settings) as memory:
-        memory.check()
-        where = memory.store_path
-    return Initialised(str(root), settings.vault_id, str(settings.state_dir), where)
-
-
-def open(  # noqa: A001 - `vaultsync.open()` is what its users say
-    path: str | None = None,
-    agent: str | None = None,
-    state_dir: str | None = None,
-    store: str | None = None,
-) -> Memory:
-    """Open the vault at a folder, or the nearest one upwards.
-
-    Raises:
-        NotAVaultError: there is none.
-        ConfigError: its settings make no sense.
-    """
-    root = config.find_root(path)
-    return Memory(config.load(root, agent=agent, state_dir=state_dir, store=store))
-
+_WHERE = {
+    "Initialised": "vaultsync.app.opening",
+    "Memory": "vaultsync.app.memory",
+    "init": "vaultsync.app.opening",
+    "open": "vaultsync.app.opening",
+}
 
 __all__ = ["Initialised", "Memory", "init", "open"]
+
+
+def __getattr__(name: str) -> object:
+    """Load what is behind a name."""
+    if name in _WHERE:
+        return getattr(importlib.import_module(_WHERE[name]), name)
+    raise AttributeError(name)

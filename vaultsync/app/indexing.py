@@ -1,0 +1,54 @@
+"""Bringing up to date what is derived: after each pass, and when somebody asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vaultsync.app.session import Session
+from vaultsync.engine.deriving import Indexed, Parts, derive, is_derived
+from vaultsync.engine.embed_cost import Cost
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.report import Progress, Report
+
+
+class Indexing(Session):
+    """`index`, and what every pass does at its end."""
+
+    def index(
+        self,
+        *,
+        rebuild: bool = False,
+        told: Callable[[Cost], bool] | None = None,
+        progress: Progress | None = None,
+    ) -> Indexed:
+        """Bring `.index/`, the note index, the links and the vectors up to date.
+
+        `told` is asked before all vectors are made anew for another model; without it
+        they are made.
+        """
+        with self._engine() as mirror:
+            return derive(
+                mirror,
+                self._parts(),
+                rebuild=rebuild,
+                told=told or (lambda _: True),
+                progress=progress,
+            )
+
+    def _derived_from(
+        self, mirror: Mirror, report: Report, progress: Progress | None = None
+    ) -> Report:
+        """The report of a pass, after which all that is derived follows it."""
+        if not report.dry_run and not (report.quiet and is_derived(mirror)):
+            derive(mirror, self._parts(), progress=progress)
+        return report
+
+    def _parts(self) -> Parts:
+        derived = self._derived
+        return Parts(
+            words=derived.words,
+            links=derived.links,
+            tokens=derived.tokens,
+            vectors=derived.vectors,
+            embedder=derived.embedder,
+        )

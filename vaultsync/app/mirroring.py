@@ -1,0 +1,182 @@
+"""The mirror: passes, what waits, conflicts, history, undo, proofs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from vaultsync.adapters.machine import machine_checks
+from vaultsync.app.indexing import Indexing
+from vaultsync.core.conflict import Conflict
+from vaultsync.core.values import check_id
+from vaultsync.engine import facts as fact_work
+from vaultsync.engine.adopt import adopt
+from vaultsync.engine.conflicts import Verdict, find_conflict, settle
+from vaultsync.engine.rebuild import rebuild
+from vaultsync.engine.relink import sync_and_relink
+from vaultsync.engine.report import Check, Progress, Report, Status, Verification
+from vaultsync.engine.request import Request
+from vaultsync.engine.status import status
+from vaultsync.engine.sync import sync
+from vaultsync.engine.undo import undo
+from vaultsync.engine.verify import verify
+from vaultsync.errors import (
+    InvalidFieldError,
+    VaultsyncError,
+)
+from vaultsync.ports import HistoryEntry
+
+SOURCES = ("vault", "store")
+
+
+class Mirroring(Indexing):
+    """What keeps both sides equal, and all that is derived from them."""
+
+    def sync(
+        self,
+        *,
+        dry_run: bool = False,
+        allow_scope_moves: bool = False,
+        max_delete: int | None = None,
+        confirm: str | None = None,
+        progress: Progress | None = None,
+    ) -> Report:
+        """One pass over both sides.
+
+        Raises:
+            EngineBusyError, VaultError, StoreError.
+            GuardError: the plan is not plausible; nothing was done.
+        """
+        request = Request(
+            dry_run=dry_run,
+            allow_scope_moves=allow_scope_moves,
+            max_delete=max_delete,
+            confirm=confirm,
+            actor=self._person(),
+        )
+        with self._engine() as mirror:
+            links = self._derived.links
+            report = sync_and_relink(mirror, links, request, progress=progress)
+            return self._derived_from(mirror, report, progress)
+
+    def adopt(
+        self,
+        paths: Sequence[str] = (),
+        *,
+        scope: str | None = None,
+        type: str | None = None,  # noqa: A002 - the contract's word
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> Report:
+        """Existing notes become facts; an id is all that is added to them.
+
+        Raises:
+            NoteMissingError: nothing is at one of the paths.
+        """
+        wanted = [self._vault_path(each) for each in paths]
+        with self._engine() as mirror:
+            report = adopt(
+                mirror,
+                wanted,
+                scope=scope,
+                type_name=type,
+                dry_run=dry_run,
+                actor=self._person(),
+                progress=progress,
+            )
+            return self._derived_from(mirror, report, progress)
+
+    def status(self) -> Status:
+        """What waits and what is wrong; changes nothing."""
+        self._flush()
+        return status(self._mirror, engine=self._lock.holder())
+
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """The open conflicts."""
+        return tuple(self._mirror.archive.conflicts())
+
+    def resolve(
+        self, conflict_id: str, *, take: str, field: str | None = None
+    ) -> Conflict:
+        """Settle a conflict, or one field of it, for one side.
+
+        Raises:
+            ConflictNotFoundError, InvalidFieldError.
+        """
+        if take not in SOURCES:
+            raise InvalidFieldError("take", take, "`store` or `vault`")
+        with self._engine() as mirror:
+            conflict = find_conflict(mirror, conflict_id)
+            fields = tuple(each.field for each in conflict.fields)
+            if field is not None and field not in fields:
+                raise InvalidFieldError("field", field, "one of " + ", ".join(fields))
+            verdict = Verdict(conflict, take, (field,) if field else fields)
+            settled = settle(mirror, verdict, actor=self._person())
+            request = Request(
+                kind="resolve", named=(conflict.fact_id,), only_named=True
+            )
+            sync(mirror, request)
+        return settled
+
+    def history(self, id: str) -> Sequence[HistoryEntry]:  # noqa: A002
+        """Who changed which field when, from which side; oldest first."""
+        self._flush()
+        fact_id = check_id(id)
+        found = self._mirror.archive.history(fact_id=fact_id)
+        if not found:
+            fact_work.get(self._mirror, fact_id, agent=self.agent)
+        return [_readable(entry) for entry in found]
+
+    def undo(self, run: str, *, progress: Progress | None = None) -> Report:
+        """Take a run back on both sides.
+
+        Raises:
+            RunNotFoundError.
+        """
+        with self._engine() as mirror:
+            report = undo(mirror, run, actor=self._person(), progress=progress)
+            return self._derived_from(mirror, report, progress)
+
+    def verify(self, *, progress: Progress | None = None) -> Verification:
+        """Prove vault = store = base, field by field."""
+        with self._engine() as mirror:
+            return verify(mirror, progress=progress)
+
+    def rebuild(self, *, source: str, progress: Progress | None = None) -> Report:
+        """Rebuild the other side and the base from `vault` or `store`."""
+        if source not in SOURCES:
+            raise InvalidFieldError("source", source, "`vault` or `store`")
+        if source == "vault":
+            self._make_store()
+        with self._engine() as mirror:
+            person = self._person()
+            report = rebuild(mirror, source, actor=person, progress=progress)
+            return self._derived_from(mirror, report, progress)
+
+    def doctor(self) -> tuple[Check, ...]:
+        """Check this machine and this vault."""
+        settings = self.settings
+        found = machine_checks(settings.root, settings.state_dir)
+        checks = [Check(*each) for each in found]
+        for name, ask in (
+            ("vault", self._mirror.vault.vault_id),
+            ("store", self._mirror.store.state),
+            ("archive", self._mirror.archive.count_bases),
+        ):
+            try:
+                ask()
+                checks.append(Check(name, ok=True, message=f"the {name} answers"))
+            except VaultsyncError as error:
+                checks.append(
+                    Check(name, ok=False, message=error.message, hint=error.hint)
+                )
+        holder = self._lock.holder()
+        checks.append(Check("engine", ok=True, message=f"the engine is {holder}"))
+        return tuple(checks)
+
+
+def _readable(entry: HistoryEntry) -> HistoryEntry:
+    """A note that went is shown by where it was."""
+    if entry.field == "note" and isinstance(entry.before, Mapping):
+        return replace(entry, before=entry.before.get("path"))
+    return entry

@@ -1,0 +1,178 @@
+"""Facts: what agents write, change, supersede, forget and bring back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+
+from vaultsync.app.session import Session
+from vaultsync.core.fact import Fact
+from vaultsync.core.fields import Value
+from vaultsync.engine import facts as fact_work
+from vaultsync.engine.facts import Forgotten
+from vaultsync.engine.listing import Page, select
+from vaultsync.engine.transfer import export, import_lines
+from vaultsync.errors import (
+    VaultsyncError,
+)
+
+SOURCES = ("vault", "store")
+
+
+class Remembering(Session):
+    """What agents do with facts."""
+
+    def remember(
+        self,
+        text: str,
+        *,
+        type: str | None = None,  # noqa: A002 - the contract's word
+        title: str | None = None,
+        scope: str | None = None,
+        priority: int | None = None,
+        tags: Sequence[str] = (),
+        entities: Sequence[str] = (),
+        fields: Mapping[str, Value] | None = None,
+        context: str | None = None,
+        agent: str | None = None,
+        id: str | None = None,  # noqa: A002 - the contract's word
+    ) -> Fact:
+        """Write a fact to the store and its note to the vault.
+
+        The returned fact has a `path` when its note is there already; while another
+        engine has the vault, that engine writes it.
+
+        Raises:
+            UsageError: a value that its field does not take.
+            RevisionMismatchError: the id is taken.
+        """
+        kind = type or self._mirror.policy.default_type
+        own = {
+            fact_work.field_key(key, kind): value
+            for key, value in (fields or {}).items()
+        }
+        values: dict[str, Value] = {
+            "content": text,
+            "type": kind,
+            "title": title,
+            "context": context,
+            "scope": scope,
+            "priority": priority,
+            "tags": list(tags),
+            "entities": list(entities),
+            "id": id,
+            **own,
+        }
+        who = agent or self.agent
+        fact = fact_work.remember(self._mirror, values, agent=who)
+        return self._note(fact, who)
+
+    def get(self, id: str) -> Fact:  # noqa: A002 - the contract's word
+        """One fact.
+
+        Raises:
+            FactNotFoundError, InvalidIdError.
+        """
+        self._flush()
+        return fact_work.get(self._mirror, id, agent=self.agent)
+
+    def list(
+        self,
+        *,
+        type: str | None = None,  # noqa: A002 - the contract's word
+        scope: str | None = None,
+        status: str | None = None,
+        tag: str | None = None,
+        limit: int = 100,
+        after: str | None = None,
+    ) -> Page:
+        """Facts by id, a page at a time."""
+        self._flush()
+        return select(
+            self._mirror,
+            agent=self.agent,
+            type_name=type,
+            scope=scope,
+            status=status,
+            tag=tag,
+            limit=limit,
+            after=after,
+        )
+
+    def update(
+        self,
+        id: str,  # noqa: A002 - the contract's word
+        *,
+        content: str | None = None,
+        set: Mapping[str, Value] | None = None,  # noqa: A002 - the contract's word
+        add_tags: Sequence[str] = (),
+        remove_tags: Sequence[str] = (),
+        expect: str | None = None,
+        agent: str | None = None,
+    ) -> Fact:
+        """Change a fact in the store; its note follows.
+
+        Raises:
+            FactNotFoundError, InvalidFieldError, UnknownTypeError.
+            RevisionMismatchError: the fact is not at `expect`.
+        """
+        self._flush()
+        kind = ""
+        if set:
+            kind = fact_work.get(self._mirror, id, agent=agent or self.agent).type
+        values = {fact_work.field_key(k, kind): v for k, v in (set or {}).items()}
+        if content is not None:
+            values["content"] = content
+        fact = fact_work.update(
+            self._mirror,
+            id,
+            values,
+            agent=agent or self.agent,
+            add_tags=add_tags,
+            remove_tags=remove_tags,
+            expect=expect,
+        )
+        self._follow(fact.id)
+        with suppress(VaultsyncError):
+            # As it stands now: a person may have edited it at the same moment.
+            return fact_work.get(self._mirror, fact.id, agent=None)
+        return self._with_path(fact)
+
+    def supersede(
+        self,
+        id: str,  # noqa: A002 - the contract's word
+        text: str,
+        *,
+        agent: str | None = None,
+    ) -> Fact:
+        """A new fact that replaces an older one, both linked."""
+        self._flush()
+        fresh = fact_work.supersede(self._mirror, id, text, agent=agent or self.agent)
+        self._follow(fresh.id, fresh.supersedes_id or "")
+        return self._with_path(fresh)
+
+    def forget(self, id: str, *, agent: str | None = None) -> Forgotten:  # noqa: A002
+        """Delete a fact and its note; `restore` brings both back."""
+        self._flush()
+        done = fact_work.forget(self._mirror, id, agent=agent or self.agent)
+        self._follow(done.id)
+        return done
+
+    def restore(self, id: str) -> Forgotten:  # noqa: A002 - the contract's word
+        """Bring back a deleted fact and its note as it was."""
+        self._flush()
+        done = fact_work.restore(self._mirror, id, agent=self.agent)
+        self._follow(done.id)
+        return done
+
+    def export(self, write: Callable[[str], object]) -> int:
+        """Give every fact to `write`, a line of JSON each; returns how many."""
+        return export(self._mirror, write, agent=self.agent)
+
+    def import_(self, lines: Iterable[str]) -> int:
+        """Take facts from lines of JSON; all or, when one is bad, none.
+
+        Raises:
+            ImportLineError: names the bad line.
+        """
+        return import_lines(self._mirror, lines, agent=self.agent)
