@@ -194,7 +194,7 @@ def test_a_filter_leaves_in_what_it_says(index: NoteIndex, name: str) -> None:
     put(index, a_fact(A, "Green.", **values), a_fact(B, "Green.", **late))
 
     assert found(index, "tea", filters) == [A]
-    assert found(index, "tea") == [A, B]
+    assert {*found(index, "tea")} == {A, B}
 
 
 def test_no_scope_means_that_nothing_is_visible(index: NoteIndex) -> None:
@@ -244,7 +244,7 @@ def test_a_phrase_is_found_word_by_word_in_order(index: NoteIndex) -> None:
 
     assert found(index, "", ALL, "green tea") == [A]
     assert found(index, "hot", ALL, "green tea") == [A]
-    assert found(index, "hot", ALL, "tea", "is hot") == [A, B]
+    assert found(index, "hot", ALL, "tea", "is hot") == [A]
     assert found(index, "", ALL, "hot green") == []
 
 
@@ -252,6 +252,14 @@ def test_beside_a_phrase_other_words_only_rank(index: NoteIndex) -> None:
     put(index, a_fact(A, "Green tea, iced."), a_fact(B, "Green tea and milk."))
 
     assert found(index, "milk", ALL, "green tea") == [B, A]
+
+
+def test_a_question_of_stop_words_alone_is_a_question(index: NoteIndex) -> None:
+    put(index, a_fact(A, "To be, or not to be."), a_fact(B, "Green."))
+
+    assert found(index, "what to be or not") == [A]
+    assert found(index, "", ALL, "to be or not to be") == [A]
+    assert index.tokens("to be or not to be") == []
 
 
 def test_a_question_without_words_finds_nothing(index: NoteIndex) -> None:

@@ -15,7 +15,7 @@ from tests.world import World
 from vaultsync.adapters.index_memory import MemoryIndex
 from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.core.fact import Fact
-from vaultsync.engine import indexing
+from vaultsync.engine import indexing, neighbours
 from vaultsync.engine.indexing import IndexReport, catch_up
 from vaultsync.engine.neighbours import surroundings
 from vaultsync.errors import IndexBusyError
@@ -52,6 +52,12 @@ class Watched(MemoryIndex):
             each: (entry.fact.content, entry.around)
             for each, entry in self.holds.items()
         }
+
+
+@pytest.fixture(autouse=True)
+def _one_neighbour_on_each_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbours, "BEFORE", 1)
+    monkeypatch.setattr(neighbours, "AFTER", 1)
 
 
 @pytest.fixture
@@ -412,14 +418,16 @@ STEPS = st.lists(
 )
 
 
-@given(STEPS, st.integers(1, 4))
+@given(STEPS, st.integers(1, 4), st.integers(0, 2), st.integers(0, 2))
 def test_following_ends_where_building_ends(
-    steps: list[tuple[str, int, str | None]], batch: int
+    steps: list[tuple[str, int, str | None]], batch: int, before: int, after: int
 ) -> None:
     world, index = World(), Watched()
     made: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(indexing, "BATCH", batch)
+        patch.setattr(neighbours, "BEFORE", before)
+        patch.setattr(neighbours, "AFTER", after)
         for n, (what, which, name) in enumerate(steps):
             if what == "index":
                 catch_up(world.mirror, index)
@@ -429,7 +437,6 @@ def test_following_ends_where_building_ends(
                 _change(world, made[which % len(made)], what, name, n)
         catch_up(world.mirror, index)
         assert index.said() == rebuilt(world)
-    assert index.said() == rebuilt(world)
 
 
 def _change(world: World, fact_id: str, what: str, name: str | None, n: int) -> None:

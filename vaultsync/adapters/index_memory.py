@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from vaultsync.core.around import Turn, moment, turn_of
 from vaultsync.core.fact import Fact, Value
-from vaultsync.core.words import headings, words_to_find, words_to_index
+from vaultsync.core.language import ENGLISH, FUNCTION_WORDS
+from vaultsync.core.words import (
+    headings,
+    words_of,
+    words_to_ask,
+    words_to_find,
+    words_to_index,
+)
 from vaultsync.ports import Entry, Filters, Match
 
-_WORD = re.compile(r"[^\W_]+")
-_TEXT = (
-    "a an and are as at be but by for if in into is it no not of on or such that the"
-    " their then there these they this to was will with"
-)
-_STOP = frozenset(_TEXT.split())
+_STOP = FUNCTION_WORDS[ENGLISH]
 _ENDINGS = ("ingly", "edly", "ing", "ed", "es", "ly", "s", "e")
 _K1, _B = 1.2, 0.75
 
@@ -52,7 +54,7 @@ class MemoryIndex:
         for each in drop:
             held.pop(each, None)
         for entry in put:
-            terms = tuple(_terms(words_to_index("\n".join(_texts(entry)))))
+            terms = _terms(words_to_index("\n".join(_texts(entry))))
             held[entry.fact.id] = _Held(entry.fact, terms)
         self._held, self._version = held, version
 
@@ -64,8 +66,9 @@ class MemoryIndex:
         self, words: str, filters: Filters, *, phrases: Sequence[str] = (), limit: int
     ) -> list[Match]:
         """The facts that match some of the words and all of the phrases, best first."""
-        must = [each for each in map(self.tokens, phrases) if each]
-        some = dict.fromkeys([*self.tokens(words), *(t for each in must for t in each)])
+        must = [each for each in map(_terms, map(words_to_find, phrases)) if each]
+        asked = words_to_ask(words)
+        some = {*(_terms(asked, _STOP) or _terms(asked)), *chain(*must)}
         known = Counter(t for each in self._held.values() for t in set(each.terms))
         total = sum(len(each.terms) for each in self._held.values())
         average = (total or 1) / (len(self._held) or 1)
@@ -77,7 +80,7 @@ class MemoryIndex:
                 continue
             counts = Counter(held.terms)
             score = 0.0
-            for term in some.keys() & counts.keys():
+            for term in sorted(some & counts.keys()):
                 rest = len(self._held) - known[term] + 0.5
                 weight = math.log(1 + rest / (known[term] + 0.5))
                 length = 1 - _B + _B * len(held.terms) / average
@@ -101,7 +104,7 @@ class MemoryIndex:
 
     def tokens(self, text: str) -> list[str]:
         """The terms that a text is indexed under: stemmed, without stop words."""
-        return list(_terms(words_to_find(text)))
+        return list(_terms(words_to_find(text), _STOP))
 
     def count(self) -> int:
         """How many facts it holds."""
@@ -111,10 +114,9 @@ class MemoryIndex:
         """Nothing to let go of."""
 
 
-def _terms(text: str) -> Iterator[str]:
-    for word in _WORD.findall(text.casefold()):
-        if word not in _STOP:
-            yield _stem(word)
+def _terms(text: str, stop: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    words = words_of(text.casefold())
+    return tuple(_stem(word) for word in words if word not in stop)
 
 
 def _stem(word: str) -> str:
@@ -142,10 +144,9 @@ def _strings(value: Value) -> Iterator[str]:
             yield from _strings(each)
 
 
-def _holds(terms: Sequence[str], phrase: Sequence[str]) -> bool:
+def _holds(terms: tuple[str, ...], phrase: tuple[str, ...]) -> bool:
     size = len(phrase)
-    wanted = tuple(phrase)
-    return any(terms[at : at + size] == wanted for at in range(len(terms) - size + 1))
+    return any(terms[at : at + size] == phrase for at in range(len(terms) - size + 1))
 
 
 def _passes(fact: Fact, filters: Filters) -> bool:

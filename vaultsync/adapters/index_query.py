@@ -9,15 +9,13 @@ import tantivy
 from tantivy import Occur, Query
 
 from vaultsync.adapters.index_schema import code, folded_tag
+from vaultsync.adapters.index_terms import Terms
 from vaultsync.core.around import moment
 from vaultsync.core.fields import TIERS
-from vaultsync.core.words import words_to_find
 from vaultsync.ports import Filters
 
 LAST = (1 << 63) - 1
 LOWEST = max(TIERS["background"])
-MOST_TERMS = 100
-"""Of a question; a pasted document is no better question by its thousandth word."""
 
 
 class Gate(NamedTuple):
@@ -58,59 +56,56 @@ class Asking:
     """Makes queries for one schema. Nothing in a question is syntax."""
 
     def __init__(
-        self,
-        schema: tantivy.Schema,
-        analyzer: tantivy.TextAnalyzer,
-        weights: Mapping[str, float],
+        self, schema: tantivy.Schema, terms: Terms, weights: Mapping[str, float]
     ) -> None:
         self._schema = schema
-        self._analyzer = analyzer
+        self._terms = terms
         self._weights = {name: each for name, each in weights.items() if each > 0}
 
-    def terms(self, text: str) -> list[str]:
-        """The terms of a question, each once, as they come."""
-        found = dict.fromkeys(self._analyzer.analyze(words_to_find(text)))
-        return list(found)[:MOST_TERMS]
-
-    def words(self, text: str) -> Query | None:
-        """Any of the words in any field; None when there is no word."""
-        terms = self.terms(text)
-        if not terms:
-            return None
-        some = [
-            (Occur.Should, Query.boost_query(self._term(name, term), weight))
-            for name, weight in self._weights.items()
-            for term in terms
-        ]
-        return Query.boolean_query(some)
-
-    def phrase(self, text: str) -> Query | None:
-        """All words in this order, in one field; None when there is no word."""
-        tokens = self._analyzer.pre_tokenize(words_to_find(text)).tokens
-        if not tokens:
-            return None
-        first = tokens[0].position
-        words: list[str | tuple[int, str]] = [
-            (each.position - first, each.text) for each in tokens
-        ]
-        some = []
-        for name, weight in self._weights.items():
-            found = (
-                Query.phrase_query(self._schema, name, words)
-                if len(words) > 1
-                else self._term(name, tokens[0].text)
-            )
-            some.append((Occur.Should, Query.boost_query(found, weight)))
-        return Query.boolean_query(some)
-
-    def asked(self, words: str, phrases: Sequence[str]) -> list[tuple[Occur, Query]]:
+    def asked(
+        self, words: str, phrases: Sequence[str], languages: Sequence[str]
+    ) -> list[tuple[Occur, Query]]:
         """All phrases and some of the words; beside phrases, words only rank."""
-        wanted = [self.phrase(each) for each in phrases]
-        must = [(Occur.Must, each) for each in wanted if each is not None]
-        some = self.words(words)
-        if some is not None:
-            must.append((Occur.Should if must else Occur.Must, some))
-        return must
+        wanted = [self._phrase(each, languages) for each in phrases]
+        asked = [(Occur.Must, each) for each in wanted if each is not None]
+        terms = self._terms.of_question(words, languages)
+        if terms:
+            some = self._in_any([self._in_each(each) for each in terms])
+            asked.append((Occur.Should if asked else Occur.Must, some))
+        return asked
+
+    def _phrase(self, text: str, languages: Sequence[str]) -> Query | None:
+        """All words in this order, in one field; None when there is no word."""
+        ways = self._terms.of_phrase(text, languages)
+        if not ways:
+            return None
+        return self._in_any(
+            [
+                self._in_each(way[0][1])
+                if len(way) == 1
+                else {
+                    name: Query.phrase_query(self._schema, name, list(way))
+                    for name in self._weights
+                }
+                for way in ways
+            ]
+        )
+
+    def _in_each(self, term: str) -> dict[str, Query]:
+        return {name: self._term(name, term) for name in self._weights}
+
+    def _in_any(self, some: Sequence[Mapping[str, Query]]) -> Query:
+        """Any of some queries by field, each with the weight of its field.
+
+        One flat list, without which tantivy would not skip what cannot be among the best.
+        """
+        return Query.boolean_query(
+            [
+                (Occur.Should, Query.boost_query(each[name], weight))
+                for name, weight in self._weights.items()
+                for each in some
+            ]
+        )
 
     def tags(self, filters: Filters) -> list[tuple[Occur, Query]]:
         """All tags that a fact must have; they count nothing."""

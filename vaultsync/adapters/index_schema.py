@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any
 
 import tantivy
-from tantivy.tantivy import __version__
 
 from vaultsync.core.around import number, turn_of
 from vaultsync.core.fact import Fact, Value
@@ -25,14 +24,12 @@ WEIGHTS: Mapping[str, float] = MappingProxyType(
         "context": 1.0,
         "content": 1.0,
         "fields": 0.5,
-        "around": 0.3,
+        "around": 0.6,
     }
 )
 """Text field -> what a match in it counts; `fields` are a type's own ones and the
 author's properties, `around` the neighbours in the session. 0 leaves a field out."""
 
-FORMAT = f"1 tantivy {__version__}"
-"""Changes with all that changes what is in the files."""
 TERMS = "terms"
 """The name of the analyzer of all text fields."""
 META = "meta"
@@ -55,24 +52,9 @@ def make_schema() -> tantivy.Schema:
     return builder.build()
 
 
-def make_analyzer() -> tantivy.TextAnalyzer:
-    """Text -> terms."""
-    return (
-        tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
-        .filter(tantivy.Filter.remove_long(100))
-        .filter(tantivy.Filter.lowercase())
-        .filter(tantivy.Filter.stopword("english"))
-        .filter(tantivy.Filter.stemmer("english"))
-        .filter(tantivy.Filter.ascii_fold())
-        .build()
-    )
-
-
-def entry_of(entry: Entry) -> dict[str, Any]:
-    """What is kept of a fact, by field."""
+def texts_of(entry: Entry) -> dict[str, str]:
+    """What is searched of a fact, by field; empty ones are left out."""
     fact = entry.fact
-    turn = turn_of(fact)
-    high, low = halves(fact.id)
     texts = {
         "title": fact.title,
         "aliases": "\n".join(fact.aliases),
@@ -84,11 +66,17 @@ def entry_of(entry: Entry) -> dict[str, Any]:
         "fields": "\n".join(_said(fact)),
         "around": entry.around,
     }
+    return {name: words_to_index(text) for name, text in texts.items() if text}
+
+
+def columns_of(fact: Fact) -> dict[str, Any]:
+    """What is kept of a fact to be filtered by and read, by field."""
+    turn = turn_of(fact)
+    high, low = halves(fact.id)
     return {
         "id": fact.id,
         "id_high": high,
         "id_low": low,
-        **{name: words_to_index(text) for name, text in texts.items() if text},
         "tag": [each for tag in fact.tags for each in tag_and_parents(tag)],
         "type": code(fact.type),
         "scope": code(fact.scope),

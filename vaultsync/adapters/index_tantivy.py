@@ -2,144 +2,189 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain, compress, islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import NamedTuple
 
 import filelock
 import tantivy
-from tantivy import DocAddress, Query
+from tantivy import Query
+from tantivy.tantivy import __version__ as tantivy_version
 
-from vaultsync.adapters.index_query import Asking, Gate, gates
-from vaultsync.adapters.index_schema import (
-    FORMAT,
-    META,
-    TERMS,
-    WEIGHTS,
-    entry_of,
-    fact_id,
-    make_analyzer,
-    make_schema,
-)
+from vaultsync.adapters.index_hits import best, columns, in_order
+from vaultsync.adapters.index_query import Asking, gates
+from vaultsync.adapters.index_schema import META, TERMS, WEIGHTS, fact_id, make_schema
+from vaultsync.adapters.index_terms import Terms
+from vaultsync.adapters.index_write import Writing
 from vaultsync.core.around import Turn
-from vaultsync.core.words import words_to_find
+from vaultsync.core.language import ENGLISH
 from vaultsync.errors import IndexBusyError
 from vaultsync.ports import Entry, Filters, Match
 
+_FORMAT = f"1 {tantivy_version}"
+"""Changes with all that changes what is in the files."""
 _HEAP = 50_000_000
 """Bytes per thread of a writer; what does not fit makes another segment."""
 _MANY = 2_000
 """From so many entries on, two threads write."""
-_SPARE = 100
-"""Hits that are looked at beyond twice the limit, and four times as many when those are
-not enough: so many of one score are put in order by id; of more, any may come first."""
+_AHEAD = "version"
+"""The file that tells of a later version, to which nothing else had to be changed."""
 
-_Hit: TypeAlias = tuple[float, DocAddress]
+
+class _View(NamedTuple):
+    """A commit, as it can be read."""
+
+    opened: tantivy.Index
+    searcher: tantivy.Searcher
+    languages: tuple[str, ...]
+    """Of the texts it holds."""
+    committed: str
+    version: str
 
 
 class TantivyIndex:
-    """A `NoteIndex` in one folder, which may be deleted at any time."""
+    """A `NoteIndex` in one folder, which may be deleted at any time.
+
+    Whatever cannot be read there is nothing, and is built anew by the next `update()`.
+    `language` is that of texts whose language cannot be told; `weights` replace some of
+    `WEIGHTS`.
+    """
 
     def __init__(
-        self, folder: str | Path, *, weights: Mapping[str, float] = WEIGHTS
+        self,
+        folder: str | Path,
+        *,
+        weights: Mapping[str, float] = WEIGHTS,
+        language: str = ENGLISH,
     ) -> None:
         self._folder = Path(folder)
         self._lock = filelock.FileLock(f"{self._folder}.lock", mode=0o600)
         self._schema = make_schema()
-        self._analyzer = make_analyzer()
-        self._asking = Asking(self._schema, self._analyzer, {**WEIGHTS, **weights})
-        self._index: tantivy.Index | None = None
-        self._stamp: tuple[int, ...] = ()
+        self._terms = Terms(language)
+        self._asking = Asking(self._schema, self._terms, {**WEIGHTS, **weights})
+        self._format = f"{_FORMAT} {language}"
+        self._view: _View | None = None
+        self._seen: tuple[int, ...] = ()
+        """The stamps of the files when they were looked at last."""
 
     # ---------------------------------------------------------------------- reading
 
     def version(self) -> str | None:
         """What the last `update()` brought it up to; None when it has to be built."""
-        said = self._meta()
-        return said[1] if said else None
+        view = self._look()
+        return view.version if view else None
 
     def count(self) -> int:
         """How many facts it holds."""
-        searcher = self._searcher()
-        return searcher.num_docs - 1 if searcher is not None else 0
+        view = self._look()
+        return view.searcher.num_docs - 1 if view else 0
 
     def tokens(self, text: str) -> list[str]:
         """The terms that a text is indexed under: stemmed, without stop words."""
-        return self._analyzer.analyze(words_to_find(text))
+        return self._terms.of_text(text)
 
     def search(
         self, words: str, filters: Filters, *, phrases: Sequence[str] = (), limit: int
     ) -> list[Match]:
         """The facts that match some of the words and all of the phrases, best first."""
-        searcher = self._searcher()
-        asked = self._asking.asked(words, phrases)
-        if searcher is None or not asked or limit < 1:
+        view = self._look()
+        if view is None or limit < 1:
+            return []
+        asked = self._asking.asked(words, phrases, view.languages)
+        if not asked:
             return []
         asked += self._asking.tags(filters)
-        hits = _best(searcher, asked, gates(filters), limit)
-        if hits is None:
-            asked += self._asking.filters(filters)
-            hits = _best(searcher, asked, {}, limit)
-        return _in_order(searcher, hits or [], limit)
+        with self._reading():
+            hits = best(view.searcher, asked, gates(filters), limit)
+            if hits is None:
+                asked += self._asking.filters(filters)
+                hits = best(view.searcher, asked, {}, limit)
+            return in_order(view.searcher, hits or [], limit)
+        return []
 
     def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[Turn]:
         """What it holds of some sessions, of facts, and of the sessions they are in."""
-        searcher = self._searcher()
-        if searcher is None:
+        view = self._look()
+        if view is None:
             return []
-        found = self._turns(searcher, "id", list(facts))
-        wanted = {*sessions, *(each.session for each in found)} - {0}
-        return list({*found, *self._turns(searcher, "session", sorted(wanted))})
+        with self._reading():
+            found = self._turns(view.searcher, "id", list(facts))
+            wanted = {*sessions, *(each.session for each in found)} - {0}
+            found |= self._turns(view.searcher, "session", sorted(wanted))
+            return list(found)
+        return []
 
     def _turns(
         self, searcher: tantivy.Searcher, name: str, values: Sequence[str | int]
-    ) -> list[Turn]:
+    ) -> set[Turn]:
         if not values:
-            return []
+            return set()
         query = Query.term_set_query(self._schema, name, values)
         hits = searcher.search(query, searcher.num_docs, count=False).hits
-        columns = ("session", "created", "id_high", "id_low", "mark")
-        return [
+        names = ("session", "created", "id_high", "id_low", "mark")
+        return {
             Turn(session, created, fact_id(high, low), mark)
-            for session, created, high, low, mark in _columns(searcher, hits, *columns)
-        ]
+            for session, created, high, low, mark in columns(searcher, hits, *names)
+        }
 
-    def _meta(self) -> tuple[str, str] | None:
-        """The format and the version that the files tell of."""
-        searcher = self._searcher()
-        if searcher is None:
-            return None
+    def _look(self) -> _View | None:
+        """The last commit, of whichever process; None when there is none to read."""
+        seen = self._stamps()
+        if seen != self._seen:
+            self._seen = seen
+            view, self._view = self._view, None
+            with self._reading():
+                if seen:
+                    self._view = self._read(view.opened if view else self._open())
+        return self._view
+
+    def _stamps(self) -> tuple[int, ...]:
+        """What changes with every commit and version; empty when there is no index."""
+        found: tuple[int, ...] = ()
+        with suppress(OSError):
+            for name in ("meta.json", _AHEAD):
+                stat = os.stat(self._folder / name)  # noqa: PTH116 - for each search
+                found += (stat.st_ino, stat.st_mtime_ns, stat.st_size)
+        return found
+
+    def _open(self) -> tantivy.Index:
+        index = tantivy.Index(self._schema, str(self._folder))
+        index.register_tokenizer(TERMS, self._terms.analyzer(self._terms.default))
+        index.config_reader("manual")
+        return index
+
+    def _read(self, index: tantivy.Index) -> _View | None:
+        index.reload()
+        searcher = index.searcher()
         hits = searcher.search(Query.term_query(self._schema, "id", META), 1).hits
         if not hits:
             return None
-        made, _, version = str(searcher.doc(hits[0][1])["meta"][0]).partition("\n")
-        return made, version
-
-    def _searcher(self) -> tantivy.Searcher | None:
-        """The last commit, of whichever process; None when there is none to read."""
-        try:
-            found = os.stat(self._folder / "meta.json")  # noqa: PTH116 - for each search
-            stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
-            if self._index is None:
-                self._index = self._opened()
-            elif stamp != self._stamp:
-                self._index.reload()
-            self._stamp = stamp
-        except (OSError, ValueError):
-            self._index = None
+        said = str(searcher.doc(hits[0][1])["meta"][0])
+        made, languages, committed = said.split("\n", 2)
+        if made != self._format:
             return None
-        return self._index.searcher()
+        version = committed
+        with suppress(OSError, UnicodeDecodeError):
+            ahead = (self._folder / _AHEAD).read_text(encoding="utf-8")
+            if ahead.startswith(f"{committed}\n"):
+                version = ahead[len(committed) + 1 :]
+        return _View(index, searcher, tuple(languages.split()), committed, version)
 
-    def _opened(self) -> tantivy.Index:
-        index = tantivy.Index(self._schema, str(self._folder))
-        index.register_tokenizer(TERMS, self._analyzer)
-        index.config_reader("manual")
-        index.reload()
-        return index
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Take damage for nothing that is there."""
+        try:
+            yield
+        except BaseException as error:
+            if not _is_damage(error):
+                raise
+            self._view = None
 
     # ---------------------------------------------------------------------- writing
 
@@ -154,15 +199,18 @@ class TantivyIndex:
         """
         entries = iter(put)
         first = list(islice(entries, _MANY))
-        with self._writing(2 if len(first) == _MANY else 1) as writer:
-            for each in drop:
-                writer.delete_documents_by_term("id", each)
-            for entry in chain(first, entries):
-                writer.delete_documents_by_term("id", entry.fact.id)
-                writer.add_document(self._document(entry_of(entry)))
-            writer.delete_documents_by_term("id", META)
-            said = f"{FORMAT}\n{version}"
-            writer.add_document(self._document({"id": META, "meta": said}))
+        gone = list(drop)
+        with self._locked():
+            view = self._look()
+            if view is not None and not first and not gone:
+                self._say_ahead(view, version)
+                return
+            with self._writing(view, threads=2 if len(first) == _MANY else 1) as work:
+                for each in gone:
+                    work.drop(each)
+                for entry in chain(first, entries):
+                    work.put(entry)
+                work.tell(self._format, version)
 
     def clear(self) -> None:
         """Forget everything, the version too. Raises as `update()`."""
@@ -171,10 +219,13 @@ class TantivyIndex:
 
     def close(self) -> None:
         """Let go of the files; harmless when repeated."""
-        self._index = None
+        self._view, self._seen = None, ()
 
-    def _document(self, values: dict[str, Any]) -> tantivy.Document:
-        return tantivy.Document.from_dict(values, self._schema)
+    def _say_ahead(self, view: _View, version: str) -> None:
+        if version != view.version:
+            path = self._folder / f"{_AHEAD}.new"
+            path.write_text(f"{view.committed}\n{version}", encoding="utf-8")
+            path.replace(self._folder / _AHEAD)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -182,91 +233,79 @@ class TantivyIndex:
         try:
             self._lock.acquire(timeout=0)
         except filelock.Timeout:
-            raise IndexBusyError(
-                "another process is writing the note index",
-                hint="wait until it is done; what changed is found after that",
-            ) from None
+            raise _busy() from None
         try:
             yield
         finally:
             self._lock.release()
 
     @contextmanager
-    def _writing(self, threads: int) -> Iterator[tantivy.IndexWriter]:
-        with self._locked():
-            meta = self._meta()
-            index = self._index
-            if index is None or meta is None or meta[0] != FORMAT:
-                self._remove()
-                self._folder.mkdir(mode=0o700)
-                self._index = index = self._opened()
+    def _writing(self, view: _View | None, *, threads: int) -> Iterator[Writing]:
+        if view is None:
+            self._remove()
+            self._folder.mkdir(mode=0o700)
+        index = view.opened if view else self._open()
+        with self._on_disk():
             writer = index.writer(_HEAP * threads, threads)
-            try:
-                yield writer
+        try:
+            work = Writing(
+                self._schema,
+                self._terms,
+                writer,
+                languages=view.languages if view else None,
+            )
+            yield work
+            with self._on_disk():
                 writer.commit()
-            except BaseException:
-                with suppress(ValueError):
-                    writer.rollback()
-                raise
-            finally:
+        except BaseException:
+            with suppress(ValueError):
+                writer.rollback()
+            raise
+        finally:
+            with self._on_disk():
                 writer.wait_merging_threads()
 
+    @contextmanager
+    def _on_disk(self) -> Iterator[None]:
+        """Tell what tantivy says in words by the class of the error.
+
+        Raises:
+            IndexBusyError, OSError.
+        """
+        try:
+            yield
+        except ValueError as error:
+            if "LockBusy" in str(error):
+                raise _busy() from None
+            raise _disk_error(str(error), self._folder) from error
+
     def _remove(self) -> None:
-        self._index = None
+        self.close()
         with suppress(FileNotFoundError):
             shutil.rmtree(self._folder)
 
 
-def _best(
-    searcher: tantivy.Searcher,
-    asked: list[tuple[tantivy.Occur, Query]],
-    gates: Mapping[str, Gate],
-    limit: int,
-) -> list[_Hit] | None:
-    """The best hits that pass, with those that equal the last of them.
+def _busy() -> IndexBusyError:
+    return IndexBusyError(
+        "another process is writing the note index",
+        hint="wait until it is done; what changed is found after that",
+    )
 
-    None when so few pass that the filters had better be part of the query. As long as
-    many do, it is faster to look at a few more hits: tantivy skips what cannot be among
-    the best, but only where nothing is asked but words. Measured at 100,000 facts …
+
+def _is_damage(error: BaseException) -> bool:
+    """Whether tantivy met files that are not what it wrote.
+
+    Where it trusts what it reads it panics, which is no `Exception`.
     """
-    query = asked[0][1] if len(asked) == 1 else Query.boolean_query(asked)
-    passed: list[_Hit] = []
-    for wanted in (2 * limit + _SPARE, 4 * (2 * limit + _SPARE)):
-        hits = searcher.search(query, wanted, count=False).hits
-        passed = _passing(searcher, hits, gates)
-        enough = len(passed) >= limit
-        if len(hits) < wanted or (enough and passed[limit - 1][0] != hits[-1][0]):
-            return passed
-        if len(passed) * 4 < limit:
-            return None
-    return passed if len(passed) >= limit else None
+    return isinstance(error, (OSError, ValueError)) or (
+        type(error).__name__ == "PanicException"
+    )
 
 
-def _in_order(searcher: tantivy.Searcher, hits: list[_Hit], limit: int) -> list[Match]:
-    """The best matches; equal ones by id."""
-    if len(hits) > limit:
-        least = hits[limit - 1][0]
-        hits = [hit for hit in hits if hit[0] >= least]
-    ids = _columns(searcher, hits, "id_high", "id_low")
-    found = [
-        Match(fact_id(*each), score) for (score, _), each in zip(hits, ids, strict=True)
-    ]
-    return sorted(found, key=lambda each: (-each.score, each.fact_id))[:limit]
-
-
-def _passing(
-    searcher: tantivy.Searcher, hits: list[_Hit], gates: Mapping[str, Gate]
-) -> list[_Hit]:
-    for name, gate in gates.items():
-        values = searcher.fast_field_values(name, [where for _, where in hits])
-        hits = list(compress(hits, map(gate.passes, values)))
-    return hits
-
-
-def _columns(
-    searcher: tantivy.Searcher, hits: Sequence[_Hit], *names: str
-) -> list[tuple[Any, ...]]:
-    """The numbers that are kept of some hits, by column."""
-    where = [address for _, address in hits]
-    columns = [searcher.fast_field_values(name, where) for name in names]
-    return list(zip(*columns, strict=True))
+def _disk_error(said: str, folder: Path) -> OSError:
+    """The error of the system that tantivy tells of in words, or keeps to itself."""
+    number = re.search(r"os error (\d+)", said)
+    code = int(number[1]) if number else errno.EIO
+    if not number and shutil.disk_usage(folder).free < 2 * _HEAP:
+        code = errno.ENOSPC
+    return OSError(code, os.strerror(code), str(folder))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from vaultsync.core.fact import Fact
 
-BEFORE = AFTER = 1
+BEFORE = AFTER = 2
 """How many neighbours on each side lend their text."""
 LENT = 1000
 """Characters that one neighbour lends at most."""

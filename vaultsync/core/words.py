@@ -11,10 +11,11 @@ import re
 import unicodedata
 
 # Combining marks that Unicode does not count as letters, so that a word would be split
-# at them: accents that have no composed letter, tones, points, viramas, nuktas. Also
-# soft hyphens and joiners, which nobody sees, and half characters, which are no text.
+# at them: accents that have no composed letter, tones, viramas, nuktas. Also the points
+# of Hebrew and Arabic, which most people leave out, soft hyphens and joiners, which
+# nobody sees, and half characters, which are no text.
 _MARKS = re.compile(
-    "[\u0300-\u0344\u0346-\u0362\u0483-\u0489\u0591-\u05af\u0658\u06df\u06e0\u06ea-\u06ec"
+    "[\u0300-\u0344\u0346-\u0362\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670\u06df\u06e0\u06ea-\u06ec"
     "\u0740-\u074a\u08ca-\u08d3\u093c\u094d\u0951-\u0954\u09bc\u09cd\u0a3c\u0a4d\u0abc"
     "\u0acd\u0b3c\u0b4d\u0b55\u0bcd\u0c3c\u0c4d\u0cbc\u0ccd\u0d3b\u0d3c\u0d4d\u0dca"
     "\u0e47-\u0e4c\u0e4e\u0eba\u0ec8-\u0ecc\u0f18\u0f19\u0f35\u0f37\u0f39\u0f3e\u0f3f\u0f84"
@@ -34,6 +35,7 @@ _DENSE = re.compile(
     "\uac00-\ud7a3"  # Hangul
     "]+"
 )
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
 _FENCED = re.compile(r"^(`{3,}|~{3,}).*?(?:^\1|\Z)", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 
@@ -56,9 +58,20 @@ def words_to_index(text: str) -> str:
 
 
 def words_to_find(text: str) -> str:
-    """A question with its words apart; a single letter stands alone."""
+    """A text that is looked for, with its words apart; a single letter stands alone."""
     text = one_form(text)
     return text if text.isascii() else _DENSE.sub(_pairs, text)
+
+
+def words_to_ask(text: str) -> str:
+    """A question with its words apart, and after them each Chinese letter.
+
+    Such a letter often is a word, which may stand beside others in the answer.
+    """
+    found = words_to_find(text)
+    if found.isascii():
+        return found
+    return f"{found} {' '.join(''.join(_HAN.findall(one_form(text))))}"
 
 
 def _pairs(found: re.Match[str]) -> str:
@@ -67,6 +80,12 @@ def _pairs(found: re.Match[str]) -> str:
         return f" {run} "
     pairs = " ".join(map(str.__add__, run, run[1:]))
     return f" {pairs} "
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in one form: its letters, marks and digits, as tantivy cuts."""
+    split = (each if unicodedata.category(each)[0] in "LMN" else " " for each in text)
+    return "".join(split).split()
 
 
 def headings(content: str) -> list[str]:

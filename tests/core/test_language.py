@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultsync.core.language import FUNCTION_WORDS, LANGUAGES, language_of
+
+TOLD = tomllib.loads(
+    (Path(__file__).parents[1] / "adapters" / "languages.toml").read_text("utf-8")
+)
+
+
+@pytest.mark.parametrize("language", TOLD)
+def test_a_language_is_told_by_a_few_sentences(language: str) -> None:
+    text = " ".join(TOLD[language]["notes"])
+
+    assert language_of(text) == (language if language in LANGUAGES else None)
+
+
+@pytest.mark.parametrize("language", FUNCTION_WORDS.keys() & TOLD.keys())
+def test_a_language_is_told_by_a_question(language: str) -> None:
+    told = [language_of(each, least=1) for each in TOLD[language]["questions"]]
+
+    assert set(told) == {language}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "LanceDB", "Café Österreich", "Die Hard", "潮の表示"]
+)
+def test_names_have_no_language(text: str) -> None:
+    assert language_of(text) is None
+
+
+def test_some_letters_of_another_script_do_not_tell() -> None:
+    assert language_of("The angle is α, and Мир is on the table.") == "english"
+
+
+def test_when_two_languages_say_as_much_none_is_told() -> None:
+    assert language_of("an am") is None
+
+
+def test_the_letters_of_a_language_tell_it() -> None:
+    assert language_of("Değişiklik toplantısı") == "turkish"
+
+
+@given(st.text(), st.integers(1, 3))
+def test_every_text_has_a_known_language_or_none(text: str, least: int) -> None:
+    assert language_of(text, least=least) in (None, *LANGUAGES)

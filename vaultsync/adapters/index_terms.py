@@ -1,0 +1,100 @@
+"""Text -> terms, by the language it is in. No adapter of a port."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+
+import tantivy
+
+from vaultsync.core.language import ENGLISH, FUNCTION_WORDS, LANGUAGES, language_of
+from vaultsync.core.words import words_to_ask, words_to_find
+from vaultsync.errors import ConfigError
+
+_LONGEST = 100
+"""Bytes of a word; what is longer is no word, and nobody asks for it."""
+MOST = 100
+"""Terms of a question; a pasted document asks no better by its thousandth word."""
+
+
+class Terms:
+    """The analyzers of an index: each language has its own stems and stop words.
+
+    All words of a text are indexed, so that a phrase is found as it stands; the stop
+    words are left out of questions.
+    """
+
+    def __init__(self, language: str = ENGLISH) -> None:
+        if language not in LANGUAGES:
+            raise ConfigError(
+                f"there are no stems for the language {language!r}",
+                hint="use one of " + ", ".join(sorted(LANGUAGES)),
+            )
+        self.default = language
+        """Of texts whose language cannot be told."""
+        self._plain = _analyzer()
+        self._stemming: dict[str, tantivy.TextAnalyzer] = {}
+        self._stopping: dict[str, tantivy.TextAnalyzer] = {}
+
+    def analyzer(self, language: str) -> tantivy.TextAnalyzer:
+        """What stems the words of a language."""
+        if language not in self._stemming:
+            self._stemming[language] = _analyzer(
+                tantivy.Filter.stemmer(language), tantivy.Filter.ascii_fold()
+            )
+        return self._stemming[language]
+
+    def of_text(self, text: str) -> list[str]:
+        """The terms of a text in its own language, without stop words."""
+        language = language_of(text) or self.default
+        words = words_to_find(text)
+        plain = self._plain.analyze(words)
+        kept = self._told(plain, language)
+        stems = self.analyzer(language).analyze(words)
+        return [stem for word, stem in zip(plain, stems, strict=True) if word in kept]
+
+    def of_question(self, text: str, languages: Iterable[str]) -> list[str]:
+        """The terms of a question in some languages, each once, as they come.
+
+        A question of stop words alone keeps them.
+        """
+        words = words_to_ask(text)
+        plain = self._plain.analyze(words)
+        language = language_of(text, least=1) or self.default
+        kept = self._told(plain, language) or set(plain)
+        stems = [self.analyzer(each).analyze(words) for each in sorted(languages)]
+        rows = zip(plain, *stems, strict=True)
+        found = dict.fromkeys(
+            stem for word, *some in rows if word in kept for stem in some
+        )
+        return list(found)[:MOST]
+
+    def of_phrase(
+        self, text: str, languages: Iterable[str]
+    ) -> list[list[tuple[int, str]]]:
+        """A phrase in each way it may be stemmed: its terms with their distances."""
+        words = words_to_find(text)
+        found: dict[tuple[tuple[int, str], ...], None] = {}
+        for each in sorted(languages):
+            tokens = self.analyzer(each).pre_tokenize(words).tokens
+            first = tokens[0].position if tokens else 0
+            found[tuple((one.position - first, one.text) for one in tokens)] = None
+        return [list(terms) for terms in found if terms]
+
+    def _told(self, plain: Iterable[str], language: str) -> set[str]:
+        """The words that say what a text is about."""
+        if language not in self._stopping:
+            self._stopping[language] = self._plain
+            with suppress(ValueError):  # it knows none of this language
+                stop = tantivy.Filter.stopword(language)
+                self._stopping[language] = _analyzer(stop)
+        words = " ".join(set(plain) - FUNCTION_WORDS.get(language, frozenset()))
+        return set(self._stopping[language].analyze(words))
+
+
+def _analyzer(*filters: tantivy.Filter) -> tantivy.TextAnalyzer:
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+    always = tantivy.Filter.remove_long(_LONGEST), tantivy.Filter.lowercase()
+    for each in (*always, *filters):
+        builder = builder.filter(each)
+    return builder.build()
