@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes import FakeClock
+from tests.vector_rows import ALL, IDS, X, Y, Z, a_fact, found, row, unit
 from vaultsync.adapters.vectors_lancedb import LanceVectors
 from vaultsync.adapters.vectors_local import LocalVectors
 from vaultsync.adapters.vectors_matrix import MatrixVectors
 from vaultsync.adapters.vectors_memory import MemoryVectors
-from vaultsync.core.fact import Fact, Value, make_fact
+from vaultsync.core.fact import Value
 from vaultsync.errors import DerivedError, EmbedderError
-from vaultsync.ports import Filters, Near, VectorIndex, VectorRow
+from vaultsync.ports import Filters, Near, VectorIndex
 
 
 def _large(folder: Path) -> VectorIndex:
@@ -33,11 +33,7 @@ INDEXES: dict[str, Callable[[Path], VectorIndex]] = {
 }
 LASTING = [name for name in INDEXES if name != "memory"]
 
-CLOCK = FakeClock()
-IDS = [CLOCK.new_id() for _ in range(600)]
 A, B, C, D = IDS[:4]
-X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-ALL = Filters(status=None, heads_only=False)
 
 
 @pytest.fixture(params=INDEXES)
@@ -62,32 +58,6 @@ def reopen(
     yield open_again
     for each in opened:
         each.close()
-
-
-def a_fact(fact_id: str = A, **values: Value) -> Fact:
-    return make_fact({"id": fact_id, "title": "Tea", **values})
-
-
-def row(
-    fact: Fact | str = A,
-    chunk: str = "one",
-    vector: tuple[float, ...] = X,
-    **values: Value,
-) -> VectorRow:
-    made = fact if isinstance(fact, Fact) else a_fact(fact, **values)
-    return VectorRow(made, chunk, vector)
-
-
-def unit(*numbers: float) -> tuple[float, ...]:
-    length = math.hypot(*numbers)
-    return tuple(each / length for each in numbers)
-
-
-def found(
-    index: VectorIndex, filters: Filters = ALL, *, limit: int = 10, near: object = X
-) -> list[str]:
-    assert isinstance(near, tuple)
-    return [each.fact_id for each in index.search(near, filters, limit=limit)]
 
 
 def test_a_new_index_has_no_identity(tmp_path: Path) -> None:
@@ -291,6 +261,16 @@ def test_rows_of_two_dimensions_are_refused(index: VectorIndex) -> None:
         index.put([row(A, "one", X), row(B, "two", (1.0, 0.0))])
 
     assert dict(index.chunks()) == {}
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_is_refused(index: VectorIndex, number: float) -> None:
+    index.put([row(A)])
+
+    with pytest.raises(EmbedderError):
+        index.put([row(B, "b", X), row(C, "c", (0.0, number, 0.0))], replace=[A])
+
+    assert found(index) == [A]
 
 
 FILTERS = [

@@ -70,6 +70,10 @@ class SealedFile:
         finally:
             os.close(fd)
 
+    def remove(self) -> None:
+        """Remove it; harmless when repeated."""
+        self._path.unlink(missing_ok=True)
+
     def forget(self) -> None:
         """Read it anew at the next asking."""
         self._stamp = None

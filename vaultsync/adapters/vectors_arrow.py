@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from vaultsync.adapters.vectors_fields import moment, time_of, with_parents
+from vaultsync.adapters.vectors_fields import moment, not_finite, time_of, with_parents
 from vaultsync.core.fact import Fact
 from vaultsync.ports import Filters, VectorRow
 
@@ -41,6 +41,8 @@ def batch(rows: list[VectorRow], dimension: int) -> Any:  # noqa: ANN401 - pyarr
     }
     held = {name: pa.array(each, kind) for name, (kind, each) in columns.items()}
     numbers = np.array([row.vector for row in rows], np.float32).ravel()
+    if not np.isfinite(numbers).all():
+        raise not_finite()
     held["vector"] = pa.FixedSizeListArray.from_arrays(pa.array(numbers), dimension)
     return pa.table(held)
 

@@ -31,6 +31,8 @@ class Header:
     record: str | None = None
     dimension: int = 0
     """0 until the first row."""
+    facts: int = 0
+    """How many have rows that live."""
     series: str = ""
     """In the names of the parts: another one after each rewriting, never one again."""
     copied: tuple[int, int] = (0, 0)
@@ -65,6 +67,10 @@ class MatrixFiles:
     def forget(self) -> None:
         """Read the header anew at the next asking."""
         self._file.forget()
+
+    def discard(self) -> None:
+        """Let nothing count any more."""
+        self._file.remove()
 
     def begin(self, identity: str) -> Header:
         """The header of an empty matrix; nothing is written yet."""

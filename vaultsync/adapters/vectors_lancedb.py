@@ -28,9 +28,14 @@ from vaultsync.adapters.vectors_arrow import (
     one_of,
     where_of,
 )
-from vaultsync.adapters.vectors_fields import filtered_by
+from vaultsync.adapters.vectors_fields import (
+    busy,
+    check_dimension,
+    dimension_of,
+    filtered_by,
+    gone,
+)
 from vaultsync.core.fact import Fact
-from vaultsync.errors import DerivedError, EmbedderError, IndexBusyError
 from vaultsync.ports import Filters, Near, VectorRow
 
 P = ParamSpec("P")
@@ -138,8 +143,7 @@ class LanceVectors:
         held = self._header()
         if held is None or not held["table"] or limit < 1:
             return []
-        if len(vector) != held["dimension"]:
-            raise _dimension(len(vector), held["dimension"])
+        check_dimension(vector, held["dimension"])
         where = where_of(filters)
         wanted = 2 * limit + 8
         while True:
@@ -237,20 +241,14 @@ class LanceVectors:
         with self._writing():
             held = self._header()
             if held is None:
-                raise DerivedError(
-                    "the vectors are gone or damaged",
-                    hint="the next pass makes them again",
-                )
+                raise gone()
             unique = list({key_of(row): row for row in rows}.values())
-            dimension = held["dimension"] or (len(unique[0].vector) if unique else 0)
-            for row in unique:
-                if len(row.vector) != dimension:
-                    raise _dimension(len(row.vector), dimension)
-            gone = sorted(set(replace))
+            dimension = dimension_of(unique, held["dimension"])
+            away = sorted(set(replace))
             if unique and not held["table"]:
                 held = held | {"table": self._create(unique, dimension)}
-            elif held["table"] and (unique or gone):
-                self._merge(unique, dimension, gone)
+            elif held["table"] and (unique or away):
+                self._merge(unique, dimension, away)
             self._note(held, dimension=dimension, record=record)
 
     def _create(self, rows: list[VectorRow], dimension: int) -> str:
@@ -259,11 +257,11 @@ class LanceVectors:
         self._name = name
         return name
 
-    def _merge(self, rows: list[VectorRow], dimension: int, gone: list[str]) -> None:
+    def _merge(self, rows: list[VectorRow], dimension: int, away: list[str]) -> None:
         merge = self._table.merge_insert("key")
         merge = merge.when_matched_update_all().when_not_matched_insert_all()
-        if gone:
-            merge = merge.when_not_matched_by_source_delete(one_of("fact", gone))
+        if away:
+            merge = merge.when_not_matched_by_source_delete(one_of("fact", away))
         merge.execute(batch(rows, dimension))
 
     def _note(
@@ -325,12 +323,14 @@ class LanceVectors:
             with self._lock.acquire(timeout=self._wait):
                 yield
         except filelock.Timeout:
-            raise IndexBusyError(
-                "another process is writing the vectors",
-                hint="what is missing now is taken up by the next pass",
-            ) from None
+            raise busy() from None
         except (RuntimeError, ValueError) as error:
             raise OSError(errno.EIO, f"LanceDB: {error}", str(self._folder)) from error
+
+    def is_empty(self) -> bool:
+        """Whether it never held a row; does not load the library."""
+        held = self._file.read()
+        return held is None or not held["table"]
 
     @property
     def is_open(self) -> bool:
@@ -351,10 +351,3 @@ def _once(rows: Iterable[Mapping[str, Any]]) -> list[Near]:
         near = Near(fact, chunk, round(min(1.0, max(-1.0, 1 - away)), _DIGITS))
         found.setdefault(fact, near)
     return list(found.values())
-
-
-def _dimension(found: int, expected: int) -> EmbedderError:
-    return EmbedderError(
-        f"a vector has {found} numbers, but those of the index have {expected}",
-        hint="the model was changed; the next pass makes all vectors again",
-    )

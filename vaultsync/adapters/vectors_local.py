@@ -38,10 +38,10 @@ class LocalVectors:
         """Of the vectors it holds; a matrix that is lost is made again from its copy."""
         found = self._matrix.identity()
         if found is None and not self._tried:
-            self._tried = True
             with suppress(*_TROUBLE):
                 self._restore()
             found = self._matrix.identity()
+            self._tried = found is None
         return found
 
     def record(self) -> str | None:
@@ -125,7 +125,7 @@ class LocalVectors:
             return
         with suppress(*_TROUBLE), self._matrix.alone():
             identity = self._matrix.identity()
-            if identity is not None and not self._is_copy():
+            if identity is not None and not (self._matrix.has_copy and self._is_copy()):
                 self._matrix.mark_copied(nothing=True)
                 self._table.reset(identity)
             gone, pages = self._matrix.changes()
@@ -144,13 +144,13 @@ class LocalVectors:
 
     def _restore(self) -> None:
         """Fill an empty matrix from the table."""
-        identity = self._table.identity()
+        identity = None if self._table.is_empty() else self._table.identity()
         if identity is None:
             return
         with self._matrix.alone():
-            record = self._table.record()
             self._matrix.reset(identity)
             for page in self._table.rows():
                 self._matrix.put(page)
-            self._matrix.put([], record=record)
+            # None when the table turned out to be damaged on the way.
+            self._matrix.put([], record=self._table.record())
             self._matrix.mark_copied()

@@ -11,11 +11,17 @@ import filelock
 import numpy as np
 
 from vaultsync.adapters.vectors_columns import DEAD, FLOAT, encode
-from vaultsync.adapters.vectors_fields import filtered_by
+from vaultsync.adapters.vectors_fields import (
+    busy,
+    check_dimension,
+    dimension_of,
+    filtered_by,
+    gone,
+    not_finite,
+)
 from vaultsync.adapters.vectors_files import DamagedError, Header, MatrixFiles
-from vaultsync.adapters.vectors_snapshot import Keys, Snapshot, Vectors, best
+from vaultsync.adapters.vectors_snapshot import Snapshot, Vectors, best
 from vaultsync.core.fact import Fact
-from vaultsync.errors import DerivedError, EmbedderError, IndexBusyError
 from vaultsync.ports import Filters, Near, VectorRow
 
 _DEAD = (512, 0.25)
@@ -35,7 +41,7 @@ class MatrixVectors:
         self._lock = filelock.FileLock(folder / "lock", mode=0o600)
         self._wait = wait
         self._seen: Snapshot | None = None
-        self._keys: Keys | None = None
+        self._bad: Header | None = None
 
     def identity(self) -> str | None:
         """Of the vectors it holds."""
@@ -59,45 +65,44 @@ class MatrixVectors:
         seen = self._now()
         if seen is None:
             return {}
-        held = self._known(seen).facts
-        wanted = held if fact_ids is None else [each.encode() for each in fact_ids]
-        return {
-            fact.decode(): frozenset(map(bytes.decode, held[fact]))
-            for fact in wanted
-            if fact in held
-        }
+        if fact_ids is None:
+            rows = seen.rows[seen.columns.alive]
+        else:
+            named = seen.keys.facts(fact_ids)
+            rows = seen.rows[[row for many in named.values() for row in many]]
+        found: dict[bytes, set[str]] = {}
+        for fact, chunk in zip(
+            rows["fact"].tolist(), rows["chunk"].tolist(), strict=True
+        ):
+            found.setdefault(fact, set()).add(chunk.decode())
+        return {fact.decode(): frozenset(chunks) for fact, chunks in found.items()}
 
     def outdated(self, facts: Iterable[Fact]) -> set[str]:
         """Those of the facts that have rows made of other fields."""
         seen = self._now()
         if seen is None:
             return set()
-        held = self._known(seen).facts
-        rows = {
-            next(iter(held[key].values())): fact
-            for fact in facts
-            if (key := fact.id.encode()) in held
-        }
-        made = seen.decoded(np.array(list(rows), np.intp))
+        given = {fact.id: filtered_by(fact) for fact in facts}
+        rows = [many[0] for many in seen.keys.facts(given).values()]
         return {
-            fact.id
-            for fact, row in zip(rows.values(), made, strict=True)
-            if filtered_by(fact) != filtered_by(row.fact)
+            row.fact.id
+            for row in seen.decoded(np.array(rows, np.intp))
+            if filtered_by(row.fact) != given[row.fact.id]
         }
 
     def count(self) -> int:
         """How many facts it holds."""
         seen = self._now()
-        return len(self._known(seen).facts) if seen else 0
+        return seen.header.facts if seen else 0
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
         """The vectors of those chunks that are held."""
         seen = self._now()
         if seen is None:
             return {}
-        found = self._known(seen).find(each.encode() for each in chunk_ids)
         return {
-            chunk.decode(): seen.vectors[row].tolist() for chunk, row in found.items()
+            chunk: seen.vectors[row].tolist()
+            for chunk, row in seen.keys.chunks(chunk_ids).items()
         }
 
     def put(
@@ -111,10 +116,7 @@ class MatrixVectors:
         with self.alone():
             seen = self._now()
             if seen is None:
-                raise DerivedError(
-                    "the vectors are gone or damaged",
-                    hint="the next pass makes them again",
-                )
+                raise gone()
             self._put(seen, rows, replace, record)
 
     def _put(
@@ -127,20 +129,22 @@ class MatrixVectors:
         unique = {(row.fact.id, row.chunk_id): row for row in rows}
         header = seen.header
         matrix = _stacked(list(unique.values()), header.dimension)
-        facts = self._known(seen).facts
-        gone: set[int] = set()
-        for fact_id in replace:
-            gone.update(facts.get(fact_id.encode(), {}).values())
-        for fact_id, chunk_id in unique:
-            row = facts.get(fact_id.encode(), {}).get(chunk_id.encode())
-            gone.update([] if row is None else [row])
+        put, away = {fact_id for fact_id, _ in unique}, set(replace)
+        held = seen.keys.facts(put | away)
+        chunks = seen.rows["chunk"]
+        dead = [
+            row
+            for fact_id, many in held.items()
+            for row in many
+            if fact_id in away or (fact_id, chunks[row].decode()) in unique
+        ]
         words = seen.columns.words.copy()
         entries, tags = encode(list(unique.values()), words, len(seen.rows))
         blocks = {
             "vectors": matrix.tobytes(),
             "rows": entries.tobytes(),
             "tags": tags.tobytes(),
-            "dead": np.array(sorted(gone), DEAD).tobytes(),
+            "dead": np.array(dead, DEAD).tobytes(),
             "words": words.fresh(len(seen.columns.words.by_number)),
         }
         grown = self._files.append(header, blocks)
@@ -148,6 +152,7 @@ class MatrixVectors:
             but(
                 grown,
                 dimension=header.dimension or matrix.shape[1],
+                facts=header.facts + len(put) - len(held),
                 record=header.record if record is None else record,
             )
         )
@@ -159,10 +164,8 @@ class MatrixVectors:
         seen = self._now()
         if seen is None or not len(seen.rows) or limit < 1:
             return []
-        wanted = np.asarray(vector, np.float32)
-        if wanted.shape != (seen.header.dimension,):
-            raise _dimension(len(wanted), seen.header.dimension)
-        return best(seen, wanted, filters, limit)
+        check_dimension(vector, seen.header.dimension)
+        return best(seen, np.asarray(vector, np.float32), filters, limit)
 
     def tidy(self) -> None:
         """Write the files again without the dead rows, when these are many."""
@@ -179,7 +182,7 @@ class MatrixVectors:
 
     def close(self) -> None:
         """Let go of the files."""
-        self._seen = self._keys = None
+        self._seen = None
 
     # ------------------------------------------------------- for who keeps a copy of it
 
@@ -195,6 +198,12 @@ class MatrixVectors:
             return 0
         return len(seen.rows) + len(seen.dead) - sum(seen.header.copied)
 
+    @property
+    def has_copy(self) -> bool:
+        """Whether anything of it was copied."""
+        seen = self._now()
+        return seen is not None and seen.header.copied != (0, 0)
+
     def changes(self) -> tuple[set[str], Iterator[list[VectorRow]]]:
         """What brings a copy up to date: facts whose rows go, then rows that come.
 
@@ -204,16 +213,18 @@ class MatrixVectors:
         if seen is None:
             return set(), iter([])
         rows, dead = seen.header.copied
-        changed = set(seen.rows["fact"][seen.dead[dead:]].tolist())
-        known = self._known(seen).facts
+        changed = {
+            each.decode() for each in seen.rows["fact"][seen.dead[dead:]].tolist()
+        }
         chosen = np.arange(len(seen.rows)) >= rows
-        chosen[[row for fact in changed for row in known.get(fact, {}).values()]] = True
+        held = seen.keys.facts(changed)
+        chosen[[row for many in held.values() for row in many]] = True
         wanted = np.flatnonzero(chosen & seen.columns.alive)
         pages = (
             seen.decoded(wanted[start : start + _AT_ONCE])
             for start in range(0, len(wanted), _AT_ONCE)
         )
-        return {fact.decode() for fact in changed}, pages
+        return changed, pages
 
     def mark_copied(self, *, nothing: bool = False) -> None:
         """Note that the copy is up to date, or that there is none."""
@@ -235,44 +246,36 @@ class MatrixVectors:
             with self._lock.acquire(timeout=self._wait):
                 yield
         except filelock.Timeout:
-            raise IndexBusyError(
-                "another process is writing the vectors",
-                hint="what is missing now is taken up by the next pass",
-            ) from None
+            raise busy() from None
 
     # --------------------------------------------------------------------------- inside
 
     def _now(self) -> Snapshot | None:
         """What counts now; None when that is nothing, or cannot be read."""
-        for _ in range(3):
+        for again in (True, False):
             header = self._files.header()
-            if header is None:
+            if header is None or header is self._bad:
                 break
             if self._seen is not None and self._seen.header is header:
                 return self._seen
             try:
                 self._seen = Snapshot(header, self._files, self._seen)
             except DamagedError:
-                self._seen = None
-                self._files.forget()  # it may have been replaced since it was read
+                self._seen, self._bad = None, header
+                if again:  # others may have replaced the files since it was read
+                    self._files.forget()
             else:
                 return self._seen
-        self._seen = self._keys = None
+        self._seen = None
         return None
-
-    def _known(self, seen: Snapshot) -> Keys:
-        if self._keys is None or not self._keys.follow(seen):
-            self._keys = Keys(seen)
-        return self._keys
 
     def _rewritten(self, seen: Snapshot) -> Header:
         """The header of files that hold the living rows alone."""
         try:
             seen.verify()
         except DamagedError:
-            raise DerivedError(
-                "the vectors are damaged", hint="the next pass makes them again"
-            ) from None
+            self._files.discard()
+            raise gone() from None
         alive = np.flatnonzero(seen.columns.alive)
         place = np.zeros(len(seen.rows), np.int32)
         place[alive] = np.arange(len(alive), dtype=np.int32)
@@ -282,6 +285,7 @@ class MatrixVectors:
             self._files.begin(seen.header.identity),
             record=seen.header.record,
             dimension=seen.header.dimension,
+            facts=seen.header.facts,
             copied=(len(alive), 0) if not self.uncopied() else (0, 0),
         )
         blocks = {"tags": tags.tobytes(), "words": seen.columns.words.fresh(0)}
@@ -296,17 +300,10 @@ class MatrixVectors:
         return header
 
 
-def _stacked(rows: Sequence[VectorRow], dimension: int) -> Vectors:
-    """The vectors of rows, all of one dimension, which is the given one unless 0."""
-    dimension = dimension or (len(rows[0].vector) if rows else 0)
-    for row in rows:
-        if len(row.vector) != dimension:
-            raise _dimension(len(row.vector), dimension)
-    return np.array([row.vector for row in rows], FLOAT).reshape(len(rows), dimension)
-
-
-def _dimension(found: int, expected: int) -> EmbedderError:
-    return EmbedderError(
-        f"a vector has {found} numbers, but those of the index have {expected}",
-        hint="the model was changed; the next pass makes all vectors again",
-    )
+def _stacked(rows: Sequence[VectorRow], known: int) -> Vectors:
+    """The vectors of rows, all of the known dimension."""
+    dimension = dimension_of(rows, known)
+    made = np.array([row.vector for row in rows], FLOAT).reshape(len(rows), dimension)
+    if not np.isfinite(made).all():
+        raise not_finite()
+    return made

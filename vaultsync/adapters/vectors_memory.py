@@ -6,9 +6,16 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from operator import mul
 
-from vaultsync.adapters.vectors_fields import filtered_by, moment, with_parents
+from vaultsync.adapters.vectors_fields import (
+    check_dimension,
+    dimension_of,
+    filtered_by,
+    gone,
+    moment,
+    not_finite,
+    with_parents,
+)
 from vaultsync.core.fact import Fact
-from vaultsync.errors import DerivedError, EmbedderError
 from vaultsync.ports import Filters, Near, VectorRow
 
 
@@ -85,13 +92,14 @@ class MemoryVectors:
     ) -> None:
         """Add rows; those of the facts in `replace` go first."""
         if self._identity is None:
-            raise DerivedError("the vector index was not begun")
-        gone = set(replace)
-        kept = {key: row for key, row in self._rows.items() if key[0] not in gone}
+            raise gone()
+        away = set(replace)
+        kept = {key: row for key, row in self._rows.items() if key[0] not in away}
         made = {(row.fact.id, row.chunk_id): row for row in rows}
-        # The dimension is that of the first row, until `reset()`.
-        if len({len(row.vector) for row in [*self._rows.values(), *rows]}) > 1:
-            raise EmbedderError("a vector is not of the index's dimension")
+        first = next(iter(self._rows.values()), None)
+        dimension_of(rows, len(first.vector) if first else 0)
+        if not all(math.isfinite(each) for row in rows for each in row.vector):
+            raise not_finite()
         self._rows = kept | made
         self._record = self._record if record is None else record
 
@@ -101,8 +109,7 @@ class MemoryVectors:
         """The nearest facts, each once."""
         found: dict[str, Near] = {}
         for row in self._rows.values():
-            if len(row.vector) != len(vector):
-                raise EmbedderError("the vector is not of the index's dimension")
+            check_dimension(vector, len(row.vector))
             if admits(filters, row.fact):
                 cosine = round(min(1.0, max(-1.0, _dot(row.vector, vector))), 6)
                 near = Near(row.fact.id, row.chunk_id, cosine)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 from zlib import crc32
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from vaultsync.adapters.vectors_columns import DEAD, FLOAT, ROW, TAG, Columns, fact_of
 from vaultsync.adapters.vectors_files import PARTS, DamagedError, Header, MatrixFiles
+from vaultsync.adapters.vectors_keys import Keys
 from vaultsync.ports import Filters, Near, VectorRow
 
 Vectors = npt.NDArray[np.float32]
@@ -57,6 +58,11 @@ class Snapshot:
             self.vectors: Vectors = vectors.reshape(len(self.rows), header.dimension)
         except (ValueError, IndexError) as error:
             raise DamagedError(str(error)) from error
+
+    @cached_property
+    def keys(self) -> Keys:
+        """The rows by name."""
+        return Keys(self.rows, self.columns.alive)
 
     def decoded(self, rows: npt.NDArray[np.intp]) -> list[VectorRow]:
         """Rows as values, with facts that pass the same filters."""
@@ -105,61 +111,6 @@ def _check(block: mmap.mmap | bytes, seen: Header, header: Header, part: str) ->
         fresh = view[seen.sizes[part] : header.sizes[part]]
         if crc32(fresh, seen.sums[part]) != header.sums[part]:
             raise DamagedError(part)
-
-
-class Keys:
-    """Which rows hold what, for those who write; follows a growing matrix."""
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._series = snapshot.header.series
-        self._rows = self._dead = 0
-        self._snapshot = snapshot
-        self.facts: dict[bytes, dict[bytes, int]] = {}
-        """Fact -> chunk -> row, of those that live."""
-        self._chunks: dict[bytes, int] = {}
-        """Chunk -> the newest of its rows, dead or not."""
-        self.follow(snapshot)
-
-    def follow(self, now: Snapshot) -> bool:
-        """Take in what was appended; False when this is another matrix."""
-        if now.header.series != self._series:
-            return False
-        fresh = now.rows[self._rows :]
-        chunks = fresh["chunk"].tolist()
-        for row, fact, chunk in zip(
-            range(self._rows, len(now.rows)),
-            fresh["fact"].tolist(),
-            chunks,
-            strict=True,
-        ):
-            self.facts.setdefault(fact, {})[chunk] = row
-        self._chunks.update(zip(chunks, range(self._rows, len(now.rows)), strict=True))
-        for row in now.dead[self._dead :].tolist():
-            fact, chunk = now.rows["fact"][row], now.rows["chunk"][row]
-            held = self.facts[fact]
-            if held.get(chunk) == row:
-                del held[chunk]
-                if not held:
-                    del self.facts[fact]
-        self._snapshot, self._rows, self._dead = now, len(now.rows), len(now.dead)
-        return True
-
-    def find(self, chunks: Iterable[bytes]) -> dict[bytes, int]:
-        """A living row of each of the chunks that are held."""
-        alive = self._snapshot.columns.alive
-        found, doubtful = {}, set()
-        for chunk in chunks:
-            row = self._chunks.get(chunk)
-            if row is not None and alive[row]:
-                found[chunk] = row
-            elif row is not None:
-                doubtful.add(chunk)  # another fact may hold it
-        if doubtful:
-            rows = np.flatnonzero(alive)
-            names = self._snapshot.rows["chunk"][rows].tolist()
-            held = dict(zip(names, rows.tolist(), strict=True))
-            found |= {each: held[each] for each in doubtful if each in held}
-        return found
 
 
 def best(

@@ -86,7 +86,8 @@ class VectorIndex(Protocol):
 
         Raises:
             IndexBusyError: another process is writing; nothing was done.
-            EmbedderError: a vector is not of the index's dimension; nothing was done.
+            EmbedderError: a vector is not of the index's dimension, or holds what is no
+                finite number; nothing was done.
             DerivedError: it has no identity; `reset()` first.
             OSError: the disk is full or broken; the index is as it was.
         """

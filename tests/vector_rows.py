@@ -1,0 +1,57 @@
+"""Rows for the indexes of vectors."""
+
+from __future__ import annotations
+
+import math
+
+from tests.fakes import FakeClock
+from vaultsync.core.fact import Fact, Value, make_fact
+from vaultsync.ports import Filters, VectorIndex, VectorRow
+
+CLOCK = FakeClock()
+IDS = [CLOCK.new_id() for _ in range(600)]
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+ALL = Filters(status=None, heads_only=False)
+"""A filter that leaves everything."""
+
+
+def a_fact(fact_id: str = IDS[0], **values: Value) -> Fact:
+    return make_fact({"id": fact_id, "title": "Tea", **values})
+
+
+def row(
+    fact: Fact | str = IDS[0],
+    chunk: str = "one",
+    vector: tuple[float, ...] = X,
+    **values: Value,
+) -> VectorRow:
+    made = fact if isinstance(fact, Fact) else a_fact(fact, **values)
+    return VectorRow(made, chunk, vector)
+
+
+def unit(*numbers: float) -> tuple[float, ...]:
+    length = math.hypot(*numbers)
+    return tuple(each / length for each in numbers)
+
+
+def found(
+    index: VectorIndex,
+    filters: Filters = ALL,
+    *,
+    limit: int = 10,
+    near: tuple[float, ...] = X,
+) -> list[str]:
+    return [each.fact_id for each in index.search(near, filters, limit=limit)]
+
+
+def holds(index: VectorIndex) -> tuple[object, ...]:
+    """All that can be asked of an index."""
+    identity, chunks = index.identity(), index.chunks()
+    names = sorted({each for many in chunks.values() for each in many})
+    return (
+        identity,
+        index.record(),
+        dict(chunks),
+        {name: tuple(vector) for name, vector in index.vectors(names).items()},
+        index.search(X, ALL, limit=5) if chunks else [],
+    )
