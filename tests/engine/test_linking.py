@@ -8,8 +8,9 @@ from tests.world import World
 from vaultsync.adapters.links_memory import MemoryLinks
 from vaultsync.core.fact import Fact, Value
 from vaultsync.core.paths import VaultPath
-from vaultsync.engine import linking
-from vaultsync.engine.linking import backlinks, catch_up, seen_of
+from vaultsync.engine import link_feed
+from vaultsync.engine.link_feed import seen_of
+from vaultsync.engine.linking import backlinks, catch_up
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.ports import Base
 from vaultsync.ports.link_index import Entity
@@ -63,7 +64,7 @@ def test_the_index_follows_the_feed(world: Linked) -> None:
 def test_the_index_is_brought_up_in_steps(
     world: Linked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(linking, "BATCH", 2)
+    monkeypatch.setattr(link_feed, "BATCH", 2)
     facts = [world.agent_remembers(f"see [[N{n}]]") for n in range(5)]
 
     catch_up(world.mirror, world.links)

@@ -10,6 +10,7 @@ from vaultsync.core.fields import FIELD, OWN, Owner, Value
 from vaultsync.core.scope import private, sees
 from vaultsync.core.values import check_id
 from vaultsync.core.wire import from_values, to_values
+from vaultsync.engine.auto_linking import linked
 from vaultsync.engine.mirror import Mirror
 from vaultsync.errors import (
     FactForgottenError,
@@ -63,6 +64,7 @@ def remember(mirror: Mirror, values: Mapping[str, Value], *, agent: str | None) 
     if not fact.content.strip() and not str(values.get("title") or "").strip():
         raise InvalidFieldError("content", fact.content, "text to be remembered")
     _check_access(agent, fact.scope)
+    fact = linked(mirror, fact, agent=agent)
     write = Write(fact.id, fact, None, agent or "person")
     try:
         result = mirror.store.write([write])[0]
@@ -174,6 +176,7 @@ def update(
         try:
             current = get(mirror, fact_id, agent=agent)
             fact = _changed(current, values, add_tags, remove_tags)
+            fact = linked(mirror, fact, agent=agent, before=current.content)
             if fact == current and (expect is None or expect == current.revision):
                 return current
             _check_access(agent, fact.scope)
@@ -263,6 +266,7 @@ def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> 
     )
     if not fresh.content.strip():
         raise InvalidFieldError("content", text, "text that replaces the older one")
+    fresh = linked(mirror, fresh, agent=agent)
     who = agent or "person"
     # The new one first: the old one must not be hidden by a fact that never came to be.
     made = mirror.store.write([Write(fresh.id, fresh, None, who)])[0]

@@ -11,6 +11,7 @@ from vaultsync.core.fields import DEFAULT_TYPE
 from vaultsync.core.links import Names, is_linkable, wiki_link
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.scope import PUBLIC
+from vaultsync.engine.entity_names import EntityNames
 from vaultsync.ports import Archive, Clock, Store, Vault
 
 
@@ -28,6 +29,8 @@ class Policy:
     """How far apart the two looks must be that find a note deleted."""
     batch: int = 1000
     """How many actions share one wait for the disk."""
+    auto_link: bool = True
+    """Whether entities that an agent mentions become links."""
 
 
 def _utc(time: datetime, precision: str) -> str:
@@ -43,6 +46,8 @@ class Mirror:
     archive: Archive
     clock: Clock
     policy: Policy = field(default_factory=Policy)
+    names: EntityNames = field(default_factory=EntityNames, compare=False)
+    """Of all entities, to be found in what agents write."""
 
     def now(self) -> str:
         """The time to the millisecond, in UTC; later times are greater texts."""

@@ -13,7 +13,8 @@ from typing import TypeAlias
 from vaultsync.core.links import MARKDOWN, WIKI, Link, Names
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.relink import Shift, Turner
-from vaultsync.engine.linking import RELATED, catch_up
+from vaultsync.engine.link_feed import RELATED
+from vaultsync.engine.linking import catch_up
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Request

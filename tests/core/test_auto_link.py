@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultsync.core.auto_link import Target, auto_link, link_mentions
+from vaultsync.core.links import find_links
+from vaultsync.core.mentions import Vocabulary
+
+TARGETS = [
+    Target("Alice", ("Alice", "Al B.")),
+    Target("Alice Smith", ("Alice Smith",)),
+    Target("Convex", ("Convex",)),
+    Target("people/Bob", ("Bob", "Robert")),
+    Target("Will", ("Will",)),
+    Target("C#", ("C sharp",)),
+    Target("Zoë", ("Zoë",)),
+    Target("李明", ("李明",)),
+    Target("アリス", ("アリス",)),
+    Target("서울", ("서울",)),
+    Target("Åsa", ("Åsa", "Å")),
+]
+
+
+def linked(text: str) -> str:
+    return auto_link(text, TARGETS)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ask Alice.", "Ask [[Alice]]."),
+        ("Alice and Alice", "[[Alice]] and Alice"),
+        ("Alice Smith met Alice", "[[Alice Smith]] met [[Alice]]"),
+        ("Alice Smith, then Alice Smith", "[[Alice Smith]], then Alice Smith"),
+        ("ask Al B. now", "ask [[Alice|Al B.]] now"),
+        ("Bob's plan", "[[people/Bob|Bob]]'s plan"),
+        ("Robert or Bob", "[[people/Bob|Robert]] or Bob"),
+        ("we use convex, CONVEX", "we use [[Convex|convex]], CONVEX"),
+        (
+            "**Alice**, _Bob_ (Convex)",
+            "**[[Alice]]**, _[[people/Bob|Bob]]_ ([[Convex]])",
+        ),
+        ("> - Alice\n> - x", "> - [[Alice]]\n> - x"),
+        ("1. Alice\n\n   Bob", "1. [[Alice]]\n\n   [[people/Bob|Bob]]"),
+        ("Convex-based", "[[Convex]]-based"),
+        ("Alice[^1]", "[[Alice]][^1]"),
+        ("Alice…", "[[Alice]]…"),
+        ("“Alice”", "“[[Alice]]”"),
+        ("| Alice | x |", "| [[Alice]] | x |"),
+        ("| Bob | x |", "| [[people/Bob\\|Bob]] | x |"),
+        ("# Alice\n\nAlice", "# Alice\n\n[[Alice]]"),
+        ("```\nAlice\n```\n\nAlice", "```\nAlice\n```\n\n[[Alice]]"),
+        ("zoë, ZOË", "zoë, [[Zoë|ZOË]]"),
+        ("İş ve Alice", "İş ve [[Alice]]"),
+        ("Zoe\u0308 came", "[[Zoë|Zoe\u0308]] came"),
+        ("- [ ] Alice", "- [ ] [[Alice]]"),
+        ("[^1]: Alice", "[^1]: [[Alice]]"),
+        ("Alice\n[x](https://a.b)", "[[Alice]]\n[x](https://a.b)"),
+        ("2 < 3 Alice", "2 < 3 [[Alice]]"),
+        ("costs $5 Alice $6", "costs $5 [[Alice]] $6"),
+    ],
+)
+def test_the_first_mention_of_each_becomes_a_link(text: str, expected: str) -> None:
+    assert linked(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("我见李明了", "我见[[李明]]了"),
+        ("昨日アリスさんに会った", "昨日[[アリス]]さんに会った"),
+        ("アリスX", "[[アリス]]X"),
+        ("서울에서 왔다", "[[서울]]에서 왔다"),
+        ("서울, 서울은", "[[서울]], 서울은"),
+        ("Convexは速い", "[[Convex]]は速い"),
+        ("用Convex写", "用[[Convex]]写"),
+    ],
+)
+def test_a_name_counts_where_its_script_ends_a_word(text: str, expected: str) -> None:
+    assert linked(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Alicea, xAlice, Alice2, malice, Alice_x, x_Alice",
+        "アリスタ",
+        "ハアリス",
+        "서울대",
+        "한서울",
+        "Alicé",
+        "Alice\u0301",
+        "will, alice, bob",
+        "my convex-app, pre-convex",
+        "C sharp",
+        "Å",
+        "`Alice`",
+        "```\nAlice\n```",
+        "    Alice",
+        "$Alice$ and $$\nAlice\n$$",
+        "%%Alice%% <!-- Alice -->",
+        "[[Note|Alice]] ![[x|Alice]]",
+        "[Alice](a.md) [Alice](https://a.b/c_(d)) [a [b] Alice](https://a.b)",
+        "[Alice][1] [Alice] [Alice]: x",
+        "[Alice]: https://a.b Alice",
+        "[1]: https://a.b 'Alice'",
+        "# Alice",
+        "Alice\n===",
+        "https://Alice.com/Alice www.Alice.com mailto:Alice@x.y <https://x/Alice>",
+        "alice@Alice.com Alice@x @Alice",
+        "src/Alice/x.py ~/Alice C:\\Alice x.Alice Alice.py Alice/Bob",
+        "#Alice #x/Alice x ^Alice",
+        "<a href='x'>Alice</a> <b title=Alice>x</b>",
+        "<div>\nAlice\n</div>",
+        "Alice:: x, std::Alice, Alice()",
+        "[[Alice]] and Alice",
+        "[[people/Alice|her]] and Alice",
+        "[[Al B.]] and Alice",
+        "[[Note]]Alice Alice[[Note]]",
+        "# On [[Alice]]\n\nAlice",
+        "a | Bob\n--|--",
+    ],
+)
+def test_what_is_no_free_word_of_prose_is_not_linked(text: str) -> None:
+    assert linked(text) == text
+
+
+def test_a_name_that_two_have_links_to_none() -> None:
+    twins = [Target("a/Alice", ("Alice",)), Target("b/Alice", ("Alice",))]
+
+    assert auto_link("Alice", twins) == "Alice"
+
+
+def test_of_overlapping_names_the_longest_counts() -> None:
+    targets = [Target("Bob Smith", ("Bob Smith",)), Target("S", ("Smith & Company",))]
+
+    assert auto_link("Bob Smith & Company", targets) == "Bob [[S|Smith & Company]]"
+
+
+def test_links_may_be_limited_to_some_spans() -> None:
+    text = "Alice said.\nAlice knows Bob."
+
+    targets = {each.link: each for each in TARGETS}
+    names = Vocabulary({link: each.names for link, each in targets.items()})
+    mentions = names.mentions(text)
+
+    assert link_mentions(text, mentions, targets, within=[(12, len(text))]) == (
+        "Alice said.\n[[Alice]] knows [[people/Bob|Bob]]."
+    )
+    assert link_mentions(text, mentions, targets, within=[]) == text
+    assert link_mentions(text, mentions, {}) == text
+
+
+def test_a_name_that_no_alias_can_hold_is_not_linked() -> None:
+    assert auto_link("see a|b x", [Target("N", ("a|b x",))]) == "see a|b x"
+
+
+def test_a_text_in_which_a_link_would_be_read_otherwise_is_left_alone() -> None:
+    # The brackets would begin behind a backslash.
+    assert auto_link("one \\Alice", TARGETS) == "one \\Alice"
+    assert auto_link("x [[ Alice", TARGETS) == "x [[ [[Alice]]"
+
+
+def test_nothing_to_look_for_costs_nothing() -> None:
+    assert auto_link("Alice", []) == "Alice"
+    assert Vocabulary().mentions("Alice") == []
+
+
+def test_names_come_and_go() -> None:
+    names = Vocabulary({"1": ["Alice", "a"], "2": ["alice", "2024"]})
+    assert [each.keys for each in names.mentions("ALICE 2024")] == [("1", "2")]
+
+    names.drop("1", ["Alice", "a", "unknown"])
+    assert [each.keys for each in names.mentions("ALICE")] == [("2",)]
+
+    names.drop("2", ["alice"])
+    assert names.mentions("ALICE") == []
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "piece", ["a", "Alice ", "[", "<", "<a ", "@", "x@", "a/", "::", "http:", "|", "#"]
+)
+def test_a_hostile_text_takes_no_longer_than_a_long_one(piece: str) -> None:
+    text = linked(piece * 20_000 + "\n\nConvex")
+
+    assert text.endswith("[[Convex]]")
+
+
+def texts() -> st.SearchStrategy[str]:
+    words = (
+        "Alice",
+        "Alice Smith",
+        "Bob",
+        "Convex",
+        "convex",
+        "Al B.",
+        "李明",
+        "アリス",
+    )
+    marks = (
+        "[[",
+        "]]",
+        "[",
+        "]",
+        "](",
+        ")",
+        "|",
+        "`",
+        "```",
+        "$",
+        "$$",
+        "%%",
+        "<",
+        ">",
+    )
+    more = (
+        "\n",
+        "\n\n",
+        "# ",
+        "> ",
+        "- ",
+        "    ",
+        "\\",
+        "*",
+        "_",
+        ".",
+        " ",
+        " ",
+        "x",
+        "&",
+    )
+    rest = ("<!--", "-->", "#", "https://", "[[Alice]]", "[t](a.md)", "| ", "===", "'s")
+    pieces = st.sampled_from((*words, *words, *marks, *more, *rest))
+    return st.lists(pieces, max_size=20).map("".join)
+
+
+@given(texts())
+def test_linking_again_changes_nothing(text: str) -> None:
+    once = linked(text)
+
+    assert linked(once) == once
+
+
+@given(texts())
+def test_only_links_are_added_and_each_target_is_linked_once(text: str) -> None:
+    made = linked(text)
+
+    before, after = find_links(text), find_links(made)
+    names = [each.link for each in TARGETS]
+    fresh = [link for link in after if link.target in names]
+    assert len(after) >= len(before)
+    plain = made
+    for link in reversed(after):
+        if link.target in names and link.kind == "wiki" and not link.embed:
+            said = link.alias if link.alias is not None else link.target
+            plain = plain[: link.start] + said + plain[link.end :]
+    again = text
+    for link in reversed(before):
+        if link.target in names and link.kind == "wiki" and not link.embed:
+            said = link.alias if link.alias is not None else link.target
+            again = again[: link.start] + said + again[link.end :]
+    assert plain == again
+    new = [link.target for link in fresh]
+    for name in {link.target for link in fresh} - {link.target for link in before}:
+        assert new.count(name) == 1

@@ -1,0 +1,251 @@
+"""What an agent writes links the entities that it mentions; what people wrote stays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.world import World
+from vaultsync.adapters.links_memory import MemoryLinks
+from vaultsync.core.fact import Fact, Value
+from vaultsync.engine import entity_names
+from vaultsync.engine import facts as fact_work
+from vaultsync.engine.entity_names import EntityNames
+from vaultsync.engine.link_feed import follow
+from vaultsync.engine.mirror import Policy
+
+
+def entity(world: World, title: str, *, agent: str = "indy", **values: Value) -> Fact:
+    said: dict[str, Value] = {"type": "person", **values}
+    return world.mirrored("-", agent=agent, title=title, **said)
+
+
+def said(world: World, content: str, **values: Value) -> str:
+    fact = world.agent_remembers(content, agent="indy", **values)
+    return world.fact(fact.id).content
+
+
+@pytest.fixture
+def world() -> World:
+    world = World()
+    entity(world, "Alice", aliases=["Al B."])
+    entity(world, "Convex", type="project")
+    return world
+
+
+def test_what_an_agent_remembers_links_its_entities(world: World) -> None:
+    fact = world.agent_remembers("Alice likes Convex. So does Al B.")
+    world.quiesce()
+
+    assert world.fact(fact.id).content == "[[Alice]] likes [[Convex]]. So does Al B."
+    assert world.fact(fact.id).title == "Alice likes Convex"
+    assert "[[Alice]] likes" in world.note(fact.id)
+    world.assert_at_rest()
+
+
+def test_what_a_person_remembers_stays_as_it_is(world: World) -> None:
+    fact = fact_work.remember(world.mirror, {"content": "Ask Alice."}, agent=None)
+
+    assert fact.content == "Ask Alice."
+
+
+def test_it_can_be_switched_off() -> None:
+    world = World(Policy(auto_link=False))
+    entity(world, "Alice")
+
+    assert said(world, "Ask Alice.") == "Ask Alice."
+
+
+def test_an_update_links_in_the_lines_that_the_agent_changed(world: World) -> None:
+    fact = world.mirrored("x", title="Talk")
+    path = world.path(fact.id)
+    world.person_edits(path, "\nx\n", "\nAlice said hello.\nConvex is fine.\n")
+    world.quiesce()
+    content = world.fact(fact.id).content
+
+    world.agent_updates(fact.id, content=f"{content}\nAlice left.")
+
+    assert world.fact(fact.id).content == f"{content}\n[[Alice]] left."
+    world.assert_at_rest()
+
+
+def test_an_update_that_says_what_was_linked_already_changes_nothing(
+    world: World,
+) -> None:
+    fact = world.agent_remembers("Ask Alice.\nMore.")
+    revision = world.fact(fact.id).revision
+
+    world.agent_updates(fact.id, content="Ask Alice.\nMore.")
+
+    assert world.fact(fact.id).revision == revision
+
+
+def test_an_update_of_other_fields_touches_no_text(world: World) -> None:
+    fact = fact_work.remember(world.mirror, {"content": "Ask Alice."}, agent=None)
+    world.agent_updates(fact.id, priority=0)
+
+    assert world.fact(fact.id).content == "Ask Alice."
+
+
+def test_what_replaces_an_older_fact_is_linked(world: World) -> None:
+    old = world.agent_remembers("x")
+    fresh = fact_work.supersede(world.mirror, old.id, "Ask Alice.", agent="indy")
+
+    assert world.fact(fresh.id).content == "Ask [[Alice]]."
+
+
+def test_an_entity_is_no_link_to_itself(world: World) -> None:
+    alice = next(each for each in world.facts() if each.title == "Alice")
+    world.agent_updates(alice.id, content="Alice knows Convex.")
+
+    assert world.fact(alice.id).content == "Alice knows [[Convex]]."
+
+
+def test_entities_that_come_and_go_are_known_at_once(world: World) -> None:
+    assert said(world, "Ask Bob, Alice.") == "Ask Bob, [[Alice]]."
+
+    bob = world.agent_remembers("-", title="Bob", type="person")
+    assert said(world, "Ask Bob.") == "Ask [[Bob]]."
+    world.quiesce()
+
+    world.agent_updates(bob.id, aliases=["Bobby"], title="Rob")
+    assert said(world, "Ask Bobby or Bob.") == "Ask [[Bob|Bobby]] or Bob."
+
+    world.agent_forgets(bob.id)
+    assert said(world, "Ask Rob.") == "Ask Rob."
+
+
+def test_a_note_that_was_renamed_is_linked_by_its_name(world: World) -> None:
+    alice = next(each for each in world.facts() if each.title == "Alice")
+    world.person_renames(world.path(alice.id), "team-core/people/Dr A.md")
+    world.quiesce()
+
+    assert said(world, "Ask Alice.") == "Ask [[Dr A|Alice]]."
+
+
+def test_a_note_that_is_gone_is_not_linked(world: World) -> None:
+    alice = next(each for each in world.facts() if each.title == "Alice")
+    world.person_deletes(world.path(alice.id))
+    world.sync()
+
+    assert said(world, "Ask Alice.") == "Ask Alice."
+
+
+def test_private_entities_of_others_are_not_linked(world: World) -> None:
+    entity(world, "Zoe Kim", scope="private-indy")
+
+    assert said(world, "Ask Zoe Kim.") == "Ask Zoe Kim."
+    assert said(world, "Ask Zoe Kim.", scope="private-indy") == "Ask [[Zoe Kim]]."
+    hers = world.agent_remembers("Ask Zoe Kim.", agent="ada", scope="private-ada")
+    assert world.fact(hers.id).content == "Ask Zoe Kim."
+
+
+def test_of_two_that_are_called_so_the_one_of_the_same_scope_is_meant(
+    world: World,
+) -> None:
+    entity(world, "Alice", scope="project-x")
+
+    assert said(world, "Ask Alice.") == "Ask [[team-core/people/Alice|Alice]]."
+    assert said(world, "Ask Alice.", scope="project-x") == (
+        "Ask [[project-x/people/Alice|Alice]]."
+    )
+    assert said(world, "Ask Alice.", scope="project-y") == "Ask Alice."
+
+
+def test_two_new_ones_of_one_name_wait_for_their_notes(world: World) -> None:
+    world.agent_remembers("-", title="Eve Ray", type="person")
+    assert said(world, "Ask Eve Ray.") == "Ask [[Eve Ray]]."
+
+    world.agent_remembers("-", title="Eve Ray", type="project")
+    assert said(world, "Ask Eve Ray.") == "Ask Eve Ray."
+
+
+def test_while_the_store_is_away_nothing_is_linked(world: World) -> None:
+    world.store.away = True
+    fact = world.agent_remembers("Ask Alice.")
+    world.store.away = False
+    world.quiesce()
+
+    assert world.fact(fact.id).content == "Ask Alice."
+
+
+# ------------------------------------------------------------- what it costs to know
+
+
+def counted(world: World, names: EntityNames) -> tuple[World, list[str]]:
+    world.mirror = replace(world.mirror, names=names)
+    asked: list[str] = []
+    world.store.before = asked.append
+    return world, asked
+
+
+def test_a_process_that_begins_takes_the_names_from_the_index(world: World) -> None:
+    links = MemoryLinks()
+    follow(world.store, links)
+    for _ in range(3):
+        world.agent_remembers("x")
+    found = counted(world, EntityNames(links))[1]
+
+    assert said(world, "Ask Alice.") == "Ask [[Alice]]."
+    assert "iter_facts" not in found
+    assert found.count("feed") == 1
+
+
+def test_an_index_that_is_far_behind_is_brought_up_first(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entity_names, "FAR", 1)
+    links = MemoryLinks()
+    counted(world, EntityNames(links))
+
+    assert said(world, "Ask Alice.") == "Ask [[Alice]]."
+    assert links.version() == f"memory:{world.store.state().seq - 1}:1"
+
+
+def test_a_process_that_stays_looks_at_what_is_new_only(world: World) -> None:
+    asked = counted(world, EntityNames())[1]
+    said(world, "Ask Alice.")
+    asked.clear()
+
+    said(world, "Ask Alice.")
+    assert asked.count("feed") == 1
+
+    world.clock.advance(1)
+    asked.clear()
+    world.mirror.names.mentions(world.store, "Alice")
+    world.mirror.names.mentions(world.store, "Alice")
+    assert asked.count("feed") == 1
+
+
+@pytest.mark.parametrize("version", [None, "other:1:1", "memory:99:1"])
+def test_an_index_of_another_store_tells_nothing(
+    world: World, version: str | None
+) -> None:
+    links = MemoryLinks()
+    if version:
+        links.update({}, [], version=version)
+    counted(world, EntityNames(links))
+
+    assert said(world, "Ask Alice.") == "Ask [[Alice]]."
+
+
+def test_an_index_that_cannot_be_asked_costs_a_look_at_the_feed(world: World) -> None:
+    def broken() -> str | None:
+        raise OSError
+
+    links = MemoryLinks()
+    links.version = broken  # type: ignore[method-assign]
+    counted(world, EntityNames(links))
+
+    assert said(world, "Ask Alice.") == "Ask [[Alice]]."
+
+
+def test_a_store_that_went_back_in_time_is_learned_anew(world: World) -> None:
+    backup = world.store.snapshot()
+    world.agent_remembers("-", title="Bobby Tables", type="person")
+    assert "[[" in said(world, "Ask Bobby Tables.")
+
+    world.store.restore(backup)
+    assert world.mirror.names.mentions(world.store, "Bobby Tables") == []
+    assert world.mirror.names.mentions(world.store, "Alice") != []
