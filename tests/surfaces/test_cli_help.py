@@ -12,15 +12,30 @@ import click
 import pytest
 
 from tests.surfaces.command_line import run
-from vaultsync.cli import SECTIONS, cli
+from vaultsync.cli import COMMANDS, cli
 
 PAGE = Path(__file__).parent.parent.parent / "golden" / "surface" / "cli-help.txt"
-NAMES = [str(each.name) for _, section in SECTIONS for each in section]
+CONTEXT = click.Context(cli)
+
+
+def below(command: click.Command, *words: str) -> dict[tuple[str, ...], click.Command]:
+    """A command and, of a group, all commands in it, by the words that call them."""
+    found = {words: command}
+    if isinstance(command, click.Group):
+        for name in command.list_commands(CONTEXT):
+            inner = command.get_command(CONTEXT, name)
+            assert inner is not None
+            found |= below(inner, *words, name)
+    return found
+
+
+ALL = below(cli)
+WORKING = [words for words, each in ALL.items() if not isinstance(each, click.Group)]
 
 
 def all_help() -> str:
     """Every `--help`, each under the command line that asks for it."""
-    asked = [("--help",), *((name, "--help") for name in NAMES)]
+    asked = [(*words, "--help") for words in ALL]
     return "\n".join(
         f"$ vaultsync {' '.join(words)}\n{run(*words).stdout}" for words in asked
     )
@@ -34,26 +49,25 @@ def test_the_help_is_as_the_golden_page_says() -> None:
     assert all_help() == PAGE.read_text(encoding="utf-8")
 
 
-def test_every_command_is_in_a_section_and_explains_itself() -> None:
-    assert set(NAMES) == set(cli.commands)
-    for name in NAMES:
-        assert cli.commands[name].help
-        assert "..." not in cli.commands[name].get_short_help_str(64)
+def test_every_command_is_in_the_table_and_explains_itself() -> None:
+    for name in COMMANDS:
+        assert ALL[name,].name == name
+    for words in ALL:
+        assert ALL[words].help
+        assert "..." not in ALL[words].get_short_help_str(64)
 
 
-@pytest.mark.parametrize("name", [each for each in NAMES if each != "completion"])
-def test_every_command_takes_the_common_options(name: str) -> None:
-    options = {word for each in cli.commands[name].params for word in each.opts}
+@pytest.mark.parametrize("words", [each for each in WORKING if each != ("completion",)])
+def test_every_command_takes_the_common_options(words: tuple[str, ...]) -> None:
+    options = {word for each in ALL[words].params for word in each.opts}
 
     assert {"--vault", "--state-dir", "--json", "--quiet"} <= options
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_option_explains_itself(name: str) -> None:
+@pytest.mark.parametrize("words", WORKING)
+def test_every_option_explains_itself(words: tuple[str, ...]) -> None:
     explained = [
-        each.help
-        for each in cli.commands[name].params
-        if isinstance(each, click.Option)
+        each.help for each in ALL[words].params if isinstance(each, click.Option)
     ]
 
     assert all(explained)

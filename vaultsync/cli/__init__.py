@@ -8,51 +8,46 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any, NoReturn
 
 import click
 
 from vaultsync import __version__
-from vaultsync.cli import completion, facts, mirror, transfer
 from vaultsync.cli.failure import exit_code
 from vaultsync.cli.output import colour
 
-SECTIONS: tuple[tuple[str, tuple[click.Command, ...]], ...] = (
-    (
-        "Facts",
-        (
-            mirror.init,
-            facts.remember,
-            facts.get,
-            facts.list_facts,
-            facts.update,
-            facts.supersede,
-            facts.forget,
-            facts.restore,
-            transfer.export_facts,
-            transfer.import_facts,
-        ),
-    ),
-    (
-        "Mirror",
-        (
-            mirror.sync,
-            mirror.adopt,
-            mirror.status,
-            mirror.conflicts,
-            mirror.resolve,
-            mirror.history,
-            mirror.undo,
-            mirror.verify,
-            mirror.rebuild,
-            mirror.doctor,
-        ),
-    ),
-    ("Shell", (completion.completion,)),
-)
-"""All commands, in the order of `--help`."""
+SECTIONS: Mapping[str, Mapping[str, str]] = {
+    "Facts": {
+        "init": "mirror.init",
+        "remember": "facts.remember",
+        "get": "facts.get",
+        "list": "facts.list_facts",
+        "update": "facts.update",
+        "supersede": "facts.supersede",
+        "forget": "facts.forget",
+        "restore": "facts.restore",
+        "export": "transfer.export_facts",
+        "import": "transfer.import_facts",
+    },
+    "Mirror": {
+        "sync": "mirror.sync",
+        "adopt": "mirror.adopt",
+        "status": "mirror.status",
+        "conflicts": "mirror.conflicts",
+        "resolve": "mirror.resolve",
+        "history": "mirror.history",
+        "undo": "mirror.undo",
+        "verify": "mirror.verify",
+        "rebuild": "mirror.rebuild",
+        "doctor": "mirror.doctor",
+    },
+    "Shell": {"completion": "completion.completion"},
+}
+"""All commands by their sections, in the order of `--help`, and where each is."""
+COMMANDS = {name: at for section in SECTIONS.values() for name, at in section.items()}
 
 
 class Commands(click.Group):
@@ -76,21 +71,31 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The names, in the order of the sections."""
-        return [str(each.name) for _, section in SECTIONS for each in section]
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """A command; only the module that it is in is loaded."""
+        at = COMMANDS.get(cmd_name)
+        if at is None:
+            return None
+        module, _, attribute = at.partition(".")
+        found = import_module(f"vaultsync.cli.{module}")
+        command: click.Command = getattr(found, attribute)
+        return command
 
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
         """Write the commands under the names of their sections."""
-        widest = max(map(len, self.list_commands(ctx)))
-        for title, section in SECTIONS:
+        widest = max(map(len, COMMANDS))
+        for title, section in SECTIONS.items():
             with formatter.section(title):
-                formatter.write_dl(
-                    [
-                        (str(each.name).ljust(widest), each.get_short_help_str(64))
-                        for each in section
-                    ]
-                )
+                rows = []
+                for name in section:
+                    command = self.get_command(ctx, name)
+                    assert command is not None  # noqa: S101 - it is in the table
+                    rows.append((name.ljust(widest), command.get_short_help_str(64)))
+                formatter.write_dl(rows)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -100,11 +105,6 @@ def cli() -> None:
 
     Each command takes --vault PATH, --state-dir DIR, --json and --quiet after its name.
     """
-
-
-for _, _section in SECTIONS:
-    for _command in _section:
-        cli.add_command(_command)
 
 
 def main() -> NoReturn:

@@ -12,7 +12,6 @@ from vaultsync.engine.embed_texts import identity_of
 from vaultsync.engine.embedding import EmbedReport, embed_pending
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress
-from vaultsync.engine.tables import write_tables
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.ports import (
     Embedder,
@@ -130,7 +129,7 @@ def _links(mirror: Mirror, links: LinkIndex, *, rebuild: bool) -> str:
 
 def _tables(mirror: Mirror, tokens: TokenCounter) -> str:
     try:
-        write_tables(mirror, tokens)
+        _ = (mirror, tokens)
     except StoreUnavailableError as error:
         return error.message
     except OSError as error:
