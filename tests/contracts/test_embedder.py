@@ -1,25 +1,55 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
+from tests.embedding import cosine, local_embedder, serving
+from tests.fakes import FakeClock
 from vaultsync.adapters.embed_hash import HashEmbedder
+from vaultsync.adapters.embed_http import HttpEmbedder
+from vaultsync.app.embedders import embedder_for
 from vaultsync.ports import Embedder
 
-EMBEDDERS: dict[str, Callable[[], Embedder]] = {"hash": HashEmbedder}
+Opening = Callable[[pytest.Config, ExitStack], Embedder]
 
 
-@pytest.fixture(params=EMBEDDERS)
+def _http(config: pytest.Config, closing: ExitStack) -> Embedder:
+    service = closing.enter_context(serving())
+    return HttpEmbedder(service.url, "hash", clock=FakeClock())
+
+
+def _sentence(config: pytest.Config, closing: ExitStack) -> Embedder:
+    pytest.importorskip("sentence_transformers")
+    embedder = embedder_for("sentence", models=Path("none"), clock=FakeClock())
+    assert embedder is not None
+    return embedder
+
+
+EMBEDDERS: dict[str, Opening] = {
+    "hash": lambda config, closing: HashEmbedder(),
+    "http": _http,
+    "local": lambda config, closing: local_embedder(config),
+    "sentence": _sentence,
+}
+_SLOW = {"sentence"}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=[pytest.mark.slow] * (name in _SLOW))
+        for name in EMBEDDERS
+    ],
+)
 def embedder(request: pytest.FixtureRequest) -> Iterator[Embedder]:
-    opened = EMBEDDERS[request.param]()
-    yield opened
-    opened.close()
-
-
-def cosine(a: Sequence[float], b: Sequence[float]) -> float:
-    return math.fsum(x * y for x, y in zip(a, b, strict=True))
+    with ExitStack() as closing:
+        opened = EMBEDDERS[request.param](request.config, closing)
+        yield opened
+        opened.close()
 
 
 def test_each_text_has_a_vector_of_unit_length(embedder: Embedder) -> None:
@@ -67,7 +97,10 @@ def test_a_model_has_a_name(embedder: Embedder) -> None:
     assert embedder.dimension > 0
 
 
-def test_closing_twice_is_harmless(embedder: Embedder) -> None:
-    embedder.embed(["tea"])
+def test_an_embedder_that_was_closed_starts_again(embedder: Embedder) -> None:
+    before = embedder.embed(["tea"])
+
     embedder.close()
     embedder.close()
+
+    assert embedder.embed(["tea"]) == before

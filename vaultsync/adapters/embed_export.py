@@ -1,0 +1,268 @@
+"""The int8 export of a model: made once from the reference, and held against it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import warnings
+from collections.abc import Callable, Sequence
+from hashlib import file_digest
+from math import fsum
+from pathlib import Path
+from typing import Any, Protocol
+
+from vaultsync.errors import EmbedderError
+
+EXPORT = "int8-1"
+"""Name and version of the way of exporting: another one makes other vectors."""
+LEAST_COSINE = 0.985
+"""The mean cosine to the reference's vectors that an export must reach."""
+LEAST_NEIGHBOURS = 0.75
+"""The share of the three nearest of each sentence that must be the reference's."""
+_FILES = ("model.onnx", "tokenizer.json")
+_MANIFEST = "manifest.json"
+_MAX_LENGTH = 512
+_NEAREST = 3
+_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+_PACKAGES = ("onnx", "onnxruntime", "sentence-transformers", "torch")
+
+SENTENCES = (
+    "We keep the vectors in LanceDB because it is embedded and needs no server.",
+    "Why did we choose an embedded database for the vectors?",
+    "Alice leads the harbour project and reports to Bob.",
+    "Who is responsible for the harbour?",
+    "The build fails on Windows when a path is longer than 260 characters.",
+    "Long file names break the build on one platform.",
+    "Prefers green tea in the morning and no calls before ten.",
+    "What does she drink after getting up?",
+    "Rotate the access tokens every ninety days; the old ones must stop at once.",
+    "def rotate(tokens): return [renew(each) for each in tokens if each.expired]",
+    "The meeting was moved from Tuesday to Thursday, 14:30, in the small room.",
+    "Grandmother bakes an apple cake every Sunday.",
+    "Wir haben uns für eine eingebettete Datenbank entschieden.",
+    "Die Großmutter backt jeden Sonntag einen Apfelkuchen.",
+    "Elle préfère le thé vert le matin.",
+    "¿Quién es responsable del puerto?",
+    "La riunione è stata spostata a giovedì.",
+    "Мы перенесли встречу на четверг.",
+    "我们选择了嵌入式数据库。",
+    "会議は木曜日に変更されました。",
+    "tea",
+    "A note of one line.",
+    "Index first, then vectors. " * 12,
+    "It rained for three days, and the river rose to the second step of the stairs.",
+)
+"""What an export is held against the reference with."""
+
+
+class Reference(Protocol):
+    """The embedder that is exported."""
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """As `Embedder`."""
+        ...
+
+    def loaded(self) -> Any:  # noqa: ANN401 - of a package that may be missing
+        """The `SentenceTransformer` itself."""
+        ...
+
+
+def export(
+    reference: Reference,
+    source: Path,
+    folder: Path,
+    *,
+    model: str,
+    embed: Callable[[Path, Sequence[str]], list[list[float]]],
+    whole: Callable[[Path], bool],
+) -> None:
+    """Make the export in `folder`, or leave what another process made meanwhile.
+
+    `source` is the folder of the reference's model, whose tokenizer is copied; `embed`
+    runs an export that lies in a folder, `whole` says whether one does. The folder
+    appears with all its files, or not at all.
+
+    Raises:
+        EmbedderError: a package is missing, the model cannot be exported, or its export
+            does not agree with it.
+        OSError: the disk is full or broken.
+    """
+    from filelock import FileLock
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder.with_name(f"{folder.name}.lock")):
+        if whole(folder):
+            return
+        making = folder.with_name(f"{folder.name}.making")
+        shutil.rmtree(making, ignore_errors=True)
+        making.mkdir()
+        try:
+            _make(reference, source, making, model=model, embed=embed)
+            shutil.rmtree(folder, ignore_errors=True)
+            making.replace(folder)
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
+
+
+def _make(
+    reference: Reference,
+    source: Path,
+    folder: Path,
+    *,
+    model: str,
+    embed: Callable[[Path, Sequence[str]], list[list[float]]],
+) -> None:
+    from importlib.metadata import version
+
+    tokenizer = source / "tokenizer.json"
+    if not tokenizer.is_file():
+        raise EmbedderError(
+            f"{model} has no tokenizer.json, which its export needs",
+            hint=f"use it as it is: `sentence:{source}`",
+        )
+    shutil.copyfile(tokenizer, folder / "tokenizer.json")
+    loaded = reference.loaded()
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            _write_model(loaded, folder)
+    except ImportError as missing:
+        raise EmbedderError(
+            f"the export of {model} cannot be made: {missing}",
+            hint="`pip install 'vaultsync[local]'` brings what is missing",
+        ) from missing
+    except (RuntimeError, ValueError, KeyError) as why:
+        # Their words may hold all weights: the first line, and no chain.
+        said = str(why).partition("\n")[0][:200]
+        raise EmbedderError(
+            f"the export of {model} cannot be made: {said}",
+            hint=f"use the model as it is: `sentence:{source}`",
+        ) from None
+    manifest = {
+        "model": model,
+        "max_length": loaded.max_seq_length or _MAX_LENGTH,
+        "source_sha256": _sha(source / "model.safetensors"),
+        "made_with": {package: version(package) for package in _PACKAGES},
+        "files": {name: _settled(folder / name) for name in _FILES},
+    }
+    _write(folder / _MANIFEST, manifest)
+    found = agreement(reference.embed(SENTENCES), embed(folder, SENTENCES))
+    if found["cosine"] < LEAST_COSINE or found["neighbours"] < LEAST_NEIGHBOURS:
+        raise EmbedderError(
+            f"the export of {model} does not agree with it: mean cosine"
+            f" {found['cosine']:.3f} of {LEAST_COSINE}, {found['neighbours']:.0%} of the"
+            f" neighbours of {LEAST_NEIGHBOURS:.0%}",
+            hint=f"use the model as it is: `sentence:{source}`",
+        )
+    _write(folder / _MANIFEST, {**manifest, "agreement": found})
+
+
+def _write_model(loaded: Any, folder: Path) -> None:  # noqa: ANN401 - as above
+    """Trace, quantize, and let onnxruntime fuse what it would fuse at each start."""
+    import onnx
+    import onnxruntime  # type: ignore[import-untyped]
+    import torch
+    from onnxruntime.quantization import (  # type: ignore[import-untyped]
+        QuantType,
+        quantize_dynamic,
+    )
+
+    names = [name for name in _INPUTS if name in loaded.tokenizer.model_input_names]
+
+    class Embedding(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = loaded
+
+        def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+            made = self.model(dict(zip(names, inputs, strict=True)))
+            vectors: torch.Tensor = made["sentence_embedding"]
+            return torch.nn.functional.normalize(vectors, dim=1)
+
+    example = torch.ones((2, 9), dtype=torch.int64)
+    traced, quantized = folder / "traced.onnx", folder / "quantized.onnx"
+    torch.onnx.export(
+        Embedding().eval(),
+        (example,) * len(names),
+        str(traced),
+        input_names=names,
+        output_names=["vectors"],
+        dynamic_axes={name: {0: "texts", 1: "tokens"} for name in names}
+        | {"vectors": {0: "texts"}},
+        opset_version=17,
+        dynamo=False,
+    )
+    model = onnx.load(traced)
+    # Says that it was prepared, as tracing did; else a warning asks for it.
+    prepared = {"onnx.quant.pre_process": "onnxruntime.quant"}
+    onnx.helper.set_model_props(model, prepared)
+    quantize_dynamic(
+        model,
+        quantized,
+        weight_type=QuantType.QInt8,
+        per_channel=True,
+        reduce_range=True,
+    )
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    # What only this processor has is left to the session that runs it.
+    options.graph_optimization_level = (
+        onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    )
+    options.optimized_model_filepath = str(folder / _FILES[0])
+    onnxruntime.InferenceSession(quantized, options, providers=["CPUExecutionProvider"])
+    traced.unlink()
+    quantized.unlink()
+
+
+def agreement(
+    reference: Sequence[Sequence[float]], made: Sequence[Sequence[float]]
+) -> dict[str, float]:
+    """How alike two embedders' vectors of the same texts are, in order.
+
+    `cosine` is the mean cosine of a text's two vectors, `least` the smallest one, and
+    `neighbours` the share of the three nearest texts of each text that are the same.
+    """
+    cosines = [_dot(a, b) for a, b in zip(reference, made, strict=True)]
+    pairs = zip(_nearest(reference), _nearest(made), strict=True)
+    shared = [len(a & b) / _NEAREST for a, b in pairs]
+    return {
+        "cosine": round(fsum(cosines) / len(cosines), 5),
+        "least": round(min(cosines), 5),
+        "neighbours": round(fsum(shared) / len(shared), 5),
+    }
+
+
+def _nearest(vectors: Sequence[Sequence[float]]) -> list[set[int]]:
+    found = []
+    for at, vector in enumerate(vectors):
+        others = [index for index in range(len(vectors)) if index != at]
+        others.sort(key=lambda index: -_dot(vector, vectors[index]))
+        found.append({*others[:_NEAREST]})
+    return found
+
+
+def _dot(a: Sequence[float], b: Sequence[float]) -> float:
+    return fsum(x * y for x, y in zip(a, b, strict=True))
+
+
+def _settled(file: Path) -> dict[str, object]:
+    """What tells a file from a damaged one; it is on the disk then."""
+    with file.open("rb+") as opened:
+        os.fsync(opened.fileno())
+    at = file.stat()
+    return {"sha256": _sha(file), "size": at.st_size, "mtime_ns": at.st_mtime_ns}
+
+
+def _sha(file: Path) -> str:
+    if not file.is_file():
+        return ""
+    with file.open("rb") as opened:
+        return file_digest(opened, "sha256").hexdigest()
+
+
+def _write(file: Path, manifest: dict[str, object]) -> None:
+    with file.open("w", encoding="utf-8") as opened:
+        json.dump(manifest, opened, indent=1)
+        opened.flush()
+        os.fsync(opened.fileno())

@@ -1,0 +1,292 @@
+"""Embeddings of a service: OpenAI's API, which Ollama and many others speak too."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from datetime import UTC
+from math import isfinite, sqrt
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
+
+from vaultsync.errors import ConfigError, EmbedderError
+from vaultsync.ports import Clock
+
+_BATCH = 100
+_AT_ONCE = 3
+_TRIES = 6
+_TRIES_OF_ONE = 2
+"""A single text is mostly a question, and somebody waits for the answer."""
+_SECONDS, _SECONDS_OF_ONE = 60.0, 15.0
+"""After which an answer is not waited for."""
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
+_LONGEST_TEXT = 8_000
+"""Characters that are sent: no more tokens than such models take."""
+_LARGEST_ANSWER = 64 << 20
+_PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+"""Answers after which the same question may be answered."""
+_DIMENSIONS: Mapping[str, int] = {
+    "all-minilm": 384,
+    "bge-m3": 1024,
+    "mxbai-embed-large": 1024,
+    "nomic-embed-text": 768,
+    "text-embedding-3-large": 3072,
+    "text-embedding-3-small": 1536,
+    "text-embedding-ada-002": 1536,
+}
+"""Of models that need not be asked for it."""
+
+
+class HttpEmbedder:
+    """A model behind `POST URL/v1/embeddings`.
+
+    100 texts go in one request, three requests at once. What may pass (too many
+    requests, a server in trouble, no or half an answer) is tried again after the time
+    that the answer names, else after a growing time with jitter. The key is read from
+    the environment at each request, and is nowhere else.
+
+    Raises:
+        ConfigError: the address is none of a service, or `key_variable` no name.
+    """
+
+    def __init__(
+        self, url: str, model: str, *, clock: Clock, key_variable: str = ""
+    ) -> None:
+        if key_variable and not key_variable.isidentifier():
+            # It is not repeated: it may be the key itself.
+            raise ConfigError(
+                "embedder_key is not the name of a variable",
+                hint="write the name of the variable of the environment that holds the"
+                " key, such as OPENAI_API_KEY",
+            )
+        self._url = _endpoint(url)
+        self._model = model
+        self._clock = clock
+        self._key_variable = key_variable
+        self._dimension = _DIMENSIONS.get(model, 0)
+
+    @property
+    def model(self) -> str:
+        """The name of the model, as the service knows it."""
+        return self._model
+
+    @property
+    def dimension(self) -> int:
+        """The length of each vector; a model that is not well known is asked once.
+
+        Raises:
+            EmbedderError: as `embed()`.
+        """
+        if not self._dimension:
+            self.embed(["."])
+        return self._dimension
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector of unit length per text, in order.
+
+        Raises:
+            EmbedderError: the service does not answer, refuses, or answers with what
+                cannot be vectors of these texts.
+        """
+        parts = [texts[at : at + _BATCH] for at in range(0, len(texts), _BATCH)]
+        if len(parts) <= 1:
+            return [vector for part in parts for vector in self._vectors(part)]
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            return [each for found in pool.map(self._vectors, parts) for each in found]
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+    def _vectors(self, texts: Sequence[str]) -> list[list[float]]:
+        """The vectors of one request, tried until its answer is one or cannot become it."""
+        tries = _TRIES if len(texts) > 1 else _TRIES_OF_ONE
+        why: _PassingError | None = None
+        for attempt in range(tries):
+            if why is not None:
+                self._clock.sleep(self._pause(attempt - 1, why.wait))
+            try:
+                return [self._unit(each) for each in self._asked(texts)]
+            except _PassingError as passing:
+                why = passing
+        raise EmbedderError(
+            f"the embedding service at {self._host} {why}, {tries} times",
+            hint="see that it runs; what is not embedded waits, and is found by its"
+            " words",
+        )
+
+    def _asked(self, texts: Sequence[str]) -> list[object]:
+        from http.client import HTTPException
+        from urllib.error import HTTPError
+
+        seconds = _SECONDS if len(texts) > 1 else _SECONDS_OF_ONE
+        try:
+            with _opener().open(self._request(texts), timeout=seconds) as answer:
+                return _embeddings(answer.read(_LARGEST_ANSWER), len(texts))
+        except HTTPError as refused:
+            with refused:
+                said = self._without_key(_said(refused))
+            if refused.code in _PASSING:
+                wait = self._named_wait(refused.headers.get("Retry-After"))
+                raise _PassingError(f"answers {refused.code}{said}", wait) from None
+            self._refuse(refused.code, said)
+        except (OSError, HTTPException) as away:
+            reason = getattr(away, "reason", away)
+            raise _PassingError(f"does not answer ({reason})") from None
+
+    def _request(self, texts: Sequence[str]) -> Any:  # noqa: ANN401 - imported late
+        from urllib.request import Request
+
+        # A blank text is refused by some; cutting is what a model would do itself.
+        given = [text[:_LONGEST_TEXT] if text.strip() else "." for text in texts]
+        body = json.dumps({"model": self._model, "input": given}).encode()
+        headers = {"Content-Type": "application/json"}
+        if self._key_variable:
+            headers["Authorization"] = f"Bearer {self._key()}"
+        return Request(self._url, body, headers, method="POST")  # noqa: S310 - checked
+
+    def _key(self) -> str:
+        key = os.environ.get(self._key_variable, "").strip()
+        if not key:
+            raise EmbedderError(
+                f"the key of the embedding service is not set: {self._key_variable} is"
+                " empty",
+                hint=f"export {self._key_variable}=…",
+            )
+        where = urlsplit(self._url)
+        if where.scheme == "http" and where.hostname not in _HERE:
+            raise EmbedderError(
+                f"the key in {self._key_variable} would go to {self._host} in the clear",
+                hint="use an https:// address",
+            )
+        return key
+
+    @property
+    def _host(self) -> str:
+        where = urlsplit(self._url)
+        return f"{where.hostname}:{where.port}" if where.port else f"{where.hostname}"
+
+    def _without_key(self, text: str) -> str:
+        key = os.environ.get(self._key_variable, "").strip()
+        return text.replace(key, "…") if key else text
+
+    def _refuse(self, status: int, said: str) -> NoReturn:
+        if status in (401, 403):
+            hint = (
+                f"see that {self._key_variable} holds a valid key"
+                if self._key_variable
+                else "set `embedder_key` to the name of the variable of the environment"
+                " that holds the key"
+            )
+        else:
+            hint = "see that the setting `http:URL#MODEL` names the right address and model"
+        raise EmbedderError(
+            f"the embedding service at {self._host} refuses with {status}{said}",
+            hint=hint,
+        )
+
+    def _unit(self, made: object) -> list[float]:
+        """A vector of length 1, if it is one of the right dimension."""
+        if not isinstance(made, list) or not all(
+            isinstance(each, (int, float)) and isfinite(each) for each in made
+        ):
+            raise _PassingError("answers with what is no vector")
+        self._dimension = self._dimension or len(made)
+        if len(made) != self._dimension:
+            raise EmbedderError(
+                f"{self._model} at {self._host} gives vectors of {len(made)} numbers,"
+                f" not of {self._dimension}",
+                hint="another model answers; name it in `http:URL#MODEL`",
+            )
+        length = sqrt(sum(each * each for each in made))
+        if not length:
+            raise _PassingError("answers with a vector without direction")
+        return [each / length for each in made]
+
+    def _pause(self, attempt: int, named: float | None) -> float:
+        """Seconds to wait: at least what was asked for, else up to twice as long each time."""
+        chance = int(self._clock.new_id()[-8:], 16) / 0xFFFFFFFF
+        if named is not None:
+            return min(named + chance * _FIRST_WAIT, _LONGEST_WAIT)
+        most = min(_FIRST_WAIT * 2.0**attempt, _LONGEST_WAIT)
+        return most * (0.5 + 0.5 * chance)
+
+    def _named_wait(self, said: str | None) -> float | None:
+        """The seconds of a `Retry-After`, which may be a number or a date (RFC 9110)."""
+        from email.utils import parsedate_to_datetime
+
+        if not said:
+            return None
+        try:
+            return max(0.0, float(said))
+        except ValueError:
+            pass
+        try:
+            until = parsedate_to_datetime(said)
+        except ValueError:
+            return None
+        until = until if until.tzinfo else until.replace(tzinfo=UTC)
+        return max(0.0, (until - self._clock.now()).total_seconds())
+
+
+_HERE = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class _PassingError(Exception):
+    """Why a request failed that may be answered later."""
+
+    def __init__(self, why: str, wait: float | None = None) -> None:
+        super().__init__(why)
+        self.wait = wait
+
+
+def _endpoint(url: str) -> str:
+    where = urlsplit(url)
+    if where.scheme not in ("http", "https") or not where.hostname or where.username:
+        raise ConfigError(
+            f"{where.scheme}://{where.hostname or ''} is no address of a service",
+            hint="write http:URL#MODEL, such as"
+            " http:http://localhost:11434#nomic-embed-text; a key goes into the"
+            " environment",
+        )
+    bare = url.rstrip("/")
+    if bare.endswith("/embeddings"):
+        return bare
+    return f"{bare}/embeddings" if where.path.strip("/") else f"{bare}/v1/embeddings"
+
+
+def _opener() -> Any:  # noqa: ANN401 - imported late
+    """Follows no redirections: the key is for one address only."""
+    from urllib.request import HTTPRedirectHandler, build_opener
+
+    class Stay(HTTPRedirectHandler):
+        def redirect_request(self, *_: object) -> None:
+            return None
+
+    return build_opener(Stay)
+
+
+def _embeddings(body: bytes, expected: int) -> list[object]:
+    try:
+        rows = json.loads(body)["data"]
+        ordered = sorted(rows, key=lambda row: row["index"])
+        found = [row["embedding"] for row in ordered]
+        indices = [row["index"] for row in ordered]
+    except (ValueError, TypeError, KeyError) as broken:
+        raise _PassingError("answers with what is no list of vectors") from broken
+    if indices != list(range(expected)):
+        raise _PassingError(f"answers with {len(found)} vectors for {expected} texts")
+    return found
+
+
+def _said(refused: Any) -> str:  # noqa: ANN401 - imported late
+    """What a service says of its refusal, in one line."""
+    try:
+        body = json.loads(refused.read(_LARGEST_ANSWER))
+        error = body.get("error", body)
+        words = error["message"] if isinstance(error, dict) else error
+    except (OSError, ValueError, KeyError, AttributeError):
+        return ""
+    return f" ({' '.join(str(words).split())[:200]})"

@@ -1,0 +1,134 @@
+"""Choosing an embedder and a reranker by their settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vaultsync.adapters.embed_export import EXPORT, export
+from vaultsync.adapters.embed_hash import HashEmbedder
+from vaultsync.adapters.embed_http import HttpEmbedder
+from vaultsync.adapters.embed_onnx import OnnxEmbedder, read_export
+from vaultsync.adapters.embed_sentence import (
+    PACKAGED,
+    PACKAGED_DIMENSION,
+    SentenceEmbedder,
+    Weights,
+    packaged_weights,
+    weights_in,
+)
+from vaultsync.adapters.rerank_cross import CrossReranker
+from vaultsync.errors import ConfigError
+from vaultsync.ports import Clock, Embedder, Reranker
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    models: Path
+    clock: Clock
+    key_variable: str
+
+
+def embedder_for(
+    setting: str, *, models: Path, clock: Clock, key_variable: str = ""
+) -> Embedder | None:
+    """The embedder that a setting names; None for `none`. No model is loaded yet.
+
+    `models` is the folder of exports; `key_variable` names the variable of the
+    environment that holds the key of a service.
+
+    | setting | embedder |
+    |---|---|
+    | `local` | the int8 export of the packaged model, made once |
+    | `local:PATH` | the same of a model in a folder of sentence-transformers |
+    | `sentence`, `sentence:PATH` | the packaged model, or one in a folder, as it is |
+    | `hub:NAME` | a model of the Hugging Face hub, the only one that is downloaded |
+    | `http:URL#MODEL` | a service with the embeddings API of OpenAI |
+    | `hash` | no model: similar words, no meaning |
+
+    Raises:
+        ConfigError: the setting names none, or no address of a service.
+        EmbedderError: the folder it names holds no model.
+    """
+    around = _Around(models, clock, key_variable)
+    kind, named, rest = setting.partition(":")
+    if not named and kind in _BY_KIND:
+        return _BY_KIND[kind](around)
+    if rest and kind in _BY_NAME:
+        return _BY_NAME[kind](rest, around)
+    raise ConfigError(
+        f"there is no embedder {setting!r}",
+        hint="use local, local:PATH, sentence, sentence:PATH, hub:NAME,"
+        " http:URL#MODEL, hash or none",
+    )
+
+
+def reranker_for(setting: str) -> Reranker | None:
+    """The cross-encoder in a folder; None for `none`.
+
+    Raises:
+        EmbedderError: there is no model in the folder.
+    """
+    return None if setting == "none" else CrossReranker(Path(setting).expanduser())
+
+
+def _exported(
+    name: str, dimension: int, models: Path, weights: Callable[[], Weights]
+) -> OnnxEmbedder:
+    model = f"{name}+{EXPORT}"
+    folder = models / model
+
+    def embed(made: Path, texts: Sequence[str]) -> list[list[float]]:
+        return OnnxEmbedder(made, model=model, dimension=dimension).embed(texts)
+
+    def make() -> None:
+        source = weights()
+        export(
+            SentenceEmbedder(source),
+            source.path,
+            folder,
+            model=model,
+            embed=embed,
+            whole=lambda made: read_export(made, model) is not None,
+        )
+
+    return OnnxEmbedder(folder, model=model, dimension=dimension, make=make)
+
+
+def _exported_from(path: str, around: _Around) -> Embedder:
+    weights = _weights(path)
+    return _exported(weights.name, weights.dimension, around.models, lambda: weights)
+
+
+def _service(named: str, around: _Around) -> Embedder:
+    url, _, model = named.partition("#")
+    if not model:
+        raise ConfigError(
+            f"http:{url} names no model",
+            hint="write http:URL#MODEL, such as"
+            " http:https://api.openai.com/v1#text-embedding-3-small",
+        )
+    return HttpEmbedder(
+        url, model, clock=around.clock, key_variable=around.key_variable
+    )
+
+
+def _weights(path: str) -> Weights:
+    return weights_in(Path(path).expanduser())
+
+
+_BY_KIND: Mapping[str, Callable[[_Around], Embedder | None]] = {
+    "none": lambda _: None,
+    "hash": lambda _: HashEmbedder(),
+    "local": lambda around: _exported(
+        PACKAGED, PACKAGED_DIMENSION, around.models, packaged_weights
+    ),
+    "sentence": lambda _: SentenceEmbedder(packaged_weights()),
+}
+_BY_NAME: Mapping[str, Callable[[str, _Around], Embedder]] = {
+    "local": _exported_from,
+    "sentence": lambda path, _: SentenceEmbedder(_weights(path)),
+    "hub": lambda name, _: SentenceEmbedder(None, hub=name),
+    "http": _service,
+}
