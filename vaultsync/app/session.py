@@ -1,84 +1,42 @@
-"""Wiring: settings -> the ports of one vault, and the lock that keeps engines apart."""
+"""An opened vault with its engine, and the lock that keeps engines apart."""
 
 from __future__ import annotations
 
 import gc
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-from vaultsync.adapters.archive_sqlite import SqliteArchive
-from vaultsync.adapters.clock import SystemClock
-from vaultsync.adapters.home import EngineLock, make_state_dir
+from vaultsync.adapters.home import EngineLock
 from vaultsync.adapters.store_away import StoreAway
-from vaultsync.adapters.store_sqlite import SqliteStore
-from vaultsync.adapters.vault_fs import VaultFs
-from vaultsync.app.derived import Derived
+from vaultsync.app.opened import Opened
 from vaultsync.config import Settings
 from vaultsync.core.fact import Fact
 from vaultsync.core.paths import VaultPath, vault_path
-from vaultsync.engine.mirror import Mirror, Policy
+from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.request import Request
 from vaultsync.engine.sync import sync
 from vaultsync.engine.write_through import WriteThrough
 from vaultsync.errors import (
-    ConfigError,
     NoteMissingError,
-    StoreUnavailableError,
     UnsafePathError,
     VaultError,
     VaultsyncError,
 )
-from vaultsync.ports import Clock, Store
 
 
-class Session:
-    """The two sides, the archive and the engine's lock of one vault, opened.
+class Session(Opened):
+    """An opened vault, and the engine's lock.
 
     To be used as a context manager, or closed.
     """
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.agent = settings.agent
-        self._closing = ExitStack()
-        make_state_dir(settings.state_dir)
-        clock = SystemClock()
-        self.store_path = _store_path(settings)
-        store = self._open_store(clock)
-        archive = SqliteArchive.open(settings.state_dir / "archive.sqlite3")
-        self._closing.callback(archive.close)
-        vault = VaultFs(
-            settings.root, ignore=settings.ignore, max_bytes=settings.max_note_bytes
-        )
-        self._closing.callback(vault.close)
-        policy = Policy(
-            default_scope=settings.default_scope,
-            linger_seconds=settings.linger_seconds,
-            settle_seconds=settings.settle_seconds,
-            grace_seconds=settings.grace_seconds,
-        )
-        self._mirror = Mirror(vault, store, archive, clock, policy)
+        super().__init__(settings)
         self._lock = EngineLock(settings.state_dir, str(settings.root))
         self._through = WriteThrough(self._mirror)
-        self._derived = Derived(settings, clock, self._closing)
-
-    def _open_store(self, clock: Clock, *, create: bool = False) -> Store:
-        path = Path(self.store_path)
-        known = (self.settings.state_dir / "archive.sqlite3").exists()
-        # A store that was there before and is gone now is away: an empty one in its
-        # place would look as if every fact had been lost.
-        create = create or not known or path.exists()
-        try:
-            store = SqliteStore.open(path, clock=clock, create=create)
-        except StoreUnavailableError as away:
-            return StoreAway(away.why)
-        self._closing.callback(store.close)
-        return store
 
     def _make_store(self) -> None:
         """A new store in the place of one that is gone, for a rebuild to fill."""
@@ -86,19 +44,6 @@ class Session:
             store = self._open_store(self._mirror.clock, create=True)
             self._mirror = replace(self._mirror, store=store)
             self._through = WriteThrough(self._mirror)
-
-    def __enter__(self) -> Self:
-        """Ready."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close."""
-        self.close()
 
     def close(self) -> None:
         """Finish the bookkeeping and let go of everything; harmless when repeated."""
@@ -109,7 +54,7 @@ class Session:
                 finally:
                     self._lock.unlock()
         finally:
-            self._closing.close()
+            super().close()
 
     def check(self) -> None:
         """See that both sides answer.
@@ -201,15 +146,3 @@ def _collector_off() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def _store_path(settings: Settings) -> str:
-    """Where the SQLite file of a store is."""
-    kind, _, path = settings.store.partition(":")
-    if kind != "sqlite":
-        raise ConfigError(
-            f"there is no store {settings.store!r}", hint="use sqlite, or sqlite:PATH"
-        )
-    if not path:
-        return str(settings.state_dir / "store.sqlite3")
-    return str((settings.root / Path(path).expanduser()).absolute())
