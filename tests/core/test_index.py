@@ -1,0 +1,475 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.packs import fact, words
+from tests.strategies import facts
+from vaultsync.core import tables
+from vaultsync.core.entries import (
+    SUMMARY_LENGTH,
+    TITLE_LENGTH,
+    Entry,
+    entry_of,
+    line_of,
+    link_to,
+    read_line,
+)
+from vaultsync.core.fact import Fact, make_fact
+from vaultsync.core.index import PER_ENTITY, PER_PRIORITY, PER_TYPE, RECENT, index_texts
+from vaultsync.core.links import Names, find_links
+from vaultsync.core.paths import VaultPath, vault_path
+from vaultsync.core.tables import Item, files, is_table
+from vaultsync.errors import UnsafePathError
+
+MASTER, TYPES, PRIORITIES, ENTITIES = (
+    "vault-index.md",
+    "by-type.md",
+    "by-priority.md",
+    "by-entity.md",
+)
+ANY = st.characters(exclude_categories=["Cs"])
+LETTERS = st.sampled_from("aZ0 éßжλ漢かㄱ🙂·|[]#^%()<>*`\\\"'.-\u202e\u0301")
+TEXT = st.text(LETTERS | ANY, max_size=40)
+
+
+def entries(*many: Fact) -> list[Entry]:
+    made = (entry_of(each, words) for each in many)
+    return [each for each in made if each is not None]
+
+
+def texts_of(*many: Fact) -> dict[str, str]:
+    paths = {each.id: each.path for each in many if each.path is not None}
+    return index_texts(entries(*many), paths)
+
+
+def lines_under(text: str, heading: str) -> list[str]:
+    """The entries under a heading that begins so."""
+    found = re.search(rf"^## {re.escape(heading)}.*\n((?:- .*\n)*)", text, re.MULTILINE)
+    assert found, f"no heading {heading!r} in\n{text}"
+    return found[1].splitlines()
+
+
+def titles_under(text: str, heading: str) -> list[str]:
+    read = map(read_line, lines_under(text, heading))
+    return [entry.title for entry, _ in filter(None, read)]
+
+
+def listed(texts: Iterable[str]) -> list[VaultPath]:
+    """The paths of all entries of some files."""
+    read = (read_line(line) for text in texts for line in text.splitlines())
+    return [path for _, path in filter(None, read)]
+
+
+@st.composite
+def some_paths(draw: st.DrawFn) -> VaultPath:
+    """The path of a note anywhere, with any name that a note can have."""
+    names = draw(st.lists(TEXT, min_size=1, max_size=3))
+    try:
+        return vault_path("/".join(names) + ".md")
+    except UnsafePathError:
+        return VaultPath(f"public/notes/{draw(st.integers(0, 10**6))}.md")
+
+
+# --- entries -------------------------------------------------------------------------
+
+
+def test_an_entry_is_a_link_with_a_summary_and_its_cost() -> None:
+    one = fact(
+        7,
+        "We use **SQLite** on the [[Pier Box|box]].\n\nMore.",
+        title="Use SQLite",
+        type="decision",
+        priority=0,
+        importance=0.95,
+    )
+
+    (entry,) = entries(one)
+
+    assert line_of(entry, VaultPath("public/decisions/use-sqlite.md")) == (
+        "- [2026-02-14] **Decision** P0 [[public/decisions/use-sqlite|Use SQLite]]"
+        " · We use SQLite on the box. · 11 tokens · importance 0.95"
+    )
+
+
+def test_what_is_not_known_is_not_said() -> None:
+    (entry,) = entries(Fact(fact(1).id, title="Tea"))
+
+    assert line_of(entry, VaultPath("Tea.md")) == (
+        "- [no date] **Note** P2 [[Tea]] · 2 tokens"
+    )
+
+
+def test_only_active_facts_that_nothing_replaces_are_listed() -> None:
+    assert entry_of(fact(1, status="archived"), words) is None
+    assert entry_of(fact(1, supersededById=fact(2).id), words) is None
+    assert entry_of(fact(1, supersedesId=fact(2).id), words) is not None
+
+
+@pytest.mark.parametrize(
+    ("content", "summary"),
+    [
+        ("Tea at four. It is hot.", "It is hot."),
+        ("Tea at four", "of the kitchen"),
+        ("Tea at fourteen is late.", "Tea at fourteen is late."),
+        ("# Heading\n\n```\ncode\n```\n\n| a |\n|---|\n\n> Quoted.", "Quoted."),
+        ("- one [link](x.md)\n- two", "one link - two"),
+        ("<!-- hidden -->\n\nSeen. ^block", "Seen."),
+        ("![[photo.png]]\n\na · b [c] #tag", "photo.png"),
+        ("a · b [c] #tag | d", "a , b (c) tag / d"),
+        ("", "of the kitchen"),
+    ],
+)
+def test_a_summary_is_the_first_that_the_title_does_not_say(
+    content: str, summary: str
+) -> None:
+    one = fact(1, "x", title="Tea at four.", context="of the kitchen")
+
+    (entry,) = entries(one.but(content=content))
+
+    assert entry.summary == summary
+
+
+def test_long_titles_and_summaries_end_between_words() -> None:
+    (entry,) = entries(fact(1, "word " * 100, title="long title, " * 50))
+    (solid,) = entries(fact(1, "漢" * 1000, title="字" * 1000))
+
+    assert entry.summary == "word " * 22 + "word…"
+    assert entry.title.endswith("long title, long…")
+    assert len(solid.title) == TITLE_LENGTH
+    assert len(solid.summary) == SUMMARY_LENGTH
+
+
+@given(facts(), some_paths(), TEXT, TEXT)
+def test_a_line_can_be_read_again(
+    one: Fact, path: VaultPath, title: str, content: str
+) -> None:
+    for entry in entries(one.but(title=title, content=content, status="active")):
+        line = line_of(entry, path)
+        read = read_line(line)
+
+        assert not {"\n", "\r"} & set(line)
+        assert read is not None
+        found, where = read
+        assert where == path
+        assert (found.type, found.priority, found.tokens, found.day) == (
+            entry.type,
+            entry.priority,
+            entry.tokens,
+            entry.day,
+        )
+        assert (found.importance or 0) == pytest.approx(entry.importance or 0, rel=1e-3)
+        assert found.summary == entry.summary
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "# Vault Index", "- and 7 more", "- [by-type.md](by-type.md): 3 entries"],
+)
+def test_other_lines_are_no_entries(line: str) -> None:
+    assert read_line(line) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "link"),
+    [
+        ("a/C# [draft].md", "[T](a/C%23%20%5Bdraft%5D.md)"),
+        (" edge.md", "[T](%20edge.md)"),
+        ("edge .md", "[T](edge%20.md)"),
+        ("100%.md", "[[100%|T]]"),
+        ("x.md.md", "[[x.md.md|T]]"),
+    ],
+)
+def test_a_name_that_no_wiki_link_can_say_is_linked_otherwise(
+    path: str, link: str
+) -> None:
+    assert link_to(VaultPath(path), "T") == link
+
+
+@given(st.lists(some_paths(), min_size=1, max_size=6), TEXT, some_paths())
+def test_a_link_leads_to_its_note_whatever_else_there_is(
+    paths: list[VaultPath], title: str, source: VaultPath
+) -> None:
+    names = Names.of([*paths, source])
+    for path in paths:
+        if any(p.lower() == path.lower() and p != path for p in [*paths, source]):
+            continue  # two that differ in case only are one to Obsidian
+        (link,) = find_links(f"- {link_to(path, title)} · x")
+        assert names.resolve(link.target, source) == path
+
+
+# --- tables --------------------------------------------------------------------------
+
+
+def test_the_master_table_counts_shows_what_is_recent_and_the_most_important() -> None:
+    old = [
+        fact(n, type="lesson", importance=n / 20, createdAt=f"2025-01-{n + 1:02d}")
+        for n in range(12)
+    ]
+    new = [fact(50 + n, createdAt=f"2026-02-{n + 1:02d}") for n in range(10)]
+
+    text = texts_of(*old, *new)[MASTER]
+
+    assert "\nTotal facts: 22 · 242 tokens\nNewest: 2026-02-10\n" in text
+    assert titles_under(text, "Recent (7 days up to 2026-02-10)") == [
+        f"Fact {n}" for n in range(59, 52, -1)
+    ]
+    assert titles_under(text, "Lessons (12)") == [f"Fact {n}" for n in range(11, 1, -1)]
+    assert lines_under(text, "Lessons (12)")[-1] == "- and 2 more in by-type.md"
+    assert text.index("## Lessons") < text.index("## Facts (10)")
+
+
+def test_what_is_recent_depends_on_the_newest_fact_and_not_on_the_day() -> None:
+    ancient = [fact(1, createdAt="0001-01-01"), fact(2, createdAt="0001-01-03")]
+
+    assert titles_under(texts_of(*ancient)[MASTER], "Recent") == ["Fact 2", "Fact 1"]
+
+
+def test_too_many_recent_facts_are_counted() -> None:
+    text = texts_of(*(fact(n) for n in range(RECENT + 3)))[MASTER]
+
+    assert len(lines_under(text, "Recent")) == RECENT + 1
+    assert lines_under(text, "Recent")[-1] == "- and 3 more"
+
+
+def test_facts_without_a_day_are_listed_last_and_are_never_recent() -> None:
+    dateless = fact(1).but(created_at="")
+
+    assert "Recent" not in texts_of(dateless)[MASTER]
+    both = texts_of(dateless, fact(2))[TYPES]
+    assert titles_under(both, "Facts (2)") == ["Fact 2", "Fact 1"]
+
+
+def test_by_type_has_every_fact_by_importance() -> None:
+    many = [fact(n, importance=(n % 3) / 2) for n in range(PER_TYPE * 3)]
+
+    text = texts_of(*many)[TYPES]
+
+    assert sorted(listed([text])) == sorted(each.path for each in many if each.path)
+    numbers = [int(t.removeprefix("Fact ")) for t in titles_under(text, "Facts (30)")]
+    assert [n % 3 for n in numbers] == [2] * 10 + [1] * 10 + [0] * 10
+
+
+def test_by_priority_has_the_most_important_of_each_priority() -> None:
+    many = [fact(n, priority=n % 2, importance=n / 100) for n in range(50)]
+
+    text = texts_of(*many)[PRIORITIES]
+
+    assert len(lines_under(text, "Critical (Priority 0): 25")) == PER_PRIORITY + 1
+    assert titles_under(text, "Notable (Priority 1): 25")[0] == "Fact 49"
+    assert lines_under(text, "Notable (Priority 1)")[-1] == "- and 5 more"
+
+
+def test_by_entity_has_the_most_named_entity_first() -> None:
+    skarvik = fact(90, type="entity", title="Skarvik", aliases=["The Harbour"])
+    many = [
+        fact(1, entities=["Bente"]),
+        fact(2, entities=["skarvik", "Bente", "SKARVIK"]),
+        fact(3, entities=["Skarvik"]),
+        fact(4, entities=["Skarvik", "the harbour"]),
+    ]
+
+    text = texts_of(skarvik, *many)[ENTITIES]
+
+    headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert headings == [
+        "[[public/facts/90|Skarvik]] (3 mentions)",
+        "Bente (2 mentions)",
+        "[[public/facts/90|the harbour]] (1 mention)",
+    ]
+    assert titles_under(text, "Bente") == ["Fact 1", "Fact 2"]
+
+
+def test_an_entity_that_is_named_often_shows_the_most_important_facts() -> None:
+    many = [fact(n, entities=["Bente"], importance=n / 20) for n in range(15)]
+
+    text = texts_of(*many)[ENTITIES]
+
+    assert len(lines_under(text, "Bente (15 mentions)")) == PER_ENTITY + 1
+    assert titles_under(text, "Bente")[0] == "Fact 14"
+    assert lines_under(text, "Bente")[-1] == "- and 5 more"
+
+
+def test_a_title_counts_before_an_alias() -> None:
+    person = fact(1, type="person", title="Ann", aliases=["Bo"])
+    other = fact(2, type="person", title="Bo")
+    text = texts_of(person, other, fact(3, entities=["Bo"]))[ENTITIES]
+
+    assert "## [[public/facts/2|Bo]] (1 mention)" in text
+
+
+def test_a_fact_without_a_note_is_not_listed() -> None:
+    hidden = replace(fact(1), path=None)
+
+    assert listed(texts_of(hidden, fact(2)).values()) == [fact(2).path] * 4
+
+
+def test_an_empty_vault_has_empty_tables() -> None:
+    texts = index_texts([], {})
+
+    assert set(texts) == {MASTER, TYPES, PRIORITIES, ENTITIES}
+    assert "Total facts: 0 · 0 tokens" in texts[MASTER]
+
+
+def test_every_table_says_what_it_is() -> None:
+    assert all(is_table(text.encode()) for text in texts_of(fact(1)).values())
+    assert not is_table(b"---\ntype: note\n---\n")
+
+
+@given(st.lists(facts(), max_size=8, unique_by=lambda each: each.id), st.randoms())
+def test_the_order_of_facts_changes_nothing(many: list[Fact], chance: Random) -> None:
+    paths = {each.id: VaultPath(f"public/{n}.md") for n, each in enumerate(many)}
+    some = entries(*many)
+    first = index_texts(some, paths)
+    chance.shuffle(some)
+    shuffled = list(paths.items())
+    chance.shuffle(shuffled)
+
+    assert index_texts(some, dict(shuffled)) == first
+
+
+# --- files of bounded size -----------------------------------------------------------
+
+
+@st.composite
+def many_entries(draw: st.DrawFn) -> tuple[list[Entry], Mapping[str, VaultPath]]:
+    """A few hundred facts with long titles in any script, in a few months and types."""
+    alphabet = draw(st.sampled_from(["a", "é", "ж", "漢", "🙂", "aé漢 "]))
+    chance = Random(draw(st.integers(0, 10**6)))
+    number = draw(st.integers(0, 300))
+    months = draw(st.integers(1, 3))
+    long = draw(st.booleans())
+    made, paths = [], {}
+    for n in range(number):
+        title = "".join(chance.choices(alphabet, k=chance.randrange(1, 400)))
+        one = make_fact(
+            {
+                "id": fact(n).id,
+                "title": title,
+                "content": title * 2,
+                "type": chance.choice(["fact", "decision"]),
+                "priority": chance.randrange(5),
+                "createdAt": f"2026-0{chance.randrange(months) + 1}-14",
+                "entities": chance.sample(["Ann", "Éva", "港", "Bo", title[:20]], k=2),
+            }
+        )
+        folder = "f" * 90 + "/" if long else ""
+        paths[one.id] = VaultPath(f"public/{folder * 5}{n}.md")
+        made += entries(one)
+    return made, paths
+
+
+@given(many_entries(), st.sampled_from([1_500, 4_000, 20_000]))
+def test_no_file_passes_the_limit_and_none_is_out_of_reach(
+    given_: tuple[list[Entry], Mapping[str, VaultPath]], limit: int
+) -> None:
+    many, paths = given_
+    before = tables.LIMIT, tables._TITLE
+    tables.LIMIT, tables._TITLE = limit, 200
+    try:
+        texts = index_texts(many, paths)
+    finally:
+        tables.LIMIT, tables._TITLE = before
+
+    for name, text in texts.items():
+        entries_in = sum(line.startswith("- [2") for line in text.splitlines())
+        assert len(text.encode()) <= limit or entries_in <= 1, name
+    by_type = [text for name, text in texts.items() if name.startswith("by-type")]
+    assert sorted(listed(by_type)) == sorted(paths.values())
+    reached = {MASTER, TYPES, PRIORITIES, ENTITIES}
+    for text in texts.values():
+        reached |= set(re.findall(r"\]\((.*?\.md)\)", text))
+    assert reached == set(texts)
+
+
+def test_ten_thousand_facts_of_one_day_are_parted_by_numbers() -> None:
+    many = [
+        Entry(f"{n:05}", "fact", 2, "漢" * 120, "字" * 120, n, "2026-02-14", None, ())
+        for n in range(3_000)
+    ]
+    paths = {each.id: VaultPath(f"public/facts/{each.id}.md") for each in many}
+
+    texts = index_texts(many, paths)
+
+    assert max(len(text.encode()) for text in texts.values()) <= tables.LIMIT
+    assert "by-type-1.md" in texts
+    assert "- [by-type-2.md](by-type-2.md): " in texts[TYPES]
+
+
+def test_a_large_table_is_parted_by_type_and_month() -> None:
+    many = [
+        Entry(
+            f"{n:05}",
+            "fact" if n % 10 else "lesson",
+            2,
+            "t" * 120,
+            "s" * 120,
+            n,
+            f"2026-0{n % 4 + 1}-14",
+            None,
+            (),
+        )
+        for n in range(2_000)
+    ]
+    paths = {each.id: VaultPath(f"public/facts/{each.id}.md") for each in many}
+
+    names = sorted(name for name in index_texts(many, paths) if "type" in name)
+
+    assert names == [
+        "by-type-fact-2026-01.md",
+        "by-type-fact-2026-02.md",
+        "by-type-fact-2026-03.md",
+        "by-type-fact-2026-04.md",
+        "by-type-fact.md",
+        "by-type-lesson.md",
+        "by-type.md",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "letter"),
+    [
+        ("Éva", "e"),
+        ("42", "0-9"),
+        ("", "0-9"),
+        ("港", "cjk"),
+        ("Ω", "greek"),
+        ("ð", "latin"),
+    ],
+)
+def test_a_large_table_of_entities_is_parted_by_letter(name: str, letter: str) -> None:
+    many = [
+        Entry(
+            f"{n:05}",
+            "fact",
+            2,
+            "t" * 120,
+            "s" * 120,
+            n,
+            "2026-02-14",
+            None,
+            (f"{name}{n}" if name != "42" else f"{n}", f"Zoe {n}"),
+        )
+        for n in range(600)
+    ]
+    paths = {each.id: VaultPath(f"public/facts/{each.id}.md") for each in many}
+
+    texts = index_texts(many, paths)
+
+    assert f"by-entity-{letter}.md" in texts
+    assert "by-entity-z.md" in texts
+
+
+def test_one_line_that_is_too_long_has_a_file_of_its_own() -> None:
+    long = Item("- " + "x" * tables.LIMIT, "Heading")
+
+    made = files("stem", "Title", [Item("- a", "Heading"), long, Item("- b", "Other")])
+
+    assert sorted(made) == ["stem-1.md", "stem-2.md", "stem-3.md", "stem.md"]
+    assert long.line in made["stem-2.md"]

@@ -1,0 +1,168 @@
+"""One line of `.index/`: what it says of a fact, how it is written, how it is read.
+
+- [2026-05-06] **Decision** P1 [[path|Title]] · summary · 239 tokens · importance 0.7
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from vaultsync.core.fact import DEFAULT_STATUS, Fact
+from vaultsync.core.links import is_linkable, wiki_link
+from vaultsync.core.pack_text import body_of, is_code, paragraphs
+from vaultsync.core.paths import VaultPath
+
+TITLE_LENGTH = 120
+SUMMARY_LENGTH = 120
+_ENTITY_TYPES = frozenset({"person", "project", "entity"})
+
+
+class Entry(NamedTuple):
+    """What the tables say of a fact."""
+
+    id: str
+    type: str
+    priority: int
+    title: str
+    summary: str
+    tokens: int
+    day: str
+    """When it was created, as an ISO date; empty when nobody knows."""
+    importance: float | None
+    entities: tuple[str, ...]
+    """Names, without brackets."""
+    names: tuple[str, ...] = ()
+    """What else an entity is called; nothing for other facts."""
+
+
+def entry_of(fact: Fact, count: Callable[[str], int]) -> Entry | None:
+    """The entry of a fact; None when it is not active, or a newer one replaces it."""
+    if fact.status != DEFAULT_STATUS or fact.superseded_by_id is not None:
+        return None
+    body = body_of(fact)
+    return Entry(
+        fact.id,
+        fact.type,
+        fact.priority,
+        cut(shown(fact.title), TITLE_LENGTH),
+        _summary(fact),
+        count(f"# {fact.title}\n\n{body}" if body else f"# {fact.title}"),
+        fact.created_at[:10],
+        fact.importance,
+        fact.entities,
+        (fact.title, *fact.aliases) if fact.type in _ENTITY_TYPES else (),
+    )
+
+
+# ------------------------------------------------------------------------------ lines
+
+_LINK = re.compile(
+    r"!?\[\[([^\[\]|]*?)(?:\\?\|([^\[\]]*))?\]\]|!?\[([^\[\]]*)\]\([^()\s]*\)"
+)
+_MARKS = re.compile(r"[*`#\\]+|~~|==|%%.*?(?:%%|$)|<!--.*?(?:-->|$)|\s\^[\w-]+$")
+_BRACKETS = str.maketrans("[]|", "()/")
+_SKIPPED = re.compile(r"#{1,6}[ \t]|\||<|---|\$\$|%%")
+_BETWEEN = " · "
+
+
+def _plain(text: str) -> str:
+    """Text in one line, without what markdown or the form of an entry would read."""
+    text = _LINK.sub(lambda found: found[2] or found[1] or found[3] or "", text)
+    return shown(_MARKS.sub("", text).replace("·", ","))
+
+
+def shown(title: str) -> str:
+    """A title in one line, so that it can stand in a link."""
+    text = title.translate(_BRACKETS)
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def cut(text: str, length: int) -> str:
+    """Text of so many letters at most, cut between words where it is longer."""
+    if len(text) <= length:
+        return text
+    words = text[: length - 1].rsplit(" ", 1)[0] or text[: length - 1]
+    return f"{words.rstrip(' ,;:')}…"
+
+
+def _summary(fact: Fact) -> str:
+    """The first sentences that are not the title, else the context; one line."""
+    title = _plain(fact.title).rstrip(".…")
+    for block in paragraphs(fact.content):
+        if is_code(block) or _SKIPPED.match(block):
+            continue
+        said = _plain(block.lstrip("> -+"))
+        if said.startswith(title) and not said[len(title) :][:1].isalnum():
+            said = said[len(title) :].lstrip(" .:,;!?…")
+        if said:
+            return cut(said, SUMMARY_LENGTH)
+    return cut(_plain(fact.context or ""), SUMMARY_LENGTH)
+
+
+def line_of(entry: Entry, path: VaultPath) -> str:
+    """The line of an entry."""
+    kind = f"**{entry.type.capitalize()}** P{entry.priority}"
+    parts = [
+        f"- [{entry.day or 'no date'}] {kind} {link_to(path, entry.title)}",
+        entry.summary,
+        f"{entry.tokens} tokens",
+        "" if entry.importance is None else f"importance {entry.importance:.4g}",
+    ]
+    return _BETWEEN.join(part for part in parts if part)
+
+
+def link_to(path: VaultPath, title: str) -> str:
+    """A link that leads to the note; a wiki-link unless no wiki-link can name the file."""
+    if is_linkable(path) and not _EDGED.search(path):
+        return wiki_link(path, title)
+    spelled = "".join(_ESCAPES.get(sign, sign) for sign in path)
+    return f"[{title or 'a note'}]({spelled})"
+
+
+_ESCAPES = {sign: f"%{ord(sign):02X}" for sign in ' %#^|[]<>()"\\'}
+# Blanks that Obsidian strips off the target of a link, or takes for others.
+_EDGED = re.compile(r"\A\s|\s(?:\.md)?\Z|[^\S ]", re.IGNORECASE)
+_PERCENT = re.compile(r"%([0-9A-F]{2})")
+_LINE = re.compile(
+    r"""-\ \[(?P<day>\d{4}-\d\d-\d\d|no\ date)\]
+    \ \*\*(?P<type>[A-Z][a-z]+)\*\*\ P(?P<priority>\d)
+    \ (?:\[\[(?P<wiki>[^\[\]|]+)(?:\|(?P<shown>[^\[\]]*))?\]\]
+        |\[(?P<text>[^\[\]]*)\]\((?P<path>[^()\s]+)\))
+    (?:\ ·\ (?P<summary>[^·]+))??
+    \ ·\ (?P<tokens>\d+)\ tokens
+    (?:\ ·\ importance\ (?P<importance>[\d.e+-]+))?""",
+    re.VERBOSE,
+)
+
+
+def read_line(line: str) -> tuple[Entry, VaultPath] | None:
+    """The entry that a line tells of, as far as it tells; None for any other line.
+
+    Its id is the path of its note, for a line has no id.
+    """
+    found = _LINE.fullmatch(line)
+    if found is None:
+        return None
+    if found["wiki"]:
+        path = (
+            found["wiki"]
+            if found["wiki"][-3:].lower() == ".md"
+            else f"{found['wiki']}.md"
+        )
+    else:
+        path = _PERCENT.sub(lambda code: chr(int(code[1], 16)), found["path"])
+    importance = found["importance"]
+    entry = Entry(
+        path,
+        found["type"].lower(),
+        int(found["priority"]),
+        found["shown"] or found["text"] or found["wiki"].rpartition("/")[2],
+        found["summary"] or "",
+        int(found["tokens"]),
+        "" if found["day"] == "no date" else found["day"],
+        float(importance) if importance else None,
+        (),
+    )
+    return entry, VaultPath(path)

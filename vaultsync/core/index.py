@@ -1,0 +1,183 @@
+"""Facts -> the texts of `.index/`: tables of contents for whoever has the files alone.
+
+Four files, and parts of those that would grow too large (`core/tables.py`). They are made
+of the facts and of nothing else: the same facts give the same bytes, in any order, on any
+day. So "recent" counts back from the newest fact, not from today, and an entry is linked
+by the path of its note, which no other note can take the meaning of.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, timedelta
+from typing import NamedTuple
+
+from vaultsync.core.entries import TITLE_LENGTH, Entry, cut, line_of, link_to, shown
+from vaultsync.core.fact import TYPES, tier_of
+from vaultsync.core.paths import VaultPath
+from vaultsync.core.tables import Item, files
+
+RECENT_DAYS = 7
+RECENT = 50
+"""Entries under "Recent" at most."""
+PER_TYPE, PER_PRIORITY, PER_ENTITY = 10, 20, 10
+"""Entries under each heading at most (seed 003); `by-type.md` has all."""
+
+
+class _Listed(NamedTuple):
+    """An entry with its line; sorted, the most important is first, then the newest."""
+
+    order: tuple[float, int, str]
+    entry: Entry
+    path: VaultPath
+    line: str
+
+
+def index_texts(
+    entries: Iterable[Entry], paths: Mapping[str, VaultPath]
+) -> dict[str, str]:
+    """The texts of the tables by the names of their files.
+
+    Args:
+        entries: of all facts, in any order.
+        paths: fact id -> where its note lies. A fact without a note is not listed.
+    """
+    listed = sorted(
+        _Listed(_order(entry), entry, path, line_of(entry, path))
+        for entry in entries
+        if (path := paths.get(entry.id)) is not None
+    )
+    return {
+        **files("vault-index", "Vault Index", _master(listed), about=_about(listed)),
+        **files("by-type", "Facts by Type", _by_type(listed)),
+        **files("by-priority", "Facts by Priority", _by_priority(listed)),
+        **files("by-entity", "Facts by Entity", _by_entity(listed)),
+    }
+
+
+def _order(entry: Entry) -> tuple[float, int, str]:
+    age = -date.fromisoformat(entry.day).toordinal() if entry.day else 0
+    return (-(entry.importance or 0.0), age, entry.id)
+
+
+def _about(listed: Sequence[_Listed]) -> str:
+    tokens = sum(each.entry.tokens for each in listed)
+    newest = max((each.entry.day for each in listed), default="")
+    lines = [f"Total facts: {len(listed):,} · {tokens:,} tokens"]
+    return "\n".join([*lines, *([f"Newest: {newest}"] if newest else [])])
+
+
+def _master(listed: Sequence[_Listed]) -> list[Item]:
+    """The recent ones by day, and the most important of each type."""
+    newest = max((each.entry.day for each in listed), default="")
+    since = _days_before(newest, RECENT_DAYS - 1) if newest else ""
+    recent = [each for each in listed if newest and each.entry.day >= since]
+    recent.sort(key=lambda each: each.entry.day, reverse=True)
+    heading = f"Recent ({RECENT_DAYS} days up to {newest})"
+    items = [Item(each.line, heading) for each in recent[:RECENT]]
+    if len(recent) > RECENT:
+        items.append(Item(f"- and {len(recent) - RECENT:,} more", heading))
+    for name, many in _grouped(listed, lambda each: each.entry.type).items():
+        heading = f"{_plural(name)} ({len(many):,})"
+        items += [Item(each.line, heading) for each in many[:PER_TYPE]]
+        if len(many) > PER_TYPE:
+            more = f"- and {len(many) - PER_TYPE:,} more in by-type.md"
+            items.append(Item(more, heading))
+    return items
+
+
+def _days_before(day: str, days: int) -> str:
+    ordinal = date.fromisoformat(day).toordinal() - days
+    return (date.min + timedelta(max(ordinal, 1) - 1)).isoformat()
+
+
+def _by_type(listed: Sequence[_Listed]) -> list[Item]:
+    return [
+        Item(
+            each.line,
+            f"{_plural(name)} ({len(many):,})",
+            (name, each.entry.day[:7] or "undated"),
+        )
+        for name, many in _grouped(listed, lambda each: each.entry.type).items()
+        for each in many
+    ]
+
+
+def _by_priority(listed: Sequence[_Listed]) -> list[Item]:
+    by_priority = defaultdict(list)
+    for each in listed:
+        by_priority[each.entry.priority].append(each)
+    items = []
+    for priority in sorted(by_priority):
+        many = by_priority[priority]
+        tier = tier_of(priority).capitalize()
+        heading = f"{tier} (Priority {priority}): {len(many):,}"
+        items += [Item(each.line, heading) for each in many[:PER_PRIORITY]]
+        if len(many) > PER_PRIORITY:
+            items.append(Item(f"- and {len(many) - PER_PRIORITY:,} more", heading))
+    return items
+
+
+def _by_entity(listed: Sequence[_Listed]) -> list[Item]:
+    """Each entity with the facts that name it, the most named first."""
+    naming, spellings = defaultdict(list), defaultdict[str, Counter[str]](Counter)
+    for each in listed:
+        for name in dict.fromkeys(map(_key, each.entry.entities)):
+            naming[name].append(each)
+        for name in each.entry.entities:
+            spellings[_key(name)][name] += 1
+    notes = _notes_of_entities(listed)
+    items = []
+    for key in sorted(naming, key=lambda key: (-len(naming[key]), key)):
+        many = naming[key]
+        most = max(spellings[key].values())
+        name = min(n for n, times in spellings[key].items() if times == most)
+        label = cut(shown(name), TITLE_LENGTH)
+        title = link_to(notes[key], label) if key in notes else label
+        heading = f"{title} ({len(many):,} mention{'s' if len(many) > 1 else ''})"
+        letter = _letter(key)
+        items += [Item(each.line, heading, (letter,)) for each in many[:PER_ENTITY]]
+        if len(many) > PER_ENTITY:
+            more = f"- and {len(many) - PER_ENTITY:,} more"
+            items.append(Item(more, heading, (letter,)))
+    return items
+
+
+def _notes_of_entities(listed: Sequence[_Listed]) -> dict[str, VaultPath]:
+    """The note of each entity, by all its names; its title counts before any alias."""
+    notes: dict[str, VaultPath] = {}
+    named = sorted((each for each in listed if each.entry.names), key=lambda x: x.path)
+    for take in (slice(0, 1), slice(1, None)):
+        for each in named:
+            for name in each.entry.names[take]:
+                notes.setdefault(_key(name), each.path)
+    return notes
+
+
+def _key(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+def _letter(name: str) -> str:
+    """The letter that a name is filed under; the name of the script for other than Latin."""
+    first = next((c for c in unicodedata.normalize("NFKD", name) if c.isalnum()), "")
+    if first.isascii():
+        return first.lower() if first.isalpha() else "0-9"
+    script = unicodedata.name(first, "other").split()[0].lower()
+    return "".join(c for c in script if c.isascii() and c.isalnum())
+
+
+def _grouped(
+    listed: Sequence[_Listed], key: Callable[[_Listed], str]
+) -> dict[str, list[_Listed]]:
+    """By type, in the order of the table of types."""
+    groups: dict[str, list[_Listed]] = {name: [] for name in TYPES}
+    for each in listed:
+        groups[key(each)].append(each)
+    return {name: many for name, many in groups.items() if many}
+
+
+def _plural(type_name: str) -> str:
+    return TYPES[type_name].folder.capitalize()
