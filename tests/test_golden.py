@@ -31,6 +31,7 @@ TAKEN = {
     "README.md": 1,
     "conflict/*.md": 4,
     "edits/*.md": 12,
+    "embedding/reference.jsonl": 1,
     "errors.md": 1,
     "merge/*.md": 6,
     "notes/*.md": 14,
