@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.around import LENT, around, moment, number, turn_of
+from vaultsync.core.around import (
+    LENT,
+    around,
+    day_words,
+    moment,
+    number,
+    own_title,
+    turn_of,
+    who,
+)
 from vaultsync.core.fact import Fact, Value, make_fact
 
 ID = "0193f6c2-0000-7000-8000-000000000001"
@@ -96,3 +105,29 @@ def test_moments_grow_with_time(one: object, two: object) -> None:
 def test_what_is_not_there_has_no_number() -> None:
     assert moment("") == number("") == 0
     assert 0 < number("x") < 2**63
+
+
+def test_a_title_counts_where_it_says_what_the_content_does_not() -> None:
+    said = Fact("a", title="Tea", content="Green. And more.")
+    assert own_title(said) == "Tea"
+    assert own_title(said.but(title="Green")) == ""
+    assert own_title(said.but(content="# Tea\n\nGreen.")) == ""
+    long = make_fact({"id": ID, "content": f"- {'word ' * 60}"})
+    assert long.title.endswith("…")
+    assert own_title(long) == ""
+
+
+def test_whom_a_fact_is_about_or_who_said_it_counts_once() -> None:
+    fact = Fact(
+        "a", content="Caroline: I went: twice.", agent_id="indy", session_id="s"
+    )
+    assert who(fact) == ("indy", "Caroline")
+    assert who(fact.but(entities=("Caroline", "Mel"))) == ("Caroline", "Mel", "indy")
+    assert who(fact.but(session_id=None)) == ("indy",)
+    assert who(Fact("a", content="see https://x.org", session_id="s")) == ()
+    assert who(Fact("a", content="At 10:30 we met", session_id="s")) == ()
+
+
+def test_a_day_is_told_in_words() -> None:
+    assert day_words("2023-05-08T13:56:00Z") == "8 May 2023 2023-05-08"
+    assert day_words("") == ""

@@ -9,7 +9,7 @@ from typing import Any
 
 import tantivy
 
-from vaultsync.core.around import number, turn_of
+from vaultsync.core.around import day_words, number, own_title, turn_of, who
 from vaultsync.core.fact import Fact, Value
 from vaultsync.core.words import headings, words_to_index
 from vaultsync.ports import Entry
@@ -17,18 +17,25 @@ from vaultsync.ports import Entry
 WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
         "title": 2.0,
-        "aliases": 2.0,
+        "aliases": 0.5,
         "tags": 1.0,
-        "entities": 1.0,
-        "headings": 1.0,
+        "entities": 4.0,
+        "headings": 0.5,
         "context": 1.0,
         "content": 1.0,
         "fields": 0.5,
-        "around": 0.6,
+        "dates": 1.0,
+        "around": 1.0,
     }
 )
-"""Text field -> what a match in it counts; `fields` are a type's own ones and the
-author's properties, `around` the neighbours in the session. 0 leaves a field out."""
+"""Text field -> what a match in it counts; 0 leaves a field out. `entities` are all whom a
+fact is about or who said it, `fields` a type's own ones and the author's properties,
+`dates` the day in words. `around` is all that stands together: the content, the day and
+the neighbours in the session, so that a fact that has some of the words, and its neighbour
+the others, comes before one that has the same words again and again.
+
+Measured on the dialogues of LoCoMo and the help of Obsidian, where aliases and headings
+that count more push notes up that only mention a thing."""
 
 TERMS = "terms"
 """The name of the analyzer of all text fields."""
@@ -55,16 +62,18 @@ def make_schema() -> tantivy.Schema:
 def texts_of(entry: Entry) -> dict[str, str]:
     """What is searched of a fact, by field; empty ones are left out."""
     fact = entry.fact
+    day = day_words(fact.created_at)
     texts = {
-        "title": fact.title,
+        "title": own_title(fact),
         "aliases": "\n".join(fact.aliases),
         "tags": "\n".join(fact.tags),
-        "entities": "\n".join(fact.entities),
+        "entities": "\n".join(who(fact)),
         "headings": "\n".join(headings(fact.content)),
         "context": fact.context or "",
         "content": fact.content,
         "fields": "\n".join(_said(fact)),
-        "around": entry.around,
+        "dates": day,
+        "around": f"{fact.content}\n{day}\n{entry.around}",
     }
     return {name: words_to_index(text) for name, text in texts.items() if text}
 

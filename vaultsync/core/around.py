@@ -7,11 +7,13 @@ that they cannot see.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from datetime import date
 from hashlib import blake2b
 from typing import NamedTuple
 
-from vaultsync.core.fact import Fact
+from vaultsync.core.fact import Fact, title_from
 
 BEFORE = AFTER = 2
 """How many neighbours on each side lend their text."""
@@ -58,11 +60,54 @@ def moment(time: str) -> int:
 
 
 def around(before: Sequence[Fact], after: Sequence[Fact]) -> str:
-    """The text that a fact is lent by its neighbours, in the order of the session."""
-    return "\n".join(_lent(each) for each in (*before, *after))
+    """The text that a fact is lent by its neighbours: the one before it comes first.
+
+    What it answers stands there, and a model reads no further than it can.
+    """
+    return "\n".join(_lent(each) for each in (*reversed(before), *after))
 
 
 def _lent(fact: Fact) -> str:
     content = fact.content[:LENT]
-    repeats = content.lstrip("#> ").startswith(fact.title.rstrip("…"))
-    return content if repeats else f"{fact.title}\n{content}"
+    title = own_title(fact)
+    return f"{title}\n{content}" if title else content
+
+
+def own_title(fact: Fact) -> str:
+    """The title, where it says what the content does not; else empty.
+
+    A title that was made of the first sentence would count its words twice: with it the
+    turns of LoCoMo found among the first five were 0.57 in place of 0.68.
+    """
+    content = fact.content.lstrip("#>-*+ \t\n")
+    if content.startswith(fact.title.rstrip("…")):
+        return ""
+    return "" if fact.title == title_from(fact.content, fact.type) else fact.title
+
+
+_SPEAKER = re.compile(r"\A([^\W\d_][\w .'’-]{0,40}):\s")
+
+
+def who(fact: Fact) -> tuple[str, ...]:
+    """Whom a fact is about, or who said it; each name once.
+
+    In a session a name and a colon tell who speaks: `Caroline: I went …`.
+    """
+    speaker = _SPEAKER.match(fact.content) if fact.session_id else None
+    names = [*fact.entities, fact.agent_id, speaker and speaker[1]]
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def day_words(time: str) -> str:
+    """The day of a time in words: `8 May 2023 2023-05-08`; empty when there is none."""
+    try:
+        day = date.fromisoformat(time[:10])
+    except ValueError:
+        return ""
+    return f"{day.day} {MONTHS[day.month - 1].capitalize()} {day.year} {day}"
+
+
+MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july", "august"),
+    *("september", "october", "november", "december"),
+)

@@ -12,7 +12,7 @@ from vaultsync.engine.report import Progress
 from vaultsync.errors import IndexBusyError, StoreUnavailableError
 from vaultsync.ports import NoteIndex, Written
 
-SCHEMA = "1"
+SCHEMA = "2"
 """Changes with what is put into the index for a fact."""
 BATCH = 10_000
 """Facts that are put at once: as many are in memory, and in one commit."""
