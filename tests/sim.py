@@ -207,6 +207,23 @@ class SimVault(Disk):
             self._spend(data, instead_of=path)
             self._set({path: self._new(data)})
 
+    def read_meta(self, path: VaultPath) -> bytes | None:
+        self._begin("read_meta")
+        self._check_derived(path)
+        inode = self.names.get(path)
+        return inode.data if inode and inode.kind == "file" else None
+
+    def list_meta(self, folder: VaultPath) -> list[VaultPath]:
+        self._begin("list_meta")
+        self._check_derived(VaultPath(f"{folder}/x"))
+        return [
+            VaultPath(path)
+            for path, inode in sorted(self.names.items())
+            if path.rpartition("/")[0] == folder
+            and inode.kind == "file"
+            and _DERIVED.fullmatch(path)
+        ]
+
     def drop_meta(self, path: VaultPath) -> None:
         self._begin("drop_meta")
         self._check_derived(path)

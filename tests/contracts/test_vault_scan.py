@@ -366,6 +366,29 @@ def test_derived_files_are_written_whole_and_dropped(
     assert vault.ops() == []
 
 
+def test_derived_files_are_read_and_listed(world: World, vault: Vault) -> None:
+    assert vault.list_meta(VaultPath(".index")) == []
+    for name in ("b.md", "a.md", "parts/c.md"):
+        vault.write_meta(VaultPath(f".index/{name}"), name.encode())
+    vault.write_meta(VaultPath(".meta/sync-state.json"), b"{}")
+    world.make_odd(".index/odd.md", "a link")
+
+    assert vault.list_meta(VaultPath(".index")) == [".index/a.md", ".index/b.md"]
+    assert vault.list_meta(VaultPath(".index/parts")) == [".index/parts/c.md"]
+    assert vault.list_meta(VaultPath(".meta")) == [".meta/sync-state.json"]
+    assert vault.read_meta(VaultPath(".index/parts/c.md")) == b"parts/c.md"
+    assert vault.read_meta(VaultPath(".index/odd.md")) is None
+    assert vault.read_meta(VaultPath(".index/none.md")) is None
+    assert vault.read_meta(VaultPath(".index/none/x.md")) is None
+
+
+def test_derived_files_behind_a_link_are_not_ours(world: World, vault: Vault) -> None:
+    world.make_odd(".index", "a link")
+
+    assert vault.list_meta(VaultPath(".index")) == []
+    assert vault.read_meta(VaultPath(".index/note.md")) is None
+
+
 @pytest.mark.parametrize(
     "path",
     [
@@ -388,6 +411,16 @@ def test_nothing_else_is_a_derived_file(vault: Vault, path: str) -> None:
         vault.write_meta(VaultPath(path), b"text")
     with pytest.raises(UnsafePathError):
         vault.drop_meta(VaultPath(path))
+    with pytest.raises(UnsafePathError):
+        vault.read_meta(VaultPath(path))
+
+
+@pytest.mark.parametrize(
+    "folder", ["", "notes", ".obsidian", ".meta/staging", ".index/..", ".index/"]
+)
+def test_no_other_folder_is_listed_for_derived_files(vault: Vault, folder: str) -> None:
+    with pytest.raises(UnsafePathError):
+        vault.list_meta(VaultPath(folder))
 
 
 def test_everything_can_be_synced_at_any_time(world: World, vault: Vault) -> None:

@@ -190,6 +190,10 @@ def test_a_name_that_no_wiki_link_can_say_is_linked_otherwise(
     path: str, link: str
 ) -> None:
     assert link_to(VaultPath(path), "T") == link
+    (entry,) = entries(fact(1, title="T"))
+    read = read_line(line_of(entry, VaultPath(path)))
+    assert read is not None
+    assert (read[0].title, read[1]) == ("T", path)
 
 
 @given(st.lists(some_paths(), min_size=1, max_size=6), TEXT, some_paths())

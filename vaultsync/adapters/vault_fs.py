@@ -303,6 +303,19 @@ class VaultFs:
             syscalls.replace(temp, place)
         self._tree.touch(path)
 
+    def read_meta(self, path: VaultPath) -> bytes | None:
+        """Read whole; never through a link."""
+        _check_derived(path)
+        with contextlib.suppress(NoteError, OSError), self._tree.place(path) as place:
+            return vault_tree.read(place, path, links=1).data
+        return None
+
+    def list_meta(self, folder: VaultPath) -> list[VaultPath]:
+        """List; what is no regular file is left out."""
+        _check_derived(VaultPath(f"{folder}/x"))
+        paths = (VaultPath(f"{folder}/{name}") for name in self._tree.names(folder))
+        return [path for path in paths if _DERIVED.fullmatch(path)]
+
     def drop_meta(self, path: VaultPath) -> None:
         """Unlink."""
         _check_derived(path)

@@ -194,6 +194,16 @@ class Tree:
         except (NoteMissingError, UnsafePathError, OSError):
             return None
 
+    def names(self, path: str) -> list[str]:
+        """The names of the regular files in a folder, sorted; none when it is not there."""
+        with (
+            contextlib.suppress(NoteError, OSError),
+            self.place(f"{path}/.") as place,
+            os.scandir(place.folder) as found,
+        ):
+            return sorted(e.name for e in found if e.is_file(follow_symlinks=False))
+        return []
+
     def touch(self, *paths: str) -> None:
         """Remember to sync files, and the folders they are in."""
         for path in paths:

@@ -117,14 +117,16 @@ def link_to(path: VaultPath, title: str) -> str:
     """A link that leads to the note; a wiki-link unless no wiki-link can name the file."""
     if is_linkable(path) and not _EDGED.search(path):
         return wiki_link(path, title)
-    spelled = "".join(_ESCAPES.get(sign, sign) for sign in path)
+    spelled = _UNSAID.sub(
+        lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), path
+    )
     return f"[{title or 'a note'}]({spelled})"
 
 
-_ESCAPES = {sign: f"%{ord(sign):02X}" for sign in ' %#^|[]<>()"\\'}
+_UNSAID = re.compile(r"[\s%#^|\[\]<>()\"\\]")
 # Blanks that Obsidian strips off the target of a link, or takes for others.
 _EDGED = re.compile(r"\A\s|\s(?:\.md)?\Z|[^\S ]", re.IGNORECASE)
-_PERCENT = re.compile(r"%([0-9A-F]{2})")
+_PERCENT = re.compile(r"(?:%[0-9A-F]{2})+")
 _LINE = re.compile(
     r"""-\ \[(?P<day>\d{4}-\d\d-\d\d|no\ date)\]
     \ \*\*(?P<type>[A-Z][a-z]+)\*\*\ P(?P<priority>\d)
@@ -145,14 +147,7 @@ def read_line(line: str) -> tuple[Entry, VaultPath] | None:
     found = _LINE.fullmatch(line)
     if found is None:
         return None
-    if found["wiki"]:
-        path = (
-            found["wiki"]
-            if found["wiki"][-3:].lower() == ".md"
-            else f"{found['wiki']}.md"
-        )
-    else:
-        path = _PERCENT.sub(lambda code: chr(int(code[1], 16)), found["path"])
+    path = _path(found["wiki"], found["path"])
     importance = found["importance"]
     entry = Entry(
         path,
@@ -166,3 +161,15 @@ def read_line(line: str) -> tuple[Entry, VaultPath] | None:
         (),
     )
     return entry, VaultPath(path)
+
+
+def _path(wiki: str | None, spelled: str | None) -> str:
+    """The path that a link of one of both kinds names."""
+    if wiki:
+        return wiki if wiki[-3:].lower() == ".md" else f"{wiki}.md"
+    return _PERCENT.sub(
+        lambda found: bytes.fromhex(found[0].replace("%", "")).decode(
+            "utf-8", "replace"
+        ),
+        spelled or "",
+    )

@@ -12,6 +12,7 @@ from vaultsync.engine.embed_texts import identity_of
 from vaultsync.engine.embedding import EmbedReport, embed_pending
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress
+from vaultsync.engine.tables import Making, write_tables
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.ports import (
     Embedder,
@@ -35,6 +36,7 @@ class Parts:
     tokens: TokenCounter
     vectors: VectorIndex | None = None
     embedder: Embedder | None = None
+    tables: Making | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ def derive(
     why = [
         words.degraded,
         _links(mirror, parts.links, rebuild=rebuild),
-        _tables(mirror, parts.tokens),
+        _tables(mirror, parts.tables, rebuild=rebuild),
     ]
     vectors = _embedded(mirror, parts, told, progress)
     why.append(vectors.degraded)
@@ -127,9 +129,10 @@ def _links(mirror: Mirror, links: LinkIndex, *, rebuild: bool) -> str:
     return ""
 
 
-def _tables(mirror: Mirror, tokens: TokenCounter) -> str:
+def _tables(mirror: Mirror, making: Making | None, *, rebuild: bool) -> str:
     try:
-        _ = (mirror, tokens)
+        if making is not None:
+            write_tables(mirror, making, anew=rebuild)
     except StoreUnavailableError as error:
         return error.message
     except OSError as error:

@@ -31,6 +31,8 @@ class Policy:
     """How many actions share one wait for the disk."""
     auto_link: bool = True
     """Whether entities that an agent mentions become links."""
+    index_folder: str = ""
+    """A folder of the vault that shows what `.index/` holds; none when it is empty."""
 
 
 def _utc(time: datetime, precision: str) -> str:

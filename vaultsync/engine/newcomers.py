@@ -6,6 +6,7 @@ from collections.abc import Set as AbstractSet
 
 from vaultsync.core.changes import StoreChange, StoreSide, VaultChange, VaultSide
 from vaultsync.core.paths import VaultPath
+from vaultsync.core.tables import is_table
 from vaultsync.engine.cases import Case, Identities, adopted_folders
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.snapshot import Seen, is_managed
@@ -53,6 +54,8 @@ def _is_taken(
     seen: Seen, wanted: AbstractSet[VaultPath], adopted: tuple[str, ...]
 ) -> bool:
     note = seen.note
+    if is_table(seen.file.data):
+        return False  # a table of contents; a copy of one is no fact either
     if note is None or any(problem.key == "id" for problem in note.problems):
         return False
     is_copy = note.id is not None

@@ -8,6 +8,7 @@ from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Status
 from vaultsync.engine.request import Request
 from vaultsync.engine.sync import preview
+from vaultsync.engine.tables import is_listed_there
 from vaultsync.errors import StoreUnavailableError
 
 
@@ -23,7 +24,7 @@ def status(mirror: Mirror, *, engine: str = "idle") -> Status:
     )
     notes = mirror.archive.count_bases()
     files = sum(
-        not is_conflict_note(name)
+        not is_conflict_note(name) and not is_listed_there(mirror, folder.path, name)
         for folder in work.found.scan.folders.values()
         for name in folder.files
     )

@@ -167,6 +167,17 @@ class Vault(Protocol):
         """Write a derived file below `.meta/` or `.index/` whole; equal bytes write nothing."""
         ...
 
+    def read_meta(self, path: VaultPath) -> bytes | None:
+        """A derived file below `.meta/` or `.index/`; None when no file can be read there."""
+        ...
+
+    def list_meta(self, folder: VaultPath) -> list[VaultPath]:
+        """The derived files directly in `.index`, or in a folder below one of both.
+
+        Sorted; none when the folder is not there.
+        """
+        ...
+
     def drop_meta(self, path: VaultPath) -> None:
         """Remove a derived file below `.meta/` or `.index/`, if there."""
         ...

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.entries import EntriesInMemory
+from tests.packs import fact, words
+from tests.strategies import facts
+from vaultsync.adapters.entries_file import EntriesOnDisk
+from vaultsync.core.entries import Entry, entry_of
+from vaultsync.core.fact import Fact
+from vaultsync.ports.entries import EntryFile, Held
+
+
+@pytest.fixture(params=["memory", "disk"])
+def entries(request: pytest.FixtureRequest, tmp_path: Path) -> EntryFile:
+    if request.param == "memory":
+        return EntriesInMemory()
+    return EntriesOnDisk(tmp_path / "made" / "entries.json")
+
+
+def held_of(version: str, *many: Fact) -> Held:
+    made = (entry_of(each, words) for each in many)
+    return Held(version, {each.id: each for each in made if each is not None})
+
+
+def test_nothing_was_saved_at_first(entries: EntryFile) -> None:
+    assert entries.load() is None
+
+
+def test_what_was_saved_is_loaded(entries: EntryFile) -> None:
+    full = fact(1, type="person", importance=0.5, entities=["Ann"], aliases=["Bo"])
+    held = held_of("v1", full, fact(2).but(created_at=""))
+    entries.save(held)
+
+    assert entries.load() == held
+
+
+def test_saving_replaces_what_was_there(entries: EntryFile) -> None:
+    entries.save(held_of("v1", fact(1), fact(2)))
+    entries.save(held_of("v2"))
+
+    assert entries.load() == Held("v2", {})
+
+
+@given(st.lists(facts(), max_size=4))
+def test_any_entry_is_loaded_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, many: list[Fact]
+) -> None:
+    file = EntriesOnDisk(tmp_path_factory.mktemp("entries") / "entries.json")
+    held = held_of("v", *many)
+    file.save(held)
+
+    assert file.load() == held
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data[:-3],
+        lambda data: data.replace(b"Fact 1", b"Fact 7"),
+        lambda data: data.replace(b'"format":1', b'"format":9'),
+        lambda _: b"",
+        lambda _: b"{}\n[]",
+        lambda _: b"\xff\xfe\n\x00",
+    ],
+)
+def test_a_damaged_file_is_none(tmp_path: Path, damage: object) -> None:
+    path = tmp_path / "entries.json"
+    file = EntriesOnDisk(path)
+    file.save(held_of("v1", fact(1)))
+    assert callable(damage)
+
+    path.write_bytes(damage(path.read_bytes()))
+
+    assert file.load() is None
+
+
+def test_a_file_is_for_its_owner_alone_and_nothing_is_left_beside_it(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "entries.json"
+    EntriesOnDisk(path).save(
+        Held("v", {"a": Entry("a", "fact", 2, "", "", 0, "", None, ())})
+    )
+
+    assert path.stat().st_mode & 0o077 == 0
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_disk_that_is_full_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "entries.json"
+    file = EntriesOnDisk(path)
+    file.save(held_of("v1", fact(1)))
+
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(OSError, match="No space"):
+        file.save(held_of("v2"))
+
+    assert file.load() == held_of("v1", fact(1))

@@ -1,0 +1,369 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.entries import EntriesInMemory, making
+from tests.packs import words
+from tests.world import LINES, SCOPE, World
+from vaultsync.adapters.store_memory import MemoryStore
+from vaultsync.core.fact import Fact, Value
+from vaultsync.core.paths import VaultPath
+from vaultsync.engine.mirror import Policy
+from vaultsync.engine.request import Request
+from vaultsync.engine.status import status
+from vaultsync.engine.tables import DONE, Making, write_tables
+from vaultsync.errors import StoreUnavailableError
+
+MASTER, BY_TYPE = ".index/vault-index.md", ".index/by-type.md"
+FOUR = [
+    f".index/{name}.md"
+    for name in ("by-entity", "by-priority", "by-type", "vault-index")
+]
+
+
+class Shelf(World):
+    """A world whose tables follow each pass, in `Index/` too when it has a folder."""
+
+    def __init__(self, folder: str = "") -> None:
+        super().__init__(Policy(index_folder=folder))
+        self.entries = EntriesInMemory()
+        self.asked: list[str] = []
+
+    def count(self, text: str) -> int:
+        self.asked.append(text)
+        return words(text)
+
+    def tables(self, *, anew: bool = False) -> int:
+        """Bring the tables up to date; returns how many files that changed."""
+        return write_tables(self.mirror, Making(self.entries, self.count), anew=anew)
+
+    def hidden(self) -> list[str]:
+        return sorted(name for name in self.vault.names if name.startswith(".index/"))
+
+    def seen(self) -> list[str]:
+        return sorted(name for name in self.vault.names if name.startswith("Index/"))
+
+    def table(self, name: str = MASTER) -> str:
+        return self.vault.names[name].data.decode()
+
+    def keeps(self, title: str, **values: Value) -> Fact:
+        """A fact that is on both sides, at rest, and in the tables."""
+        kept = self.mirrored(LINES, title=title, agent="indy", **values)
+        self.tables()
+        return kept
+
+
+@pytest.fixture
+def world() -> Shelf:
+    return Shelf()
+
+
+# --- .index/ -------------------------------------------------------------------------
+
+
+def test_the_tables_show_every_note_with_a_link(world: Shelf) -> None:
+    tea = world.keeps("Tea at four", type="decision", priority=0)
+
+    assert world.hidden() == FOUR
+    link = f"[[{str(tea.path).removesuffix('.md')}|Tea at four]]"
+    assert all(link in world.table(name) for name in FOUR if "entity" not in name)
+
+
+def test_a_vault_without_facts_has_tables_that_say_so(world: Shelf) -> None:
+    world.sync()
+
+    assert world.tables() == 4
+    assert "Total facts: 0" in world.table()
+
+
+def test_when_nothing_changed_nothing_is_looked_at(world: Shelf) -> None:
+    world.keeps("Tea at four")
+    world.asked.clear()
+
+    with world.nobody_writes():
+        assert world.tables() == 0
+    assert world.asked == []
+    assert world.entries.saves == 1
+
+
+def test_a_quiet_pass_leaves_the_tables_alone(world: Shelf) -> None:
+    world.keeps("Tea at four")
+    world.quiesce()
+
+    assert world.tables() == 0
+
+
+def test_only_facts_that_were_written_since_are_counted_again(world: Shelf) -> None:
+    world.keeps("Tea at four")
+    world.keeps("Coffee at five")
+    world.asked.clear()
+
+    world.keeps("Water at six")
+
+    assert len(world.asked) == 1
+    assert "Water at six" in world.asked[0]
+
+
+def test_only_files_whose_bytes_change_are_written(world: Shelf) -> None:
+    tea = world.keeps("Tea at four")
+    before = {name: world.vault.names[name] for name in world.hidden()}
+
+    world.agent_updates(tea.id, importance=0.5)
+    world.quiesce()
+
+    assert world.tables() == 3
+    same = [name for name in world.hidden() if world.vault.names[name] is before[name]]
+    assert same == [".index/by-entity.md"]
+
+
+def test_an_edit_a_move_and_a_deletion_are_followed(world: Shelf) -> None:
+    tea = world.keeps("Tea at four")
+    path = str(tea.path)
+    world.person_edits(path, "# Tea at four", "# Tea at five")
+    world.quiesce()
+    world.tables()
+    assert "|Tea at five]]" in world.table(BY_TYPE)
+
+    moved = path.replace(path.rpartition("/")[2], "moved.md")
+    world.person_renames(path, moved)
+    world.quiesce()
+    world.tables()
+    assert f"[[{SCOPE}/notes/moved|" in world.table(BY_TYPE)
+
+    world.person_deletes(moved)
+    world.quiesce()
+    world.tables()
+    assert "Tea" not in world.table(BY_TYPE)
+
+
+def test_what_is_archived_or_replaced_is_no_longer_listed(world: Shelf) -> None:
+    tea = world.keeps("Tea at four")
+
+    world.agent_updates(tea.id, status="archived")
+    world.quiesce()
+    world.tables()
+
+    assert "Total facts: 0" in world.table()
+
+
+def test_tables_that_somebody_removed_come_back(world: Shelf) -> None:
+    world.keeps("Tea at four")
+    del world.vault.names[BY_TYPE]
+
+    assert world.tables() == 1
+    assert "Tea at four" in world.table(BY_TYPE)
+
+
+def test_asked_for_anew_every_file_is_looked_at(world: Shelf) -> None:
+    world.keeps("Tea at four")
+    world.vault.write_meta(VaultPath(BY_TYPE), b"spoiled")
+    assert world.tables() == 0
+
+    assert world.tables(anew=True) == 1
+    assert "Tea at four" in world.table(BY_TYPE)
+
+
+def test_stale_parts_are_removed_and_foreign_files_stay(world: Shelf) -> None:
+    world.vault.write_meta(VaultPath(".index/by-type-fact-2026-01.md"), b"old")
+    world.vault.write_meta(VaultPath(".index/other.json"), b"{}")
+
+    world.keeps("Tea at four")
+
+    assert world.hidden() == sorted([*FOUR, ".index/other.json"])
+
+
+def test_lost_entries_are_made_again(world: Shelf) -> None:
+    world.keeps("Tea at four")
+    before = world.table()
+    world.entries.held = None
+    world.agent_updates(world.facts()[0].id, accessCount=3)
+    world.quiesce()
+    world.tables()
+
+    assert world.table() == before
+
+
+def test_another_store_makes_other_tables(world: Shelf) -> None:
+    world.keeps("Tea at four")
+    other = Shelf()
+    other.store = MemoryStore(other.clock, store_id="another")
+    other.mirror = replace(other.mirror, store=other.store)
+    other.mirrored(title="Coffee at five")
+    world.mirror = replace(world.mirror, store=other.store, archive=other.archive)
+
+    world.tables()
+
+    assert "Coffee" in world.table()
+    assert "Tea" not in world.table()
+
+
+def test_nothing_is_written_while_the_store_is_away(world: Shelf) -> None:
+    world.keeps("Tea at four")
+    world.store.away = True
+
+    with pytest.raises(StoreUnavailableError):
+        world.tables()
+
+
+def test_a_disk_that_is_full_is_told_and_the_next_time_mends_it(world: Shelf) -> None:
+    world.mirrored(title="Tea at four")
+    world.vault.quota = 1_000
+    with pytest.raises(OSError, match="No space"):
+        world.tables()
+    assert world.archive.setting(DONE) is None
+
+    world.vault.quota = None
+    world.tables()
+
+    assert world.hidden() == FOUR
+
+
+def test_the_tables_survive_a_power_cut_once_they_are_done(world: Shelf) -> None:
+    world.keeps("Tea at four")
+    before = world.table()
+
+    world.vault.crash()
+
+    assert world.table() == before
+
+
+def test_what_is_remembered_of_the_tables_may_be_damaged(world: Shelf) -> None:
+    world.keeps("Tea at four")
+    for said in ("[]", '{"of": 1}', json.dumps({"files": 3, "folder": None})):
+        with world.archive.transaction():
+            world.archive.set_setting(DONE, said)
+        assert world.tables() == 0
+        assert world.hidden() == FOUR
+
+
+# --- the folder that a person sees ---------------------------------------------------
+
+
+@pytest.fixture
+def shelf() -> Shelf:
+    return Shelf("Index")
+
+
+def test_the_same_tables_are_where_a_person_sees_them(shelf: Shelf) -> None:
+    shelf.keeps("Tea at four")
+
+    assert shelf.seen() == [name.replace(".index", "Index") for name in FOUR]
+    assert shelf.table("Index/by-type.md") == shelf.table(BY_TYPE)
+    assert shelf.vault.ops() == []
+
+
+def test_the_tables_that_a_person_sees_are_never_taken_for_notes(shelf: Shelf) -> None:
+    shelf.keeps("Tea at four")
+    shelf.sync(Request(adopt=frozenset(map(VaultPath, shelf.seen()))))
+    shelf.person_copies("Index/by-type.md", f"{SCOPE}/notes/by-type.md")
+    shelf.quiesce()
+
+    assert [each.title for each in shelf.facts()] == ["Tea at four"]
+    assert status(shelf.mirror).foreign == 1  # the copy
+    assert shelf.tables() == 0
+    assert shelf.table("Index/by-type.md") == shelf.table(BY_TYPE)
+
+
+def test_a_folder_within_a_scope_is_no_danger() -> None:
+    shelf = Shelf(f"{SCOPE}/index/")
+    shelf.keeps("Tea at four")
+    shelf.quiesce()
+
+    assert len(shelf.facts()) == 1
+    assert f"{SCOPE}/index/by-type.md" in shelf.vault.files
+
+
+def test_both_places_follow_a_change(shelf: Shelf) -> None:
+    shelf.keeps("Tea at four")
+
+    shelf.keeps("Coffee at five")
+
+    assert "Coffee" in shelf.table("Index/vault-index.md")
+    shelf.quiesce()
+    assert shelf.tables() == 0
+
+
+def test_a_note_of_a_person_is_never_written_over(shelf: Shelf) -> None:
+    shelf.person_writes("Index/by-type.md", "# My own\n")
+    shelf.person_writes("Index/by-type-old.md", "# My own, too\n")
+    shelf.vault.names["Index/vault-index.md"] = shelf.vault.names["Index/by-type.md"]
+    shelf.vault.make_odd("Index/by-entity.md", "a link")
+
+    shelf.keeps("Tea at four")
+
+    assert shelf.text("Index/by-type.md") == "# My own\n"
+    assert shelf.text("Index/vault-index.md") == "# My own\n"
+    assert shelf.text("Index/by-type-old.md") == "# My own, too\n"
+    assert "Tea" in shelf.table("Index/by-priority.md")
+
+
+def test_a_table_that_is_saved_while_it_is_written_is_left(shelf: Shelf) -> None:
+    shelf.keeps("Tea at four")
+
+    def save(step: str) -> None:
+        if step == "exchange.swap":
+            shelf.vault.before = lambda _: None
+            shelf.vault.save_in_place("Index/by-priority.md", b"# Mine\n")
+
+    shelf.mirrored(title="Coffee at five")
+    shelf.vault.before = save
+    shelf.tables()
+
+    assert shelf.table("Index/by-priority.md") == "# Mine\n"
+    assert shelf.vault.ops() == []
+
+
+def test_stale_parts_that_a_person_saw_are_removed(shelf: Shelf) -> None:
+    shelf.keeps("Tea at four")
+    old = shelf.table("Index/by-type.md")
+    shelf.person_writes("Index/by-type-fact-2026-01.md", old)
+    shelf.person_writes("Index/notes.md", old)
+
+    shelf.keeps("Coffee at five")
+
+    assert "Index/by-type-fact-2026-01.md" not in shelf.seen()
+    assert "Index/notes.md" in shelf.seen()
+
+
+def test_removed_tables_come_back_where_a_person_sees_them(shelf: Shelf) -> None:
+    shelf.keeps("Tea at four")
+    shelf.person_deletes("Index/by-type.md")
+
+    assert shelf.tables() == 1
+    assert "Index/by-type.md" in shelf.seen()
+
+
+def test_another_folder_gets_the_tables_and_the_old_one_loses_them(
+    shelf: Shelf,
+) -> None:
+    shelf.keeps("Tea at four")
+    shelf.person_writes("Index/mine.md", "# Mine\n")
+    shelf.mirror = replace(shelf.mirror, policy=Policy(index_folder="Contents"))
+
+    assert shelf.tables() == 8
+    assert shelf.seen() == ["Index/mine.md"]
+    assert "Contents/vault-index.md" in shelf.vault.files
+
+    shelf.mirror = replace(shelf.mirror, policy=Policy())
+    shelf.tables()
+    assert not [name for name in shelf.vault.files if name.startswith("Contents/")]
+
+
+@pytest.mark.parametrize("folder", ["../outside", ".hidden", "a//b"])
+def test_a_folder_that_cannot_be_has_no_tables(folder: str) -> None:
+    shelf = Shelf(folder)
+
+    shelf.keeps("Tea at four")
+
+    assert shelf.hidden() == FOUR
+    assert len(shelf.vault.files) == 1
+
+
+def test_what_they_are_made_with_needs_nothing_else() -> None:
+    world = World()
+    world.mirrored(title="Tea at four")
+
+    assert write_tables(world.mirror, making()) == 4

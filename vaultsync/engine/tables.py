@@ -1,0 +1,216 @@
+"""The tables of `.index/`, and of the folder in which a person sees them, up to date.
+
+A pass that changed nothing costs one look at the store's number. Else the entries of the
+facts that were written since are made anew, all texts are put together, and those that
+differ are written. A file that a person made is never written over: what stands in the
+folder that a person sees must say itself that it is a table.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from vaultsync.core.entries import Entry, entry_of
+from vaultsync.core.index import index_texts
+from vaultsync.core.paths import VaultPath, join, name_of, vault_path
+from vaultsync.core.tables import FOLDER, is_table
+from vaultsync.engine.follow import behind, version_at
+from vaultsync.engine.mirror import Mirror
+from vaultsync.errors import NoteError, NoteMissingError, UnsafePathError
+from vaultsync.ports.entries import EntryFile, Held
+
+SCHEMA = "1"
+"""Changes with what an entry, or a table, says."""
+DONE = "tables"
+"""The setting that says what the tables were made of, and which they are."""
+BATCH = 10_000
+"""Facts that are in memory at once."""
+_HIDDEN = VaultPath(FOLDER)
+_OURS = re.compile(r"(?:vault-index|by-(?:type|priority|entity))(?:-[\w-]+)?\.md")
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """What tables are made with."""
+
+    entries: EntryFile
+    """What was made of the facts so far."""
+    count: Callable[[str], int]
+    """Text -> tokens. The same on every machine that has the vault, or its tables would
+    differ with who wrote them last: an estimate, not a tokenizer that not all have."""
+
+
+def write_tables(mirror: Mirror, making: Making, *, anew: bool = False) -> int:
+    """Bring the tables up to the store and to where the notes lie now.
+
+    Args:
+        mirror: the sides.
+        making: what they are made with.
+        anew: forget the entries that were made, and look at every file.
+
+    Returns:
+        How many files were written or removed.
+
+    Raises:
+        StoreUnavailableError: the store is away; nothing was done.
+        OSError: the disk is full or broken.
+    """
+    seen = _seen(mirror)
+    made_of = _made_of(mirror, seen)
+    done = _done(mirror)
+    if not anew and done.get("of") == made_of and _all_there(mirror, done):
+        return 0
+    held = _followed(mirror, making, anew=anew)
+    paths = {fact_id: path for path, fact_id in mirror.archive.paths().items()}
+    texts = {
+        name: text.encode() for name, text in index_texts(held.values(), paths).items()
+    }
+    before = VaultPath(str(done.get("folder") or ""))
+    changed = _write_hidden(mirror, texts)
+    changed += _write_seen(mirror, seen, texts) if seen else 0
+    if before and before != seen:
+        changed += _drop_seen(mirror, before, {})
+    if changed:
+        mirror.vault.sync()
+    said = {"of": made_of, "folder": seen, "files": sorted(_present(mirror, seen))}
+    with mirror.archive.transaction():
+        mirror.archive.set_setting(DONE, json.dumps(said))
+    return changed
+
+
+def _made_of(mirror: Mirror, seen: VaultPath) -> str:
+    """What the tables depend on. Where notes lie changes only in a pass that is recorded."""
+    state = mirror.store.state()
+    version = version_at(mirror.store, state.store_id, state.seq, SCHEMA)
+    run = mirror.archive.last_run()
+    return f"{version}:{run.run if run else ''}:{seen}"
+
+
+def _done(mirror: Mirror) -> Mapping[str, object]:
+    said = json.loads(mirror.archive.setting(DONE) or "{}")
+    return said if isinstance(said, dict) else {}
+
+
+def _seen(mirror: Mirror) -> VaultPath:
+    """The folder in which a person sees the tables; empty when there is none."""
+    try:
+        return vault_path(mirror.policy.index_folder.strip("/"))
+    except UnsafePathError:
+        return VaultPath("")
+
+
+def _all_there(mirror: Mirror, done: Mapping[str, object]) -> bool:
+    """Whether nobody removed a table since."""
+    files = done.get("files")
+    folder = VaultPath(str(done.get("folder") or ""))
+    return isinstance(files, list) and _present(mirror, folder).issuperset(files)
+
+
+def _present(mirror: Mirror, seen: VaultPath) -> set[str]:
+    """The paths of all files that are named as tables are."""
+    hidden = {str(path) for path in mirror.vault.list_meta(_HIDDEN)}
+    shown = {f"{seen}/{name}" for name in _names_in(mirror, seen)} if seen else set()
+    return {path for path in hidden | shown if _OURS.fullmatch(name_of(path))}
+
+
+def _names_in(mirror: Mirror, folder: VaultPath) -> set[str]:
+    found = mirror.vault.folder(folder)
+    return {*found.files, *found.odd} if found else set()
+
+
+def _followed(mirror: Mirror, making: Making, *, anew: bool) -> Mapping[str, Entry]:
+    """The entries of all facts that are listed, brought up to the store's feed."""
+    held = None if anew else making.entries.load()
+    todo = behind(mirror.store, held.version if held else None, SCHEMA)
+    found = {} if held is None or todo.anew else dict(held.entries)
+    for start in range(0, len(todo.rows), BATCH):
+        ids = [row.fact_id for row in todo.rows[start : start + BATCH]]
+        facts = mirror.store.find_many(ids)
+        for fact_id in ids:
+            fact = facts.get(fact_id)
+            entry = entry_of(fact, making.count) if fact else None
+            if entry is not None:
+                found[fact_id] = entry
+            else:
+                found.pop(fact_id, None)
+    if todo.rows or todo.anew:
+        version = version_at(mirror.store, todo.store_id, todo.seq, SCHEMA)
+        making.entries.save(Held(version, found))
+    return found
+
+
+def _write_hidden(mirror: Mirror, texts: Mapping[str, bytes]) -> int:
+    changed = 0
+    for name, data in texts.items():
+        path = VaultPath(f"{FOLDER}/{name}")
+        if mirror.vault.read_meta(path) != data:
+            mirror.vault.write_meta(path, data)
+            changed += 1
+    for path in mirror.vault.list_meta(_HIDDEN):
+        name = name_of(path)
+        if name not in texts and _OURS.fullmatch(name):
+            mirror.vault.drop_meta(path)
+            changed += 1
+    return changed
+
+
+def _write_seen(mirror: Mirror, folder: VaultPath, texts: Mapping[str, bytes]) -> int:
+    """Write the tables where a person sees them; what is no table of ours stays."""
+    changed = 0
+    for name, data in texts.items():
+        with suppress(NoteError):  # a person's file, or one being saved: it stays
+            changed += _put(mirror, join(folder, name), data)
+    return changed + _drop_seen(mirror, folder, texts)
+
+
+def _put(mirror: Mirror, path: VaultPath, data: bytes) -> bool:
+    """Write one file; says whether it was written.
+
+    Raises:
+        NoteError: it cannot be, or must not be.
+    """
+    op = mirror.clock.new_id()
+    try:
+        found = mirror.vault.read(path)
+    except NoteMissingError:
+        mirror.vault.stage(op, data)
+        try:
+            mirror.vault.create(op, path)
+        finally:
+            mirror.vault.discard(op)
+        return True
+    if found.data == data or not is_table(found.data):
+        return False
+    mirror.vault.stage(op, data)
+    try:
+        mirror.vault.exchange(op, path, found.sha)
+    finally:
+        mirror.vault.discard(op)
+    return True
+
+
+def _drop_seen(mirror: Mirror, folder: VaultPath, texts: Mapping[str, bytes]) -> int:
+    """Remove the tables that are no longer made."""
+    changed = 0
+    for name in sorted(_names_in(mirror, folder) - set(texts)):
+        if not _OURS.fullmatch(name):
+            continue
+        with suppress(NoteError):
+            path = join(folder, name)
+            found = mirror.vault.read(path)
+            if is_table(found.data):
+                op = mirror.clock.new_id()
+                mirror.vault.withdraw(op, path, found.sha)
+                mirror.vault.discard(op)
+                changed += 1
+    return changed
+
+
+def is_listed_there(mirror: Mirror, folder: VaultPath, name: str) -> bool:
+    """Whether a file is one of the tables that a person sees, by its name."""
+    seen = _seen(mirror)
+    return bool(seen) and folder == seen and _OURS.fullmatch(name) is not None

@@ -1,0 +1,33 @@
+"""The entries that the tables of `.index/` are made of. Derived; they can be rebuilt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+from vaultsync.core.entries import Entry
+
+
+class Held(NamedTuple):
+    """What is kept between two passes."""
+
+    version: str
+    """What the entries were brought up to; see `NoteIndex.version()`."""
+    entries: Mapping[str, Entry]
+    """By the ids of their facts; only those of facts that are listed."""
+
+
+class EntryFile(Protocol):
+    """The entries of all facts, kept so that no fact is read and counted twice."""
+
+    def load(self) -> Held | None:
+        """What was saved last; None when there is nothing, or it is damaged."""
+        ...
+
+    def save(self, held: Held) -> None:
+        """Replace it in one step.
+
+        Raises:
+            OSError: the disk is full or broken; what was there is there.
+        """
+        ...
