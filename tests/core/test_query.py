@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultsync.core.fact import Fact
+from vaultsync.core.query import Span, is_day, named, parse
+
+TODAY = date(2026, 6, 30)  # a Tuesday
+
+
+def test_plain_words_are_looked_up_and_ask_for_nothing_else() -> None:
+    asked = parse("Why did we choose LanceDB?", today=TODAY)
+    assert asked.words == asked.text == "Why did we choose LanceDB?"
+    assert asked.types == asked.tags == asked.tiers == frozenset()
+    assert asked.span == Span()
+    assert asked.phrases == ()
+    assert not asked.hints
+
+
+def test_what_is_written_as_a_filter_filters_and_is_not_looked_up() -> None:
+    asked = parse(
+        "type:Decision tag:#ops tier:critical since:2026-03 until:2026-05-09 berth",
+        today=TODAY,
+    )
+    assert asked.words == "berth"
+    assert asked.types == {"decision"}
+    assert asked.tags == {"ops"}
+    assert asked.tiers == {"critical"}
+    assert asked.span == Span("2026-03-01", "2026-05-10")
+
+
+def test_after_and_before_leave_the_day_itself_out() -> None:
+    asked = parse("after:2026-03 before:2026-05-09", today=TODAY)
+    assert asked.span == Span("2026-04-01", "2026-05-09")
+
+
+@pytest.mark.parametrize(
+    "text", ["type:nope", "tier:nope", "since:soon", "since:2026-02-31", "a:b"]
+)
+def test_what_is_no_filter_is_a_word(text: str) -> None:
+    asked = parse(text, today=TODAY)
+    assert asked.words == text
+    assert not asked.types | asked.tiers
+    assert asked.span == Span()
+
+
+@pytest.mark.parametrize("text", ['"a b"', "“a b”", "„a b“", "«a  b»", "「a b」"])
+def test_what_stands_in_quotes_is_a_phrase(text: str) -> None:
+    assert parse(f"where is {text}", today=TODAY).phrases == ("a b",)
+
+
+def test_empty_quotes_are_no_phrase() -> None:
+    assert parse('where is " "', today=TODAY).phrases == ()
+
+
+SAID = {
+    "decisions of last week": ("2026-06-23", None),
+    "what came in yesterday": ("2026-06-29", "2026-06-30"),
+    "what came in today": ("2026-06-30", "2026-07-01"),
+    "this week": ("2026-06-29", None),
+    "this month": ("2026-06-01", None),
+    "this year": ("2026-01-01", None),
+    "this day": ("2026-06-30", None),
+    "in the past 3 months": ("2026-04-01", None),
+    "the last 2 years": ("2024-06-30", None),
+    "in May": ("2026-05-01", "2026-06-01"),
+    "in December": ("2025-12-01", "2026-01-01"),
+    "in December 2024": ("2024-12-01", "2025-01-01"),
+    "in 2024": ("2024-01-01", "2025-01-01"),
+    "on 21 May 2026": ("2026-05-21", "2026-05-22"),
+    "on the 3rd": None,
+    "on 3rd of March": ("2026-03-03", "2026-03-04"),
+    "on March 3rd, 2025": ("2025-03-03", "2025-03-04"),
+    "on Mar. 3": ("2026-03-03", "2026-03-04"),
+    "on 2026-05-21": ("2026-05-21", "2026-05-22"),
+    "in 2026-05": ("2026-05-01", "2026-06-01"),
+    "since May": ("2026-05-01", None),
+    "after May": ("2026-06-01", None),
+    "before May 2025": (None, "2025-05-01"),
+    "until May 2025": (None, "2025-06-01"),
+    "by 2025-05-01": (None, "2025-05-02"),
+    "on 31 February": None,
+    "in may we": None,
+    "the 2026 plan": None,
+}
+
+
+@pytest.mark.parametrize("text", SAID)
+def test_days_that_are_said_are_preferred(text: str) -> None:
+    expected = SAID[text]
+    assert parse(text, today=TODAY).hinted_span == (
+        None if expected is None else Span(*expected)
+    )
+
+
+def test_days_said_by_their_distance_are_not_looked_up_and_others_are() -> None:
+    assert parse("copies of last week failed", today=TODAY).words == "copies of failed"
+    assert parse("copies in May failed", today=TODAY).words == "copies in May failed"
+
+
+def test_words_hint_at_types_and_tiers() -> None:
+    asked = parse("What critical lessons did we learn, what was decided?", today=TODAY)
+    assert asked.hinted_types == {"lesson", "decision"}
+    assert asked.hinted_tiers == {"critical"}
+    assert asked.types == asked.tiers == frozenset()
+
+
+def test_a_fact_is_preferred_when_it_is_all_that_is_hinted_at() -> None:
+    asked = parse("critical decisions of last week", today=TODAY)
+    fits = Fact("a", type="decision", priority=0, created_at="2026-06-24T10:00:00Z")
+    assert asked.prefers(fits)
+    assert not asked.prefers(fits.but(type="lesson"))
+    assert not asked.prefers(fits.but(priority=1))
+    assert not asked.prefers(fits.but(created_at="2026-06-22T10:00:00Z"))
+    assert parse("anything", today=TODAY).prefers(fits)
+
+
+def test_names_are_whole_words_and_the_longest_first() -> None:
+    names = ["Bente", "Bente Krogmann", "Box", "Pier Box", "Mara", " "]
+    text = "Ask bente krogmann, and BENTE, about the Pier Box; not Maras"
+    assert named(text, names) == ("Bente Krogmann", "Pier Box", "Bente")
+
+
+def test_a_day_is_iso() -> None:
+    assert is_day("2026-02-14")
+    assert is_day("2026-02")
+    assert not is_day("2026-02-30")
+    assert not is_day("yesterday")
+
+
+@given(text=st.text(), today=st.dates())
+def test_any_text_is_a_question(text: str, today: date) -> None:
+    asked = parse(text, today=today)
+    assert asked.text == text
+    assert parse(text, today=today) == asked
+
+
+PARTS = st.sampled_from(
+    [
+        "last week",
+        "since",
+        "until:",
+        "2026-05",
+        "May",
+        "9999",
+        "type:task",
+        '"',
+        "in",
+        "0",
+    ]
+)
+
+
+@given(parts=st.lists(PARTS), today=st.dates())
+def test_any_mix_of_dates_and_filters_is_a_question(
+    parts: list[str], today: date
+) -> None:
+    asked = parse(" ".join(parts), today=today)
+    for span in (asked.span, asked.hinted_span or Span()):
+        assert all(is_day(each) for each in (span.since, span.until) if each)

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultsync.core.fields import TYPES
+from vaultsync.core.rank import (
+    IMPORTANCE,
+    MISFIT,
+    Signals,
+    Weights,
+    blended,
+    fused,
+    recency,
+    score,
+    similarity,
+    utility,
+)
+
+NOW = datetime(2026, 6, 30, 12, tzinfo=UTC)
+SHARE = st.floats(0, 1)
+SCORES = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(0.1, 100))
+COSINES = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(-1, 1))
+
+
+def at(**ago: float) -> str:
+    return (NOW - timedelta(**ago)).isoformat().replace("+00:00", "Z")
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_fact_weighs_half_after_the_half_life_of_its_type(name: str) -> None:
+    days = TYPES[name].half_life
+    assert recency(at(days=days), name, NOW) == pytest.approx(0.5)
+    assert recency(at(days=2 * days), name, NOW) == pytest.approx(0.25)
+    assert recency(at(days=0), name, NOW) == 1
+
+
+def test_what_is_dated_ahead_is_new_and_what_has_no_time_is_old() -> None:
+    assert recency(at(days=-3), "note", NOW) == 1
+    assert recency("", "note", NOW) == 0
+
+
+def test_utility_is_that_of_the_table() -> None:
+    # Seed 001, question 4.
+    assert utility(1.0, 0) == pytest.approx(0.5)
+    assert utility(1.0, 9) == pytest.approx(1.0)
+    assert utility(0.3, 0) == pytest.approx(0.15)
+    assert utility(0.5, 99) == pytest.approx(0.75)
+    assert utility(1.0, 10_000) == 1
+    assert utility(1.0, -1) == pytest.approx(0.5)
+
+
+def test_a_fact_without_importance_neither_stands_out_nor_sinks() -> None:
+    assert utility(None, 3) == utility(IMPORTANCE, 3)
+
+
+def test_the_score_is_the_weighted_sum() -> None:
+    signals = Signals(similarity=0.8, recency=0.5, utility=0.25)
+    assert score(signals, Weights()) == pytest.approx(0.4 + 0.15 + 0.05)
+    assert score(signals, Weights(1, 0, 0)) == pytest.approx(0.8)
+
+
+@given(
+    low=st.tuples(SHARE, SHARE, SHARE),
+    more=st.tuples(SHARE, SHARE, SHARE),
+    weights=st.tuples(SHARE, SHARE, SHARE),
+)
+def test_the_score_grows_with_each_signal(
+    low: tuple[float, float, float],
+    more: tuple[float, float, float],
+    weights: tuple[float, float, float],
+) -> None:
+    high = Signals(*(max(pair) for pair in zip(low, more, strict=True)))
+    assert score(high, Weights(*weights)) >= score(Signals(*low), Weights(*weights))
+
+
+@given(one=st.floats(0, 5000), other=st.floats(0, 5000), name=st.sampled_from([*TYPES]))
+def test_the_younger_fact_is_never_less_recent(
+    one: float, other: float, name: str
+) -> None:
+    young, old = sorted((one, other))
+    assert 0 <= recency(at(days=old), name, NOW) <= recency(at(days=young), name, NOW)
+
+
+@given(one=SHARE, other=SHARE, few=st.integers(0, 10**6), many=st.integers(0, 10**6))
+def test_utility_grows_with_importance_and_use(
+    one: float, other: float, few: int, many: int
+) -> None:
+    small, great = sorted((one, other))
+    few, many = sorted((few, many))
+    assert 0 <= utility(small, few) <= utility(great, few) <= utility(great, many) <= 1
+
+
+@given(one=SHARE, other=SHARE)
+def test_similarity_grows_with_the_fit(one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    assert 0 <= similarity(low) <= similarity(high) <= 1
+    assert similarity(low, fitting=False) <= similarity(low)
+
+
+def test_a_misfit_keeps_a_part_of_its_fit() -> None:
+    assert similarity(1.0) == 1
+    assert similarity(1.0, fitting=False) == pytest.approx(similarity(MISFIT))
+
+
+def test_nothing_found_is_nothing_fused() -> None:
+    assert fused({}, {}) == {}
+
+
+def test_words_alone_keep_their_order_and_proportions() -> None:
+    assert fused({"a": 8.0, "b": 4.0}, {}) == {"a": 1.0, "b": 0.5}
+
+
+def test_vectors_alone_keep_their_order() -> None:
+    assert fused({}, {"a": 0.8, "b": 0.4}) == {"a": 1.0, "b": 0.5}
+
+
+def test_who_is_found_by_both_comes_before_who_is_found_by_one() -> None:
+    fits = fused({"a": 5.0, "b": 5.0}, {"b": 0.5, "c": 0.5, "d": 0.1})
+    assert sorted(fits, key=lambda key: -fits[key]) == ["b", "a", "c", "d"]
+
+
+def test_a_vector_that_points_away_counts_nothing() -> None:
+    assert fused({"a": 2.0, "b": 1.0}, {"a": -0.5}) == {"a": 1.0, "b": 0.5}
+    assert fused({}, {"a": -0.5}) == {"a": 0.0}
+
+
+@given(words=SCORES, near=COSINES)
+def test_fits_are_shares_of_the_best(
+    words: dict[str, float], near: dict[str, float]
+) -> None:
+    fits = fused(words, near)
+    assert fits.keys() == words.keys() | near.keys()
+    assert all(0 <= each <= 1 for each in fits.values())
+    if words:
+        assert max(fits.values()) == pytest.approx(1)
+
+
+@given(words=SCORES, near=COSINES, key=st.sampled_from("abcdefgh"), more=SHARE)
+def test_a_nearer_vector_never_ranks_a_fact_lower(
+    words: dict[str, float], near: dict[str, float], key: str, more: float
+) -> None:
+    def rank(near: dict[str, float]) -> int:
+        fits = fused(words, near)
+        return sum(fits[each] > fits[key] + 1e-9 for each in fits)
+
+    near = {**near, key: near.get(key, min([0.0, *near.values()]))}
+    others = {each: cosine for each, cosine in near.items() if each != key}
+    if key in words or others:
+        assert rank({**near, key: near[key] + more}) <= rank(near)
+
+
+@given(words=SCORES, near=COSINES, key=st.sampled_from("abcdefgh"), more=SHARE)
+def test_a_better_match_by_words_never_ranks_a_fact_lower(
+    words: dict[str, float], near: dict[str, float], key: str, more: float
+) -> None:
+    def rank(words: dict[str, float]) -> int:
+        fits = fused(words, near)
+        return sum(fits[each] > fits[key] + 1e-9 for each in fits)
+
+    words = {**words, key: words.get(key, 1.0)}
+    assert rank({**words, key: words[key] + 10 * more}) <= rank(words)
+
+
+def test_a_reranker_decides_among_equals() -> None:
+    fits = blended({"a": 1.0, "b": 1.0, "c": 0.4}, {"a": -3.0, "b": 7.0})
+    assert fits["b"] == 1
+    assert fits["b"] > fits["a"] > fits["c"]
+
+
+def test_a_reranker_that_finds_all_alike_changes_nothing() -> None:
+    assert blended({"a": 1.0, "b": 0.5}, {"a": 2.0, "b": 2.0}) == {"a": 1.0, "b": 0.5}

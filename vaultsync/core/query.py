@@ -1,0 +1,271 @@
+"""A question as it was asked -> what it asks for.
+
+What is *written as a filter* (`type:decision`, `tag:ops`, `tier:critical`, `since:2026-03`)
+filters. What plain words *hint at* (decisions, last week, in May) only prefers: whoever
+asks what happened last week may mean what was written down today.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from types import MappingProxyType
+
+from vaultsync.core.around import MONTHS
+from vaultsync.core.fact import Fact
+from vaultsync.core.fields import TIERS, TYPES
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Days from `since` until before `until`, as ISO dates; None is open."""
+
+    since: str | None = None
+    until: str | None = None
+
+    def holds(self, time: str) -> bool:
+        """Whether a time, as facts spell it, lies within."""
+        return (self.since is None or time >= self.since) and (
+            self.until is None or time < self.until
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked for."""
+
+    text: str
+    """As asked."""
+    words: str
+    """What is left to be looked up: no filters, and no days that depend on today."""
+    phrases: tuple[str, ...] = ()
+    """What stood in quotes."""
+    types: frozenset[str] = frozenset()
+    tags: frozenset[str] = frozenset()
+    tiers: frozenset[str] = frozenset()
+    span: Span = Span()
+    """Written as filters, like the three above."""
+    hinted_types: frozenset[str] = frozenset()
+    hinted_tiers: frozenset[str] = frozenset()
+    hinted_span: Span | None = None
+    """What plain words hint at."""
+
+    @property
+    def hints(self) -> bool:
+        """Whether there is anything to prefer."""
+        return bool(self.hinted_types or self.hinted_tiers or self.hinted_span)
+
+    def prefers(self, fact: Fact) -> bool:
+        """Whether a fact is all that the question hints at; True when it hints at nothing."""
+        return (
+            (not self.hinted_types or fact.type in self.hinted_types)
+            and (
+                not self.hinted_tiers
+                or any(fact.priority in TIERS[tier] for tier in self.hinted_tiers)
+            )
+            and (self.hinted_span is None or self.hinted_span.holds(fact.created_at))
+        )
+
+
+_TYPE_WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        "decision": "decision decisions decide decided",
+        "commitment": "commitment commitments promise promises promised",
+        "lesson": "lesson lessons learned learnt",
+        "observation": "observation observations",
+        "preference": "preference preferences",
+        "task": "tasks",
+        "episodic": "episode episodes",
+        "correction": "correction corrections",
+        "convention": "convention conventions",
+    }
+)
+"""Type -> the words that hint at it. Words that mean much else (note, fact, project,
+person, to prefer) hint at nothing."""
+_HINTED: Mapping[str, str] = MappingProxyType(
+    {word: name for name, words in _TYPE_WORDS.items() for word in words.split()}
+)
+_TIER_HINT = re.compile(
+    r"\b(critical|notable|background)\s+(?:facts?|notes?|memor(?:y|ies)|observations?|"
+    r"decisions?|lessons?|commitments?)\b",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」")
+_FILTER = re.compile(
+    r"(?<!\S)(type|tag|tier|since|until|after|before):(\S+)", re.IGNORECASE
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_ISO = r"\d{4}-\d{2}(?:-\d{2})?"
+_MONTH = "|".join([*MONTHS, *(f"{name[:3]}\\b\\.?" for name in MONTHS)])
+_DATE = (
+    rf"(?:(?P<iso>{_ISO})"
+    rf"|(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?(?P<month>{_MONTH})(?:,?\s+(?P<year>\d{{4}}))?"
+    rf"|(?P<month2>{_MONTH})\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(?P<year2>\d{{4}}))?"
+    rf"|(?P<month3>{_MONTH})(?:,?\s+(?P<year3>\d{{4}}))?"
+    r"|(?P<year4>(?:19|20)\d{2}))\b"
+)
+_SAID = re.compile(
+    rf"\b(?P<how>in|on|of|from|during|since|after|before|until|till|by)\s+{_DATE}",
+    re.IGNORECASE,
+)
+_AGO = re.compile(
+    r"\b(?:(?P<when>today|yesterday)"
+    r"|(?P<which>this|last|past|previous)\s+(?P<unit>day|week|month|year)"
+    r"|(?:in\s+)?(?:the\s+)?(?:last|past)\s+(?P<count>\d{1,3})\s+(?P<units>day|week|month|year)s)\b",
+    re.IGNORECASE,
+)
+_DAYS: Mapping[str, int] = MappingProxyType(
+    {"day": 1, "week": 7, "month": 30, "year": 365}
+)
+"""Unit -> how many days the last one of it lasted."""
+_OPEN_END = ("since", "after")
+_OPEN_START = ("before", "until", "till", "by")
+
+
+def parse(text: str, *, today: date) -> Question:
+    """What a question asks for. Any text is a question; nothing in it is an error."""
+    rest, types, tags, tiers = text, set[str](), set[str](), set[str]()
+    since = until = None
+    for found in _FILTER.finditer(text):
+        key, value = found[1].lower(), found[2].strip("\"'")
+        if key == "type" and value.lower() in TYPES:
+            types.add(value.lower())
+        elif key == "tag":
+            tags.add(value.lstrip("#"))
+        elif key == "tier" and value.lower() in TIERS:
+            tiers.add(value.lower())
+        elif key not in ("type", "tier") and (days := _iso(value)):
+            first, after = days
+            since = first if key == "since" else after if key == "after" else since
+            until = after if key == "until" else first if key == "before" else until
+        else:
+            continue
+        rest = rest.replace(found[0], " ", 1)
+    hinted, rest = _relative(rest, today)
+    phrases = tuple(
+        phrase
+        for found in _QUOTED.finditer(rest)
+        if (phrase := " ".join("".join(filter(None, found.groups())).split()))
+    )
+    return Question(
+        text=text,
+        words=" ".join(rest.split()),
+        phrases=phrases,
+        types=frozenset(types),
+        tags=frozenset(tags),
+        tiers=frozenset(tiers),
+        span=Span(since, until),
+        hinted_types=frozenset(
+            _HINTED[word] for word in _WORD.findall(rest.lower()) if word in _HINTED
+        ),
+        hinted_tiers=frozenset(each.lower() for each in _TIER_HINT.findall(rest)),
+        hinted_span=hinted or _said(rest, today),
+    )
+
+
+def named(text: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Those of the names that occur in a text as whole words, the longest first.
+
+    A name inside a longer one that occurs at the same place does not count.
+    """
+    found = []
+    folded = text.casefold()
+    for name in sorted(set(names), key=lambda each: (-len(each), each)):
+        pattern = rf"(?<!\w){re.escape(name.casefold())}(?!\w)"
+        if name.strip() and re.search(pattern, folded):
+            found.append(name)
+            folded = re.sub(pattern, "\0", folded)
+    return tuple(found)
+
+
+def _relative(text: str, today: date) -> tuple[Span | None, str]:
+    """The days that are said by their distance from today, and the text without them."""
+    found = _AGO.search(text)
+    if found is None:
+        return None, text
+    rest = f"{text[: found.start()]} {text[found.end() :]}"
+    if found["when"]:
+        first = today - timedelta(days=found["when"].lower() == "yesterday")
+        return _days(first, first + timedelta(days=1)), rest
+    unit = (found["unit"] or found["units"]).lower()
+    days = _DAYS[unit] * int(found["count"] or 1)
+    if (found["which"] or "").lower() == "this":
+        start = {
+            "day": today,
+            "week": today - timedelta(days=today.weekday()),
+            "month": today.replace(day=1),
+            "year": today.replace(month=1, day=1),
+        }[unit]
+        return _days(start, None), rest
+    return _days(_before(today, days), None), rest
+
+
+def _said(text: str, today: date) -> Span | None:
+    """The days of the first date that is said."""
+    found = _SAID.search(text)
+    if found is None:
+        return None
+    how = found["how"].lower()
+    span = _span(found, today)
+    if span is None:
+        return None
+    first, after = span
+    if how in _OPEN_END:
+        return Span(since=first if how == "since" else after)
+    if how in _OPEN_START:
+        return Span(until=first if how == "before" else after)
+    return Span(first, after)
+
+
+def _span(found: re.Match[str], today: date) -> tuple[str, str] | None:
+    """The first day that a date names, and the day after the last."""
+    if found["iso"]:
+        return _iso(found["iso"])
+    if found["year4"]:
+        return _between(int(found["year4"]), None, None)
+    name = found["month"] or found["month2"] or found["month3"]
+    if name.lower() == "may" and name != "May":
+        return None  # the verb
+    month = next(n for n, full in enumerate(MONTHS, 1) if full[:3] == name[:3].lower())
+    day = found["day"] or found["day2"]
+    said = found["year"] or found["year2"] or found["year3"]
+    # Without a year it is the last one that has begun.
+    year = int(said) if said else today.year - (month > today.month)
+    return _between(year, month, int(day) if day else None)
+
+
+def is_day(text: str) -> bool:
+    """Whether a text is a day or a month, as ISO 8601 spells it."""
+    return _iso(text) is not None
+
+
+def _iso(text: str) -> tuple[str, str] | None:
+    if not re.fullmatch(_ISO, text):
+        return None
+    year, month, *day = map(int, text.split("-"))
+    return _between(year, month, day[0] if day else None)
+
+
+def _between(year: int, month: int | None, day: int | None) -> tuple[str, str] | None:
+    """A year, a month or a day as dates; None when there is no such day."""
+    try:
+        first = date(year, month or 1, day or 1)
+        if day:
+            after = first + timedelta(days=1)
+        elif month:
+            after = date(year + month // 12, month % 12 + 1, 1)
+        else:
+            after = date(year + 1, 1, 1)
+    except (ValueError, OverflowError):
+        return None
+    return first.isoformat(), after.isoformat()
+
+
+def _days(first: date, after: date | None) -> Span:
+    return Span(first.isoformat(), after.isoformat() if after else None)
+
+
+def _before(today: date, days: int) -> date:
+    return date.fromordinal(max(1, today.toordinal() - days))
