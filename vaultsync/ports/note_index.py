@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from vaultsync.core.around import Turn
+from vaultsync.core.around import Turn, moment
 from vaultsync.core.fact import Fact
 
 
@@ -27,6 +27,26 @@ class Filters:
     """Created before this time."""
     heads_only: bool = True
     """Leave out what a newer fact replaced."""
+
+    def admits(self, fact: Fact) -> bool:
+        """Whether a fact may be found."""
+        made = moment(fact.created_at)
+        return (
+            (self.scopes is None or fact.scope in self.scopes)
+            and (not self.types or fact.type in self.types)
+            and all(_tagged(fact, each) for each in self.tags)
+            and self.status in (None, fact.status)
+            and fact.priority <= self.max_priority
+            and (self.since is None or made >= moment(self.since))
+            and (self.until is None or made < moment(self.until))
+            and not (self.heads_only and fact.superseded_by_id)
+        )
+
+
+def _tagged(fact: Fact, wanted: str) -> bool:
+    name = wanted.lstrip("#").casefold()
+    held = [each.casefold() for each in fact.tags]
+    return any(each == name or each.startswith(f"{name}/") for each in held)
 
 
 class Entry(NamedTuple):

@@ -1,0 +1,103 @@
+"""Recalls are counted in batches, and never dirty a note."""
+
+from __future__ import annotations
+
+from tests.recalls import RecallWorld
+from vaultsync.adapters.index_memory import MemoryIndex
+from vaultsync.engine.accesses import Accesses
+from vaultsync.engine.indexing import catch_up
+from vaultsync.engine.verify import verify
+from vaultsync.ports import Write
+
+
+def test_recalls_are_counted_and_written_all_at_once() -> None:
+    world = RecallWorld()
+    one = world.agent_remembers("Berths")
+    two = world.agent_remembers("Gates")
+    accesses = Accesses(world.mirror)
+    accesses.add([one.id, two.id])
+    accesses.add([one.id])
+    assert world.store.get(one.id).access_count == 0
+    assert accesses.flush() == 2
+    assert accesses.flush() == 0
+    found = world.store.get(one.id)
+    assert (found.access_count, found.last_accessed_at) == (2, world.mirror.today())
+    assert found.updated_at == one.updated_at
+    assert world.store.get(two.id).access_count == 1
+
+
+def test_a_full_batch_is_written_by_itself() -> None:
+    world = RecallWorld()
+    one, two = world.agent_remembers("Berths"), world.agent_remembers("Gates")
+    accesses = Accesses(world.mirror, batch=2)
+    accesses.add([one.id])
+    assert world.store.get(one.id).access_count == 0
+    accesses.add([two.id])
+    assert world.store.get(one.id).access_count == 1
+
+
+def test_who_writes_at_the_same_moment_wins() -> None:
+    world = RecallWorld()
+    fact = world.agent_remembers("Berths")
+    accesses = Accesses(world.mirror)
+    accesses.add([fact.id])
+
+    def before(method: str) -> None:
+        if method == "write":
+            world.store.before = lambda _: None
+            now = world.store.get(fact.id)
+            world.store.write([Write(fact.id, now.but(title="B"), now.revision, "ada")])
+
+    world.store.before = before
+    assert accesses.flush() == 0
+    found = world.store.get(fact.id)
+    assert (found.title, found.access_count) == ("B", 0)
+
+
+def test_a_store_that_is_away_costs_the_count_and_nothing_else() -> None:
+    world = RecallWorld()
+    fact = world.agent_remembers("Berths")
+    accesses = Accesses(world.mirror)
+    accesses.add([fact.id])
+    world.store.away = True
+    assert accesses.flush() == 0
+    world.store.away = False
+    assert world.store.get(fact.id).access_count == 0
+
+
+def test_a_fact_that_is_gone_is_not_counted() -> None:
+    world = RecallWorld()
+    fact = world.agent_remembers("Berths")
+    accesses = Accesses(world.mirror)
+    accesses.add([fact.id])
+    world.agent_forgets(fact.id)
+    assert accesses.flush() == 0
+
+
+def test_a_pass_after_recalls_writes_no_note() -> None:
+    world = RecallWorld()
+    fact = world.mirrored("Berths are full")
+    path = world.path(fact.id)
+    bytes_before = world.data(path)
+    history = world.archive.history()
+    accesses = Accesses(world.mirror)
+    for _ in range(3):
+        accesses.add(hit.id for hit in world.ask("berths"))
+    assert accesses.flush() == 1
+    report = world.sync()
+    assert report.quiet
+    assert world.data(path) == bytes_before
+    assert world.archive.history() == history
+    assert world.store.get(fact.id).access_count == 3
+    assert verify(world.mirror).equal
+
+
+def test_an_index_has_nothing_to_put_after_recalls() -> None:
+    world = RecallWorld()
+    world.mirrored("Berths are full")
+    accesses = Accesses(world.mirror)
+    accesses.add(hit.id for hit in world.ask("berths"))
+    accesses.flush()
+    index: MemoryIndex = world.index
+    report = catch_up(world.mirror, index)
+    assert (report.put, report.dropped, report.rebuilt) == (0, 0, False)

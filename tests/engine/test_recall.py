@@ -1,0 +1,469 @@
+"""A question -> hits: what may be found, in which order, and what is said about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.recalls import (
+    BrokenEmbedder,
+    BrokenReranker,
+    LengthReranker,
+    RecallWorld,
+)
+from vaultsync.adapters.embed_hash import HashEmbedder
+from vaultsync.core.rank import Weights
+from vaultsync.engine.follow import version_at
+from vaultsync.engine.indexing import SCHEMA
+from vaultsync.engine.recall import Sources, recall
+from vaultsync.errors import (
+    IndexBusyError,
+    InvalidFieldError,
+    InvalidScopeError,
+    UnknownTypeError,
+    UsageError,
+)
+from vaultsync.ports import Filters, Write
+
+
+def test_what_was_just_remembered_is_found_at_once() -> None:
+    world = RecallWorld()
+    fact = world.agent_remembers("We chose LanceDB because it is embedded.")
+    found = world.ask("why LanceDB?")
+    assert [hit.id for hit in found] == [fact.id]
+    assert found[0].title == fact.title
+    assert (len(found), found.source, found.query) == (1, "index", "why LanceDB?")
+
+
+def test_a_hit_is_the_fact_of_the_store_with_the_path_of_its_note() -> None:
+    world = RecallWorld()
+    fact = world.mirrored("Berths are numbered from the sea.")
+    (hit,) = world.ask("how are berths numbered")
+    assert (hit.fact, hit.type, hit.path) == (fact, "note", world.path(fact.id))
+
+
+def test_a_note_that_is_missing_has_no_path() -> None:
+    world = RecallWorld()
+    fact = world.mirrored("Berths are numbered from the sea.")
+    world.person_deletes(world.path(fact.id))
+    world.sync()
+    assert world.ask("berths")[0].path is None
+
+
+def test_a_deleted_fact_is_not_found() -> None:
+    world = RecallWorld()
+    fact = world.agent_remembers("Berths are numbered from the sea.")
+    assert len(world.ask("berths")) == 1
+    world.agent_forgets(fact.id)
+    assert len(world.ask("berths")) == 0
+
+
+def test_an_index_is_not_trusted() -> None:
+    world = RecallWorld()
+    fact = world.agent_remembers("Berths are numbered from the sea.")
+    world.ask("berths")
+    hidden = fact.but(status="archived", revision="")
+    # The index is told that it is up to date, and still has the fact as it was.
+    world.store.write([Write(fact.id, hidden, world.store.get(fact.id).revision, "x")])
+    state = world.store.state()
+    version = version_at(world.store, state.store_id, state.seq, SCHEMA)
+    world.index.update([], [], version=version)
+    assert world.index.search("berths", Filters(), limit=1)
+    assert len(world.ask("berths")) == 0
+
+
+def test_only_heads_of_chains_are_found_unless_asked() -> None:
+    world = RecallWorld()
+    old = world.agent_remembers("Berths cost 100 kroner.")
+    new = world.supersedes(old.id, "Berths cost 120 kroner.")
+    assert [hit.id for hit in world.ask("what do berths cost")] == [new.id]
+    both = world.ask("what do berths cost", heads_only=False)
+    assert {hit.id for hit in both} == {old.id, new.id}
+
+
+def test_only_active_facts_to_priority_2_are_found_unless_asked() -> None:
+    world = RecallWorld()
+    kept = world.agent_remembers("Berths one", priority=2)
+    low = world.agent_remembers("Berths two", priority=3)
+    old = world.agent_remembers("Berths three", status="archived")
+    assert {hit.id for hit in world.ask("berths")} == {kept.id}
+    assert {hit.id for hit in world.ask("berths", max_priority=4)} == {kept.id, low.id}
+    assert {hit.id for hit in world.ask("berths", status=None)} == {kept.id, old.id}
+    assert {hit.id for hit in world.ask("berths", status="archived")} == {old.id}
+
+
+FACTS: list[dict[str, Any]] = [
+    {"content": "Berths A", "type": "decision", "tags": ["ops/sea"], "priority": 0},
+    {"content": "Berths B", "type": "lesson", "scope": "public"},
+    {"content": "Berths C", "type": "lesson", "createdAt": "2020-02-03T00:00:00Z"},
+]
+FILTERS: list[tuple[str, dict[str, Any], set[str]]] = [
+    ("berths", {"types": ["Lesson"]}, {"Berths B", "Berths C"}),
+    ("berths", {"tags": ["#ops"]}, {"Berths A"}),
+    ("berths", {"scopes": ["public"]}, {"Berths B"}),
+    ("berths", {"since": "2020-02-04"}, {"Berths A", "Berths B"}),
+    ("berths", {"until": "2020-02-04"}, {"Berths C"}),
+    ("berths type:decision", {}, {"Berths A"}),
+    ("berths tag:ops/sea", {}, {"Berths A"}),
+    ("berths until:2020", {}, {"Berths A", "Berths B", "Berths C"}),
+    ("berths until:2020-03", {}, {"Berths C"}),
+    ("berths tier:critical", {}, {"Berths A"}),
+    ("berths tier:notable", {}, {"Berths B", "Berths C"}),
+    ("berths tier:background", {}, set()),
+    ('"berths b"', {}, {"Berths B"}),
+]
+
+
+@pytest.mark.parametrize(("question", "more", "expected"), FILTERS)
+def test_filters_hold(question: str, more: dict[str, Any], expected: set[str]) -> None:
+    world = RecallWorld()
+    for values in FACTS:
+        world.agent_remembers(**values)
+    world.embed()
+    for mode in ("index", "vector", "fused"):
+        assert set(world.titles(question, mode=mode, **more)) == expected, mode
+
+
+def test_a_tier_that_is_hinted_at_may_be_found() -> None:
+    world = RecallWorld()
+    world.agent_remembers("Berths are low", type="observation", priority=4)
+    assert world.titles("berths") == []
+    assert world.titles("background observations about berths") == ["Berths are low"]
+
+
+BAD: list[tuple[dict[str, Any], type[UsageError]]] = [
+    ({"limit": 0}, InvalidFieldError),
+    ({"mode": "magic"}, InvalidFieldError),
+    ({"since": "soon"}, InvalidFieldError),
+    ({"until": "2026-02-31"}, InvalidFieldError),
+    ({"types": ["nope"]}, UnknownTypeError),
+    ({"scopes": ["../x"]}, InvalidScopeError),
+]
+
+
+@pytest.mark.parametrize(("more", "error"), BAD)
+def test_a_filter_that_makes_no_sense_is_refused(
+    more: dict[str, Any], error: type[UsageError]
+) -> None:
+    with pytest.raises(error):
+        RecallWorld().ask("berths", **more)
+
+
+# --- scopes --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["index", "vector", "fused", "auto"])
+def test_of_two_identical_facts_each_agent_finds_its_own(mode: str) -> None:
+    world = RecallWorld()
+    facts = {
+        agent: world.agent_remembers(
+            "The code of the gate is 4711.", agent=agent, scope=f"private-{agent}"
+        )
+        for agent in ("indy", "moss")
+    }
+    world.embed()
+    told = {}
+    for agent, fact in facts.items():
+        found = world.ask("what is the code of the gate", agent=agent, mode=mode)
+        assert [hit.id for hit in found] == [fact.id]
+        told[agent] = [(hit.score, hit.why, hit.snippet) for hit in found]
+    assert told["indy"] == told["moss"]
+    assert len(world.ask("what is the code of the gate", agent=None, mode=mode)) == 2
+
+
+@pytest.mark.parametrize("mode", ["index", "vector", "fused"])
+def test_what_others_hide_does_not_crowd_out_what_may_be_seen(mode: str) -> None:
+    world = RecallWorld()
+    for number in range(120):
+        world.agent_remembers(f"Gate {number}", agent="moss", scope="private-moss")
+    mine = world.agent_remembers("The gate, in the far corner of a long sentence.")
+    world.embed()
+    assert [hit.id for hit in world.ask("gate", mode=mode)] == [mine.id]
+
+
+def test_a_scope_that_is_asked_for_by_name_stays_closed_to_others() -> None:
+    world = RecallWorld()
+    world.agent_remembers("The gate.", agent="moss", scope="private-moss")
+    assert len(world.ask("gate", scopes=["private-moss"])) == 0
+    assert len(world.ask("gate", agent="moss", scopes=["private-moss"])) == 1
+
+
+# --- order ---------------------------------------------------------------------------
+
+
+def test_the_score_is_made_of_what_a_hit_tells() -> None:
+    world = RecallWorld()
+    world.agent_remembers("Berths and gates", importance=0.9)
+    world.agent_remembers("Berths in a sentence of some more words")
+    weights = Weights(0.6, 0.1, 0.3)
+    sources = Sources(world.mirror, world.index, weights=weights)
+    for hit in recall(sources, "berths gates", agent=None):
+        expected = 0.6 * hit.similarity + 0.1 * hit.recency + 0.3 * hit.utility
+        assert hit.score == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        ({"importance": 0.9}, {"importance": 0.1}),
+        ({"accessCount": 50}, {"accessCount": 0}),
+        ({"createdAt": "2026-01-01T00:00:00Z"}, {"createdAt": "2025-01-01T00:00:00Z"}),
+    ],
+)
+def test_of_equal_fits_the_more_useful_and_the_newer_comes_first(
+    better: dict[str, Any], worse: dict[str, Any]
+) -> None:
+    world = RecallWorld()
+    second = world.agent_remembers("Berths are full", **worse)
+    first = world.agent_remembers("Berths are full", **better)
+    assert [hit.id for hit in world.ask("berths")] == [first.id, second.id]
+
+
+def test_what_the_question_hints_at_comes_first() -> None:
+    world = RecallWorld()
+    lesson = world.agent_remembers("Berths are full", type="lesson")
+    decision = world.agent_remembers("Berths are full", type="decision", importance=0)
+    assert [h.id for h in world.ask("decisions about berths")] == [
+        decision.id,
+        lesson.id,
+    ]
+    assert "kind or time asked for" in world.ask("decisions about berths")[0].why
+
+
+@given(
+    counts=st.lists(st.integers(0, 500), min_size=2, max_size=6, unique=True),
+)
+def test_the_more_often_recalled_of_equals_never_comes_later(counts: list[int]) -> None:
+    world = RecallWorld()
+    ids = {
+        world.agent_remembers(
+            "Berths", accessCount=count, createdAt="2026-01-01T00:00:00Z", importance=1
+        ).id: count
+        for count in counts
+    }
+    utilities = [hit.utility for hit in world.ask("berths")]
+    assert utilities == sorted(utilities, reverse=True)
+    assert len(utilities) == len(ids)
+
+
+def test_no_more_than_asked_for_are_given() -> None:
+    world = RecallWorld()
+    for number in range(40):
+        world.agent_remembers(f"Berth {number}")
+    assert len(world.ask("berth")) == 10
+    assert len(world.ask("berth", limit=35)) == 35
+    assert len(world.ask("berth", limit=500)) == 40
+
+
+# --- stages --------------------------------------------------------------------------
+
+
+def test_without_vectors_the_index_answers_and_says_what_is_missing() -> None:
+    world = RecallWorld()
+    world.agent_remembers("Berths are full")
+    for mode in ("vector", "fused"):
+        found = world.ask("berths", mode=mode)
+        assert (found.source, len(found)) == ("index", 1)
+        assert found.degraded == ("Nothing was found by meaning: there is no model.",)
+    assert world.ask("berths", mode="index").degraded == ()
+
+
+def test_vectors_that_were_never_made_are_said_to_be_missing() -> None:
+    from vaultsync.adapters.vectors_memory import MemoryVectors
+
+    world = RecallWorld()
+    world.agent_remembers("Berths are full")
+    world.vectors, world.embedder = MemoryVectors(), HashEmbedder()
+    found = world.ask("berths", mode="fused")
+    assert found.source == "index"
+    assert "no vectors yet" in found.degraded[0]
+
+
+def test_vectors_of_another_model_are_not_asked() -> None:
+    world = RecallWorld()
+    world.agent_remembers("Berths are full")
+    world.embed()
+    world.embedder = HashEmbedder(32)
+    found = world.ask("berths", mode="fused")
+    assert found.source == "index"
+    assert "another model" in found.degraded[0]
+
+
+def test_a_model_that_fails_leaves_the_answer_of_the_index() -> None:
+    world = RecallWorld()
+    world.agent_remembers("Berths are full")
+    world.embed()
+    world.embedder = BrokenEmbedder()
+    found = world.ask("berths", mode="fused")
+    assert (found.source, len(found)) == ("index", 1)
+    assert "the model is gone" in found.degraded[0]
+
+
+def test_vectors_find_what_words_do_not() -> None:
+    world = RecallWorld()
+    near = world.agent_remembers("Harbourmaster")
+    world.embed()
+    assert len(world.ask("harbourmasterish", mode="index")) == 0
+    (hit,) = world.ask("harbourmasterish", mode="fused")
+    assert (hit.id, hit.stage) == (near.id, "vector")
+    assert "near in meaning" in hit.why
+
+
+def test_each_hit_tells_what_found_it() -> None:
+    world = RecallWorld()
+    world.agent_remembers("Berths are full of boats.")
+    world.embed()
+    world.agent_remembers("Berths that are not embedded yet")
+    stages = {hit.title: hit.stage for hit in world.ask("berths", mode="fused")}
+    assert stages == {
+        "Berths are full of boats": "fused",
+        "Berths that are not embedded yet": "index",
+    }
+    assert {hit.stage for hit in world.ask("berths", mode="index")} == {"index"}
+    assert {hit.stage for hit in world.ask("berths", mode="vector")} == {"vector"}
+
+
+def test_a_sure_index_answers_alone_and_an_unsure_one_asks_the_vectors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = RecallWorld()
+    world.agent_remembers("Berths are full")
+    world.embed()
+    for sure, source in ((0.7, "index"), (0.69, "fused")):
+        monkeypatch.setattr(
+            "vaultsync.engine.recalling.confidence", lambda _, sure=sure: sure
+        )
+        found = world.ask("berths")
+        assert (found.source, found.confidence) == (source, sure)
+
+
+def test_an_index_that_is_behind_is_said_to_be() -> None:
+    world = RecallWorld()
+    world.agent_remembers("Berths are full")
+    world.ask("berths")
+    world.agent_remembers("Berths are free")
+    update = world.index.update
+
+    def busy(*args: object, **more: object) -> None:
+        raise IndexBusyError("another process is writing the note index")
+
+    world.index.update = busy  # type: ignore[method-assign]
+    found = world.ask("berths", mode="index")
+    assert len(found) == 1
+    assert "may be behind" in found.degraded[0]
+    world.index.update = update  # type: ignore[method-assign]
+    assert len(world.ask("berths", mode="index")) == 2
+
+
+def test_while_the_store_is_away_hits_are_as_the_last_pass_saw_them() -> None:
+    world = RecallWorld()
+    fact = world.mirrored("Berths are numbered from the sea.")
+    world.ask("berths")
+    world.store.away = True
+    found = world.ask("berths", mode="index")
+    assert [hit.id for hit in found] == [fact.id]
+    assert any("as the last pass saw them" in each for each in found.degraded)
+
+
+def test_a_reranker_has_its_say() -> None:
+    world = RecallWorld()
+    world.agent_remembers("Berths")
+    longer = world.agent_remembers(
+        "Berths are what a harbour is there for, says Bente."
+    )
+    world.embed()
+    first = world.ask("berths", mode="fused")
+    assert first[0].id != longer.id
+    world.reranker = LengthReranker()
+    assert world.ask("berths", mode="fused")[0].id == longer.id
+    assert len(world.ask("nothing of it", mode="fused", max_priority=0)) == 0
+
+
+def test_a_reranker_that_fails_is_said_to_be_missing() -> None:
+    world = RecallWorld()
+    world.agent_remembers("Berths")
+    world.embed()
+    world.reranker = BrokenReranker()
+    found = world.ask("berths", mode="fused")
+    assert len(found) == 1
+    assert "not reranked" in found.degraded[0]
+
+
+def test_an_answer_explains_itself_when_asked() -> None:
+    world = RecallWorld()
+    fact = world.agent_remembers("Berths are full")
+    world.embed()
+    assert world.ask("berths").stages == ()
+    stages = {
+        each.name: each
+        for each in world.ask("berths", mode="fused", explain=True).stages
+    }
+    assert set(stages) == {
+        *("catch-up", "index", "embed", "vector", "fused", "score", "tell")
+    }
+    for name in ("index", "vector", "fused", "score"):
+        assert [each.id for each in stages[name].candidates] == [fact.id]
+
+
+def test_the_answer_as_json_has_the_keys_of_the_contract() -> None:
+    world = RecallWorld()
+    world.mirrored("Berths are full", title="Full berths")
+    found = world.ask("berths", mode="index", explain=True).as_json()
+    assert list(found) == [
+        *("query", "source", "confidence", "degraded", "seconds", "hits", "stages")
+    ]
+    assert found["degraded"] == []
+    (hit,) = world.ask("berths", mode="index")
+    assert list(hit.as_json()) == [
+        *("id", "title", "type", "path", "score", "similarity", "recency", "utility"),
+        *("stage", "why", "snippet"),
+    ]
+    assert "stages" not in world.ask("berths").as_json()
+    (stage, *_) = world.ask("berths", explain=True).stages
+    assert list(stage.as_json()) == ["stage", "seconds", "candidates"]
+
+
+def test_a_question_of_no_words_finds_nothing_by_words() -> None:
+    world = RecallWorld()
+    world.agent_remembers("Berths are full")
+    assert len(world.ask("", mode="index")) == 0
+
+
+LONG = "\n\n".join(
+    f"Paragraph {n} says this and that of many things." for n in range(60)
+)
+
+
+def test_the_snippet_of_a_fact_whose_chunk_is_another_by_now_is_its_start() -> None:
+    world = RecallWorld()
+    fact = world.agent_remembers(f"{LONG}\n\nHarbourmaster.", title="Notes")
+    world.embed()
+    world.agent_updates(fact.id, content=LONG)
+    (hit,) = world.ask("harbourmasterish", mode="vector")
+    assert hit.snippet.startswith("Paragraph 0 says")
+
+
+def test_the_snippet_of_a_near_chunk_is_taken_from_it() -> None:
+    world = RecallWorld()
+    text = f"{LONG}\n\nHarbourmaster Bente keeps the keys of every gate on the pier."
+    world.agent_remembers(text, title="Notes")
+    world.embed()
+    (hit,) = world.ask("harbourmasterish", mode="vector")
+    assert (
+        hit.snippet == "Harbourmaster Bente keeps the keys of every gate on the pier."
+    )
+    (other,) = world.ask("paragraph", mode="vector")
+    assert "Paragraph" in other.snippet
+
+
+def test_asking_changes_nothing() -> None:
+    world = RecallWorld()
+    world.mirrored("Berths are full")
+    world.embed()
+    before = world.store.state(), world.archive.history(), world.notes()
+    for mode in ("index", "vector", "fused", "auto"):
+        world.ask("berths", mode=mode)
+    assert (world.store.state(), world.archive.history(), world.notes()) == before

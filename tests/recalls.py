@@ -1,0 +1,88 @@
+"""A world in which questions are asked: indexes in memory, a model of hashes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tests.world import World
+from vaultsync.adapters.embed_hash import HashEmbedder
+from vaultsync.adapters.index_memory import MemoryIndex
+from vaultsync.adapters.vectors_memory import MemoryVectors
+from vaultsync.core.fact import Fact
+from vaultsync.engine import facts as fact_work
+from vaultsync.engine.embedding import embed_pending
+from vaultsync.engine.indexing import catch_up
+from vaultsync.engine.recall import Recall, Sources, recall
+from vaultsync.errors import EmbedderError
+from vaultsync.ports import Reranker
+
+
+class BrokenEmbedder(HashEmbedder):
+    """A model that is gone when it is asked."""
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        raise EmbedderError("the model is gone")
+
+
+class LengthReranker:
+    """Finds the longest text best."""
+
+    model = "length"
+
+    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        return [float(len(each)) for each in texts]
+
+
+class BrokenReranker(LengthReranker):
+    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        raise EmbedderError("the reranker is gone")
+
+
+class RecallWorld(World):
+    """A world with a note index and, after `embed()`, with vectors."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.index = MemoryIndex()
+        self.vectors: MemoryVectors | None = None
+        self.embedder: HashEmbedder | None = None
+        self.reranker: Reranker | None = None
+
+    def embed(self) -> None:
+        """Make the vectors of all facts there are."""
+        self.vectors = self.vectors or MemoryVectors()
+        self.embedder = self.embedder or HashEmbedder()
+        catch_up(self.mirror, self.index)
+        embed_pending(self.mirror, self.vectors, self.embedder, index=self.index)
+
+    def supersedes(self, fact_id: str, text: str) -> Fact:
+        """An agent replaces a fact by another."""
+        self.clock.advance(1)
+        return fact_work.supersede(self.mirror, fact_id, text, agent="indy")
+
+    @property
+    def sources(self) -> Sources:
+        return Sources(
+            self.mirror,
+            self.index,
+            lambda: self.vectors,
+            lambda: self.embedder,
+            lambda: self.reranker,
+        )
+
+    def ask(
+        self,
+        question: str,
+        *,
+        agent: str | None = "indy",
+        **more: Any,  # noqa: ANN401 - what recall() takes
+    ) -> Recall:
+        return recall(self.sources, question, agent=agent, **more)
+
+    def titles(
+        self,
+        question: str,
+        **more: Any,  # noqa: ANN401 - what recall() takes
+    ) -> list[str]:
+        return [hit.title for hit in self.ask(question, **more)]

@@ -1,0 +1,76 @@
+"""Recall: the part of `Memory` that answers questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from vaultsync.app.opened import Opened
+from vaultsync.engine.accesses import Accesses
+from vaultsync.engine.recall import Recall, Sources, recall
+
+
+class Recalling(Opened):
+    """`recall`: the index first, vectors when they are needed."""
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        mode: str = "auto",
+        types: Sequence[str] = (),
+        scopes: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        max_priority: int = 2,
+        status: str | None = "active",
+        heads_only: bool = True,
+        since: str | None = None,
+        until: str | None = None,
+        explain: bool = False,
+        agent: str | None = None,
+    ) -> Recall:
+        """The facts that answer a question, best first, each with the reason why.
+
+        What is recalled is counted in its `accessCount`: later, and all at once.
+
+        Raises:
+            InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter makes no sense.
+        """
+        self._flush()
+        found = recall(
+            self._sources,
+            query,
+            agent=agent or self.agent,
+            limit=limit,
+            mode=mode,
+            types=types,
+            scopes=scopes,
+            tags=tags,
+            max_priority=max_priority,
+            status=status,
+            heads_only=heads_only,
+            since=since,
+            until=until,
+            explain=explain,
+        )
+        self._accesses.add(hit.id for hit in found)
+        return found
+
+    @property
+    def _sources(self) -> Sources:
+        derived = self._derived
+        return Sources(
+            self._mirror,
+            derived.words,
+            vectors=lambda: derived.vectors,
+            embedder=lambda: derived.embedder,
+            reranker=lambda: derived.reranker,
+        )
+
+    @cached_property
+    def _accesses(self) -> Accesses:
+        accesses = Accesses(self._mirror)
+        # Before the store is closed: what was opened last is closed first.
+        self._closing.callback(accesses.flush)
+        return accesses

@@ -1,0 +1,62 @@
+"""Which facts were recalled: written to the store in batches, after the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vaultsync.engine.mirror import Mirror
+from vaultsync.errors import StoreUnavailableError
+from vaultsync.ports import Write
+
+ACTOR = "recall"
+"""Who writes, in the store's feed."""
+BATCH = 100
+"""Recalled facts after which they are written, at the latest when everything closes."""
+
+
+class Accesses:
+    """Counts what was recalled until it is written down.
+
+    A count is worth little: a fact that somebody else writes at the same moment is not
+    counted, and what waits when the process is killed is lost (seed 001).
+    """
+
+    def __init__(self, mirror: Mirror, *, batch: int = BATCH) -> None:
+        self._mirror = mirror
+        self._batch = batch
+        self._counts: dict[str, int] = {}
+        self._last: dict[str, str] = {}
+
+    def add(self, fact_ids: Iterable[str]) -> None:
+        """Count a recall of each of these facts."""
+        at = self._mirror.today()
+        for fact_id in fact_ids:
+            self._counts[fact_id] = self._counts.get(fact_id, 0) + 1
+            self._last[fact_id] = at
+        if len(self._counts) >= self._batch:
+            self.flush()
+
+    def flush(self) -> int:
+        """Write what was counted; returns how many facts were. It never fails."""
+        counts, last = self._counts, self._last
+        self._counts, self._last = {}, {}
+        if not counts:
+            return 0
+        store = self._mirror.store
+        try:
+            writes = [
+                Write(
+                    key,
+                    fact.but(
+                        access_count=fact.access_count + counts[key],
+                        last_accessed_at=last[key],
+                    ),
+                    fact.revision,
+                    ACTOR,
+                )
+                for key, fact in store.find_many(counts).items()
+            ]
+            answers = store.write(writes)
+        except StoreUnavailableError:
+            return 0
+        return sum(isinstance(each, str) for each in answers)

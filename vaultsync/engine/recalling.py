@@ -1,0 +1,310 @@
+"""One question on its way to an answer: the index first, vectors when it is not sure.
+
+An index proposes, the store decides: each hit is loaded from the store and checked again,
+so what an index has not heard of yet, or must not tell, is in no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+
+from vaultsync.core.chunk import chunk_fact
+from vaultsync.core.confidence import Evidence, confidence
+from vaultsync.core.fact import Fact
+from vaultsync.core.fields import TIERS
+from vaultsync.core.passage import (
+    LENGTH,
+    Reasons,
+    Terms,
+    has_all,
+    passage,
+    said_by,
+    why,
+)
+from vaultsync.core.query import Question
+from vaultsync.core.rank import (
+    Signals,
+    blended,
+    fused,
+    recency,
+    score,
+    similarity,
+    utility,
+)
+from vaultsync.core.scope import sees
+from vaultsync.engine.answer import Hit, Seen, Sources, Stage
+from vaultsync.engine.embed_texts import identity_of
+from vaultsync.engine.indexing import catch_up
+from vaultsync.errors import DerivedError, StoreUnavailableError
+from vaultsync.ports import Filters, VectorIndex
+
+MODES = ("auto", "index", "vector", "fused")
+ENOUGH = 0.7
+"""The confidence from which on the index answers alone."""
+POOL = 30
+"""How many of the best fitting facts are loaded, and scored with their time and use; three
+times the limit where that is more (seed 001)."""
+REACH = 50
+"""How many facts each of index and vectors names to be fused: with 30 or 100 the turn
+recall@5 of LoCoMo is the same to 0.005."""
+JUDGED = 5
+"""Confidence is about the first five hits, so it looks at these."""
+RERANKED = 20
+"""How many of the best a reranker reads, and of each `READ` letters."""
+READ = 2_000
+
+
+class Recalling:
+    """One question on its way to an answer."""
+
+    def __init__(
+        self,
+        sources: Sources,
+        asked: Question,
+        filters: Filters,
+        agent: str | None,
+        limit: int,
+    ) -> None:
+        self._sources = sources
+        self._asked = asked
+        self._filters = filters
+        self._agent = agent
+        self._limit = limit
+        self._pool = max(POOL, 3 * limit)
+        self._terms = Terms(sources.index.tokens(asked.words))
+        self._facts: dict[str, Fact | None] = {}
+        """What was loaded; None is gone, or not for this question."""
+        self._words: dict[str, float] = {}
+        self._near: dict[str, float] = {}
+        self._chunks: dict[str, str] = {}
+        self._fits: dict[str, float] = {}
+        self.confidence = 0.0
+        self.degraded: list[str] = []
+        self.stages: list[Stage] = []
+
+    # --------------------------------------------------------------------- stages
+
+    def answer(self, mode: str) -> str:
+        """Find what fits, by one stage or two; returns which of them answered."""
+        if mode != "vector":
+            self._look_up()
+            if mode == "index" or (mode == "auto" and self.confidence >= ENOUGH):
+                return "index"
+        began = self._now()
+        meant = self._meant()
+        self._done("embed", began, {})
+        if isinstance(meant, str):
+            self.degraded.append(f"Nothing was found by meaning: {meant}.")
+            if mode == "vector":
+                self._look_up()
+            return "index"
+        self._look_near(*meant, mode)
+        self._rerank()
+        return "vector" if mode == "vector" else "fused"
+
+    def _look_up(self) -> None:
+        began = self._now()
+        report = catch_up(self._sources.mirror, self._sources.index)
+        if report.degraded:
+            self.degraded.append(f"The index may be behind: {report.degraded}.")
+        self._done("catch-up", began, {})
+        began = self._now()
+        self._gather(self._ask_words)
+        self._done("index", began, self._words)
+
+    def _look_near(
+        self, vectors: VectorIndex, vector: Sequence[float], mode: str
+    ) -> None:
+        began = self._now()
+
+        def ask(limit: int) -> int:
+            found = vectors.search(vector, self._filters, limit=limit)
+            self._near = {each.fact_id: each.similarity for each in found}
+            self._chunks = {each.fact_id: each.chunk_id for each in found}
+            return len(found)
+
+        asks = [ask] if mode == "vector" else [ask, self._ask_words]
+        self._gather(*asks)
+        self._done("vector", began, self._near)
+        self._done("fused", self._now(), self._fits)
+
+    def _meant(self) -> tuple[VectorIndex, Sequence[float]] | str:
+        """The vectors, and that of the question; or why nothing is found by them."""
+        try:
+            vectors, embedder = self._sources.vectors(), self._sources.embedder()
+            if vectors is None or embedder is None:
+                return "there is no model"
+            held = vectors.identity()
+            if held is None:
+                return "there are no vectors yet; `vaultsync index` makes them"
+            if held != str(identity_of(embedder, lends=True)):
+                return "the vectors are another model's; `vaultsync index` renews them"
+            (vector,) = embedder.embed([self._asked.words or self._asked.text])
+        except (DerivedError, ImportError, OSError) as error:
+            return str(error)
+        return vectors, vector
+
+    def _rerank(self) -> None:
+        reranker = self._sources.reranker()
+        if reranker is None or not self._fits:
+            return
+        began = self._now()
+        best = dict(islice(self._fits.items(), RERANKED))
+        texts = [said_by(fact)[:READ] for fact in map(self._fact, best)]
+        try:
+            scores = reranker.scores(self._asked.text, texts)
+        except DerivedError as error:
+            self.degraded.append(f"The hits were not reranked: {error}.")
+            return
+        self._fits = blended(self._fits, dict(zip(best, scores, strict=True)))
+        self._done("rerank", began, self._fits)
+
+    def _ask_words(self, limit: int) -> int:
+        if len(self._words) < limit:
+            found = self._sources.index.search(
+                self._asked.words,
+                self._filters,
+                phrases=self._asked.phrases,
+                limit=limit,
+            )
+            self._words = {each.fact_id: each.score for each in found}
+        return len(self._words)
+
+    # --------------------------------------------------------------------- facts
+
+    def _gather(self, *asks: Callable[[int], int]) -> None:
+        """Ask for candidates until enough of them pass, and say how well each fits."""
+        limit = max(REACH, self._pool)
+        while True:
+            full = [ask(limit) >= limit for ask in asks]
+            fits = fused(self._words, self._near)
+            order = sorted(fits, key=lambda each: (-fits[each], each))
+            kept = self._passing(order)
+            if len(kept) == self._pool or not any(full):
+                break
+            limit *= 4
+        # The best is 1, whoever else was found and may not be seen.
+        best = max((fits[each] for each in kept), default=1.0) or 1.0
+        self._fits = {each: fits[each] / best for each in kept}
+        self.confidence = confidence(self._evidence(kept))
+
+    def _passing(self, order: list[str]) -> list[str]:
+        """The first of some facts that pass, as many as are wanted."""
+        kept: list[str] = []
+        rest = iter(order)
+        while len(kept) < self._pool:
+            some = list(islice(rest, self._pool))
+            if not some:
+                break
+            self._load([each for each in some if each not in self._facts])
+            kept += [each for each in some if self._facts[each] is not None]
+        return kept[: self._pool]
+
+    def _load(self, ids: list[str]) -> None:
+        mirror = self._sources.mirror
+        found: Mapping[str, Fact]
+        try:
+            found = mirror.store.find_many(ids) if ids else {}
+        except StoreUnavailableError as error:
+            self.degraded.append(
+                f"The facts are as the last pass saw them: {error.message}."
+            )
+            bases = mirror.archive.find_bases(ids)
+            found = {each: base.fact for each, base in bases.items()}
+        for each in ids:
+            fact = found.get(each)
+            self._facts[each] = fact if fact and self._passes(fact) else None
+
+    def _passes(self, fact: Fact) -> bool:
+        tiers = self._asked.tiers
+        return (
+            sees(self._agent, fact.scope)
+            and self._filters.admits(fact)
+            and (not tiers or any(fact.priority in TIERS[tier] for tier in tiers))
+            # Of those that the index named it knows that they have the phrases.
+            and (fact.id in self._words or has_all(self._asked.phrases, said_by(fact)))
+        )
+
+    def _fact(self, fact_id: str) -> Fact:
+        fact = self._facts[fact_id]
+        assert fact is not None  # noqa: S101 - only those that pass are kept
+        return fact
+
+    def _evidence(self, kept: list[str]) -> Evidence:
+        held = [self._terms.held(said_by(self._fact(each))) for each in kept[:JUDGED]]
+        return Evidence(
+            terms=len(self._terms.all),
+            held=[len(each) for each in held],
+            words=[self._words[each] for each in kept if each in self._words],
+            near=[self._near[each] for each in kept if each in self._near],
+            facts=self._sources.index.count(),
+        )
+
+    # ---------------------------------------------------------------------- hits
+
+    def hits(self) -> tuple[Hit, ...]:
+        """The best of what was found, scored with their time and use."""
+        began = self._now()
+        now = self._sources.mirror.clock.now()
+        scored = []
+        for fact_id, fit in self._fits.items():
+            fact = self._fact(fact_id)
+            signals = Signals(
+                similarity(fit, fitting=self._asked.prefers(fact)),
+                recency(fact.created_at, fact.type, now),
+                utility(fact.importance, fact.access_count),
+            )
+            scored.append((-score(signals, self._sources.weights), fact_id, signals))
+        scored.sort(key=lambda each: each[:2])
+        self._done("score", began, {each[1]: -each[0] for each in scored})
+        began = self._now()
+        best = scored[: self._limit]
+        bases = self._sources.mirror.archive.find_bases(each[1] for each in best)
+        hits = []
+        for total, fact_id, signals in best:
+            base = bases.get(fact_id)
+            path = base.path if base and base.missing_since is None else None
+            hits.append(self._hit(self._fact(fact_id).but(path=path), -total, signals))
+        self._done("tell", began, {})
+        return tuple(hits)
+
+    def _hit(self, fact: Fact, total: float, signals: Signals) -> Hit:
+        by_words, nearness = fact.id in self._words, self._near.get(fact.id)
+        held = self._terms.held(said_by(fact))
+        reasons = Reasons(
+            words=tuple(held.values()),
+            asked=len(self._terms.all),
+            nearness=nearness,
+            prefers=self._asked.hints and self._asked.prefers(fact),
+            accesses=fact.access_count,
+            importance=fact.importance,
+        )
+        stage = "index" if nearness is None else "fused" if by_words else "vector"
+        return Hit(
+            fact=fact,
+            score=round(total, 4),
+            similarity=round(signals.similarity, 4),
+            recency=round(signals.recency, 4),
+            utility=round(signals.utility, 4),
+            stage=stage,
+            why=why(reasons),
+            snippet=passage(self._nearest(fact, held), self._terms),
+        )
+
+    def _nearest(self, fact: Fact, held: Mapping[int, str]) -> str:
+        """Where in a fact to look for a passage: all of it, or the chunk that is near."""
+        chunk = self._chunks.get(fact.id)
+        if chunk is None or held or len(fact.content) <= LENGTH:
+            return fact.content
+        for each in chunk_fact(fact):
+            if each.id == chunk and each.end > each.start:
+                return fact.content[each.start : each.end]
+        return fact.content
+
+    def _now(self) -> float:
+        return self._sources.mirror.clock.monotonic()
+
+    def _done(self, name: str, began: float, scores: Mapping[str, float]) -> None:
+        seen = tuple(Seen(each, round(value, 4)) for each, value in scores.items())
+        self.stages.append(Stage(name, self._now() - began, seen))
