@@ -1,0 +1,174 @@
+"""`vaultsync recall`: what is asked, and how the answer is shown."""
+
+from __future__ import annotations
+
+import json
+from typing import Self
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.surfaces.command_line import FACT, ID
+from vaultsync.cli import session, show_recall
+from vaultsync.cli.recall import recall
+from vaultsync.engine.answer import Hit, Recall, Seen, Stage
+
+HIT = Hit(
+    FACT, 0.81, 0.9, 0.7, 0.5, "index", "Has “sqlite” and “fast”.", "It is embedded."
+)
+ANSWER = Recall(
+    "why sqlite?",
+    "index",
+    0.83,
+    (),
+    0.004,
+    (HIT,),
+)
+STAGES = (
+    Stage("catch-up", 0.0001),
+    Stage("index", 0.001, tuple(Seen(ID, 7.5 - n) for n in range(7))),
+)
+
+
+class FakeMemory:
+    """Answers what a test says, and remembers what it was asked."""
+
+    def __init__(self, answer: Recall) -> None:
+        self.answer = answer
+        self.asked: dict[str, object] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def recall(self, query: str, **asked: object) -> Recall:
+        self.asked = {"query": query, **asked}
+        return self.answer
+
+
+def run(
+    monkeypatch: pytest.MonkeyPatch,
+    *words: str,
+    answer: Recall = ANSWER,
+    terminal: bool = False,
+) -> tuple[Result, FakeMemory]:
+    memory = FakeMemory(answer)
+    monkeypatch.setattr(session, "memory", lambda *_, **__: memory)
+    monkeypatch.setattr(show_recall, "is_terminal", lambda _: terminal)
+    result = CliRunner().invoke(recall, words, catch_exceptions=False)
+    return result, memory
+
+
+def test_json_is_the_answer_with_the_keys_of_the_contract(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    result, _ = run(monkeypatch, "why sqlite?", "--json")
+    told = json.loads(result.stdout)
+    assert told == {
+        "query": "why sqlite?",
+        "source": "index",
+        "confidence": 0.83,
+        "degraded": [],
+        "seconds": 0.004,
+        "hits": [
+            {
+                "id": ID,
+                "title": "Use SQLite",
+                "type": "decision",
+                "path": FACT.path,
+                "score": 0.81,
+                "similarity": 0.9,
+                "recency": 0.7,
+                "utility": 0.5,
+                "stage": "index",
+                "why": "Has “sqlite” and “fast”.",
+                "snippet": "It is embedded.",
+            }
+        ],
+    }
+    assert result.stderr == ""
+
+
+def test_all_options_reach_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "q --limit 3 --mode fused --type decision --scope public --tag a --tag b"
+    said += " --max-priority 4 --since 2026-01-01 --explain"
+    _, memory = run(monkeypatch, *said.split())
+    assert memory.asked == {
+        "query": "q",
+        "limit": 3,
+        "mode": "fused",
+        "types": ("decision",),
+        "scopes": ("public",),
+        "tags": ("a", "b"),
+        "max_priority": 4,
+        "since": "2026-01-01",
+        "explain": True,
+    }
+
+
+def test_in_a_pipe_a_hit_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    result, _ = run(monkeypatch, "why sqlite?")
+    (row,) = result.stdout.splitlines()
+    assert row.split("\t") == [
+        ID,
+        "0.8100",
+        "decision",
+        "Use SQLite",
+        str(FACT.path),
+        "Has “sqlite” and “fast”.",
+        "It is embedded.",
+    ]
+    assert result.stderr == "1 hit by words in 4 ms, confidence 0.83\n"
+
+
+def test_on_a_terminal_a_hit_says_why_and_where(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    result, _ = run(monkeypatch, "why sqlite?", terminal=True)
+    assert result.stdout.splitlines() == [
+        " 1. Use SQLite  decision · 0.81",
+        "    It is embedded.",
+        "    Has “sqlite” and “fast”.",
+        f"    {FACT.path}",
+        "",
+    ]
+
+
+def test_a_hit_without_a_note_says_so_and_repeats_no_title(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hit = Hit(FACT.but(path=None), 0.8, 0.9, 0.7, 0.5, "index", "Why.", "Use SQLite")
+    answer = Recall("q", "fused", 0.5, ("There is no model.",), 0.02, (hit, hit))
+    result, _ = run(monkeypatch, "q", answer=answer, terminal=True)
+    assert "no note yet" in result.stdout
+    assert result.stdout.count("Use SQLite") == 2
+    assert result.stderr.splitlines() == [
+        "There is no model.",
+        "2 hits by words and by meaning in 20 ms, confidence 0.50",
+    ]
+
+
+def test_nothing_found_says_what_may_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = Recall("q", "index", 0.0, (), 0.001, ())
+    result, _ = run(monkeypatch, "q", answer=answer)
+    assert result.stdout == ""
+    assert "nothing found" in result.stderr
+
+
+def test_stages_are_told_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = Recall("q", "index", 0.8, (), 0.001, (HIT,), STAGES)
+    result, _ = run(monkeypatch, "q", "--explain", answer=answer)
+    told = result.stdout.splitlines()[1:]
+    assert told[:3] == [
+        "catch-up: 0.1 ms",
+        "index: 1.0 ms, 7 candidates",
+        "    7.5000  Use SQLite",
+    ]
+    assert told[-1] == "  … and 2 more"
+
+
+@pytest.mark.parametrize("words", [["q", "--mode", "magic"], ["q", "--limit", "0"], []])
+def test_a_wrong_use_is_refused(words: list[str]) -> None:
+    assert CliRunner().invoke(recall, words).exit_code == 2

@@ -1,0 +1,93 @@
+"""The command that answers questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from vaultsync.cli.failure import DONE
+from vaultsync.cli.options import Options, agent_option, common, complete_type
+
+MODES = ("auto", "index", "vector", "fused")
+
+
+@click.command()
+@click.argument("query", metavar="QUERY")
+@click.option(
+    "--limit",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="At most so many.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    default="auto",
+    show_default=True,
+    help="By words, by meaning, by both, or as it needs.",
+)
+@click.option(
+    "--type",
+    "types",
+    metavar="T",
+    multiple=True,
+    shell_complete=complete_type,
+    help="Only those of a type; repeatable.",
+)
+@click.option(
+    "--scope", "scopes", metavar="S", multiple=True, help="Only a scope; repeatable."
+)
+@click.option(
+    "--tag", "tags", metavar="X", multiple=True, help="Only with a tag; repeatable."
+)
+@click.option(
+    "--max-priority",
+    metavar="N",
+    type=click.IntRange(0, 4),
+    default=2,
+    show_default=True,
+    help="Down to this priority; 4 is all.",
+)
+@click.option("--since", metavar="DATE", help="Only those from this day on.")
+@click.option("--explain", is_flag=True, help="Tell what each stage found, and when.")
+@agent_option
+@common
+def recall(
+    options: Options,
+    *,
+    query: str,
+    limit: int,
+    mode: str,
+    types: Sequence[str],
+    scopes: Sequence[str],
+    tags: Sequence[str],
+    max_priority: int,
+    since: str | None,
+    explain: bool,
+    agent: str | None,
+) -> int:
+    """Find the facts that answer a question.
+
+    QUERY is plain words; "in quotes" is a phrase that must occur, and type:decision,
+    tag:ops, tier:critical, since:2026-03 and until:2026-05-01 filter.
+    """
+    from vaultsync.cli import session, show_recall
+
+    with session.memory(options, agent=agent) as memory:
+        found = memory.recall(
+            query,
+            limit=limit,
+            mode=mode,
+            types=types,
+            scopes=scopes,
+            tags=tags,
+            max_priority=max_priority,
+            since=since,
+            explain=explain,
+        )
+        # Shown before it closes: what was recalled is written down after the answer.
+        show_recall.recalled(options, found)
+    return DONE
