@@ -76,6 +76,14 @@ def test_every_text_has_words(text: str) -> None:
         made.encode()
 
 
+@pytest.mark.timeout(5)
+@pytest.mark.parametrize(
+    "line", ["# " + " " * 99_999 + "x", "`" * 99_999, "```\n````\n" * 9_999]
+)
+def test_a_hostile_text_takes_no_more_time(line: str) -> None:
+    assert len(headings(f"# {line}\n{line}\n# ")) <= 2
+
+
 def test_headings_are_found_but_not_in_code() -> None:
     content = (
         "# One\n\ntext # no\n\n```sh\n# no\n```\n\n### Two ##\n\n~~~\n# no\n~~~\n#tag\n"
@@ -84,4 +92,5 @@ def test_headings_are_found_but_not_in_code() -> None:
     assert headings(content) == ["One", "Two"]
     assert headings("no") == []
     assert headings("#no\n# Yes") == ["Yes"]
+    assert headings("# \n## #\n#  Two words # \n") == ["Two words"]
     assert headings("## End\n```\n# no") == ["End"]

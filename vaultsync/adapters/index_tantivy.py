@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import shutil
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
@@ -69,6 +70,7 @@ class TantivyIndex:
         self._terms = Terms(language)
         self._asking = Asking(self._schema, self._terms, {**WEIGHTS, **weights})
         self._format = f"{_FORMAT} {language}"
+        self._looking = threading.Lock()
         self._view: _View | None = None
         self._seen: tuple[int, ...] = ()
         """The stamps of the files when they were looked at last."""
@@ -137,12 +139,18 @@ class TantivyIndex:
         """The last commit, of whichever process; None when there is none to read."""
         seen = self._stamps()
         if seen != self._seen:
-            self._seen = seen
-            view, self._view = self._view, None
-            with self._reading():
-                if seen:
-                    self._view = self._read(view.opened if view else self._open())
+            with self._looking:
+                self._look_again(seen)
         return self._view
+
+    def _look_again(self, seen: tuple[int, ...]) -> None:
+        if seen == self._seen:
+            return
+        view = None
+        if seen:
+            with self._reading():
+                view = self._read(self._view.opened if self._view else self._open())
+        self._view, self._seen = view, seen
 
     def _stamps(self) -> tuple[int, ...]:
         """What changes with every commit and version; empty when there is no index."""
@@ -197,11 +205,11 @@ class TantivyIndex:
             IndexBusyError: another process is writing; nothing was done.
             OSError: the disk is full or broken; the index is as it was.
         """
-        entries = iter(put)
-        first = list(islice(entries, _MANY))
-        gone = list(drop)
         with self._locked():
             view = self._look()
+            entries = iter(put)
+            first = list(islice(entries, _MANY))
+            gone = list(drop)
             if view is not None and not first and not gone:
                 self._say_ahead(view, version)
                 return
@@ -248,13 +256,13 @@ class TantivyIndex:
         with self._on_disk():
             writer = index.writer(_HEAP * threads, threads)
         try:
-            work = Writing(
+            yield Writing(
                 self._schema,
                 self._terms,
                 writer,
+                on_disk=self._on_disk,
                 languages=view.languages if view else None,
             )
-            yield work
             with self._on_disk():
                 writer.commit()
         except BaseException:
@@ -281,8 +289,10 @@ class TantivyIndex:
 
     def _remove(self) -> None:
         self.close()
-        with suppress(FileNotFoundError):
+        if self._folder.is_dir():
             shutil.rmtree(self._folder)
+        else:
+            self._folder.unlink(missing_ok=True)
 
 
 def _busy() -> IndexBusyError:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import tantivy
@@ -14,7 +15,10 @@ from vaultsync.ports import Entry
 
 
 class Writing:
-    """What one `update()` writes; `languages` are those held, None in a new index."""
+    """What one `update()` writes.
+
+    `languages` are those held, None in a new index; `on_disk` tells errors of the disk.
+    """
 
     def __init__(
         self,
@@ -22,11 +26,13 @@ class Writing:
         terms: Terms,
         writer: tantivy.IndexWriter,
         *,
+        on_disk: Callable[[], AbstractContextManager[None]],
         languages: Iterable[str] | None,
     ) -> None:
         self._schema = schema
         self._terms = terms
         self._writer = writer
+        self._on_disk = on_disk
         self._fresh = languages is None
         self._done: set[str] = set()
         self._languages = {terms.default, *(languages or ())}
@@ -51,7 +57,7 @@ class Writing:
         document = tantivy.Document.from_dict(columns_of(fact), self._schema)
         for name, text in texts.items():
             document.add_pre_tokenized_text(name, analyzer.pre_tokenize(text))
-        self._writer.add_document(document)
+        self._write(document)
 
     def tell(self, made: str, version: str) -> None:
         """Say how far the index goes, with the same commit."""
@@ -60,4 +66,8 @@ class Writing:
         self._add({"id": META, "meta": said})
 
     def _add(self, values: dict[str, Any]) -> None:
-        self._writer.add_document(tantivy.Document.from_dict(values, self._schema))
+        self._write(tantivy.Document.from_dict(values, self._schema))
+
+    def _write(self, document: tantivy.Document) -> None:
+        with self._on_disk():
+            self._writer.add_document(document)

@@ -15,12 +15,23 @@ import unicodedata
 # of Hebrew and Arabic, which most people leave out, soft hyphens and joiners, which
 # nobody sees, and half characters, which are no text.
 _MARKS = re.compile(
-    "[\u0300-\u0344\u0346-\u0362\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670\u06df\u06e0\u06ea-\u06ec"
-    "\u0740-\u074a\u08ca-\u08d3\u093c\u094d\u0951-\u0954\u09bc\u09cd\u0a3c\u0a4d\u0abc"
-    "\u0acd\u0b3c\u0b4d\u0b55\u0bcd\u0c3c\u0c4d\u0cbc\u0ccd\u0d3b\u0d3c\u0d4d\u0dca"
-    "\u0e47-\u0e4c\u0e4e\u0eba\u0ec8-\u0ecc\u0f18\u0f19\u0f35\u0f37\u0f39\u0f3e\u0f3f\u0f84"
-    "\u0f86\u0f87\u1037\u1039\u103a\u135d-\u135f\u17c9-\u17d3\u17dd\u1ab0-\u1abe"
-    "\u1dc0-\u1dff\u20d0-\u20f0\u3099\u309a\ufe00-\ufe0f\ufe20-\ufe2f\u00ad\u200b-\u200d\ud800-\udfff]"
+    "["
+    "\u00ad\u0300-\u0344\u0346-\u0362\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2"
+    "\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670\u06df\u06e0\u06ea-\u06ec"
+    "\u0740-\u074a\u07eb-\u07f3\u07fd\u0818\u0819\u082d\u0859-\u085b\u0898-\u089f"
+    "\u08ca-\u08d3\u08e0\u08e1\u08ea-\u08ef\u093c\u094d\u0951-\u0954\u09bc\u09cd"
+    "\u09fe\u0a3c\u0a4d\u0abc\u0acd\u0afd-\u0aff\u0b3c\u0b4d-\u0b55\u0bcd\u0c3c"
+    "\u0c4d\u0cbc\u0ccd\u0d3b\u0d3c\u0d4d\u0dca\u0e47-\u0e4c\u0e4e\u0eba"
+    "\u0ec8-\u0ecc\u0f18\u0f19\u0f35\u0f37\u0f39\u0f3e\u0f3f\u0f84\u0f86\u0f87"
+    "\u0fc6\u1037\u1039\u103a\u135d-\u135f\u1714\u1715\u1734\u17b4\u17b5"
+    "\u17c9-\u17d3\u17dd\u180b-\u180d\u180f\u1939-\u193b\u1a60\u1a75-\u1a7f"
+    "\u1ab0-\u1abe\u1ac1-\u1acb\u1b34\u1b44\u1b6b-\u1b73\u1baa\u1bab\u1be6"
+    "\u1bf2\u1bf3\u1c37\u1cd0-\u1cd2\u1cd4-\u1ce8\u1ced\u1cf4\u1cf7-\u1cf9"
+    "\u1dc0-\u1dd2\u1df5-\u1dff\u200b-\u200d\u20d0-\u20f0\u2cef-\u2cf1\u2d7f"
+    "\u302a-\u302f\u3099\u309a\ua66f-\ua672\ua67c\ua67d\ua6f0\ua6f1\ua806\ua82c"
+    "\ua8c4\ua8e0-\ua8f1\ua92b-\ua92d\ua953\ua9b3\ua9c0\uaabf\uaac1\uaaf6"
+    "\uabec\uabed\ud800-\udfff\ufe00-\ufe0f\ufe20-\ufe2f"
+    "]"
 )
 _DENSE = re.compile(
     "["
@@ -37,7 +48,7 @@ _DENSE = re.compile(
 )
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
 _FENCED = re.compile(r"^(`{3,}|~{3,}).*?(?:^\1|\Z)", re.MULTILINE | re.DOTALL)
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t](.*)$", re.MULTILINE)
 
 
 def one_form(text: str) -> str:
@@ -94,4 +105,5 @@ def headings(content: str) -> list[str]:
         return []
     if "```" in content or "~~~" in content:
         content = _FENCED.sub("", content)
-    return _HEADING.findall(content)
+    found = (each.strip().rstrip("# \t") for each in _HEADING.findall(content))
+    return [each for each in found if each]
