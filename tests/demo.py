@@ -267,6 +267,49 @@ def history(stage: Stage) -> None:
     )
 
 
+ASKED = "How long is a berth held until it is paid?"
+IN_OTHER_WORDS = "What do we offer visitors who own no smartphone?"
+
+
+def ask(stage: Stage) -> None:
+    """A question is answered from its words, or from what it means, and says why."""
+    stage.step(
+        "Ask the memory",
+        """An agent, or a person, asks. Where the words are those of a note, the note
+        index answers at once and no model is loaded. Where they are not, the vectors
+        of a small model on this machine find what is meant.""",
+    )
+    stage.run("recall", ASKED, "--limit", "2")
+    by_words = stage.ask("recall", ASKED)
+    stage.claim(
+        f"the index answers alone, {by_words['confidence']:.0%} sure",
+        holds=by_words["source"] == "index" and by_words["hits"][0]["stage"] == "index",
+    )
+    stage.run("recall", IN_OTHER_WORDS, "--limit", "3")
+    by_meaning = stage.ask("recall", IN_OTHER_WORDS)
+    stage.claim(
+        "asked in other words than its own, a note is found by what it means",
+        holds=by_meaning["source"] != "index" and not by_meaning["degraded"],
+    )
+
+
+def pack(stage: Stage) -> None:
+    """What an agent should know of a matter, in a number of tokens."""
+    stage.step(
+        "Pack a context for an agent",
+        """The budget is never passed, not by one token. Each item says why it is there
+        and where it comes from, and what was left out is told with its cost.""",
+    )
+    stage.run("context", "how berths are booked and paid", "--budget", "800")
+    pack = stage.ask("context", "how berths are booked and paid", "--budget", "800")
+    stage.claim(
+        f"{len(pack['items'])} items in {pack['tokens']} of 800 tokens;"
+        f" {len(pack['left_out'])} left out",
+        holds=0 < pack["tokens"] <= 800
+        and all(each["reason"] and each["citation"] for each in pack["items"]),
+    )
+
+
 def equal(stage: Stage) -> None:
     """Both sides are equal, and there is nothing left to do."""
     stage.step("Are both sides really equal?", "Field by field, every fact, now:")
@@ -282,7 +325,7 @@ def equal(stage: Stage) -> None:
 
 STORY = (
     *(take_in, remember, edit, merge, conflict),
-    *(settle, delete, undo, history, equal),
+    *(settle, delete, undo, history, ask, pack, equal),
 )
 
 

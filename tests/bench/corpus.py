@@ -19,7 +19,8 @@ _TEXT = (
     " release report review schema scope server session signal snapshot source store"
     " summary table team test thread ticket token tree update vault vector version"
 )
-_WORDS = _TEXT.split()
+WORDS = _TEXT.split()
+"""What all notes are made of."""
 _PEOPLE = ("Alice", "Bob", "Chen Wei", "Dilara", "Émile", "Farid", "Grażyna", "Hana")
 _THINGS = ("Convex", "LanceDB", "Mirror", "Obsidian", "Payments", "Qdrant", "SQLite")
 _TYPES = ("decision", "lesson", "observation", "note", "fact", "task", "convention")
@@ -31,7 +32,7 @@ def _dice(what: str, number: int) -> random.Random:
 
 
 def _sentence(dice: random.Random) -> str:
-    words = dice.choices(_WORDS, k=dice.randint(6, 14))
+    words = dice.choices(WORDS, k=dice.randint(6, 14))
     return " ".join(words).capitalize() + "."
 
 
@@ -45,7 +46,7 @@ def fact_id(number: int) -> str:
 
 def title(number: int) -> str:
     """A title that no other number has."""
-    words = _dice("title", number).choices(_WORDS, k=4)
+    words = _dice("title", number).choices(WORDS, k=4)
     return f"{' '.join(words).capitalize()} {number}"
 
 
@@ -62,7 +63,7 @@ def prose(number: int) -> str:
         elif kind < 0.2:
             part = f"## {sentences[0][:-1]}\n\n{sentences[1]}"
         elif kind < 0.23:
-            part = f"```sh\nmake {dice.choice(_WORDS)}\n```"
+            part = f"```sh\nmake {dice.choice(WORDS)}\n```"
         else:
             part = " ".join(sentences)
             part += f" See [[{dice.choice(_PEOPLE)}]] and [[{dice.choice(_THINGS)}]]."
@@ -95,7 +96,7 @@ def fact_lines(count: int) -> Iterator[str]:
             "scope": f"project-p{number // (PER_FOLDER * len(_TYPES))}",
             "priority": dice.choice((0, 1, 2, 2, 2)) if kind != "observation" else 1,
             "status": dice.choice(_STATES),
-            "tags": sorted({dice.choice(_WORDS), dice.choice(_WORDS)}),
+            "tags": sorted({dice.choice(WORDS), dice.choice(WORDS)}),
             "entities": sorted({dice.choice(_PEOPLE), dice.choice(_THINGS)}),
             "createdAt": created_at(number),
             "agentId": dice.choice(("indy", "otto", "vera")),
@@ -114,8 +115,8 @@ def persons_note(number: int) -> str:
     dice = _dice("person", number)
     return (
         "---\n"
-        f"aliases: [{dice.choice(_WORDS)}-{number}]\n"
-        f"tags:\n  - {dice.choice(_WORDS)}\n  - {dice.choice(_WORDS)}/{number % 7}\n"
+        f"aliases: [{dice.choice(WORDS)}-{number}]\n"
+        f"tags:\n  - {dice.choice(WORDS)}\n  - {dice.choice(WORDS)}/{number % 7}\n"
         f"created: {created_at(number)[:10]}\n"
         f'author: "[[{dice.choice(_PEOPLE)}]]"\n'
         f"mood: {dice.choice(('calm', 'hurried', 'glad'))} # as it felt\n"

