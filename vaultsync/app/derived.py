@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from vaultsync.config import Settings
+from vaultsync.engine.tables import Making
 from vaultsync.ports import (
     Clock,
     Embedder,
@@ -98,6 +99,15 @@ class Derived:
         from vaultsync.app.embedders import reranker_for
 
         return reranker_for(self._settings.reranker)
+
+    @cached_property
+    def tables(self) -> Making:
+        """What the tables of `.index/` are made with."""
+        from vaultsync.adapters.entries_file import EntriesOnDisk
+        from vaultsync.adapters.tokens_fitted import FittedTokens
+
+        entries = EntriesOnDisk(self._made("tables") / "entries.json")
+        return Making(entries, FittedTokens().count)
 
     @cached_property
     def tokens(self) -> TokenCounter:

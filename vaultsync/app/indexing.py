@@ -48,7 +48,7 @@ class Indexing(Session):
         return Parts(
             words=derived.words,
             links=derived.links,
-            tokens=derived.tokens,
+            tables=derived.tables,
             vectors=derived.vectors,
             embedder=derived.embedder,
         )

@@ -59,6 +59,7 @@ class Opened:
             settle_seconds=settings.settle_seconds,
             grace_seconds=settings.grace_seconds,
             auto_link=settings.auto_link,
+            index_folder=settings.index_folder,
         )
         vault = cast("Vault", Late(self._open_vault))
         self._mirror = Mirror(vault, store, archive, clock, policy)

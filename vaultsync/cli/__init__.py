@@ -44,6 +44,10 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "rebuild": "mirror.rebuild",
         "doctor": "mirror.doctor",
     },
+    "Recall": {
+        "recall": "recall.recall",
+        "index": "index.index",
+    },
     "Shell": {"completion": "completion.completion"},
 }
 """All commands by their sections, in the order of `--help`, and where each is."""

@@ -76,7 +76,7 @@ def recall(
     """
     from vaultsync.cli import session, show_recall
 
-    with session.memory(options, agent=agent) as memory:
+    with session.answers(options, agent=agent) as memory:
         found = memory.recall(
             query,
             limit=limit,

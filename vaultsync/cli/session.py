@@ -6,12 +6,26 @@ Loaded by a command when it runs, for `--help` needs none of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from vaultsync import app
-from vaultsync.app import Initialised, Memory
 from vaultsync.cli.options import Options
-from vaultsync.engine.report import Check
 from vaultsync.errors import UsageError, VaultsyncError
+
+__all__ = ["Cost", "answers", "doctor", "init", "memory"]
+
+if TYPE_CHECKING:  # what is only asked for an answer need not load all of it
+    from vaultsync.app import Initialised, Memory
+    from vaultsync.app.answering import Answers
+    from vaultsync.engine.embed_cost import Cost
+    from vaultsync.engine.report import Check
+
+
+def answers(options: Options, *, agent: str | None = None) -> Answers:
+    """The vault that the options name, to be asked in a `with`."""
+    from vaultsync.app.answering import ask
+
+    return ask(options.vault, agent=agent, state_dir=options.state_dir)
 
 
 def memory(options: Options, *, agent: str | None = None) -> Memory:
@@ -32,4 +46,6 @@ def doctor(options: Options) -> Sequence[Check]:
     except UsageError:
         raise
     except VaultsyncError as error:
+        from vaultsync.engine.report import Check
+
         return [Check("open", ok=False, message=error.message, hint=error.hint)]

@@ -18,7 +18,6 @@ from vaultsync.ports import (
     Embedder,
     LinkIndex,
     NoteIndex,
-    TokenCounter,
     VectorIndex,
 )
 
@@ -33,10 +32,9 @@ class Parts:
 
     words: NoteIndex
     links: LinkIndex
-    tokens: TokenCounter
+    tables: Making
     vectors: VectorIndex | None = None
     embedder: Embedder | None = None
-    tables: Making | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +127,9 @@ def _links(mirror: Mirror, links: LinkIndex, *, rebuild: bool) -> str:
     return ""
 
 
-def _tables(mirror: Mirror, making: Making | None, *, rebuild: bool) -> str:
+def _tables(mirror: Mirror, making: Making, *, rebuild: bool) -> str:
     try:
-        if making is not None:
-            write_tables(mirror, making, anew=rebuild)
+        write_tables(mirror, making, anew=rebuild)
     except StoreUnavailableError as error:
         return error.message
     except OSError as error:
