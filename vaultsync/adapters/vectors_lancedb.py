@@ -44,9 +44,11 @@ T = TypeVar("T")
 INDEX_FROM = 200_000
 """Rows from which on an index answers sooner than a look at all vectors."""
 _FORMAT = 1
+_PARTITIONS = 40
 _REFINE = 10
-"""So many times the rows that are asked for are compared exactly; without it half of
-the nearest are missed."""
+"""Parts of the index that are looked at, and how many times the rows that are asked for
+are compared exactly. By IVF_RQ the first ten of 250,000 are found to 0.997 (with 20 parts
+to 0.945, without refining to 0.715); IVF_HNSW_SQ takes 10 times as long to build."""
 _UNINDEXED = 512
 _VERSIONS = 50
 _OLD = timedelta(minutes=10)
@@ -162,6 +164,7 @@ class LanceVectors:
             .where(where, prefilter=True)
             .select(["fact", "chunk", "_distance"])
             .limit(wanted)
+            .nprobes(_PARTITIONS)
             .refine_factor(_REFINE)
         )
         found: list[dict[str, Any]] = asked.to_arrow().to_pylist()
@@ -310,9 +313,9 @@ class LanceVectors:
         self._table.create_index("key", config=BTree(), name="key_idx")
 
     def _index_vectors(self) -> None:
-        from lancedb.index import IvfHnswSq
+        from lancedb.index import IvfRq
 
-        config = IvfHnswSq(distance_type="cosine")
+        config = IvfRq(distance_type="cosine")
         self._table.create_index("vector", config=config, name="vector_idx")
 
     @contextmanager
