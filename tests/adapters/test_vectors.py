@@ -335,7 +335,8 @@ def test_tidying_indexes_what_is_new_and_drops_old_versions(
     index.tidy()
 
     names = {each.name for each in index._table.list_indices()}
-    assert names == {"key_idx", "vector_idx"}
+    fields = ("scope", "type", "status", "priority", "head", "made", "tags")
+    assert names == {f"{each}_idx" for each in ("key", "vector", *fields)}
     assert index._table.index_stats("vector_idx").num_unindexed_rows == 0
     assert found(index, near=spread[7]) == right
     monkeypatch.setattr(vectors_lancedb, "_VERSIONS", 3)
