@@ -13,13 +13,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.bench import single
+from tests.bench import embedding, single
 from tests.bench.passes import ADOPT, IDLE, KINDS, OUT, REBUILD, Passes
 from tests.bench.table import Growth, Row, as_json, show
 from tests.bench.worlds import seconds_to_make, spread
 
 GROWTH, REMEMBER, KEY, HELP = "growth", "remember", "key", "help"
-NAMES = (IDLE, ADOPT, REBUILD, OUT, REMEMBER, KEY, HELP, GROWTH)
+EMBED, FIRST = "embed", "first"
+NAMES = (IDLE, ADOPT, REBUILD, OUT, REMEMBER, KEY, HELP, FIRST, EMBED, GROWTH)
 SIZES = (1_000, 10_000, 100_000)
 QUICK = (500, 5_000)
 STEEPEST = 1.1
@@ -113,6 +114,12 @@ def _measure(wanted: Wanted, folder: Path, *, quick: bool) -> None:
         ),
         KEY: lambda: single.one_key(times=200, few=30, target=1 / 30),
         HELP: lambda: single.shell_help(times=11, target=2),
+        FIRST: lambda: embedding.first_vector(
+            folder, times=3 if quick else 5, target=1 / 10
+        ),
+        EMBED: lambda: embedding.notes(
+            folder, times=2 if quick else 8, each=50 if quick else 250, target=1 / 1.5
+        ),
     }
     for name, measure in singles.items():
         if name in wanted:

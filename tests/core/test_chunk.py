@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from hashlib import sha256
 
+import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -50,8 +51,8 @@ _MARKDOWN = st.lists(
             "| a | b |\n|---|---|\n| 1 | 2 |",
             "$$\nx\n\n# y\n$$",
             "%% a\n\n# b %%",
-            "漢字" * 300,
-            "x" * 2_500,
+            "".join(chr(0x4E00 + n) for n in range(600)),
+            "".join(f"{n:x}" for n in range(900)),
             "",
         ]
     ),
@@ -134,6 +135,37 @@ def test_a_long_note_is_its_lead_and_its_paragraphs() -> None:
     ]
     for chunk in others:
         assert content[chunk.start : chunk.end].strip() == chunk.text
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [("## Two ##", "Two"), ("# C#", "C#"), ("# a # b", "a # b"), ("#\ttab ", "tab")],
+)
+def test_a_heading_is_its_words(line: str, title: str) -> None:
+    lead, chunk = of(joined(line, paragraph(1, 10)[:999]))[:2]
+
+    assert lead.text == f"Tea\n{title}"
+    assert chunk.headings == (title,)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "# " + " " * 60_000 + "x",
+        "# " + "#" * 60_000 + "x",
+        "." * 60_000,
+        ".'" * 40_000,
+        "- " * 40_000,
+        "> " * 40_000,
+        "```\n" * 20_000,
+        "# a\n" * 20_000,
+        "[[" * 40_000,
+        "x\n\n" * 30_000,
+    ],
+)
+@pytest.mark.timeout(20)
+def test_a_hostile_text_takes_no_longer(hostile: str) -> None:
+    assert all(chunk.text for chunk in of(hostile))
 
 
 def test_code_is_never_split() -> None:

@@ -14,8 +14,6 @@ from typing import Any, Protocol
 
 from vaultsync.errors import EmbedderError
 
-EXPORT = "int8-1"
-"""Name and version of the way of exporting: another one makes other vectors."""
 LEAST_COSINE = 0.985
 """The mean cosine to the reference's vectors that an export must reach."""
 LEAST_NEIGHBOURS = 0.75

@@ -11,6 +11,8 @@ from typing import Any
 
 from vaultsync.errors import EmbedderError
 
+EXPORT = "int8-1"
+"""Name and version of how exports are made; vectors of another one are others."""
 _MANIFEST = "manifest.json"
 _INSTALL = "`pip install 'vaultsync[local]'` brings what is missing"
 

@@ -1,4 +1,7 @@
-"""Choosing an embedder and a reranker by their settings."""
+"""Choosing an embedder and a reranker by their settings.
+
+Only what is chosen is loaded: a question from a cold command line waits for it.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vaultsync.adapters.embed_export import EXPORT, export
-from vaultsync.adapters.embed_hash import HashEmbedder
-from vaultsync.adapters.embed_http import HttpEmbedder
-from vaultsync.adapters.embed_onnx import OnnxEmbedder, read_export
+from vaultsync.adapters.embed_onnx import EXPORT, OnnxEmbedder, read_export
 from vaultsync.adapters.embed_sentence import (
     PACKAGED,
     PACKAGED_DIMENSION,
@@ -18,7 +18,6 @@ from vaultsync.adapters.embed_sentence import (
     packaged_weights,
     weights_in,
 )
-from vaultsync.adapters.rerank_cross import CrossReranker
 from vaultsync.errors import ConfigError
 from vaultsync.ports import Clock, Embedder, Reranker
 
@@ -70,7 +69,11 @@ def reranker_for(setting: str) -> Reranker | None:
     Raises:
         EmbedderError: there is no model in the folder.
     """
-    return None if setting == "none" else CrossReranker(Path(setting).expanduser())
+    if setting == "none":
+        return None
+    from vaultsync.adapters.rerank_cross import CrossReranker
+
+    return CrossReranker(Path(setting).expanduser())
 
 
 def _exported(
@@ -83,6 +86,8 @@ def _exported(
         return OnnxEmbedder(made, model=model, dimension=dimension).embed(texts)
 
     def make() -> None:
+        from vaultsync.adapters.embed_export import export
+
         source = weights()
         export(
             SentenceEmbedder(source),
@@ -102,6 +107,8 @@ def _exported_from(path: str, around: _Around) -> Embedder:
 
 
 def _service(named: str, around: _Around) -> Embedder:
+    from vaultsync.adapters.embed_http import HttpEmbedder
+
     url, _, model = named.partition("#")
     if not model:
         raise ConfigError(
@@ -114,13 +121,19 @@ def _service(named: str, around: _Around) -> Embedder:
     )
 
 
+def _hashing(_: _Around) -> Embedder:
+    from vaultsync.adapters.embed_hash import HashEmbedder
+
+    return HashEmbedder()
+
+
 def _weights(path: str) -> Weights:
     return weights_in(Path(path).expanduser())
 
 
 _BY_KIND: Mapping[str, Callable[[_Around], Embedder | None]] = {
     "none": lambda _: None,
-    "hash": lambda _: HashEmbedder(),
+    "hash": _hashing,
     "local": lambda around: _exported(
         PACKAGED, PACKAGED_DIMENSION, around.models, packaged_weights
     ),

@@ -35,7 +35,7 @@ LIMIT = 1000
 _FEW = 64
 """The `size()` under which a paragraph goes into the lead: some ten words."""
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?\s*\Z")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?=\s|\Z)")
 _FENCE = re.compile(r"(?:[\s>]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*(`{3,}|~{3,})")
 _ITEM = re.compile(r"\s*(?:[-*+]|[0-9]{1,9}[.)])\s")
 _GOES_ON = re.compile(_ITEM.pattern + r"|(?: {2}|\t)")
@@ -43,7 +43,7 @@ _GOES_ON = re.compile(_ITEM.pattern + r"|(?: {2}|\t)")
 _DEAR = re.compile(r"[^A-Za-z\s]")
 _BREAKS = (
     re.compile(r"\n"),
-    re.compile(r"[.!?…]+[\"')\]]*\s+|[。！？]+[」』]*"),
+    re.compile(r"(?<![.!?…])[.!?…]++[\"')\]]*+\s+|[。！？]+[」』]*"),
     re.compile(r"\s+"),
     re.compile(r".", re.DOTALL),
 )
@@ -179,7 +179,7 @@ def _blocks(text: str) -> Iterator[_Block]:
         heading = _HEADING.match(words) if line.prose else None
         if heading:
             yield from block()
-            level, title = len(heading[1]), (heading[2] or "").strip()
+            level, title = len(heading[1]), _title(words[heading.end() :])
             above = [each for each in above if each[0] < level]
             yield _Block(line.start, line.end, tuple(t for _, t in above), title=title)
             above.append((level, title))
@@ -191,6 +191,13 @@ def _blocks(text: str) -> Iterator[_Block]:
             run.append(line)
         apart = not words.strip()
     yield from block()
+
+
+def _title(words: str) -> str:
+    """The words of a heading, without the signs that may close it."""
+    title = words.strip()
+    bare = title.rstrip("#")
+    return bare.rstrip() if bare[-1:] in ("", " ", "\t") else title
 
 
 @dataclass(frozen=True, slots=True)
