@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from tests.bench import floors
+from tests.bench import bare, floors
 from tests.bench.measure import Pair, Timed, in_turns, middle, timed
 from tests.bench.table import Row, row_of
 from tests.bench.worlds import (
@@ -81,6 +81,21 @@ class Passes:
         if target is not None:
             few = f"{floors.FILES} (from {min(n, FEW_FILES):,})"
             self.rows.append(row_of(KINDS[OUT], n, few, pair, target=target))
+            notes = [
+                (str(path.relative_to(world.vault)), path.read_bytes())
+                for path in sorted(world.vault.rglob("*.md"))
+            ]
+            root = self._new()
+            work = partial(bare.out, notes, world.store, root)
+            self._beside_bare(KINDS[OUT], n, pair.ours, work)
+
+    def _beside_bare(
+        self, kind: str, n: int, ours: list[Timed], work: Callable[[], None]
+    ) -> None:
+        """A row that only tells: how much of the time no code of ours could save."""
+        settle_disk()
+        pair = Pair(floor=[timed(work)], ours=ours)
+        self.rows.append(row_of(kind, n, bare.WORDS, pair, target=None))
 
     def _one_by_one(self, world: World, n: int) -> Timed:
         notes = sorted(world.vault.rglob("*.md"))[:FEW_FILES]
@@ -142,6 +157,9 @@ class Passes:
         if target is not None:
             row = row_of(KINDS[REBUILD], n, floors.CAT, pair, target=target)
             self.rows.append(row)
+            archive = self._new() / "bare.sqlite3"
+            work = partial(bare.rebuild, world.vault, world.store, archive)
+            self._beside_bare(KINDS[REBUILD], n, pair.ours, work)
 
     def adopt(self, n: int, *, times: int, target: float | None = None) -> None:
         """A person's notes become facts; each time another copy of the same notes."""
@@ -160,6 +178,10 @@ class Passes:
         if target is not None:
             row = row_of(KINDS[ADOPT], n, floors.CAT, pair, target=target)
             self.rows.append(row)
+            world = with_notes(self._new(), n)
+            archive = world.folder / "bare.sqlite3"
+            work = partial(bare.adopt, world.vault, world.store, archive)
+            self._beside_bare(KINDS[ADOPT], n, pair.ours, work)
 
 
 def _until_quiet(sync: Callable[[], object]) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import sqlite3
-from collections.abc import Mapping
 from typing import Any, TypeAlias
+
+import msgspec
 
 from vaultsync.adapters import sqlite_file
 from vaultsync.core import wire
 from vaultsync.core.conflict import Conflict, FieldConflict
-from vaultsync.core.fact import Fact, Value
 from vaultsync.core.paths import VaultPath
 from vaultsync.ports import (
     Attention,
@@ -130,7 +130,7 @@ def base_of(row: Row) -> Base:
     """The base that `base_row()` made a row of."""
     _, folder, name, sha, revision, size, mtime_ns, ctime_ns, inode, since, fact = row
     return Base(
-        wire.from_json(fact).but(path=join(folder, name) or None, revision=revision),
+        wire.from_json(fact, path=join(folder, name) or None, revision=revision),
         sha,
         None if inode is None else Stamp(size, mtime_ns, ctime_ns, int(inode)),
         since,
@@ -139,7 +139,13 @@ def base_of(row: Row) -> Base:
 
 def to_json(value: object) -> str:
     """One line of JSON for anything that the archive holds whole."""
-    return "null" if value is None else _encode(value)
+    if value is None:
+        return "null"
+    try:
+        return _encode(_plain(value)).decode()
+    except UnicodeEncodeError:
+        # A path that is no Unicode: JSON can hold its half characters as escapes.
+        return json.dumps(_plain(value), default=dataclasses.asdict)
 
 
 def intent_of(body: str) -> Intent:
@@ -147,7 +153,7 @@ def intent_of(body: str) -> Intent:
     held = json.loads(body)
     values = held.pop("fact")
     path, revision = values["path"], values["revision"]
-    fact = wire.from_values(values).but(path=path, revision=revision)
+    fact = wire.from_values(values, path=path, revision=revision)
     return Intent(**held, fact=fact)
 
 
@@ -201,24 +207,14 @@ def run_of(row: Row) -> Run:
     return Run(run, at, kind, json.loads(report))
 
 
-_Held: TypeAlias = (
-    Fact
-    | Intent
-    | Linger
-    | Outgoing
-    | Attention
-    | Conflict
-    | FieldConflict
-    | Mapping[str, Value]
-)
+def _plain(value: object) -> object:
+    """What the archive holds whole, with the fact inside it as its values."""
+    if not isinstance(value, Intent):
+        return value
+    held = {name: getattr(value, name) for name in _INTENT}
+    held["fact"] = wire.public(value.fact)
+    return held
 
 
-def _plain(value: _Held) -> dict[str, Any]:
-    if isinstance(value, Fact):
-        return dict(wire.public(value))
-    if isinstance(value, Mapping):
-        return dict(value)
-    return {row.name: getattr(value, row.name) for row in dataclasses.fields(value)}
-
-
-_encode = json.JSONEncoder(default=_plain).encode
+_INTENT = tuple(row.name for row in dataclasses.fields(Intent))
+_encode = msgspec.json.Encoder(enc_hook=dict).encode  # any mapping is a map

@@ -25,7 +25,7 @@ from vaultsync.ports import (
     Run,
 )
 
-_LOG_PAGES = 16_384
+_LOG_PAGES = 4_096
 """A first pass over 10,000 notes fits: its end need not wait for the file itself."""
 
 

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from uuid import UUID
 
 _COUNTER_BITS = 12
 _START_BITS = 11
@@ -45,7 +44,11 @@ class IdSource:
                 self._at = now
                 self._count = self._random_bits(_START_BITS)
             head = (self._at << 80) | _VERSION | (self._count << 64)
-            return str(UUID(int=head | _VARIANT | self._random_bits(_RANDOM_BITS)))
+            digits = f"{head | _VARIANT | self._random_bits(_RANDOM_BITS):032x}"
+        # As `str(UUID(…))` spells it, at a quarter of its time.
+        return "-".join(
+            (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
+        )
 
 
 class SystemClock:

@@ -18,7 +18,7 @@ from vaultsync.core.fact import Fact
 from vaultsync.errors import FactNotFoundError, StoreError, StoreUnavailableError
 from vaultsync.ports import Clock, RevisionMismatch, StoreState, Write, Written
 
-_LOG_PAGES = 1_000
+_LOG_PAGES = 250
 """A short log is soon written over instead of growing: what one small write waits for."""
 _DAMAGED = (
     "restore the store from a backup, or move it away and give a new one what the"
@@ -313,7 +313,7 @@ def _columns(fact: Fact | None) -> tuple[str | None, ...]:
 
 
 def _fact(revision: str, body: str) -> Fact:
-    return wire.from_json(body).but(revision=revision)
+    return wire.from_json(body, revision=revision)
 
 
 def _written(row: tuple[Any, ...]) -> Written:

@@ -32,6 +32,7 @@ _ITEM_START = re.compile(r"\A[ \t]*[-*+][ \t]+\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]
 _PROVENANCE = re.compile(
     r"\A(?:Created by agent `[^`]*`|Written by a person)(?: on \d{4}-\d\d-\d\d)?\.\Z"
 )
+_SECTIONS = tuple(f"## {each}" for each in (RELATED, ENTITIES, PROVENANCE))
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 
 
@@ -119,6 +120,8 @@ def _find_block(text: str, start: int) -> tuple[int, int] | None:
 
 
 def _in_fence(text: str, start: int, at: int) -> bool:
+    if text.find("```", start, at) < 0 and text.find("~~~", start, at) < 0:
+        return False
     opened = ""
     for found in _FENCE.finditer(text, start, at):
         fence = found[1]
@@ -136,16 +139,18 @@ def _read_block(
     entities: list[str] = []
     strays: list[list[str]] = [[]]
     section = ""
+    into: list[str] | None = None
     inner = block[len(START) :].removesuffix(END)
-    for line in _BREAK.split(inner):
+    lines = _BREAK.split(inner) if "\r" in inner else inner.split("\n")
+    for line in lines:
         words = line.strip()
         if not words:
             strays.append([])
             continue
-        if words in (f"## {RELATED}", f"## {ENTITIES}", f"## {PROVENANCE}"):
+        if words in _SECTIONS:
             section = words[3:]
+            into = {RELATED: related, ENTITIES: entities}.get(section)
             continue
-        into = {RELATED: related, ENTITIES: entities}.get(section)
         link = _ITEM_START.match(line) if into is not None else None
         if into is not None and link is not None:
             into.append(link[1].strip())
@@ -278,7 +283,7 @@ def _without_strays(block: str) -> str:
     section, kept = "", []
     for line in lines:
         words = line.strip()
-        if words in (f"## {RELATED}", f"## {ENTITIES}", f"## {PROVENANCE}"):
+        if words in _SECTIONS:
             section = words[3:]
         elif words and words not in (START, END):
             bare = line.rstrip("\r\n")

@@ -139,6 +139,11 @@ def _visible(title: str) -> str:
     return unicodedata.normalize("NFC", " ".join(text.split()))[:_LONGEST_TITLE]
 
 
+_NO_WORD = re.compile("[^a-z0-9]")
+_HYPHENS = re.compile("-{2,}")
+_NO_HEX = re.compile("[^0-9a-f]")
+
+
 def slug(title: str) -> str:
     """The title in lower-case letters, digits and hyphens; empty when it has none.
 
@@ -148,7 +153,7 @@ def slug(title: str) -> str:
     text = unicodedata.normalize("NFC", _visible(title).lower())
     kept: list[str] = []
     if text.isascii():
-        kept, text = [re.sub("[^a-z0-9]", "-", text.replace("'", ""))], ""
+        kept, text = [_NO_WORD.sub("-", text.replace("'", ""))], ""
     for char in text:
         if char.isalnum():
             kept.append(char)
@@ -157,7 +162,8 @@ def slug(title: str) -> str:
                 kept.append(char)
         elif char not in "'’" and unicodedata.category(char) != "Me":
             kept.append("-")
-    whole = re.sub("-{2,}", "-", unicodedata.normalize("NFC", "".join(kept))).strip("-")
+    joined = unicodedata.normalize("NFC", "".join(kept))
+    whole = _HYPHENS.sub("-", joined).strip("-")
     short = _cut(whole, size=STEM_BYTES, length=SLUG_LENGTH)
     if short != whole and whole[len(short)] != "-":
         word = short.rfind("-")
@@ -244,7 +250,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def _digits(fact_id: str) -> str:
-    return re.sub("[^0-9a-f]", "", fact_id.lower())
+    return _NO_HEX.sub("", fact_id.lower())
 
 
 def short_id(fact_id: str) -> str:

@@ -5,7 +5,7 @@ Every rewrite is proved by reading its result.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from vaultsync.core import body as bodies
@@ -23,22 +23,21 @@ from vaultsync.errors import UnsafeSpliceError
 
 _IN_BODY = frozenset({"content", "scope"})
 _UNSET: tuple[Value, ...] = ("", (), [])
+_SHOWN = [row for row in FIELDS if row.key not in ("id", "title", "context", *_IN_BODY)]
+_MIDDLE = [row.key for row in _SHOWN].index("createdAt")
+_SAID = {row.attr: row for row in _SHOWN[:_MIDDLE]}
+"""The fields above a type's own and the author's properties; below them stand others."""
+_KNOWN = {row.attr: row for row in _SHOWN[_MIDDLE:]}
 
 
 def render(fact: Fact, *, links: Mapping[str, str]) -> bytes:
     """A new note. `links` gives the text of the link to a fact by its id."""
     properties: dict[str, Value] = {"id": fact.id}
-    for row in FIELDS:
-        if row.key in ("id", "title", "context", *_IN_BODY):
-            continue
-        if row.key == "createdAt":
-            for key, value in fact.own.items():
-                properties[key] = _written(OWN[key], value)
-            properties.update(fact.properties)
-        value = _written(row, fact.value(row.key))
-        if value in (None, [], "") or (row.key == "accessCount" and not value):
-            continue
-        properties[row.key] = value
+    properties.update(_set(_SAID, fact))
+    for key, value in fact.own.items():
+        properties[key] = _written(OWN[key], value)
+    properties.update(fact.properties)
+    properties.update(_set(_KNOWN, fact))
     body = bodies.render_body(
         title=fact.title,
         context=fact.context,
@@ -50,6 +49,16 @@ def render(fact: Fact, *, links: Mapping[str, str]) -> bytes:
         ),
     )
     return (frontmatter.render(properties) + body).encode()
+
+
+def _set(rows: Mapping[str, Field], fact: Fact) -> Iterator[tuple[str, Value]]:
+    """The fields that are set, as a note spells them."""
+    attrs = vars(fact)
+    for attr, row in rows.items():
+        value = attrs[attr]
+        never = value is None or value in _UNSET or attr == "access_count"
+        if value or not never:
+            yield row.key, _written(row, value)
 
 
 def origin(fact: Fact) -> str:

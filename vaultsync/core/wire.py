@@ -6,9 +6,10 @@ elsewhere goes through `make_fact()` instead.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from operator import attrgetter
+
+import msgspec
 
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import FIELDS, OWN, Value
@@ -16,7 +17,8 @@ from vaultsync.core.fields import FIELDS, OWN, Value
 _ATTRS = tuple(row.attr for row in FIELDS)
 _KEYS = tuple(row.key for row in FIELDS)
 _GET = attrgetter(*_ATTRS)
-_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+_ENCODER = msgspec.json.Encoder(order="sorted")
+_DECODER = msgspec.json.Decoder()
 _EMPTY = Fact("")
 _ATTR = dict(zip(_KEYS, _ATTRS, strict=True))
 _UNSET = (None, (), "")
@@ -39,11 +41,14 @@ def to_values(fact: Fact) -> dict[str, Value]:
 
 def to_json(fact: Fact) -> str:
     """One line of JSON, the same for equal facts."""
-    return _ENCODER.encode(to_values(fact))
+    return _ENCODER.encode(to_values(fact)).decode()
 
 
-def from_values(values: Mapping[str, Value]) -> Fact:
-    """The fact that `to_values()` made these values of, without checking them."""
+def from_values(values: Mapping[str, Value], **more: object) -> Fact:
+    """The fact that `to_values()` made these values of, without checking them.
+
+    Other attributes (its path, its revision) are taken as they are given.
+    """
     attrs: dict[str, object] = {}
     own: dict[str, Value] = {}
     for key, value in values.items():
@@ -55,14 +60,15 @@ def from_values(values: Mapping[str, Value]) -> Fact:
     properties = values.get("properties")
     return _EMPTY.but(
         **attrs,
+        **more,
         own=own,
         properties=properties if isinstance(properties, Mapping) else {},
     )
 
 
-def from_json(text: str) -> Fact:
-    """The fact of one line that `to_json()` made."""
-    return from_values(json.loads(text))
+def from_json(text: str, **more: object) -> Fact:
+    """The fact of one line that `to_json()` made, with other attributes as given."""
+    return from_values(_DECODER.decode(text), **more)
 
 
 def public(fact: Fact) -> dict[str, Value]:

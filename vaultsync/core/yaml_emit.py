@@ -42,7 +42,9 @@ def block(value: Value) -> tuple[str, list[str]]:
     """What stands behind `key: `, and the lines below it without line ends."""
     if value is None:
         return "", []
-    if isinstance(value, Sequence) and not isinstance(value, str) and value:
+    if isinstance(value, str):
+        return _text(value), []
+    if isinstance(value, Sequence) and value:
         return "", [f"  - {inline(each)}" for each in value]
     return inline(value), []
 
