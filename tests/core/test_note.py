@@ -73,6 +73,37 @@ def test_a_note_nobody_edited_is_no_edit(fact: Fact) -> None:
     assert rewrite(note, fact, fact, links=_links(fact)) == note.parts.text.encode()
 
 
+@pytest.mark.parametrize(
+    ("before", "value", "after"),
+    [
+        ("|\n  a\n  b", "a\nc", "|\n  a\n  c"),
+        ("|-\n  a\n  b", "a\nc", "|-\n  a\n  c"),
+        ("|\n  a\n  b", "a", "a"),
+        ('"a\\nb\\n"', "a\nc", "|\n  a\n  c"),
+    ],
+)
+def test_a_text_in_a_property_is_written_as_its_author_wrote_it(
+    before: str, value: str, after: str
+) -> None:
+    text = f"---\nid: {ID}\ntype: lesson\nlessonPrevention: {before}\n---\nx\n"
+    note = read_note(text.encode(), PATH)
+    fact = Fact(ID, scope="team-core").laid_over(note.values, note.properties)
+
+    made = rewrite(note, fact, fact.changed({"lessonPrevention": value}), links={})
+
+    assert made.decode() == text.replace(before, after)
+
+
+def test_a_line_end_at_the_end_of_an_authors_property_is_part_of_it() -> None:
+    text = f"---\nid: {ID}\nmood: |\n  a\n  b\n---\nx\n"
+    note = read_note(text.encode(), PATH)
+    fact = Fact(ID, scope="team-core").laid_over(note.values, note.properties)
+
+    made = rewrite(note, fact, fact.changed({"mood": "a\nc"}), links={})
+
+    assert made.decode() == text.replace("|\n  a\n  b", "|-\n  a\n  c")
+
+
 @given(st.data())
 def test_rewriting_to_another_fact_says_that_fact(data: st.DataObject) -> None:
     # PutGet: what was put is what is got.

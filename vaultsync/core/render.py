@@ -191,12 +191,20 @@ def _property_changes(
             value = _keep_spelling(row, note.raw.get(key), value)
         elif key == "title" and value == stem_of(note.path):
             value = None
+        elif row is not None and _ends_its_last_line(note.raw.get(key), value):
+            value = f"{value}\n"
         if _is_unset(row, value):
             if key in note.raw:
                 found[key] = None
         else:
             found[key] = value
     return {**found, **_volatile_changes(note, merged)}
+
+
+def _ends_its_last_line(old: Value, new: Value) -> bool:
+    """Whether a text stood below a `|`, which ends its last line, and can do so again."""
+    texts = isinstance(old, str) and isinstance(new, str)
+    return texts and str(old).endswith("\n") and "\n" in str(new)
 
 
 def _volatile_changes(note: Note, merged: Fact) -> dict[str, Value | None]:
