@@ -94,6 +94,27 @@ def test_a_text_in_a_property_is_written_as_its_author_wrote_it(
     assert made.decode() == text.replace(before, after)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("[2024, 'a b', 1.50]", "[2024, 'a b', 1.50, new]"),
+        ("\n  - 2024 # then\n  - 'a b'\n  - 1.50", "{}\n  - new"),
+        ("2024", "\n  - 2024\n  - new"),
+    ],
+)
+def test_tags_that_stay_are_spelled_as_their_author_did(
+    before: str, after: str
+) -> None:
+    text = f"---\nid: {ID}\ntags: {before}\n---\nx\n".replace("tags: \n", "tags:\n")
+    note = read_note(text.encode(), PATH)
+    fact = Fact(ID, scope="team-core").laid_over(note.values, note.properties)
+
+    made = rewrite(note, fact, fact.changed({"tags": [*fact.tags, "new"]}), links={})
+
+    expected = text.replace(before, after.replace("{}", before))
+    assert made.decode() == expected.replace("tags: \n", "tags:\n")
+
+
 def test_a_line_end_at_the_end_of_an_authors_property_is_part_of_it() -> None:
     text = f"---\nid: {ID}\nmood: |\n  a\n  b\n---\nx\n"
     note = read_note(text.encode(), PATH)

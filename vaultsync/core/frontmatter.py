@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from vaultsync.core.fields import Value
-from vaultsync.core.item_lines import edit_items
+from vaultsync.core.item_lines import edit_flow, edit_items
 from vaultsync.core.key_lines import Span, mark_spans, scan_spans
 from vaultsync.core.yaml_emit import INDENT, block, emit, flow, is_tall
 from vaultsync.core.yaml_read import jsonable, load
@@ -227,16 +227,18 @@ def _lines_for(
     """The lines that stand for `value` where `lines` said `was`."""
     if value is None:
         return []
-    if isinstance(value, list) and isinstance(was, list) and not span.value:
-        below = edit_items(lines[1:], was, value, end=end)
-        if below is not None:
-            return [lines[0], *below]
+    beside = None
+    if isinstance(value, list) and isinstance(was, list):
+        if not span.value:
+            below = edit_items(lines[1:], was, value, end=end)
+            if below is not None:
+                return [lines[0], *below]
+        elif span.value[0] == "[":
+            beside = edit_flow(span.value, was, value) or flow(value)
     if indent and span.value[:1] in ("|", ">"):  # an indent of the author's stays
         text = next((line for line in lines[1:] if line.strip()), "")
         indent = text[: len(text) - len(text.lstrip(" "))] or indent
-    first, items = block(value, indent=indent)
-    if isinstance(value, list) and span.value.startswith("["):
-        first, items = flow(value), []
+    first, items = (beside, []) if beside else block(value, indent=indent)
     text = f"{span.gap or ' '}{first}" if first else ""
     return [span.prefix + text + span.tail + end, *(item + end for item in items)]
 

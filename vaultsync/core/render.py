@@ -221,9 +221,9 @@ def _volatile_changes(note: Note, merged: Fact) -> dict[str, Value | None]:
 def _keep_spelling(row: Field, old: Value, new: Value) -> list[Value]:
     """A list in which every element that stays is spelled as its author did."""
     spelled: dict[Value, Value] = {}
-    for each in old if isinstance(old, (list, tuple)) else ():
-        bare = canonical(row, [each])
-        if isinstance(bare, tuple) and len(bare) == 1 and isinstance(each, str):
+    for each in old if isinstance(old, (list, tuple)) else [old]:
+        bare = canonical(row, [each]) if isinstance(each, (str, int, float)) else None
+        if isinstance(bare, tuple) and len(bare) == 1:
             spelled[bare[0]] = each
     fresh = _written(row, new)
     assert isinstance(new, (list, tuple)) and isinstance(fresh, list)  # noqa: S101, PT018 - narrows
