@@ -358,10 +358,13 @@ def test_a_title_that_is_the_file_name_again_needs_no_property() -> None:
     assert made.decode() == f"---\nid: {ID}\n---\nWords.\n"
 
 
-def test_a_value_that_is_no_value_is_not_written_over() -> None:
-    note, fact = _of(f"---\nid: {ID}\npriority: high\n---\nWords.\n")
-    with pytest.raises(UnsafeSpliceError, match="priority would change with it"):
-        rewrite(note, fact, fact.changed({"priority": 0}), links={})
+def test_a_value_that_is_no_value_is_not_written_over_and_holds_nothing_else() -> None:
+    text = f"---\nid: {ID}\npriority: high\nstatus: active\n---\nWords.\n"
+    note, fact = _of(text)
+    after = fact.changed({"priority": 0, "status": "done", "content": "Other words."})
+    made = rewrite(note, fact, after, links={})
+    expected = text.replace("active", "done").replace("Words", "Other words")
+    assert made.decode() == expected
 
 
 def test_a_nested_value_cannot_be_taken_out_and_that_is_said() -> None:

@@ -269,6 +269,9 @@ def _body_changes(
 
 def _prove(note: Note, vault: Fact, merged: Fact, made: bytes) -> None:
     again = read_note(made, note.path)
+    held = {each.key for each in again.problems}.intersection(
+        each.key for each in note.problems
+    )  # what a person wrote there cannot be read, so it says nothing about the field
     left = stale(again, merged, merged)
     kept = tuple(
         key
@@ -278,7 +281,7 @@ def _prove(note: Note, vault: Fact, merged: Fact, made: bytes) -> None:
     others = tuple(
         key
         for key in differing(edited(vault, note, again), merged)
-        if key not in ("relatedFactIds", "scope")
+        if key not in ("relatedFactIds", "scope", *held)
         and key not in again.values
         and (
             key in again.properties

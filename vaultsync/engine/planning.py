@@ -176,7 +176,9 @@ def _plan_merge(
         (False, True): Do.UPDATE_VAULT,
         (False, False): Do.RECORD,
     }[bool(from_vault), writes_vault]
-    fields = dict.fromkeys([*from_vault, *done.from_store, *keys])
+    held = {problem.key for problem in note.problems}
+    theirs = [key for key in done.from_store if key not in held]
+    fields = dict.fromkeys([*from_vault, *theirs, *keys])
     put_back = done.put_back
     if base is not None and note.id != base.id:
         put_back = ("id", *put_back)
