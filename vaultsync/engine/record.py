@@ -45,10 +45,10 @@ def entries(
             yield entry(STORE, "note", None, path)
             return
         case Do.CREATE_FACT:
-            yield entry(VAULT, "fact", None, path)
+            yield entry(VAULT, "fact", None if action.new_id else fact.id, path)
             return
         case Do.REVIVE_FACT | Do.RESTORE_FACT:
-            yield entry(VAULT, "fact", None, path)
+            yield entry(VAULT, "fact", fact.id, path)
         case Do.DELETE_NOTE | Do.DELETE_FACT | Do.DROP_BASE:
             if action.base is not None:
                 side = STORE if action.do is Do.DELETE_NOTE else VAULT
