@@ -99,7 +99,7 @@ class _Undo:
             if gone is not None and gone.field == "fact":
                 given[fact_id] = VaultPath(str(gone.before))
             elif gone is not None:
-                self._bring_back(fact_id)
+                self._bring_back(fact_id, entries)
             elif made is None:
                 self._restore_fields(fact_id, entries)
             elif made.before is not None:
@@ -135,12 +135,12 @@ class _Undo:
         self.actions.append(ActionTaken(word, fact_id, where, fields, reason))
         self.counts.update(_COUNTED.get(word, ()))
 
-    def _bring_back(self, fact_id: str) -> None:
+    def _bring_back(self, fact_id: str, entries: Entries) -> None:
         def brought_back() -> Write | None:
             buried = self.mirror.store.buried(fact_id)
             if buried is None:
                 return None
-            fact = buried.but(updated_at=self.mirror.today())
+            fact = _undone(buried, entries)[1].but(updated_at=self.mirror.today())
             return Write(fact_id, fact, buried.revision, self.request.kind)
 
         if self._insist(fact_id, brought_back):
@@ -208,7 +208,7 @@ class _Undo:
         self._remember((each, None, buried[each]) for each in taken)
         for fact_id in given:
             if fact_id not in taken:
-                self._bring_back(fact_id)
+                self._bring_back(fact_id, ())
 
     def _restore_fields(self, fact_id: str, entries: Entries) -> None:
         done: list[tuple[Fact, Fact, Fact]] = []
