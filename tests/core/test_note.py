@@ -367,6 +367,16 @@ def test_a_value_that_is_no_value_is_not_written_over_and_holds_nothing_else() -
     assert made.decode() == expected
 
 
+def test_a_property_that_is_an_empty_list_is_there() -> None:
+    text = f"---\nid: {ID}\n---\nWords.\n"
+    note, fact = _of(text)
+    made = rewrite(note, fact, fact.changed({"role": [], "priority": 0}), links={})
+    assert b"role: []\n" in made
+    note, fact = _of(made.decode())
+    made = rewrite(note, fact, fact.changed({"role": None, "priority": 2}), links={})
+    assert made.decode() == text.replace("\n---\nW", "\npriority: 2\n---\nW")
+
+
 def test_a_nested_value_cannot_be_taken_out_and_that_is_said() -> None:
     text = f"---\nid: {ID}\ndecision: {{outcome: open}}\n---\nWords.\n"
     note, fact = _of(text)

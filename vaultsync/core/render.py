@@ -133,6 +133,8 @@ def _shown(note: Note, key: str, vault: Fact) -> Value:
 
 
 def _same(row: Field | None, one: Value, other: Value) -> bool:
+    if row is None and (one is None) != (other is None):
+        return False  # a property that is there, be it an empty list, is not missing
     if isinstance(one, (list, tuple)) or isinstance(other, (list, tuple)):
         left = (
             list(one) if isinstance(one, (list, tuple)) else [one] * (one is not None)
