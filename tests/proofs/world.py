@@ -70,10 +70,10 @@ class World(People):
     def crash_at(self, effect: int) -> None:
         """Begin a pass and let the process die before its n-th effect."""
         with suppress(Crash):
-            self.turn({effect: self._die})
+            self.turn({effect: self.die})
         self.ledger.story.append(f"crash before effect {effect}: {self.trail[-1:]}")
 
-    def _die(self) -> None:
+    def die(self) -> None:
         raise Crash
 
     def power_loss(self, keep: Callable[[int], bool]) -> None:

@@ -35,6 +35,10 @@ class Request:
     trust_store: bool = False
     """Take the store as it is, even when it lost what was seen of it: a rebuild."""
     actor: str = "person"
+    run: str | None = None
+    """The id of the pass, when something of it was done before."""
+    unguarded: frozenset[str] = frozenset()
+    """Facts whose changes a person asked for, however many they are."""
 
 
 @dataclass(slots=True)
