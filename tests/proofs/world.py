@@ -226,7 +226,10 @@ class World(People):
         if self.backup is None:
             return
         before = proofs.in_store(self)
+        # What is the store's alone is put back in the notes that still show it.
+        own = proofs.words("".join(f.source or "" for f in self.facts().values()))
         self.store.restore(self.backup)
+        self.ledger.forgive(own - proofs.in_store(self))
         gone = before - proofs.in_store(self) - proofs.in_vault(self)
         self.ledger.forgive(gone - proofs.in_conflicts(self))
         self.ledger.story.append("an old store is back")
