@@ -30,6 +30,7 @@ words = st.text(
         "- a",
         "{{date}}",
         "a\nb\n",
+        "a\n\n  # b",
         " a",
         "a ",
         "\x85",

@@ -73,6 +73,58 @@ def test_a_note_nobody_edited_is_no_edit(fact: Fact) -> None:
     assert rewrite(note, fact, fact, links=_links(fact)) == note.parts.text.encode()
 
 
+@pytest.mark.parametrize(
+    ("before", "value", "after"),
+    [
+        ("|\n  a\n  b", "a\nc", "|\n  a\n  c"),
+        ("|-\n  a\n  b", "a\nc", "|-\n  a\n  c"),
+        ("|\n  a\n  b", "a", "a"),
+        ('"a\\nb\\n"', "a\nc", "|\n  a\n  c"),
+    ],
+)
+def test_a_text_in_a_property_is_written_as_its_author_wrote_it(
+    before: str, value: str, after: str
+) -> None:
+    text = f"---\nid: {ID}\ntype: lesson\nlessonPrevention: {before}\n---\nx\n"
+    note = read_note(text.encode(), PATH)
+    fact = Fact(ID, scope="team-core").laid_over(note.values, note.properties)
+
+    made = rewrite(note, fact, fact.changed({"lessonPrevention": value}), links={})
+
+    assert made.decode() == text.replace(before, after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("[2024, 'a b', 1.50]", "[2024, 'a b', 1.50, new]"),
+        ("\n  - 2024 # then\n  - 'a b'\n  - 1.50", "{}\n  - new"),
+        ("2024", "\n  - 2024\n  - new"),
+    ],
+)
+def test_tags_that_stay_are_spelled_as_their_author_did(
+    before: str, after: str
+) -> None:
+    text = f"---\nid: {ID}\ntags: {before}\n---\nx\n".replace("tags: \n", "tags:\n")
+    note = read_note(text.encode(), PATH)
+    fact = Fact(ID, scope="team-core").laid_over(note.values, note.properties)
+
+    made = rewrite(note, fact, fact.changed({"tags": [*fact.tags, "new"]}), links={})
+
+    expected = text.replace(before, after.replace("{}", before))
+    assert made.decode() == expected.replace("tags: \n", "tags:\n")
+
+
+def test_a_line_end_at_the_end_of_an_authors_property_is_part_of_it() -> None:
+    text = f"---\nid: {ID}\nmood: |\n  a\n  b\n---\nx\n"
+    note = read_note(text.encode(), PATH)
+    fact = Fact(ID, scope="team-core").laid_over(note.values, note.properties)
+
+    made = rewrite(note, fact, fact.changed({"mood": "a\nc"}), links={})
+
+    assert made.decode() == text.replace("|\n  a\n  b", "|-\n  a\n  c")
+
+
 @given(st.data())
 def test_rewriting_to_another_fact_says_that_fact(data: st.DataObject) -> None:
     # PutGet: what was put is what is got.
@@ -306,10 +358,23 @@ def test_a_title_that_is_the_file_name_again_needs_no_property() -> None:
     assert made.decode() == f"---\nid: {ID}\n---\nWords.\n"
 
 
-def test_a_value_that_is_no_value_is_not_written_over() -> None:
-    note, fact = _of(f"---\nid: {ID}\npriority: high\n---\nWords.\n")
-    with pytest.raises(UnsafeSpliceError, match="priority would change with it"):
-        rewrite(note, fact, fact.changed({"priority": 0}), links={})
+def test_a_value_that_is_no_value_is_not_written_over_and_holds_nothing_else() -> None:
+    text = f"---\nid: {ID}\npriority: high\nstatus: active\n---\nWords.\n"
+    note, fact = _of(text)
+    after = fact.changed({"priority": 0, "status": "done", "content": "Other words."})
+    made = rewrite(note, fact, after, links={})
+    expected = text.replace("active", "done").replace("Words", "Other words")
+    assert made.decode() == expected
+
+
+def test_a_property_that_is_an_empty_list_is_there() -> None:
+    text = f"---\nid: {ID}\n---\nWords.\n"
+    note, fact = _of(text)
+    made = rewrite(note, fact, fact.changed({"role": [], "priority": 0}), links={})
+    assert b"role: []\n" in made
+    note, fact = _of(made.decode())
+    made = rewrite(note, fact, fact.changed({"role": None, "priority": 2}), links={})
+    assert made.decode() == text.replace("\n---\nW", "\npriority: 2\n---\nW")
 
 
 def test_a_nested_value_cannot_be_taken_out_and_that_is_said() -> None:

@@ -175,6 +175,17 @@ EDITS: list[tuple[str, dict[str, Value], str]] = [
     ("a: 1\n# end\n", {"b": "x"}, "a: 1\n# end\nb: x\n"),
     ("a: |+\n  x\n\nb: |+\n  x\n\n# c\n", {"b": None}, "a: |+\n  x\n\n# c\n"),
     ("? a\n: |+\n  x\n\n\n# c\n", {"a": None}, "# c\n"),
+    ("a: x # why\nb: 1\n", {"a": "x\n\n- y"}, "a: |- # why\n  x\n\n  - y\nb: 1\n"),
+    ("a: 1\n", {"b": "x\ny"}, "a: 1\nb: |-\n  x\n  y\n"),
+    ("a:\n  - x\nb: 1\n", {"a": "x\ny\n"}, "a: |\n  x\n  y\nb: 1\n"),
+    ("a: |-\n    x\n\n    y\n", {"a": "x\n\nz"}, "a: |-\n    x\n\n    z\n"),
+    ("a: >  # why\n x\n y\n", {"a": "x\ny\n"}, "a: |  # why\n x\n y\n"),
+    ("a: |\n\n  x\n", {"a": "x\ny"}, "a: |-\n  x\n  y\n"),
+    ("a: |2-\n   x\n", {"a": "x\ny"}, "a: |-\n   x\n   y\n"),
+    ("a: |+\n  x\n\nb: 1\n", {"a": "x\ny"}, "a: |-\n  x\n  y\nb: 1\n"),
+    ("a: |\n  x\n", {"a": "x\n y \n"}, 'a: "x\\n y \\n"\n'),
+    ("a: 1\n  # aside\nb: 1\n", {"a": "x\ny"}, 'a: "x\\ny"\n  # aside\nb: 1\n'),
+    ("  a: 1\n  b: 2\n", {"a": "x\ny"}, '  a: "x\\ny"\n  b: 2\n'),
     ("a: yes\n", {"a": True}, "a: true\n"),
     ("a: 1\n", {"a": 1.0}, "a: 1.0\n"),
 ]
@@ -188,6 +199,100 @@ def test_an_edit_keeps_comments_spelling_and_line_ends(
     parts = split(note(yaml).text.replace("\n", eol))
 
     assert splice(parts, changes, PATH).yaml == expected.replace("\n", eol)
+
+
+FLOWS: list[tuple[str, list[Value], str]] = [
+    ("[\"a b\", 'c']", ["a b", "c", "d"], "[\"a b\", 'c', d]"),
+    ("[\"a b\", 'c']", ["c"], "['c']"),
+    ("['c', 1, c]", ["x", "c", 1, "c"], "[x, 'c', 1, c]"),
+    ("[ 'a','b' ]", ["a", "b", "d"], "[ 'a','b',d ]"),
+    ("[ 'a','b' ]", ["b"], "[ 'b' ]"),
+    ("['a', \"b\"]", ["b", "a"], "[\"b\", 'a']"),
+    ("['a',]", ["a", "b"], "['a', b,]"),
+    ("['a', don't, it's]", ["a", "it's"], "['a', it's]"),
+    ("['it''s', \"\\\"\", a:b]", ['"', "a:b"], '["\\"", a:b]'),
+    ("['a', x: y]", ["a", {"x": "y"}, 2], "['a', x: y, 2]"),
+    ("['a', [b]]", ["a", ["b"], "c"], "['a', [b], c]"),
+    ("['a', [['b']]]", ["a", [["b"]], "c"], '[a, [["b"]], c]'),
+    ("['a', b]", [], "[]"),
+    ("[]", ["a"], "[a]"),
+    ("[&x a, b]", ["a"], "[a]"),
+]
+
+
+@pytest.mark.parametrize(("flow", "value", "expected"), FLOWS)
+@pytest.mark.parametrize("tail", ["", " # why"])
+def test_an_edited_list_on_one_line_keeps_the_spelling_of_its_other_items(
+    flow: str, value: list[Value], expected: str, tail: str
+) -> None:
+    parts = note(f"tags: {flow}{tail}\nz: 1\n")
+
+    assert (
+        splice(parts, {"tags": value}, PATH).yaml == f"tags: {expected}{tail}\nz: 1\n"
+    )
+
+
+LINES = "['a', # one\n  b, # two\n  'c'\n  ]"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (["a", "b", "c", "d"], LINES.replace("'c'", "'c', d")),
+        (["b", "c"], LINES.replace("'a',", "")),
+        (["a", "c"], LINES.replace("b,", "")),
+        (["a", "b"], "['a', # one\n  b # two\n  \n  ]"),
+        (["c", "a"], "[ # one\n   # two\n  'c', 'a'\n  ]"),
+        (["d"], "[d # one\n   # two\n  \n  ]"),
+    ],
+)
+@pytest.mark.parametrize("eol", ["\n", "\r\n"])
+def test_an_edited_list_in_brackets_keeps_its_lines_and_comments(
+    value: list[Value], expected: str, eol: str
+) -> None:
+    parts = split(note(f"tags: {LINES} # end\nz: 1\n").text.replace("\n", eol))
+
+    yaml = splice(parts, {"tags": value}, PATH).yaml
+
+    assert yaml == f"tags: {expected} # end\nz: 1\n".replace("\n", eol)
+    assert read(split(f"---\n{yaml}---\n"), PATH) == {"tags": value, "z": 1}
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["", " ", "\n  ", " # c\n  "]),
+            st.sampled_from(["a", "'b'", '"c, d"', "1", "[e]", "f g", "it's", "-h"]),
+            st.sampled_from(["", "", " ", " # d\n"]),
+        ),
+        min_size=1,
+        max_size=5,
+    ),
+    st.booleans(),
+    st.data(),
+)
+def test_items_in_brackets_stay_as_they_are_spelled_when_others_come_and_go(
+    items: list[tuple[str, str, str]],
+    comma: bool,
+    data: st.DataObject,
+) -> None:
+    flow = ",".join(map("".join, items)) + (", " if comma else "")
+    yaml = f"k: [{flow}]\nz: 1\n"
+    was = read(note(yaml), PATH)["k"]
+    assert isinstance(was, list)
+    stays = data.draw(st.lists(st.booleans(), min_size=len(was), max_size=len(was)))
+    kept = [each for each, stay in zip(was, stays, strict=True) if stay]
+    new = data.draw(st.lists(st.sampled_from(["new", "n: 1", 7.5]), max_size=2))
+    assume(kept + new)
+
+    after = splice(note(yaml), {"k": kept + new}, PATH).yaml
+
+    assert same(read(note(after), PATH), {"k": kept + new, "z": 1})
+    assert after.count("#") == yaml.count("#")
+    spelled = [text for (_, text, _), stay in zip(items, stays, strict=True) if stay]
+    if len(set(map(repr, was))) == len(was):
+        for text in spelled:
+            assert text in after
 
 
 TAGS = "tags: # mine\n  # tools\n  - 'a b'  # why\n\n  - 1\n  - -5\n  # end\nz: 1\n"

@@ -28,11 +28,71 @@ from vaultsync.core.frontmatter import (
 @given(keys, nested, st.sampled_from(["\n", "\r\n"]))
 def test_what_is_emitted_is_read_back(key: str, value: Value, eol: str) -> None:
     lines = emit(key, value, eol)
-    listed = len(value) if isinstance(value, list) else 0
 
     assert lines.endswith(eol)
-    assert lines.count("\n") == lines.count(eol) == 1 + listed
+    assert lines.count("\n") == lines.count(eol)
+    if isinstance(value, list):
+        assert lines.count("\n") == 1 + len(value)
+    elif not isinstance(value, str):
+        assert lines.count("\n") == 1
     assert same(read(note(lines), PATH), {key: value})
+
+
+few = st.sampled_from(
+    ["", "a", "a ", " a", "\ta", "# a", "---", "- a: b", "!t", "\x85"]
+)
+many_lines = st.lists(few | words, min_size=2, max_size=6).map("\n".join)
+
+
+@settings(max_examples=settings().max_examples * 5)
+@given(
+    keys, many_lines, st.sampled_from(["", " ", "\r"]), st.sampled_from(["\n", "\r\n"])
+)
+def test_a_text_of_several_lines_is_read_back(
+    key: str, text: str, tail: str, eol: str
+) -> None:
+    found: dict[str, Value] = {key: text + tail, "z": "a\nb", "end": 1}
+
+    lines = "".join(emit(name, value, eol) for name, value in found.items())
+
+    assert same(read(note(lines), PATH), found)
+
+
+@given(keys, many_lines)
+def test_a_text_of_several_lines_is_text_to_yaml_1_1_too(key: str, text: str) -> None:
+    yaml = pytest.importorskip("yaml")
+
+    found = yaml.safe_load(emit(key, text, "\n") + "z: 1\n")
+
+    assert same(found, {key: text, "z": 1})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\nb",
+        "a\nb\n",
+        "It must start without a person\nafter a power cut: at once.\n\n- # or\n  - so",
+        "Größe\n\tmake test\n---\n🙂",
+    ],
+)
+def test_a_person_reads_a_text_of_several_lines_line_by_line(text: str) -> None:
+    *lines, end = emit("key", text, "\n").split("\n")
+
+    assert lines[0] in ("key: |", "key: |-")
+    assert [line.removeprefix("  ") for line in lines[1:]] == text.removesuffix(
+        "\n"
+    ).split("\n")
+    assert end == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\na", " a\nb", "\ta\nb", "a\n\n", "a \nb", "a\n \nb", "a\nb\t", "a\n"]
+    + [f"a\n{odd}b" for odd in "\x00\x07\r\x7f\x85\xa0\u2028\u202e\ufeff"],
+)
+def test_a_text_that_an_editor_could_spoil_unseen_is_in_quotes(text: str) -> None:
+    assert emit("key", text, "\n").startswith('key: "')
 
 
 @given(keys, words)
@@ -67,7 +127,9 @@ def test_numbers_are_numbers_to_yaml_1_1_too(value: float) -> None:
         ("a b/c.d-e_f", "key: a b/c.d-e_f\n"),
         ("Größe 記憶", "key: Größe 記憶\n"),
         ("a ", 'key: "a "\n'),
-        ("a\nb", 'key: "a\\nb"\n'),
+        ("a\nb", "key: |-\n  a\n  b\n"),
+        ("a\n\nb\n", "key: |\n  a\n\n  b\n"),
+        (["a\nb"], 'key:\n  - "a\\nb"\n'),
         ("No", 'key: "No"\n'),
         ("y", 'key: "y"\n'),
         ("a: b", 'key: "a: b"\n'),

@@ -10,6 +10,7 @@ from tests.world import (
     MERGED,
     PERSONS,
     World,
+    action,
     changed_lines,
     kinds,
     notice,
@@ -279,6 +280,59 @@ def test_a_value_that_its_field_does_not_take_is_named_and_left_in_place() -> No
     report = world.sync()
     assert kinds(report) == []
     assert world.fact(fact.id).priority == 0
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("content", [LINES, AGENTS])
+def test_only_the_field_that_a_note_cannot_say_is_held_when_an_agent_changes_it(
+    content: str,
+) -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(path, "priority: 2", "priority: 7")
+    world.sync()
+    world.agent_updates(fact.id, content=content, priority=0, status="archived")
+    report = world.sync()
+    assert kinds(report) == ["held_field", "invalid_field"]
+    said = notice(report, "held_field")
+    assert (said.path, said.line) == (path, 4)
+    assert "priority" in said.message
+    assert "0" in said.hint
+    assert "priority" not in action(report, fact.id).fields
+    assert content in world.note(fact.id)
+    assert "status: archived\n" in world.note(fact.id)
+    assert "priority: 7\n" in world.note(fact.id)
+    assert world.fact(fact.id).priority == 0
+    world.assert_at_rest()
+    assert kinds(world.sync()) == ["invalid_field"]
+    world.person_edits(path, "priority: 7", "priority: 1")
+    world.assert_at_rest()
+    assert world.fact(fact.id).priority == 1
+
+
+def test_a_long_change_of_what_a_note_cannot_say_is_not_repeated_in_the_hint() -> None:
+    world = World()
+    fact = world.mirrored(type="lesson", lessonPrevention="Look.")
+    path = world.path(fact.id)
+    world.person_edits(path, "lessonPrevention: Look.", "lessonPrevention: [Look, Up]")
+    world.sync()
+    world.agent_updates(fact.id, lessonPrevention="Look twice. " * 9)
+    report = world.sync()
+    assert f"vaultsync get {fact.id}" in notice(report, "held_field").hint
+    world.assert_at_rest()
+
+
+def test_an_agents_change_of_nothing_but_what_a_note_cannot_say_is_named() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(path, "priority: 2", "priority: 7")
+    world.sync()
+    note = world.note(fact.id)
+    world.agent_updates(fact.id, priority=0)
+    assert kinds(world.sync()) == ["held_field", "invalid_field"]
+    assert world.note(fact.id) == note
     world.assert_at_rest()
 
 

@@ -2,23 +2,47 @@
 
 from __future__ import annotations
 
+import contextlib
+from dataclasses import replace
+
 import pytest
 
-from tests.world import AGENTS, LINES, MERGED, PERSONS, World
+from tests.world import (
+    AGENTS,
+    LINES,
+    MERGED,
+    PERSONS,
+    World,
+    action,
+    kinds,
+    notice,
+    taken,
+)
+from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.core.paths import VaultPath
+from vaultsync.core.reconcile import MAX_REWRITES
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.adopt import adopt
+from vaultsync.engine.give_back import TOGETHER
+from vaultsync.engine.rebuild import rebuild
+from vaultsync.engine.report import Report
 from vaultsync.engine.undo import undo
 from vaultsync.errors import RunNotFoundError, StoreUnavailableError
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
 
-def _undo(world: World, run: str) -> None:
+def _undo(world: World, run: str) -> Report:
     world.clock.advance(1)
-    undo(world.mirror, run)
+    report = undo(world.mirror, run)
     world.quiesce()
     world.assert_at_rest()
+    return report
+
+
+def _done(report: Report) -> dict[str, int]:
+    """What a report counts, but for what did not change."""
+    return {k: n for k, n in report.counts.items() if n and k != "unchanged"}
 
 
 def test_a_persons_edit_is_taken_back_on_both_sides() -> None:
@@ -260,7 +284,12 @@ def test_an_adoption_cannot_be_taken_back_while_its_note_cannot_be_read() -> Non
     path, fact_id, run = _adopted(world)
     broken = b"---\na: [\n---\nWords.\n"
     world.person_writes(path, broken)
-    undo(world.mirror, run)
+    report = undo(world.mirror, run)
+    assert kinds(report) == ["not_undone", "unreadable"]
+    said = notice(report, "not_undone")
+    assert said.path == path
+    assert "bracket" in said.message
+    assert said.hint
     world.quiesce()
     assert world.is_alive(fact_id)
     assert world.data(path) == broken
@@ -281,6 +310,307 @@ def test_an_adoption_whose_note_nobody_knows_is_not_taken_back() -> None:
     text = world.text(path)
     with world.archive.transaction():
         world.archive.drop_bases([fact_id])
-    _undo(world, run)
+    report = _undo(world, run)
+    assert kinds(report) == ["not_undone"]
     assert world.is_alive(fact_id)
     assert world.text(path) == text
+
+
+def test_the_undo_of_an_adoption_says_what_it_did_and_names_its_run() -> None:
+    world = World()
+    path, fact_id, run = _adopted(world)
+    report = _undo(world, run)
+    assert _done(report) == {"deleted_in_store": 1, "updated_in_vault": 1}
+    assert action(report, fact_id).action == "delete_fact"
+    assert action(report, fact_id).path == path
+    remembered = world.archive.find_run(report.run)
+    assert remembered is not None
+    assert remembered.kind == f"undo {run}"
+    assert remembered.report["counts"] == report.as_json()["counts"]
+    (entry,) = world.archive.history(run=report.run)
+    assert (entry.fact_id, entry.field, entry.before) == (fact_id, "fact", path)
+    assert entry.after is None
+
+
+def test_an_undone_undo_of_an_adoption_is_the_adoption() -> None:
+    world = World()
+    path, fact_id, run = _adopted(world)
+    adopted = world.text(path)
+    back = _undo(world, run).run
+    world.person_edits(path, "Words.", "Words, and more.")
+    again = _undo(world, back).run
+    assert world.text(path) == adopted.replace("Words.", "Words, and more.")
+    assert world.fact(fact_id).content == "Words, and more."
+    assert world.conflicts() == []
+    _undo(world, again)
+    assert world.text(path) == "Words, and more.\n"
+    assert not world.is_alive(fact_id)
+
+
+@pytest.mark.parametrize("how", ["deleted", "broken", "adopted", "renamed"])
+def test_an_adoption_comes_back_with_a_new_note_when_its_own_is_not_there(
+    how: str,
+) -> None:
+    world = World()
+    path, fact_id, run = _adopted(world)
+    back = _undo(world, run).run
+    if how == "deleted":
+        world.person_deletes(path)
+    elif how == "broken":
+        world.person_writes(path, "---\na: [\n---\nWords.\n")
+        world.clock.advance(60)
+    elif how == "adopted":
+        adopt(world.mirror, [VaultPath(path)])
+    else:
+        world.person_renames(path, "elsewhere.md")
+    world.clock.advance(1)
+    report = undo(world.mirror, back)
+    assert "restore_fact" in taken(report, fact_id)
+    world.quiesce()
+    assert world.fact(fact_id).content == "Words."
+    assert world.path(fact_id) != path
+    world.assert_at_rest() if how != "broken" else None
+
+
+def test_a_fact_that_is_there_again_stays_when_the_undo_of_its_adoption_is_undone() -> (
+    None
+):
+    world = World()
+    _, fact_id, run = _adopted(world)
+    back = _undo(world, run).run
+    fact_work.restore(world.mirror, fact_id, agent="indy")
+    world.quiesce()
+    report = _undo(world, back)
+    assert action(report, fact_id).action == "keep"
+    assert world.is_alive(fact_id)
+
+
+def test_an_adopted_fact_that_is_gone_since_stays_gone() -> None:
+    world = World()
+    _, fact_id, run = _adopted(world)
+    world.agent_forgets(fact_id)
+    world.quiesce()
+    report = _undo(world, run)
+    assert action(report, fact_id).action == "keep"
+    assert report.quiet
+    assert not world.is_alive(fact_id)
+
+
+def test_an_agents_change_is_in_the_note_that_is_given_back() -> None:
+    world = World()
+    path, fact_id, run = _adopted(world)
+    world.agent_updates(fact_id, content="Words of the agent.")
+    _undo(world, run)
+    assert world.text(path) == "Words of the agent.\n"
+
+
+def test_an_agents_change_that_its_note_cannot_take_keeps_an_adoption() -> None:
+    world = World()
+    path, fact_id, run = _adopted(world)
+    world.agent_updates(fact_id, content="# A heading\n\nWords.")
+    text = world.text(path)
+    report = undo(world.mirror, run)
+    assert "not_undone" in kinds(report)
+    assert "an agent" in notice(report, "not_undone").message
+    assert world.is_alive(fact_id)
+    assert world.text(path) == text
+
+
+def test_an_agent_that_is_faster_keeps_an_adoption() -> None:
+    world = World()
+    path, fact_id, run = _adopted(world)
+    world.at("stage", lambda: _changes(world, fact_id))
+    report = undo(world.mirror, run)
+    assert kinds(report) == ["not_undone"]
+    world.assert_at_rest()
+    assert world.fact(fact_id).priority == 0
+    assert "priority: 0" in world.text(path)
+
+
+def _changes(world: World, fact_id: str) -> None:
+    world.agent_updates(fact_id, priority=0)
+
+
+def test_a_person_who_saves_in_that_moment_keeps_an_adoption() -> None:
+    world = World()
+    path, fact_id, run = _adopted(world)
+    mine = world.text(path).replace("Words.", "My words.")
+    world.at("exchange", lambda: world.person_writes(path, mine))
+    report = undo(world.mirror, run)
+    assert kinds(report) == ["not_undone"]
+    world.assert_at_rest()
+    assert world.text(path) == mine
+    assert world.fact(fact_id).content == "My words."
+
+
+def test_a_note_that_may_not_be_written_keeps_its_adoption() -> None:
+    world = World()
+    path, fact_id, run = _adopted(world)
+    text = world.text(path)
+
+    def denied() -> None:
+        raise PermissionError(13, "Permission denied")
+
+    world.at("exchange", denied)
+    report = undo(world.mirror, run)
+    assert kinds(report) == ["not_undone"]
+    assert "Permission denied" in notice(report, "not_undone").message
+    world.assert_at_rest()
+    assert world.text(path) == text
+    assert world.is_alive(fact_id)
+
+
+def test_a_note_that_is_deleted_in_that_moment_is_no_fact_any_more() -> None:
+    world = World()
+    path, fact_id, run = _adopted(world)
+    world.at("exchange", lambda: world.person_deletes(path))
+    report = undo(world.mirror, run)
+    assert kinds(report) == ["not_undone"]
+    world.assert_at_rest()
+    assert path not in world.notes()
+    assert not world.is_alive(fact_id)
+
+
+def test_what_an_editor_saves_into_a_note_just_given_back_is_kept() -> None:
+    world = World()
+    path, _, run = _adopted(world)
+    editor = world.vault.open_handle(path)
+    undo(world.mirror, run)
+    editor.write(b"What was not saved yet.\n")
+    world.quiesce()
+    texts = [world.text(each) for each in world.notes()]
+    assert any("What was not saved yet." in text for text in texts)
+
+
+@pytest.mark.parametrize("step", ["stage", "exchange", "discard"])
+def test_a_crash_while_an_adoption_is_taken_back_loses_nothing(step: str) -> None:
+    world = World()
+    path, fact_id, run = _adopted(world)
+
+    def dies() -> None:
+        raise KeyboardInterrupt
+
+    world.at(step, dies)
+    with contextlib.suppress(KeyboardInterrupt):
+        undo(world.mirror, run)
+    world.vault.before = lambda _: None
+    world.vault.crash()
+    world.quiesce()
+    assert world.conflicts() == []
+    assert len(world.notes()) == 2
+    _undo(world, run)
+    assert world.text(path) == "Words.\n"
+    assert not world.is_alive(fact_id)
+
+
+def test_many_notes_that_are_given_back_linger_together() -> None:
+    world = World()
+    many = TOGETHER + 2
+    for number in range(many):
+        world.person_writes(f"team-core/notes/{number}.md", f"Words {number}.\n")
+    run = world.sync().run
+    world.quiesce()
+    report = undo(world.mirror, run)
+    assert _done(report) == {"deleted_in_store": many, "updated_in_vault": many}
+    assert world.facts() == []
+    world.assert_at_rest()
+
+
+def test_a_note_that_had_its_id_before_it_was_adopted_keeps_both() -> None:
+    world = World()
+    fact_id = world.clock.new_id()
+    text = f"---\nid: {fact_id}\n---\nFrom afar.\n"
+    world.person_writes("afar.md", text)
+    run = adopt(world.mirror, [VaultPath("afar.md")]).run
+    world.quiesce()
+    report = _undo(world, run)
+    assert action(report, fact_id).action == "keep"
+    assert world.text("afar.md") == text
+    assert world.is_alive(fact_id)
+
+
+@pytest.mark.parametrize("source", ["vault", "store"])
+def test_the_facts_of_a_rebuild_stay_when_it_is_taken_back(source: str) -> None:
+    world = World()
+    fact = world.mirrored()
+    if source == "store":
+        world.vault.delete(world.path(fact.id))
+    else:
+        world.store = MemoryStore(world.clock, "fresh")
+    world.lose_archive()
+    world.mirror = replace(world.mirror, store=world.store)
+    run = rebuild(world.mirror, source).run
+    report = _undo(world, run)
+    assert action(report, fact.id).action == "keep"
+    assert world.is_alive(fact.id)
+    assert LINES in world.note(fact.id)
+
+
+def test_a_note_that_came_again_since_an_edit_beat_its_deletion_stays() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    world.person_deletes_for_good(world.path(fact.id))
+    world.agent_updates(fact.id, content=AGENTS)
+    run = world.sync().run
+    report = _undo(world, run)
+    assert "keep" in taken(report, fact.id)
+    assert world.fact(fact.id).content == AGENTS
+
+
+def test_a_restored_fact_is_deleted_again_when_that_is_taken_back() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    world.agent_forgets(fact.id)
+    world.quiesce()
+    fact_work.restore(world.mirror, fact.id, agent="indy")
+    run = world.sync().run
+    report = _undo(world, run)
+    assert _done(report) == {"deleted_in_store": 1, "deleted_in_vault": 1}
+    assert not world.is_alive(fact.id)
+
+
+def test_the_report_names_what_is_taken_back_and_what_stays() -> None:
+    world = World()
+    one, two, run = _edit_of_two(world)
+    world.person_edits(world.path(two), PERSONS_ALPHA, "Alpha, once more.")
+    world.quiesce()
+    report = _undo(world, run)
+    assert _done(report) == {"updated_in_store": 1, "updated_in_vault": 1}
+    assert taken(report, one) == ["update_store", "update_vault"]
+    assert [each.fields for each in report.actions if each.fact_id == one] == [
+        ("content",),
+        ("content",),
+    ]
+    assert (action(report, two).action, action(report, two).fields) == (
+        "keep",
+        ("content",),
+    )
+
+
+def test_an_undo_that_has_nothing_to_do_is_no_run() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    run = world.sync().run
+    _undo(world, run)
+    report = _undo(world, run)
+    assert report.quiet
+    assert world.archive.find_run(report.run) is None
+
+
+def test_edits_of_more_notes_than_the_guard_allows_can_be_taken_back() -> None:
+    world = World()
+    facts = [
+        world.agent_remembers("x", title=f"Fact {n}") for n in range(MAX_REWRITES + 2)
+    ]
+    world.quiesce()
+    for fact in facts:
+        world.person_edits(world.path(fact.id), "priority: 2", "priority: 0")
+    run = world.sync().run
+    report = _undo(world, run)
+    assert _done(report) == {
+        "updated_in_store": len(facts),
+        "updated_in_vault": len(facts),
+    }

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.memory_archive import MemoryArchive
-from tests.world import AGENTS, LINES, PERSONS, World
+from tests.world import AGENTS, LINES, PERSONS, World, taken
 from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.core.paths import VaultPath
 from vaultsync.engine import verify as verify_module
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.rebuild import rebuild
+from vaultsync.engine.undo import undo
 from vaultsync.engine.verify import verify
 from vaultsync.errors import StoreUnavailableError, VaultMissingError
 
@@ -350,3 +351,68 @@ def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away_without_a_ba
     assert path not in world.notes()
     assert LINES in world.everything_kept()
     world.assert_at_rest()
+
+
+@pytest.mark.parametrize("archive", ["kept", "lost"])
+def test_a_note_that_a_rebuild_takes_away_is_in_the_history_and_comes_back(
+    archive: str,
+) -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.mirrored("Stays.", title="A bystander")
+    world.agent_forgets(fact.id)
+    world.person_edits(path, "---\nid", "---\nmood: sunny # today\nid")
+    world.person_edits(path, ALPHA, PERSONS_ALPHA)
+    text = world.text(path)
+    if archive == "lost":
+        world.lose_archive()
+    run = rebuild(world.mirror, "store").run
+    assert path not in world.notes()
+    entries = world.archive.history(run=run)
+    (entry,) = [each for each in entries if each.field == "note"]
+    assert isinstance(entry.before, dict)
+    assert (entry.fact_id, entry.before["path"], entry.after) == (fact.id, path, None)
+    assert world.archive.blob(str(entry.before["sha"])) == text.encode()
+    undo(world.mirror, run)
+    world.assert_at_rest()
+    assert _timeless(world.note(fact.id)) == _timeless(text)
+    assert world.fact(fact.id).content == PERSONS
+
+
+def _timeless(text: str) -> list[str]:
+    return [line for line in text.split("\n") if not line.startswith("updatedAt:")]
+
+
+@pytest.mark.parametrize("archive", ["kept", "lost"])
+def test_what_a_rebuild_writes_over_is_in_the_history_and_comes_back(
+    archive: str,
+) -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.person_edits(world.path(fact.id), "priority: 2", "priority: 1")
+    if archive == "lost":
+        world.lose_archive()
+    run = rebuild(world.mirror, "store").run
+    assert world.fact(fact.id).content == LINES
+    before = {each.field: each.before for each in world.archive.history(run=run)}
+    assert before == {"content": PERSONS, "priority": 1}
+    undo(world.mirror, run)
+    world.assert_at_rest()
+    assert PERSONS in world.note(fact.id)
+    assert world.fact(fact.id).priority == 1
+
+
+def test_a_rebuild_from_the_store_has_nothing_to_do_for_a_fact_without_a_trace() -> (
+    None
+):
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    world.agent_forgets(fact.id)
+    world.quiesce()
+    world.lose_archive()
+    report = rebuild(world.mirror, "store")
+    assert taken(report, fact.id) == []
+    assert world.archive.history(fact_id=fact.id) == []

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from tests.proofs import texts
-from tests.proofs.ledger import words
+from tests.proofs.ledger import in_vault, words
 from tests.proofs.sides import Editor, Sides
 from vaultsync.core import wire
 from vaultsync.engine.conflicts import Verdict, settle
@@ -158,9 +158,12 @@ class People(Sides):
 
     def dismiss(self, path: str) -> None:
         """A person deletes a conflict note."""
-        self.ledger.at_least_kept(words(self.data(path)))
+        read = words(self.data(path))
+        self.ledger.at_least_kept(read)
         self.clock.advance(0.002)
         self.vault.delete(path)
+        # After the loss of the archive, the conflict note may have been the only place.
+        self.ledger.forgive(read - self.ledger.known() - in_vault(self))
         self.ledger.story.append(f"person dismisses {path}")
 
     def command(self, take: str) -> None:

@@ -16,7 +16,7 @@ from typing import NoReturn
 import pytest
 
 from tests.proofs import agents, texts
-from tests.proofs.world import World
+from tests.proofs.world import Crash, World
 from vaultsync.core.paths import VaultPath
 from vaultsync.engine.adopt import adopt
 from vaultsync.engine.undo import undo
@@ -138,6 +138,20 @@ def _undo() -> tuple[World, Work]:
     return world, work
 
 
+def _undo_of_an_adoption() -> tuple[World, Work]:
+    world = World()
+    world.turn()
+    world.new_note("Inbox/A.md")
+    world.new_note("Inbox/B.md", front=True)
+    run = adopt(world.mirror, [VaultPath("Inbox")]).run
+    world.clock.advance(1)
+
+    def work(world: World) -> object:
+        return world.run(lambda: undo(world.mirror, run), world.at)
+
+    return world, work
+
+
 SCENARIOS = {
     "first pass": _first_pass,
     "adopt": _adopt,
@@ -148,6 +162,7 @@ SCENARIOS = {
     "deleted in the store": _deleted_in_store,
     "move": _move,
     "undo": _undo,
+    "undo of an adoption": _undo_of_an_adoption,
 }
 
 
@@ -187,6 +202,29 @@ def test_whichever_call_fails_the_next_passes_make_it_good(
             work(world)
         reached = len(world.trail) >= effect
         world.at = {}
+        world.quiesce()
+        assert world.worked <= 2, f"{world.worked} passes\n{world.tell()}"
+        if not reached:
+            break
+    assert effect > 10
+
+
+@pytest.mark.parametrize("name", ["undo", "undo of an adoption"])
+@pytest.mark.parametrize("durable", [True, False])
+def test_wherever_an_undo_ends_a_pass_makes_it_good(
+    name: str,
+    durable: bool,
+) -> None:
+    effect = 0
+    while True:
+        effect += 1
+        world, work = SCENARIOS[name]()
+        world.at = {effect: world.die}
+        with suppress(Crash):
+            work(world)
+        reached = len(world.trail) >= effect
+        world.at = {}
+        world.power_loss(lambda _: durable)
         world.quiesce()
         assert world.worked <= 2, f"{world.worked} passes\n{world.tell()}"
         if not reached:

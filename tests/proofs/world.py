@@ -61,7 +61,10 @@ class World(People):
                 return self.sync(Request(confirm=stopped.run))
             except StoreRewoundError:
                 unseen = proofs.in_store(self) - proofs.in_vault(self)
-                self.ledger.at_least_kept(unseen)
+                # Of notes that cannot be read now, the old store's word stands later.
+                hidden = [*self.broken.values(), *(saw for saw, _ in self.half.values())]
+                unread = proofs.words(b"".join(hidden)) - proofs.in_store(self)
+                self.ledger.at_least_kept(unseen | unread)
                 return self.run(lambda: rebuild(self.mirror, "vault"))
         except (StoreUnavailableError, VaultMissingError, OSError) as refused:
             self.ledger.story.append(f"engine: {refused}")
@@ -70,10 +73,10 @@ class World(People):
     def crash_at(self, effect: int) -> None:
         """Begin a pass and let the process die before its n-th effect."""
         with suppress(Crash):
-            self.turn({effect: self._die})
+            self.turn({effect: self.die})
         self.ledger.story.append(f"crash before effect {effect}: {self.trail[-1:]}")
 
-    def _die(self) -> None:
+    def die(self) -> None:
         raise Crash
 
     def power_loss(self, keep: Callable[[int], bool]) -> None:
@@ -223,7 +226,10 @@ class World(People):
         if self.backup is None:
             return
         before = proofs.in_store(self)
+        # What is the store's alone is put back in the notes that still show it.
+        own = proofs.words("".join(f.source or "" for f in self.facts().values()))
         self.store.restore(self.backup)
+        self.ledger.forgive(own - proofs.in_store(self))
         gone = before - proofs.in_store(self) - proofs.in_vault(self)
         self.ledger.forgive(gone - proofs.in_conflicts(self))
         self.ledger.story.append("an old store is back")

@@ -352,3 +352,17 @@ def test_the_doctor_looks_at_a_vault_that_cannot_be_opened(error: Exception) -> 
     assert result.exit_code == 1
     (check,) = one_object(result)["checks"]
     assert check["ok"] is False
+
+
+def test_an_undo_says_that_it_took_something_back() -> None:
+    result = run("undo", RUN, memory=FakeMemory(undo=BUSY_PASS))
+
+    assert result.stdout.startswith("taken back: 3 notes created, 1 fact updated\n")
+    assert f"`vaultsync undo {RUN}` takes it back" in result.stderr
+
+
+def test_an_undo_that_took_nothing_back_says_why() -> None:
+    result = run("undo", RUN, memory=FakeMemory(undo=QUIET))
+
+    assert result.stdout.startswith("nothing to take back: ")
+    assert "takes it back" not in result.stderr

@@ -186,7 +186,7 @@ def undo(options: Options, *, run: str, verbose: bool) -> int:
         with progress(options) as bar:
             report = memory.undo(run, progress=bar)
         waits = memory.conflicts()
-    return show_passes.report(options, report, waits, verbose=verbose)
+    return show_passes.report(options, report, waits, verbose=verbose, undone=True)
 
 
 @click.command()

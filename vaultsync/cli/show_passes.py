@@ -62,10 +62,21 @@ def summary(done: Report) -> str:
     return f"dry run, nothing was done; it would be: {line}" if done.dry_run else line
 
 
+NOT_BACK = (
+    "nothing to take back: what that run changed was changed again since, or is a"
+    " person's own, as the name of a note is"
+)
+
+
 def report(
-    options: Options, done: Report, open_conflicts: Sequence[Conflict], *, verbose: bool
+    options: Options,
+    done: Report,
+    open_conflicts: Sequence[Conflict],
+    *,
+    verbose: bool,
+    undone: bool = False,
 ) -> int:
-    """What a pass did; returns the exit code."""
+    """What a pass did, or (`undone`) the taking back of a run; returns the exit code."""
     code = WAITS if done.attention or open_conflicts else DONE
     if done.counts.get("conflicts", 0):
         code = WAITS  # of a dry run, say: it would wait
@@ -73,7 +84,10 @@ def report(
         emit(done.as_json())
         return code
     if not options.quiet:
-        echo(style(summary(done), bold=True))
+        line = summary(done)
+        if undone:
+            line = NOT_BACK if done.quiet else f"taken back: {line}"
+        echo(style(line, bold=True))
         _actions(done.actions, options, verbose=verbose)
     attention(done.attention)
     if open_conflicts:

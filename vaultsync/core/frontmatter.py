@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import product
 
 from vaultsync.core.fields import Value
-from vaultsync.core.item_lines import edit_items
+from vaultsync.core.item_lines import edit_flow, edit_items
 from vaultsync.core.key_lines import Span, mark_spans, scan_spans
-from vaultsync.core.yaml_emit import block, emit, flow
+from vaultsync.core.yaml_emit import INDENT, block, emit, flow, is_tall
 from vaultsync.core.yaml_read import jsonable, load
 from vaultsync.errors import UnreadableNoteError, UnsafeSpliceError
 
@@ -146,8 +147,9 @@ def splice(
             return parts
         parts = _fenced(parts)
         why = "its properties cannot be told apart line by line"
-        for find_spans in (scan_spans, mark_spans):
-            edit = _edited(parts, edits, before, find_spans)
+        indents = (INDENT, "") if any(map(is_tall, edits.values())) else (INDENT,)
+        for indent, find_spans in product(indents, (scan_spans, mark_spans)):
+            edit = _edited(parts, edits, before, find_spans, indent)
             if edit is None:
                 continue
             flaw = _flaw(parts, edit, expected, path)
@@ -189,8 +191,12 @@ def _edited(
     edits: Mapping[str, Value],
     before: dict[str, Value],
     find_spans: Callable[[str, list[str], list[str], set[str]], dict[str, Span] | None],
+    indent: str,
 ) -> Parts | None:
-    """The note with other lines for some keys; all others are those it had."""
+    """The note with other lines for some keys; all others are those it had.
+
+    `indent` is that of a new text of several lines, empty to have it in quotes.
+    """
     old = parts.yaml.split("\n")[:-1]
     known = edits.keys() & before.keys()
     spans = find_spans(parts.yaml, old, list(before), known) if known else {}
@@ -203,29 +209,36 @@ def _edited(
         if span.start < at:
             return None
         new += old[at : span.start]
-        new += _lines_for(span, edits[key], before[key], old, end)
+        lines = old[span.start : span.end]
+        new += _lines_for(span, edits[key], before[key], lines, end=end, indent=indent)
         at = span.end
     new += old[at:]
     added = [key for key in edits if key not in before]
     for key in added:
-        new += [line + end for line in emit(key, edits[key], "\n").split("\n")[:-1]]
+        lines = emit(key, edits[key], "\n", indent=indent).split("\n")[:-1]
+        new += [line + end for line in lines]
     yaml = "".join([line + "\n" for line in new])
     return Parts(parts.head, yaml, parts.fence, parts.body, parts.eol)
 
 
 def _lines_for(
-    span: Span, value: Value, was: Value, old: list[str], end: str
+    span: Span, value: Value, was: Value, lines: list[str], *, end: str, indent: str
 ) -> list[str]:
-    """The lines that stand for `value` where `was` stood."""
+    """The lines that stand for `value` where `lines` said `was`."""
     if value is None:
         return []
-    if isinstance(value, list) and isinstance(was, list) and not span.value:
-        below = edit_items(old[span.start + 1 : span.end], was, value, end=end)
-        if below is not None:
-            return [old[span.start], *below]
-    first, items = block(value)
-    if isinstance(value, list) and span.value.startswith("["):
-        first, items = flow(value), []
+    beside = None
+    if isinstance(value, list) and isinstance(was, list):
+        if not span.value:
+            below = edit_items(lines[1:], was, value, end=end)
+            if below is not None:
+                return [lines[0], *below]
+        elif span.value[0] == "[":
+            beside = edit_flow(span.value, was, value) or flow(value)
+    if indent and span.value[:1] in ("|", ">"):  # an indent of the author's stays
+        text = next((line for line in lines[1:] if line.strip()), "")
+        indent = text[: len(text) - len(text.lstrip(" "))] or indent
+    first, items = (beside, []) if beside else block(value, indent=indent)
     text = f"{span.gap or ' '}{first}" if first else ""
     return [span.prefix + text + span.tail + end, *(item + end for item in items)]
 

@@ -1,13 +1,14 @@
-"""The lines of a block list, edited item by item.
+"""Lists, edited item by item: those with a line for each, and those in brackets.
 
 People write comments into lists of tags and sort them by hand. What stays in the list
-keeps its line as it is; so does every comment.
+keeps its line or its spelling as it is; so does every comment.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from vaultsync.core.fields import Value
 from vaultsync.core.yaml_emit import inline
@@ -19,6 +20,17 @@ _ITEM = re.compile(
     r"|(?:[^ \t\r\"'#|>&*!\[\]{}%@`,?:-]|[?:-](?=[^ \t\r]))[^ \t\r]*"
     r"(?:[ \t]+[^ \t\r#][^ \t\r]*)*)"
     r"(?:[ \t]+#[^\r]*)?[ \t\r]*\Z"
+)
+# `'item',` between brackets, with the blanks and the comments around it.
+_ASIDE = r"(?:\s|(?<=\s)#[^\n]*\n)*"
+_PIECE = re.compile(
+    rf"(?P<lead>{_ASIDE})"
+    r"(?P<item>\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'"
+    r"|\[[^\[\]{}\"'#]*\]|\{[^\[\]{}\"'#]*\}"
+    r"|(?:[^\s\"'#|>&*!\[\]{}%@`,?:-]|[?:-](?=[^\s,\[\]{}]))[^\s,\[\]{}]*"
+    r"(?:[ \t]+[^\s#,\[\]{}][^\s,\[\]{}]*)*)"
+    rf"(?P<trail>{_ASIDE})"
+    rf"(?P<end>,{_ASIDE}\]\Z|,|\]\Z)"
 )
 
 
@@ -50,16 +62,7 @@ def edit_items(
     items = _items(lines)
     if items is None or len(items.lines) != len(was) or not value:
         return None
-    numbers: dict[str, list[int]] = {}
-    for number, each in enumerate(was):
-        numbers.setdefault(repr(each), []).append(number)
-    stays: list[int | None] = []
-    for each in value:
-        free = numbers.get(repr(each))
-        stays.append(free.pop(0) if free else None)
-    gone = sorted(
-        (number for free in numbers.values() for number in free), reverse=True
-    )
+    stays, gone = _places(was, value)
     made: list[str] = []
     for place, each in zip(stays, value, strict=True):
         if place is None:
@@ -72,6 +75,78 @@ def edit_items(
     while gone:
         made += items.above[gone.pop()]
     return made + items.above[-1]
+
+
+def _places(was: list[Value], value: list[Value]) -> tuple[list[int | None], list[int]]:
+    """Where each item was (None: it is new), and which are gone, the last one first."""
+    numbers: dict[str, list[int]] = {}
+    for number, each in enumerate(was):
+        numbers.setdefault(repr(each), []).append(number)
+    stays: list[int | None] = []
+    for each in value:
+        free = numbers.get(repr(each))
+        stays.append(free.pop(0) if free else None)
+    gone = (number for free in numbers.values() for number in free)
+    return stays, sorted(gone, reverse=True)
+
+
+def edit_flow(text: str, was: list[Value], value: list[Value]) -> str | None:
+    """The list `value` in brackets, made from the `text` that says `was`.
+
+    Returns:
+        None when the text is more than single values between brackets.
+    """
+    found = _pieces(text)
+    if found is None or len(found[0]) != len(was) or not value:
+        return None
+    pieces, end = found
+    opening = pieces[0].lead if "#" not in pieces[0].lead else ""
+    usual = pieces[1].lead if len(pieces) > 1 and "#" not in pieces[1].lead else " "
+    stays, gone = _places(was, value)
+    made: list[str] = []
+    aside = ""
+    for number, (place, each) in enumerate(zip(stays, value, strict=True)):
+        blank = usual if number else opening
+        if place is None:
+            made.append(blank + inline(each))
+            continue
+        while gone and gone[-1] < place:
+            aside += pieces[gone.pop()].comments
+        lead, item, trail = pieces[place]
+        if (number > 0) != (place > 0) and "#" not in lead:
+            lead = blank
+        made.append(aside + lead + item + trail)
+        aside = ""
+    aside += "".join(pieces[number].comments for number in reversed(gone))
+    return f"[{','.join(made)}{aside}{end}"
+
+
+class _Piece(NamedTuple):
+    """An item between brackets, with what stands around it."""
+
+    lead: str
+    item: str
+    trail: str
+
+    @property
+    def comments(self) -> str:
+        """What has to stay when the item goes; what follows must not be unindented."""
+        text = "".join(text for text in (self.lead, self.trail) if "#" in text)
+        return f"{text}  " if text.endswith("\n") else text
+
+
+def _pieces(text: str) -> tuple[list[_Piece], str] | None:
+    """The items of a list in brackets, and how it ends."""
+    pieces: list[_Piece] = []
+    end, at = "", 1
+    while not end.endswith("]"):
+        found = _PIECE.match(text, at)
+        if found is None:
+            return None
+        pieces.append(_Piece(found["lead"], found["item"], found["trail"]))
+        end, at = found["end"], found.end()
+    lead, item, trail = pieces.pop()
+    return [*pieces, _Piece(lead, item, "")], trail + end
 
 
 def _items(lines: list[str]) -> _Items | None:

@@ -187,6 +187,8 @@ class Action:
     conflicts: tuple[FieldConflict, ...] = ()
     put_back: tuple[str, ...] = ()
     """Fields a person changed that are not theirs."""
+    overruled: tuple[str, ...] = ()
+    """Fields of which the note said what nobody else did, and which it is not to say."""
     actor: str = ""
     """The agent that wrote the store's version."""
     moved: bool = False

@@ -133,6 +133,8 @@ def _shown(note: Note, key: str, vault: Fact) -> Value:
 
 
 def _same(row: Field | None, one: Value, other: Value) -> bool:
+    if row is None and (one is None) != (other is None):
+        return False  # a property that is there, be it an empty list, is not missing
     if isinstance(one, (list, tuple)) or isinstance(other, (list, tuple)):
         left = (
             list(one) if isinstance(one, (list, tuple)) else [one] * (one is not None)
@@ -191,12 +193,20 @@ def _property_changes(
             value = _keep_spelling(row, note.raw.get(key), value)
         elif key == "title" and value == stem_of(note.path):
             value = None
+        elif row is not None and _ends_its_last_line(note.raw.get(key), value):
+            value = f"{value}\n"
         if _is_unset(row, value):
             if key in note.raw:
                 found[key] = None
         else:
             found[key] = value
     return {**found, **_volatile_changes(note, merged)}
+
+
+def _ends_its_last_line(old: Value, new: Value) -> bool:
+    """Whether a text stood below a `|`, which ends its last line, and can do so again."""
+    texts = isinstance(old, str) and isinstance(new, str)
+    return texts and str(old).endswith("\n") and "\n" in str(new)
 
 
 def _volatile_changes(note: Note, merged: Fact) -> dict[str, Value | None]:
@@ -213,9 +223,9 @@ def _volatile_changes(note: Note, merged: Fact) -> dict[str, Value | None]:
 def _keep_spelling(row: Field, old: Value, new: Value) -> list[Value]:
     """A list in which every element that stays is spelled as its author did."""
     spelled: dict[Value, Value] = {}
-    for each in old if isinstance(old, (list, tuple)) else ():
-        bare = canonical(row, [each])
-        if isinstance(bare, tuple) and len(bare) == 1 and isinstance(each, str):
+    for each in old if isinstance(old, (list, tuple)) else [old]:
+        bare = canonical(row, [each]) if isinstance(each, (str, int, float)) else None
+        if isinstance(bare, tuple) and len(bare) == 1:
             spelled[bare[0]] = each
     fresh = _written(row, new)
     assert isinstance(new, (list, tuple)) and isinstance(fresh, list)  # noqa: S101, PT018 - narrows
@@ -261,6 +271,9 @@ def _body_changes(
 
 def _prove(note: Note, vault: Fact, merged: Fact, made: bytes) -> None:
     again = read_note(made, note.path)
+    held = {each.key for each in again.problems}.intersection(
+        each.key for each in note.problems
+    )  # what a person wrote there cannot be read, so it says nothing about the field
     left = stale(again, merged, merged)
     kept = tuple(
         key
@@ -270,7 +283,7 @@ def _prove(note: Note, vault: Fact, merged: Fact, made: bytes) -> None:
     others = tuple(
         key
         for key in differing(edited(vault, note, again), merged)
-        if key not in ("relatedFactIds", "scope")
+        if key not in ("relatedFactIds", "scope", *held)
         and key not in again.values
         and (
             key in again.properties

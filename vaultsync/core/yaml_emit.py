@@ -1,7 +1,8 @@
 """Values as YAML that every dialect reads the same, 1.1 and 1.2, Obsidian's included.
 
-Text stands plain only where no reader can take it for anything else; all other text is
-in JSON's double quotes, with the escapes that YAML needs besides.
+Text stands plain only where no reader can take it for anything else, and text of several
+lines below its key, line by line; all other text is in JSON's double quotes, with the
+escapes that YAML needs besides.
 """
 
 from __future__ import annotations
@@ -29,24 +30,45 @@ _TIME = re.compile(
 _ESCAPED = re.compile(
     "[\x7f-\xa0\u2028-\u202f\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
 )
+# What an editor or a linter could take out of a line unseen, or a reader for its end.
+_LOST = re.compile(rf"[\x00-\x08\x0b-\x1f]|[ \t](?:\n|\Z)|{_ESCAPED.pattern}")
+INDENT = "  "
 
 
-def emit(key: str, value: Value, eol: str) -> str:
-    """The lines of `key: value`, each with its line end."""
-    first, items = block(value)
+def emit(key: str, value: Value, eol: str, *, indent: str = INDENT) -> str:
+    """The lines of `key: value`, each with its line end; `indent` as in `block()`."""
+    first, items = block(value, indent=indent)
     gap = " " if first else ""
     return eol.join([f"{key_text(key)}:{gap}{first}", *items, ""])
 
 
-def block(value: Value) -> tuple[str, list[str]]:
-    """What stands behind `key: `, and the lines below it without line ends."""
+def block(value: Value, *, indent: str = INDENT) -> tuple[str, list[str]]:
+    """What stands behind `key: `, and the lines below it without line ends.
+
+    `indent` is that of a text of several lines; without one, it stands in quotes.
+    """
     if value is None:
         return "", []
     if isinstance(value, str):
+        if indent and "\n" in value and is_tall(value):
+            lines = value.removesuffix("\n").split("\n")
+            header = "|" if value.endswith("\n") else "|-"
+            return header, [indent + line if line else "" for line in lines]
         return _text(value), []
     if isinstance(value, Sequence) and value:
-        return "", [f"  - {inline(each)}" for each in value]
+        return "", [f"{INDENT}- {inline(each)}" for each in value]
     return inline(value), []
+
+
+def is_tall(value: Value) -> bool:
+    """Whether a value is a text of several lines that can stand line by line."""
+    return (
+        isinstance(value, str)
+        and "\n" in value[:-1]
+        and not value[0].isspace()
+        and not value.endswith("\n\n")
+        and _LOST.search(value) is None
+    )
 
 
 @lru_cache(maxsize=1024)  # the notes of a vault share their few names of properties

@@ -200,19 +200,29 @@ def _check_before(yaml: str, path: str) -> None:
 
 def _check_notation(yaml: str, path: str) -> None:
     """Tags and anchors, which leave no trace in the values."""
-    if "!" in yaml and (tag := _TAG.search(yaml)):
-        seen = outline(yaml)
-        at = next((node.start for node in seen.nodes if node.tagged), None)
-        if at is not None or not seen.whole:
-            at = tag.start() if at is None else at
-            why = f"a tag ({yaml[at : at + 30].split(maxsplit=1)[0]})"
-            raise _refused(why, yaml, path, at=at, hint=_QUOTE)
+    if refused := _tagged(yaml, path):
+        raise refused
     if yaml.count("&") + yaml.count("*") > MAX_ALIASES:
         seen = outline(yaml)
         anchored = [node.start for node in seen.nodes if node.anchored]
         if len(anchored) > MAX_ALIASES or not seen.whole:
             at = anchored[MAX_ALIASES] if len(anchored) > MAX_ALIASES else 0
             raise _refused(_ALIASES, yaml, path, at=at)
+
+
+def _tagged(yaml: str, path: str) -> UnreadableNoteError | None:
+    """The refusal of the first tag; None when there is none."""
+    tag = _TAG.search(yaml) if "!" in yaml else None
+    if tag is None:
+        return None
+    seen = outline(yaml)
+    at = next((node.start for node in seen.nodes if node.tagged), None)
+    if at is None:
+        if seen.whole:
+            return None
+        at = tag.start()
+    why = f"a tag ({yaml[at : at + 30].split(maxsplit=1)[0]})"
+    return _refused(why, yaml, path, at=at, hint=_QUOTE)
 
 
 def _check_one_document(found: object, yaml: str, path: str) -> None:
@@ -253,6 +263,7 @@ _TROUBLES: dict[str, Callable[[Node], bool]] = {
     _DEPTH: lambda node: node.text is None and node.depth > MAX_DEPTH,
     _KEY: lambda node: node.is_key and not _is_text_key(node),
     _MERGE: lambda node: node.is_key and node.text == "<<",
+    _KIND: lambda node: node.tagged,
     _LARGE: lambda node: node.style == "plain" and _is_large(node.text or ""),
 }
 
@@ -263,6 +274,8 @@ def _explained(message: str, yaml: str, path: str) -> UnreadableNoteError:
         return _duplicate(last.removeprefix("duplicate mapping key: "), yaml, path)
     if last.startswith("alias "):
         return _refused(_ALIASES, yaml, path)
+    if ("tag" in last or "handle" in last) and (refused := _tagged(yaml, path)):
+        return refused
     line = _FIRST_LINE + _place(message, last, yaml)
     for part, why, hint in _SAYINGS:
         if part in last:
@@ -273,8 +286,9 @@ def _explained(message: str, yaml: str, path: str) -> UnreadableNoteError:
 def _place(message: str, last: str, yaml: str) -> int:
     """The line of the YAML, from 0, that the parser complains about."""
     found = _PARSE_ERROR.match(message)
-    if found is None:
-        return 0
+    if found is None:  # of tags alone, it does not say where they are
+        tag = _TAG.search(yaml)
+        return yaml.count("\n", 0, tag.start()) if tag else 0
     at = int(found[1]) - 1
     lines = yaml.split("\n")
     if last.endswith("expect ':'") and found[2] == "1":

@@ -7,8 +7,10 @@ from collections.abc import Set as AbstractSet
 
 from vaultsync.core.changes import VaultChange
 from vaultsync.core.fields import FIELD, Owner
+from vaultsync.core.merge import differing
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do
+from vaultsync.core.yaml_emit import inline
 from vaultsync.engine.cases import Case, Identities, adopted_folders
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.snapshot import Snapshot, invalid, is_managed
@@ -88,13 +90,42 @@ def _put_back(action: Action, path: VaultPath, at: str) -> list[Attention]:
     return listed
 
 
+SHORT = 60
+"""Characters of a value that a hint repeats."""
+
+
+def _held(action: Action, path: VaultPath, at: str) -> list[Attention]:
+    """An agent changed a field whose place in the note holds what the field cannot."""
+    note, vault, merged = action.note, action.vault, action.merged
+    if note is None or vault is None or merged is None:
+        return []
+    listed = []
+    changed = differing(vault, merged)
+    for problem in note.problems:
+        key = problem.key
+        if key not in changed:
+            continue
+        text = (
+            f"{path}:{problem.line}: {key} was changed in the store; the note keeps"
+            " what stands there, which is no value of it"
+        )
+        value = inline(merged.value(key))
+        hint = (
+            f"write `{key}: {value}` there to take the change, or what you mean"
+            if len(value) <= SHORT
+            else f"write what you mean; `vaultsync get {action.fact_id}` shows the change"
+        )
+        listed.append(Attention("held_field", path, text, hint, problem.line, seen=at))
+    return listed
+
+
 def notices_of_plan(
     mirror: Mirror,
     cases: Sequence[Case],
     actions: Sequence[Action],
     allow_scope_moves: bool,  # noqa: FBT001 - one word of the caller's
 ) -> list[Attention]:
-    """Moves into other scopes, edits of what is not a person's, unknown ids."""
+    """Moves into other scopes, edits of what is not a person's or that have no place."""
     at = mirror.now()
     listed: list[Attention] = []
     for case, action in zip(cases, actions, strict=True):
@@ -112,6 +143,7 @@ def notices_of_plan(
             hint = "`vaultsync sync --allow-scope-moves` if that is meant; else move it back"
             listed.append(Attention("scope_move", path, text, hint, seen=at))
         listed += _put_back(action, path, at)
+        listed += _held(action, path, at)
         if action.do is Do.ATTEND and case.vault.change is VaultChange.FOREIGN:
             text = f"{path}: {action.reason}"
             hint = (

@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from vaultsync.core.changes import VaultChange, moved_scope
 from vaultsync.core.conflict import CHANGED, DELETED, NOTE, FieldConflict
 from vaultsync.core.fact import Fact
-from vaultsync.core.fields import DEFAULT_PRIORITY, TIERS, TYPES, Value
+from vaultsync.core.fields import (
+    DEFAULT_PRIORITY,
+    FIELDS,
+    OWN,
+    TIERS,
+    TYPES,
+    Owner,
+    Value,
+)
 from vaultsync.core.merge import differing, merge
 from vaultsync.core.note import Note, tier_folder, type_of_folder
 from vaultsync.core.paths import (
@@ -138,6 +146,36 @@ def laid_over(under: Fact | None, action: Action, rules: Rules) -> Fact:
     return fact.laid_over(shown, note.properties)
 
 
+_MAY_BE_SHOWN = tuple(
+    row.key
+    for row in (*FIELDS, *OWN.values())
+    if row.owner in (Owner.SHARED, Owner.MACHINE) and row.key != "type"
+)
+"""What a note shows when its fact has it; a type may be its folder's, or was given by
+whoever adopted it."""
+
+
+def _shown(fact: Fact, note: Note) -> Fact:
+    """What a note without a base says, and nothing that only the store knows.
+
+    In notes that agree with their facts nothing is missing, but for what folders and
+    links tell and what cannot be read.
+    """
+    told = {*note.values, *note.properties, *(each.key for each in note.problems)}
+    if note.place.tier and fact.priority in TIERS[note.place.tier]:
+        told.add("priority")
+    if note.body.entities:
+        told.add("entities")
+    if note.body.related:
+        told.add("relatedFactIds")
+    hidden = [
+        key
+        for key in (*_MAY_BE_SHOWN, *fact.properties)
+        if key not in told and fact.value(key) not in (None, (), "")
+    ]
+    return fact.changed(dict.fromkeys(hidden)) if hidden else fact
+
+
 def _plan_revival(action: Action, fact: Fact | None) -> Action:
     assert fact is not None  # noqa: S101 - these rows have a note
     return action.but(vault=fact, merged=fact, fields=("note",))
@@ -151,7 +189,7 @@ def _plan_merge(
     assert note is not None and store is not None  # noqa: S101, PT018 - narrows
     vault = action.vault
     if base is None:
-        vault = laid_over(store, action, rules)
+        vault = _shown(laid_over(store, action, rules), note)
         if note.place.scope not in (None, store.scope):
             scope = note.place.scope
     assert vault is not None  # noqa: S101 - narrows
@@ -176,7 +214,9 @@ def _plan_merge(
         (False, True): Do.UPDATE_VAULT,
         (False, False): Do.RECORD,
     }[bool(from_vault), writes_vault]
-    fields = dict.fromkeys([*from_vault, *done.from_store, *keys])
+    held = {problem.key for problem in note.problems}
+    theirs = [key for key in done.from_store if key not in held]
+    fields = dict.fromkeys([*from_vault, *theirs, *keys])
     put_back = done.put_back
     if base is not None and note.id != base.id:
         put_back = ("id", *put_back)

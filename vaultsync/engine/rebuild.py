@@ -127,23 +127,27 @@ class FromStore(ByTheTable):
             return action
         if case.store.change in _TOMBSTONE:
             if change in _NO_NOTE:
-                return action.but(do=Do.DROP_BASE, reason="deleted on both sides")
+                do = Do.DROP_BASE if case.base else Do.NOTHING
+                return action.but(do=do, reason="deleted on both sides")
+            action = _overruling(action, rules)
             return action.but(do=Do.DELETE_NOTE, reason="deleted in the store")
         if change in _NO_NOTE:
             made = self.plan_note(action)
             return made.but(do=Do.CREATE_NOTE, reason="from the store")
-        store = case.store.fact
-        assert store is not None  # noqa: S101 - it exists
-        vault = case.vault.fact or laid_over(store, action, rules)
-        note = case.vault.note
-        assert note is not None  # noqa: S101 - it was read
+        action = _overruling(action, rules)
+        note, vault, store = action.note, action.vault, action.store
+        assert note and vault and store  # noqa: S101, PT018 - both sides are there
         merged = replace(store, path=note.path)
         keys = stale(note, vault, merged)
         do = Do.UPDATE_VAULT if keys else Do.RECORD
-        return action.but(
-            do=do,
-            vault=vault,
-            merged=merged,
-            fields=keys,
-            reason="from the store",
-        )
+        return action.but(do=do, merged=merged, fields=keys, reason="from the store")
+
+
+def _overruling(action: Action, rules: Rules) -> Action:
+    """The action with what the note is taken to mean, and what of that is lost to it."""
+    store, base = action.store, action.base
+    assert store is not None  # noqa: S101 - it exists, or is buried
+    vault = action.vault or laid_over(store, action, rules)
+    edits = None if base is None else differing(base, vault)
+    lost = (x for x in differing(vault, store) if edits is None or x in edits)
+    return action.but(vault=vault, overruled=tuple(lost))

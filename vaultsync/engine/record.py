@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
@@ -45,14 +46,16 @@ def entries(
             yield entry(STORE, "note", None, path)
             return
         case Do.CREATE_FACT:
-            yield entry(VAULT, "fact", None, path)
+            yield entry(VAULT, "fact", None if action.new_id else fact.id, path)
             return
         case Do.REVIVE_FACT | Do.RESTORE_FACT:
-            yield entry(VAULT, "fact", None, path)
+            yield entry(VAULT, "fact", fact.id, path)
         case Do.DELETE_NOTE | Do.DELETE_FACT | Do.DROP_BASE:
-            if action.base is not None:
-                side = STORE if action.do is Do.DELETE_NOTE else VAULT
-                yield entry(side, "note", grave(action.base, action), None)
+            said = action.vault or action.base
+            assert said is not None  # noqa: S101 - there was a note
+            side = STORE if action.do is Do.DELETE_NOTE else VAULT
+            yield entry(side, "note", grave(said, action), None)
+            yield from _overruled(action, fact, entry)
             return
         case _:
             pass
@@ -63,13 +66,25 @@ def entries(
         for key in differing(action.store, fact):
             old, new = _plain(action.store.value(key)), _plain(fact.value(key))
             yield entry(VAULT, key, old, new)
+    yield from _overruled(action, fact, entry)
+
+
+Entry: TypeAlias = Callable[[str, str, Value, Value], HistoryEntry]
+
+
+def _overruled(action: Action, fact: Fact, entry: Entry) -> Iterable[HistoryEntry]:
+    for key in action.overruled:
+        assert action.vault is not None  # noqa: S101 - the note said something else
+        yield entry(
+            STORE, key, _plain(action.vault.value(key)), _plain(fact.value(key))
+        )
 
 
 def _field_entries(
     action: Action,
     fact: Fact,
     base: Fact,
-    entry: Callable[[str, str, Value, Value], HistoryEntry],
+    entry: Entry,
 ) -> Iterable[HistoryEntry]:
     path = action.to or action.path
     if path != base.path:
@@ -77,6 +92,8 @@ def _field_entries(
     theirs = set(differing(base, action.store)) if action.store else set()
     disputed = {conflict.field for conflict in action.conflicts}
     for key in differing(base, fact):
+        if key in action.overruled:
+            continue
         old, new = _plain(base.value(key)), _plain(fact.value(key))
         ours = _plain(action.vault.value(key)) if action.vault else new
         if key not in theirs or key in disputed:
@@ -91,7 +108,7 @@ def _field_entries(
             lost = _plain(action.store.value(key)) if action.store else None
             yield entry(VAULT, key, old, new)
             yield entry(STORE, key, lost, new)
-    for key in theirs - set(differing(base, fact)) - disputed:
+    for key in theirs - {*differing(base, fact), *disputed, *action.overruled}:
         lost = _plain(action.store.value(key)) if action.store else None
         yield entry(STORE, key, lost, _plain(fact.value(key)))
     for conflict in action.conflicts:

@@ -38,6 +38,10 @@ class Request:
     actor: str = "person"
     after: Report | None = None
     """What the pass did that this one completes: both are one run, with one report."""
+    run: str | None = None
+    """The id of the pass, when something of it was done before."""
+    unguarded: frozenset[str] = frozenset()
+    """Facts whose changes a person asked for, however many they are."""
 
 
 @dataclass(slots=True)

@@ -239,7 +239,7 @@ def invalid(mirror: Mirror, path: VaultPath, sha: str, problem: Problem) -> Atte
     return Attention(
         "invalid_field",
         path,
-        f"{path}:{problem.line}: {problem.message}; the old value stands",
+        f"{path}:{problem.line}: {problem.message}; the fact keeps the value it has",
         problem.hint,
         problem.line,
         sha,

@@ -55,6 +55,15 @@ def sync(
     return sync_with(mirror, request or Request(), ByTheTable(), progress=progress)
 
 
+def remember_run(mirror: Mirror, request: Request, report: Report) -> None:
+    """Keep the report of a pass that did something, and tell it in the vault."""
+    said = report.as_json()
+    said["actions"] = list(said["actions"])[:SHOWN]  # type: ignore[arg-type]
+    with mirror.archive.transaction():
+        mirror.archive.put_run(Run(report.run, mirror.now(), request.kind, said))
+    _tell_the_vault(mirror, request, report)
+
+
 def _tell_the_vault(mirror: Mirror, request: Request, report: Report) -> None:
     """A readable summary of the last pass that did something, beside the notes."""
     said = report.as_json()
@@ -118,7 +127,9 @@ def sync_with(
         OSError: the disk is full or broken; the next pass repairs what was begun.
     """
     began = mirror.clock.monotonic()
-    run = request.after.run if request.after else mirror.clock.new_id()
+    run = request.run or mirror.clock.new_id()
+    if request.after is not None:
+        run = request.after.run
     check_vault(mirror, dry_run=request.dry_run)
     state = store_state(mirror, run, request)
     again: list[str] = []
@@ -132,7 +143,7 @@ def sync_with(
         None
         if request.kind.startswith(MEANT)
         else guard(
-            work.plan.actions,
+            [a for a in work.plan.actions if a.fact_id not in request.unguarded],
             mirror.archive.count_bases(),
             max_delete=request.max_delete,
         )
@@ -161,11 +172,7 @@ def sync_with(
     report = report_of(work, outcome.done, outcome.notices, seconds)
     if not report.quiet or outcome.done:
         report = joined(request.after, report)
-        said = report.as_json()
-        said["actions"] = list(said["actions"])[:SHOWN]  # type: ignore[arg-type]
-        with mirror.archive.transaction():
-            mirror.archive.put_run(Run(run, mirror.now(), request.kind, said))
-        _tell_the_vault(mirror, request, report)
+        remember_run(mirror, request, report)
     return report
 
 

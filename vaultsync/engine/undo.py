@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import FIELD, Owner, Value
-from vaultsync.core.merge import merge
-from vaultsync.core.note import read_note
-from vaultsync.core.render import without_id
+from vaultsync.core.merge import differing, merge
+from vaultsync.core.paths import VaultPath
+from vaultsync.core.reconcile import Do
+from vaultsync.engine.give_back import give_back, take_again
 from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.newcomers import leave_alone, left_alone
-from vaultsync.engine.report import Progress, Report
+from vaultsync.engine.report import ActionTaken, Progress, Report
 from vaultsync.engine.request import Request
-from vaultsync.engine.sync import sync
-from vaultsync.errors import NoteError, RevisionMismatchError, RunNotFoundError
-from vaultsync.ports import HistoryEntry, RevisionMismatch, Write
+from vaultsync.engine.sync import remember_run, sync
+from vaultsync.errors import RevisionMismatchError, RunNotFoundError
+from vaultsync.ports import Attention, HistoryEntry, RevisionMismatch, Write
 
 TRIES = 20
 EVENTS = frozenset({"fact", "note", "path", "outbox"})
+KEEP = "keep"
+"""What is done to what was changed again since."""
+_HINT = "`vaultsync sync`, then take the run back once more"
+
+Entries = Sequence[HistoryEntry]
 
 
 def undo(
@@ -31,118 +39,214 @@ def undo(
     """Take back what a run changed. What was changed again since then stays as it is.
 
     Facts that the run made are deleted (a note that was adopted only loses its id), facts
-    that it deleted come back, fields get the value they had.
+    that it deleted come back, fields get the value they had. A pass comes first, so that
+    both sides are level, and another one brings what was taken back to the notes.
 
     Raises:
         RunNotFoundError.
         StoreUnavailableError: nothing was done.
+        GuardError: the first pass is not plausible; nothing was taken back.
     """
     entries = mirror.archive.history(run=run)
     if not entries and mirror.archive.find_run(run) is None:
         raise RunNotFoundError(run)
+    mirror.store.state()
+    sync(mirror, Request(actor=actor))
     by_fact: dict[str, list[HistoryEntry]] = {}
     for entry in entries:
         by_fact.setdefault(entry.fact_id, []).append(entry)
-    word = f"undo {run}"
-    for fact_id, listed in by_fact.items():
-        made = any(e.field in ("fact", "note") and e.before is None for e in listed)
-        gone = any(e.field == "note" and e.after is None for e in listed)
-        if gone:
-            _bring_back(mirror, fact_id, word)
-        elif made:
-            _take_out(mirror, fact_id, listed, word)
-        else:
-            _restore_fields(mirror, fact_id, listed, word)
     request = Request(
-        kind=word, named=tuple(by_fact), actor=actor, max_delete=len(by_fact)
+        kind=f"undo {run}",
+        named=tuple(by_fact),
+        actor=actor,
+        run=mirror.clock.new_id(),
+        unguarded=frozenset(by_fact),
     )
-    return sync(mirror, request, progress=progress)
-
-
-def _bring_back(mirror: Mirror, fact_id: str, word: str) -> None:
-    def brought_back() -> Write | None:
-        buried = mirror.store.buried(fact_id)
-        if buried is None:
-            return None
-        fact = buried.but(updated_at=mirror.today())
-        return Write(fact_id, fact, buried.revision, word)
-
-    _insist(mirror, fact_id, brought_back)
-
-
-def _insist(mirror: Mirror, fact_id: str, make: Callable[[], Write | None]) -> None:
-    """Write what is to be written now, anew whenever somebody else was faster."""
-    for _ in range(TRIES):
-        write = make()
-        if write is None:
-            return
-        if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
-            return
-    raise RevisionMismatchError(
-        fact_id, "the one just read", "another, again and again"
+    work = _Undo(mirror, request)
+    work.take_back(run, by_fact)
+    report = sync(mirror, request, progress=progress)
+    told = replace(
+        report,
+        counts=dict(work.counts + Counter(report.counts)),
+        actions=[*work.actions, *report.actions],
+        attention=[*report.attention, *work.notices],
     )
+    if work.actions and not told.quiet:
+        remember_run(mirror, request, told)
+    return told
 
 
-def _take_out(
-    mirror: Mirror, fact_id: str, entries: Sequence[HistoryEntry], word: str
-) -> None:
-    current = mirror.store.find_many([fact_id]).get(fact_id)
-    if current is None:
-        return
-    adopted = any(e.field == "fact" and e.side == "vault" for e in entries)
-    if adopted and not _forget_note(mirror, fact_id):
-        return
+@dataclass(slots=True)
+class _Undo:
+    """What is done to the store before the pass, and to notes that are given back."""
 
-    def taken_out() -> Write | None:
-        now = mirror.store.find_many([fact_id]).get(fact_id)
-        return Write(fact_id, None, now.revision, word) if now else None
+    mirror: Mirror
+    request: Request
+    counts: Counter[str] = field(default_factory=Counter)
+    actions: list[ActionTaken] = field(default_factory=list)
+    notices: list[Attention] = field(default_factory=list)
 
-    _insist(mirror, fact_id, taken_out)
+    def take_back(self, run: str, by_fact: Mapping[str, Entries]) -> None:
+        """Take everything back that still can be."""
+        found = self.mirror.archive.find_run(run)
+        rebuilt = found is not None and found.kind.startswith("rebuild")
+        adopted: dict[str, VaultPath] = {}
+        given: dict[str, VaultPath] = {}
+        for fact_id, entries in by_fact.items():
+            events = [e for e in entries if e.field in ("fact", "note")]
+            gone = next((e for e in events if e.after is None), None)
+            made = next((e for e in events if e.after is not None), None)
+            if gone is not None and gone.field == "fact":
+                given[fact_id] = VaultPath(str(gone.before))
+            elif gone is not None:
+                self._bring_back(fact_id, entries)
+            elif made is None:
+                self._restore_fields(fact_id, entries)
+            elif made.before is not None:
+                self._told(KEEP, fact_id, "its note had its id before, and both stay")
+            elif rebuilt or self._was_there(fact_id, run):
+                self._told(KEEP, fact_id, "it was there before, and stays")
+            elif made.field == "fact":
+                adopted[fact_id] = VaultPath(str(made.after))
+            else:
+                self._take_out(fact_id)
+        self._give_back(adopted)
+        self._take_again(given)
 
+    def _was_there(self, fact_id: str, run: str) -> bool:
+        """Whether a fact had a note, or was one, before a run."""
+        history = self.mirror.archive.history(fact_id=fact_id)
+        earlier = takewhile(lambda entry: entry.run != run, history)
+        events = [e for e in earlier if e.field in ("fact", "note")]
+        return bool(events) and events[-1].after is not None
 
-def _forget_note(mirror: Mirror, fact_id: str) -> bool:
-    """Take the id out of a note that was adopted, and its base out of the archive."""
-    base = mirror.archive.find_base(fact_id)
-    if base is None:
-        return False
-    try:
-        file = mirror.vault.read(base.path)
-        note = read_note(file.data, base.path)
-        if note.id == fact_id:
-            op = mirror.clock.new_id().replace("-", "")
-            with mirror.archive.transaction():
-                mirror.archive.put_blobs({file.sha: file.data})
-            mirror.vault.stage(op, without_id(note))
-            mirror.vault.exchange(op, base.path, file.sha)
-            mirror.vault.sync()
-            mirror.vault.discard(op)
-    except NoteError:
-        return False
-    with mirror.archive.transaction():
-        mirror.archive.drop_bases([fact_id])
-    leave_alone(mirror, left_alone(mirror) | {base.path})
-    return True
+    def _told(
+        self,
+        do: Do | str,
+        fact_id: str,
+        reason: str,
+        *,
+        path: str | None = None,
+        fields: tuple[str, ...] = (),
+    ) -> None:
+        base = self.mirror.archive.find_base(fact_id)
+        where = path or (base.path if base else None)
+        word = do if isinstance(do, str) else do.value.replace(" ", "_")
+        self.actions.append(ActionTaken(word, fact_id, where, fields, reason))
+        self.counts.update(_COUNTED.get(word, ()))
 
+    def _bring_back(self, fact_id: str, entries: Entries) -> None:
+        def brought_back() -> Write | None:
+            buried = self.mirror.store.buried(fact_id)
+            if buried is None:
+                return None
+            fact = _undone(buried, entries)[1].but(updated_at=self.mirror.today())
+            return Write(fact_id, fact, buried.revision, self.request.kind)
 
-def _restore_fields(
-    mirror: Mirror, fact_id: str, entries: Sequence[HistoryEntry], word: str
-) -> None:
-    def restored() -> Write | None:
-        current = mirror.store.find_many([fact_id]).get(fact_id)
-        if current is None:
-            return None
-        fact = _undone(current, entries)
-        if fact == current:
-            return None
-        return Write(
-            fact_id, fact.but(updated_at=mirror.today()), current.revision, word
+        if self._insist(fact_id, brought_back):
+            self._told(Do.RESTORE_FACT, fact_id, "its deletion is taken back")
+        else:
+            self._told(KEEP, fact_id, "it came back since, and stays as it is")
+
+    def _insist(self, fact_id: str, make: Callable[[], Write | None]) -> bool:
+        """Write what is to be written now, anew whenever somebody else was faster."""
+        for _ in range(TRIES):
+            write = make()
+            if write is None:
+                return False
+            if not isinstance(self.mirror.store.write([write])[0], RevisionMismatch):
+                return True
+        raise RevisionMismatchError(
+            fact_id, "the one just read", "another, again and again"
         )
 
-    _insist(mirror, fact_id, restored)
+    def _take_out(self, fact_id: str) -> None:
+        def taken_out() -> Write | None:
+            now = self._current(fact_id)
+            return (
+                Write(fact_id, None, now.revision, self.request.kind) if now else None
+            )
+
+        if self._insist(fact_id, taken_out):
+            self._told(Do.DELETE_FACT, fact_id, "that it was made is taken back")
+        else:
+            self._told(KEEP, fact_id, "it was deleted since, and stays so")
+
+    def _current(self, fact_id: str) -> Fact | None:
+        return self.mirror.store.find_many([fact_id]).get(fact_id)
+
+    def _give_back(self, adopted: Mapping[str, VaultPath]) -> None:
+        alive = self.mirror.store.find_many(list(adopted))
+        named = [fact_id for fact_id in adopted if fact_id in alive]
+        given, refused = give_back(self.mirror, named, word=self.request.kind)
+        at = self.mirror.now()
+        for fact_id, path in adopted.items():
+            if fact_id in given:
+                now = given[fact_id]
+                reason = "its adoption is taken back; the note stays, without the id"
+                self._told(Do.DELETE_FACT, fact_id, reason, path=now)
+            elif fact_id in refused:
+                text = f"{path}: its adoption is not taken back: {refused[fact_id]}"
+                self.notices.append(Attention("not_undone", path, text, _HINT, seen=at))
+            else:
+                self._told(KEEP, fact_id, "it was deleted since, and stays so")
+        self.counts["updated_in_vault"] += len(given)
+        self._remember((each, path, None) for each, path in given.items())
+
+    def _remember(self, facts: Iterable[tuple[str, str | None, str | None]]) -> None:
+        """Write down which notes are facts no more, or again."""
+        at, run, actor = self.mirror.now(), str(self.request.run), self.request.actor
+        with self.mirror.archive.transaction():
+            self.mirror.archive.add_history(
+                HistoryEntry(run, at, fact_id, "vault", actor, "fact", before, after)
+                for fact_id, before, after in facts
+            )
+
+    def _take_again(self, given: Mapping[str, VaultPath]) -> None:
+        buried = {x: p for x, p in given.items() if self.mirror.store.buried(x)}
+        taken = take_again(self.mirror, buried)
+        self._remember((each, None, buried[each]) for each in taken)
+        for fact_id in given:
+            if fact_id not in taken:
+                self._bring_back(fact_id, ())
+
+    def _restore_fields(self, fact_id: str, entries: Entries) -> None:
+        done: list[tuple[Fact, Fact, Fact]] = []
+
+        def restored() -> Write | None:
+            current = self._current(fact_id)
+            if current is None:
+                return None
+            earlier, fact = _undone(current, entries)
+            done[:] = [(earlier, current, fact)]
+            if fact == current:
+                return None
+            fact = fact.but(updated_at=self.mirror.today())
+            return Write(fact_id, fact, current.revision, self.request.kind)
+
+        changed = self._insist(fact_id, restored)
+        if not done:
+            self._told(KEEP, fact_id, "it was deleted since, and stays so")
+            return
+        earlier, current, fact = done[0]
+        fields = differing(current, fact)
+        if changed:
+            self._told(Do.UPDATE_STORE, fact_id, "taken back", fields=fields)
+        kept = tuple(key for key in differing(fact, earlier) if key not in fields)
+        if kept:
+            reason = "changed again since, and stays as it is"
+            self._told(KEEP, fact_id, reason, fields=kept)
 
 
-def _undone(current: Fact, entries: Sequence[HistoryEntry]) -> Fact:
-    """The fact with the entries taken back, where they are still the last word."""
+_COUNTED = {
+    "update_store": ("updated_in_store",),
+    "restore_fact": ("created_in_store",),
+    "delete_fact": ("deleted_in_store",),
+}
+
+
+def _undone(current: Fact, entries: Entries) -> tuple[Fact, Fact]:
+    """The fact as it was, and with the entries taken back that are still the last word."""
     before: dict[str, Value] = {}
     after: dict[str, Value] = {}
     for entry in entries:
@@ -153,4 +257,4 @@ def _undone(current: Fact, entries: Sequence[HistoryEntry]) -> Fact:
         after[entry.field] = entry.after
     then = current.changed(after)
     earlier = current.changed(before)
-    return merge(then, current, earlier).fact
+    return earlier, merge(then, current, earlier).fact

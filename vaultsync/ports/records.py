@@ -84,7 +84,8 @@ class HistoryEntry:
     actor: str
     field: str
     """A field, a property, or one of `path`, `note`, `fact`: where it lies, whether
-    there is a note, whether there is a fact."""
+    there is a note, whether there is a fact: from nothing, or from a note with its id, to
+    the path of the note, and back."""
     before: Value
     after: Value
 

@@ -1,0 +1,164 @@
+"""Notes that were adopted are given back to their authors, and taken again.
+
+Only their ids leave them. First the archive forgets the bases, then the store buries the
+facts, at last the ids go: a crash in between leaves notes with the ids of their facts,
+which every pass takes in again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from vaultsync.core.fact import Fact
+from vaultsync.core.merge import differing
+from vaultsync.core.note import read_note
+from vaultsync.core.paths import VaultPath, parent
+from vaultsync.core.render import with_id, without_id
+from vaultsync.engine.item import FEW_LINGERS, MANY_UNTIL
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.newcomers import leave_alone, left_alone
+from vaultsync.errors import NoteChangedError, NoteError
+from vaultsync.ports import Base, Linger, NoteFile, RevisionMismatch, Write
+
+TOGETHER = FEW_LINGERS
+"""How many notes share their waits for the disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Swap:
+    """A note that is to get other bytes."""
+
+    fact_id: str
+    path: VaultPath
+    op: str
+    file: NoteFile
+    data: bytes
+
+
+def give_back(
+    mirror: Mirror, fact_ids: Sequence[str], *, word: str
+) -> tuple[dict[str, VaultPath], dict[str, str]]:
+    """Take facts out of the store and their ids out of their notes.
+
+    Returns the notes that are their authors' alone again, by fact, and why others are not.
+    """
+    given: dict[str, VaultPath] = {}
+    refused: dict[str, str] = {}
+    for start in range(0, len(fact_ids), TOGETHER):
+        some = fact_ids[start : start + TOGETHER]
+        bases = mirror.archive.find_bases(some)
+        facts = mirror.store.find_many(some)
+        swaps = list(_without_ids(mirror, some, bases, facts, refused))
+        _stage(mirror, swaps)
+        with mirror.archive.transaction():
+            mirror.archive.drop_bases([each.fact_id for each in swaps])
+            # Notes that keep their ids, should it end here, have to be seen.
+            mirror.archive.set_folders({parent(each.path): b"" for each in swaps})
+        leave_alone(mirror, left_alone(mirror) | {each.path for each in swaps})
+        writes = [
+            Write(x.fact_id, None, facts[x.fact_id].revision, word) for x in swaps
+        ]
+        buried = []
+        for each, result in zip(swaps, mirror.store.write(writes), strict=True):
+            if isinstance(result, RevisionMismatch):
+                refused[each.fact_id] = "an agent changes it just now"
+                mirror.vault.discard(each.op)
+                with mirror.archive.transaction():
+                    mirror.archive.put_bases([bases[each.fact_id]])
+            else:
+                buried.append(each)
+        refused |= _exchange(mirror, buried)
+        given |= {x.fact_id: x.path for x in buried if x.fact_id not in refused}
+    return given, refused
+
+
+def take_again(mirror: Mirror, notes: Mapping[str, VaultPath]) -> set[str]:
+    """Put the ids of facts back into notes that were given back, where that can be done.
+
+    The next pass finds notes with the ids of buried facts, and restores these.
+    """
+    swaps = list(_with_ids(mirror, notes))
+    _stage(mirror, swaps)
+    refused = _exchange(mirror, swaps)
+    taken = {each.fact_id for each in swaps} - refused.keys()
+    leave_alone(mirror, left_alone(mirror) - {notes[each] for each in taken})
+    return taken
+
+
+def _without_ids(
+    mirror: Mirror,
+    fact_ids: Sequence[str],
+    bases: Mapping[str, Base],
+    facts: Mapping[str, Fact],
+    refused: dict[str, str],
+) -> Iterator[_Swap]:
+    for fact_id in fact_ids:
+        base, fact = bases.get(fact_id), facts.get(fact_id)
+        if base is None or fact is None:
+            refused[fact_id] = "nothing is known of its note"
+            continue
+        if differing(base.fact, fact):
+            refused[fact_id] = "its note does not say yet what an agent made of it"
+            continue
+        try:
+            file = mirror.vault.read(base.path)
+            data = without_id(read_note(file.data, base.path))
+        except NoteError as trouble:
+            refused[fact_id] = trouble.message
+        else:
+            yield _Swap(fact_id, base.path, _op(mirror), file, data)
+
+
+def _with_ids(mirror: Mirror, notes: Mapping[str, VaultPath]) -> Iterator[_Swap]:
+    known = mirror.archive.paths()
+    for fact_id, path in notes.items():
+        try:
+            file = mirror.vault.read(path)
+            note = read_note(file.data, path)
+            if note.id is None and path not in known:
+                yield _Swap(fact_id, path, _op(mirror), file, with_id(note, fact_id))
+        except NoteError:
+            continue  # it went elsewhere: the fact gets a note of its own
+
+
+def _op(mirror: Mirror) -> str:
+    return mirror.clock.new_id().replace("-", "")
+
+
+def _stage(mirror: Mirror, swaps: Sequence[_Swap]) -> None:
+    for each in swaps:
+        mirror.vault.stage(each.op, each.data)
+    mirror.vault.sync()
+    with mirror.archive.transaction():
+        mirror.archive.put_blobs({each.file.sha: each.file.data for each in swaps})
+
+
+def _exchange(mirror: Mirror, swaps: Sequence[_Swap]) -> dict[str, str]:
+    """Put what is staged in the place of the notes; says why where it cannot be."""
+    refused: dict[str, str] = {}
+    lingers: list[Linger] = []
+    kept: dict[str, bytes] = {}
+    due = mirror.clock.now().timestamp() + mirror.policy.linger_seconds
+    for each in swaps:
+        try:
+            mirror.vault.exchange(each.op, each.path, each.file.sha)
+        except NoteError as trouble:
+            refused[each.fact_id] = trouble.message
+            if isinstance(trouble, NoteChangedError):
+                kept |= {hashlib.sha256(x).hexdigest(): x for x in trouble.displaced}
+        except PermissionError as denied:
+            why = f"{each.path}: the note cannot be written: {denied.strerror}"
+            refused[each.fact_id] = why
+        else:
+            lingers.append(Linger(each.op, each.fact_id, each.path, each.file.sha, due))
+            continue
+        mirror.vault.discard(each.op)
+    mirror.vault.sync()
+    with mirror.archive.transaction():
+        mirror.archive.put_blobs(kept)
+        mirror.archive.put_lingers(lingers)
+        if len(lingers) == TOGETHER:  # and more may follow
+            mirror.archive.set_setting(MANY_UNTIL, str(due))
+    return refused
