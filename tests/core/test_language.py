@@ -21,7 +21,7 @@ def test_a_language_is_told_by_a_few_sentences(language: str) -> None:
     assert language_of(text) == (language if language in LANGUAGES else None)
 
 
-@pytest.mark.parametrize("language", FUNCTION_WORDS.keys() & TOLD.keys())
+@pytest.mark.parametrize("language", sorted(FUNCTION_WORDS.keys() & TOLD.keys()))
 def test_a_language_is_told_by_a_question(language: str) -> None:
     told = [language_of(each, least=1) for each in TOLD[language]["questions"]]
 
