@@ -22,7 +22,7 @@ from vaultsync.adapters.vectors_lancedb import LanceVectors
 from vaultsync.adapters.vectors_local import LocalVectors
 from vaultsync.adapters.vectors_matrix import MatrixVectors
 from vaultsync.errors import DerivedError, IndexBusyError
-from vaultsync.ports import VectorIndex
+from vaultsync.ports import Filters, VectorIndex
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -144,6 +144,17 @@ def test_a_matrix_that_is_rewritten_is_smaller_and_whole(tmp_path: Path) -> None
     held = index._now()
     assert held is not None
     assert len(held.rows) == 600
+
+
+def test_many_kinds_of_filters_are_answered_rightly_in_turns(tmp_path: Path) -> None:
+    index = filled(MatrixVectors(tmp_path))
+
+    for _ in range(2):
+        for each in range(40):
+            tags = frozenset({"tea" if each % 2 else f"{each}"})
+            assert found(index, Filters(tags=tags, max_priority=each)) == (
+                [A] if each % 2 and each > 2 else []
+            )
 
 
 def test_a_few_dead_rows_are_left_where_they_are(tmp_path: Path) -> None:

@@ -289,6 +289,10 @@ FILTERS = [
     (Filters(types=frozenset({"task"}), status=None, heads_only=False), [B, C]),
     (Filters(types=frozenset({"task", "note"}), status=None), [B, D]),
     (Filters(types=frozenset({"nothing"}), status=None), []),
+    (
+        Filters(types=frozenset({"note", *(f"t{n}" for n in range(9))}), status=None),
+        [D],
+    ),
     (Filters(status="it's"), [B]),
     (Filters(status="done", heads_only=False), [C, D]),
     (Filters(status="done"), [D]),

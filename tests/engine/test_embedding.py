@@ -618,6 +618,26 @@ def test_a_new_turn_is_lent_to_the_one_before() -> None:
     assert session.vectors.said() == session.fresh()
 
 
+def test_what_the_note_index_has_not_taken_in_waits() -> None:
+    session = Session()
+    session.says("alpha")
+    early = embed_pending(
+        session.world.mirror, session.vectors, session.model, index=session.index
+    )
+    assert (early.left, early.put) == (1, 0)
+    assert early.degraded.startswith("the note index is behind")
+    catch_up(session.world.mirror, session.index)
+    session.says("beta")
+    late = embed_pending(
+        session.world.mirror, session.vectors, session.model, index=session.index
+    )
+    assert (late.left, late.put, late.degraded) == (1, 1, "")
+
+    session.follow()
+
+    assert session.vectors.said() == session.fresh()
+
+
 STEPS = st.lists(
     st.one_of(
         st.tuples(

@@ -16,7 +16,7 @@ from vaultsync.engine.embed_texts import (
     identity_of,
     neighbours_of,
 )
-from vaultsync.engine.follow import behind, version_at
+from vaultsync.engine.follow import behind, seq_of, version_at
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress
 from vaultsync.errors import DerivedError, EmbedderError, StoreUnavailableError
@@ -79,11 +79,11 @@ def embed_pending(
 ) -> EmbedReport:
     """Bring the vectors up to the store's feed; it never fails the pass.
 
-    With a note index, which has to be up to date, the facts of a session lend each other
-    text. At most `budget` texts are embedded; None is no limit, 0 takes in what needs no
-    embedding. It goes on where it stopped. When model, dimension or chunker are others,
-    all vectors are forgotten, but not before the model has answered; what that costs,
-    `cost_of_change()` tells.
+    With a note index the facts of a session lend each other text, and what the note index
+    has not taken in waits for it. At most `budget` texts are embedded; None is no limit,
+    0 takes in what needs no embedding. It goes on where it stopped. When model, dimension
+    or chunker are others, all vectors are forgotten, but not before the model has
+    answered; `cost_of_change()` tells what that costs.
     """
     began = mirror.clock.monotonic()
     work = _Embedding(
@@ -165,14 +165,27 @@ class _Embedding:
             self._record = _Record()
         changed = {row.fact_id for row in todo.rows}
         again = sorted(self._record.waiting.keys() - changed)
-        whole = self._follow(todo.rows) and self._look_at(again)
-        if whole and (changed or todo.anew):
+        known = self._known(todo.rows)
+        whole = self._follow(known) and self._look_at(again)
+        if whole and len(known) == len(todo.rows) and (changed or todo.anew):
             self._compare()
             record = self._record._replace(version=self._version(todo.seq))
             if record != self._record:  # the feed was empty
                 self._vectors.put([], record=str(record))
         if self._put or self._removed:
             self._vectors.tidy()
+        if todo.rows and not known:
+            raise DerivedError(
+                "the note index is behind, so what facts lend each other is not known",
+                hint="the next pass goes on",
+            )
+
+    def _known(self, rows: list[Written]) -> list[Written]:
+        """The rows of the feed that the note index has taken in, if there is one."""
+        if self._index is None:
+            return rows
+        reached = seq_of(self._index.version(), self._store_id)
+        return [row for row in rows if row.seq <= reached]
 
     def report(self, why: str, seconds: float) -> EmbedReport:
         """What was done."""

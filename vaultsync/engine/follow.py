@@ -26,7 +26,7 @@ def behind(store: Store, version: str | None, schema: str) -> Behind:
         StoreUnavailableError: the store is away.
     """
     state = store.state()
-    since = _seq(version, state.store_id)
+    since = seq_of(version, state.store_id)
     known = version == version_at(store, state.store_id, since, schema)
     rows = [] if known and since == state.seq else store.feed(since if known else 0)
     seq = rows[-1].seq if rows else state.seq
@@ -42,7 +42,8 @@ def version_at(store: Store, store_id: str, seq: int, schema: str) -> str:
     return f"{store_id}:{seq}:{schema}:{store.revision_at(seq) or ''}"
 
 
-def _seq(version: str | None, store_id: str) -> int:
+def seq_of(version: str | None, store_id: str) -> int:
+    """How far of the feed of a store a version is; 0 when it is of another store."""
     if version is None or not version.startswith(f"{store_id}:"):
         return 0
     seq = version[len(store_id) + 1 :].partition(":")[0]
