@@ -370,11 +370,7 @@ class Batch:
             self.outcome.done.append(action)
         with self.mirror.archive.transaction():
             for item in items:
-                if (
-                    item.data is not None
-                    and not item.failed
-                    and item.sha not in self.kept
-                ):
+                if item.data is not None and not (item.failed or item.sha in self.kept):
                     self.blobs[item.sha] = item.data
             self.mirror.archive.put_blobs(self.blobs)
             self.mirror.archive.put_bases(bases.values())
