@@ -44,7 +44,12 @@ def survey() -> Survey:
     texts = {VaultPath(path): text for path, text in TEXTS.items()}
     anchors = {path: references(text, {}).anchors for path, text in texts.items()}
     aliases = {VaultPath(path): many for path, many in ALIASES.items()}
-    return Survey.of([*texts, VaultPath("p.png")], anchors, aliases)
+    titles = {
+        VaultPath("a/2026-02-14-plan.md"): ["The Plan "],
+        VaultPath("C#.md"): ["nt"],
+    }
+    paths = [*texts, *titles, VaultPath("p.png")]
+    return Survey.of(paths, anchors, aliases, titles)
 
 
 def judge(survey: Survey, text: str) -> Verdict:
@@ -134,8 +139,18 @@ def test_a_link_that_says_only_an_alias_is_mended(
     verdict = judge(survey, text)
 
     assert (verdict.problem, verdict.to) == (ALIAS_ONLY, None)
-    assert "alias of Note.md" in verdict.why
+    assert "an alias of Note.md" in verdict.why
     assert mended(survey, text) == after
+
+
+def test_a_link_that_says_a_title_is_mended_like_one_that_says_an_alias(
+    survey: Survey,
+) -> None:
+    verdict = judge(survey, "[[the plan]]")
+
+    assert verdict.problem == ALIAS_ONLY
+    assert "the title of a/2026-02-14-plan.md" in verdict.why
+    assert mended(survey, "[[the plan]]") == "[[2026-02-14-plan|the plan]]"
 
 
 def test_an_alias_of_several_notes_is_for_a_person_to_tell(survey: Survey) -> None:
@@ -218,7 +233,7 @@ def test_a_link_to_where_a_note_once_was_is_mended(survey: Survey, text: str) ->
 
 def test_many_candidates_are_not_all_named(survey: Survey) -> None:
     paths = [VaultPath(f"{folder}/Same name.md") for folder in "abcdef"]
-    many = Survey.of(paths, {}, {})
+    many = Survey.of(paths, {}, {}, {})
 
     assert judge(many, "[[same-name]]").why.endswith("c/Same name.md and 3 more")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -45,6 +45,8 @@ class Survey:
     """Of the notes that could be read."""
     aliases: Mapping[str, tuple[VaultPath, ...]]
     """Folded alias -> the notes that have it."""
+    titles: Mapping[str, tuple[VaultPath, ...]]
+    """Folded title -> the notes whose first heading it is."""
     alike: Mapping[str, tuple[VaultPath, ...]]
     """`alike_key()` of a name -> the files that are called like it."""
     moved: Mapping[VaultPath, VaultPath] = field(default_factory=dict)
@@ -58,21 +60,16 @@ class Survey:
         paths: Iterable[VaultPath],
         anchors: Mapping[VaultPath, Anchors],
         aliases: Mapping[VaultPath, Iterable[str]],
+        titles: Mapping[VaultPath, Iterable[str]],
     ) -> Survey:
         """What is to be known of all files, and of the notes among them."""
         known = sorted(set(paths))
-        called: dict[str, list[VaultPath]] = defaultdict(list)
-        alike: dict[str, list[VaultPath]] = defaultdict(list)
-        for path, many in aliases.items():
-            for key in dict.fromkeys(folded(each.strip()) for each in many):
-                called[key].append(path)
-        for path in known:
-            alike[alike_key(name_of(path))].append(path)
         return cls(
             Names.of(known),
             anchors,
-            {key: tuple(many) for key, many in called.items()},
-            {key: tuple(many) for key, many in alike.items()},
+            _turned_round(aliases, lambda name: folded(name.strip())),
+            _turned_round(titles, lambda name: folded(name.strip())),
+            _turned_round({path: [path] for path in known}, alike_key),
         )
 
     def judge(self, link: Link, source: VaultPath) -> Verdict:
@@ -114,32 +111,34 @@ class Survey:
 
     def _lost(self, link: Link, source: VaultPath) -> Verdict:
         """What a link that leads nowhere may have meant."""
-        aliased = self.aliases.get(folded(link.target), ())
-        if aliased:
-            shown = None if link.embed or link.kind != WIKI else link.target
-            why = (
-                f"it is an alias of {_listed(aliased)}, and links do not follow aliases"
-            )
-            turn = self._turn(aliased, link, source, shown)
-            return Verdict("", None, ALIAS_ONLY, why, aliased, turn)
-        was = self.once.resolve(link.target, source)
-        if was is not None:
-            to = (self.moved[was],)
-            turn = self._turn(to, link, source, None)
-            return Verdict("", None, BROKEN, f"the note moved to {to[0]}", to, turn)
-        alike = self.alike.get(alike_key(name_of(link.target)), ())
-        near = tuple(path for path in alike if _ends_alike(path, link.target))
-        if near:
-            why = f"it is spelled otherwise than {_listed(near)}"
-            turn = self._turn(near, link, source, None)
-            return Verdict("", None, BROKEN, why, near, turn)
-        if alike:
-            return Verdict("", None, BROKEN, f"there is {_listed(alike)}", alike)
+        for problem, paths, why in self._guesses(link.target, source):
+            if paths:
+                by_name = problem == ALIAS_ONLY and link.kind == WIKI and not link.embed
+                turn = self._turn(paths, link, source, link.target if by_name else None)
+                said = f"{why} {_listed(paths)}"
+                if problem == ALIAS_ONLY:
+                    said += "; links follow file names"
+                return Verdict("", None, problem, said, paths, turn)
+        named = self.alike.get(alike_key(name_of(link.target)), ())
+        if named:
+            return Verdict("", None, BROKEN, f"there is {_listed(named)}", named)
         if "://" in link.target:
             why = "it is a web address, which double brackets do not lead to"
         else:
             why = f"nothing is called {name_of(link.target)}"
         return Verdict("", None, BROKEN, why)
+
+    def _guesses(
+        self, target: str, source: VaultPath
+    ) -> Iterator[tuple[str, tuple[VaultPath, ...], str]]:
+        """Problem, notes and why, the surest first."""
+        yield ALIAS_ONLY, self.aliases.get(folded(target), ()), "it is an alias of"
+        was = self.once.resolve(target, source)
+        yield BROKEN, (self.moved[was],) if was else (), "the note moved to"
+        yield ALIAS_ONLY, self.titles.get(folded(target), ()), "it is the title of"
+        alike = self.alike.get(alike_key(name_of(target)), ())
+        near = tuple(path for path in alike if _ends_alike(path, target))
+        yield BROKEN, near, "it is spelled otherwise than"
 
     def _turn(
         self,
@@ -151,6 +150,17 @@ class Survey:
         """How the link is mended when there is just one note it can have meant."""
         said = target_text(self.names, to[0], link, source) if len(to) == 1 else None
         return Turn(said, shown) if said is not None else None
+
+
+def _turned_round(
+    names: Mapping[VaultPath, Iterable[str]], key_of: Callable[[str], str]
+) -> dict[str, tuple[VaultPath, ...]]:
+    """Key of a name -> the files that have it, in order."""
+    found: dict[str, list[VaultPath]] = defaultdict(list)
+    for path, many in names.items():
+        for key in dict.fromkeys(map(key_of, many)):
+            found[key].append(path)
+    return {key: tuple(paths) for key, paths in found.items()}
 
 
 _BLANKS = re.compile(r"[\s_\-\u2010-\u2015]+")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from vaultsync.core import frontmatter
+from vaultsync.core.body import read_body
 from vaultsync.core.conflict import is_conflict_note
 from vaultsync.core.fields import Value
 from vaultsync.core.frontmatter import Parts
@@ -161,6 +162,8 @@ class _Note:
     path: VaultPath
     parts: Parts
     refs: References
+    aliases: list[str]
+    titles: list[str]
 
 
 class _Check:
@@ -171,17 +174,21 @@ class _Check:
         self._progress = progress
         self._unreadable: list[VaultPath] = []
         paths = vault_notes(mirror)
-        aliases: dict[VaultPath, list[str]] = {}
         self._notes: list[_Note] = []
         for number, path in enumerate(sorted(paths)):
             if not is_conflict_note(path):
-                self._read(path, aliases)
+                self._read(path)
             if progress is not None:
                 progress("links", number + 1, len(paths))
         anchors = {note.path: note.refs.anchors for note in self._notes}
-        self.survey = Survey.of([*paths, *files()], anchors, aliases)
+        self.survey = Survey.of(
+            [*paths, *files()],
+            anchors,
+            {note.path: note.aliases for note in self._notes},
+            {note.path: note.titles for note in self._notes},
+        )
 
-    def _read(self, path: VaultPath, aliases: dict[VaultPath, list[str]]) -> None:
+    def _read(self, path: VaultPath) -> None:
         try:
             text = self._mirror.vault.read(path).data.decode()
         except (NoteError, UnicodeDecodeError):
@@ -193,13 +200,21 @@ class _Check:
             # Obsidian shows no properties then, and the rest as ever.
             parts, properties = frontmatter.split(text), {}
             self._unreadable.append(path)
-        self._notes.append(_Note(path, parts, references(parts.body, properties)))
-        aliases[path] = aliases_of(properties)
+        title = read_body(parts.body).title
+        self._notes.append(
+            _Note(
+                path,
+                parts,
+                references(parts.body, properties),
+                aliases_of(properties),
+                [title] if title else [],
+            )
+        )
 
     def report(self) -> LinkReport:
         tally: Counter[tuple[str, str]] = Counter()
         problems = self._judged(tally)
-        if any(each.problem == BROKEN and each.fix is None for each in problems):
+        if any(each.problem != AMBIGUOUS for each in problems):
             self.survey = _with_history(self._mirror, self.survey)
             problems = self._judged(tally := Counter())
         links: dict[str, dict[str, int]] = {}

@@ -1,0 +1,485 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultsync.core.fact import Fact, Value, make_fact
+from vaultsync.core.fields import TYPES
+from vaultsync.core.graph import Edge, Graph, Node, build_graph
+from vaultsync.core.graph_colours import COLOURS, colour_of, merged_colours
+from vaultsync.core.graph_export import EXPORTS, to_canvas, to_graphml, to_json
+from vaultsync.core.graph_page import to_html
+from vaultsync.core.graph_stats import (
+    find_nodes,
+    graph_stats,
+    neighbors,
+    pagerank,
+)
+from vaultsync.core.page_controls import CONTROLS
+from vaultsync.core.page_layout import LAYOUT
+from vaultsync.core.page_script import SCRIPT
+from vaultsync.core.page_style import STYLE
+from vaultsync.core.paths import VaultPath
+
+
+def number(n: int) -> str:
+    return f"0193f6c2-0000-7000-8000-{n:012d}"
+
+
+def a_fact(n: int, title: str, content: str = "", **values: Value) -> Fact:
+    path = values.pop("path", f"public/{values.get('type', 'note')}/{title}.md")
+    fact = make_fact({"id": number(n), "title": title, "content": content, **values})
+    return fact.but(path=VaultPath(str(path)) if path else None)
+
+
+ALICE = a_fact(1, "Alice", type="person", aliases=["Al"], reports_to=["[[Bob]]"])
+BOB = a_fact(2, "Bob", type="person")
+OLD = a_fact(3, "Old", "with [[Alice]] and [[alice|her]]", type="decision")
+NEW = a_fact(
+    4,
+    "New",
+    "![[p.png]] [x](https://a.b) [[#here]] [[New]] [[https://a.b]] ![[Nobody]]",
+    type="decision",
+    entities=["Alice", "Convex"],
+    supersedesId=OLD.id,
+    relatedFactIds=[BOB.id, number(99)],
+    parentFactId=BOB.id,
+    createdAt="2026-02-14T13:45:00Z",
+)
+BARE = a_fact(5, "No note yet", "[[Nobody]]", path="", aliases=["Bare"])
+LONE = a_fact(6, "Lone", "see [[Bare]]", type="fact")
+ALONE = a_fact(7, "Alone", type="fact")
+FACTS = [ALICE, BOB, OLD, NEW, BARE, LONE, ALONE]
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return build_graph(reversed(FACTS))
+
+
+def said(graph: Graph) -> set[tuple[str, str, str, str, int]]:
+    names = {key: node.label for key, node in graph.nodes.items()}
+    return {
+        (names[e.source], e.kind, e.label, names[e.target], e.weight)
+        for e in graph.edges
+    }
+
+
+def test_facts_and_names_are_nodes_and_what_joins_them_edges(graph: Graph) -> None:
+    assert said(graph) == {
+        ("Alice", "relation", "reports_to", "Bob", 1),
+        ("Old", "mentions", "", "Alice", 2),
+        ("New", "mentions", "", "Alice", 1),
+        ("New", "mentions", "", "Convex", 1),
+        ("New", "mentions", "", "Nobody", 1),
+        ("New", "supersedes", "", "Old", 1),
+        ("New", "related", "", "Bob", 1),
+        ("New", "follows", "", "Bob", 1),
+        ("No note yet", "mentions", "", "Nobody", 1),
+        ("Lone", "mentions", "", "No note yet", 1),
+    }
+    assert [node.label for node in graph.nodes.values()] == [
+        *(fact.title for fact in FACTS),
+        "Nobody",
+        "Convex",
+    ]
+
+
+def test_a_node_says_where_its_note_is(graph: Graph) -> None:
+    assert graph.nodes[NEW.id] == Node(
+        NEW.id,
+        "New",
+        "decision",
+        "public",
+        NEW.path,
+        "active",
+        2,
+        "2026-02-14",
+        (),
+    )
+    assert graph.nodes["name:convex"] == Node("name:convex", "Convex", "unresolved")
+
+
+def test_the_order_in_which_facts_come_does_not_matter(graph: Graph) -> None:
+    assert build_graph(FACTS) == graph
+    for make in EXPORTS.values():
+        assert make(build_graph(FACTS)) == make(graph)
+
+
+def test_some_nodes_keep_the_edges_between_them(graph: Graph) -> None:
+    part = graph.only([ALICE.id, BOB.id])
+
+    assert said(part) == {("Alice", "relation", "reports_to", "Bob", 1)}
+
+
+# -------------------------------------------------------------------------- stats
+
+
+def test_stats_count_parts_hubs_and_what_stands_alone(graph: Graph) -> None:
+    stats = graph_stats(graph, hubs=2)
+
+    assert (stats.nodes, stats.edges) == (9, 10)
+    assert dict(stats.types) == {
+        "decision": 2,
+        "fact": 2,
+        "person": 2,
+        "unresolved": 2,
+        "note": 1,
+    }
+    assert next(iter(stats.types)) == "decision"
+    assert stats.kinds["mentions"] == 6
+    assert stats.components == (8,)
+    assert [hub.node.label for hub in stats.hubs] == ["Bob", "Nobody"]
+    assert stats.hubs[0].degree == 2
+    assert [node.label for node in stats.orphans] == ["Alone"]
+
+
+def test_an_empty_graph_has_stats_and_exports() -> None:
+    empty = build_graph([])
+
+    assert graph_stats(empty).components == ()
+    assert pagerank(empty) == {}
+    for make in EXPORTS.values():
+        assert make(empty)
+
+
+def graphs() -> st.SearchStrategy[Graph]:
+    ids = [str(n) for n in range(6)]
+    edge = st.builds(
+        Edge,
+        st.sampled_from(ids),
+        st.sampled_from(ids),
+        st.just("mentions"),
+        st.just(""),
+        st.integers(1, 3),
+    )
+    nodes = {key: Node(key, key, "fact") for key in ids}
+    return st.lists(edge, max_size=12).map(
+        lambda edges: Graph(
+            nodes, tuple(each for each in edges if each.source != each.target)
+        )
+    )
+
+
+@given(graphs())
+def test_pagerank_agrees_with_networkx(graph: Graph) -> None:
+    pytest.importorskip("scipy")
+    nx = pytest.importorskip("networkx")
+    made = nx.DiGraph()
+    made.add_nodes_from(graph.nodes)
+    for edge in graph.edges:
+        before = made.get_edge_data(edge.source, edge.target, {"weight": 0})["weight"]
+        made.add_edge(edge.source, edge.target, weight=before + edge.weight)
+
+    ranks = pagerank(graph)
+
+    assert sum(ranks.values()) == pytest.approx(1)
+    assert ranks == pytest.approx(nx.pagerank(made, tol=1e-10, max_iter=1000), abs=1e-6)
+
+
+def test_pagerank_comes_to_an_end(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultsync.core.graph_stats.STEPS", 1)
+
+    assert sum(pagerank(graph).values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("Alice", ["Alice"]),
+        (" alice ", ["Alice"]),
+        ("Al", ["Alice"]),
+        (ALICE.id, ["Alice"]),
+        ("public/person/Alice.md", ["Alice"]),
+        ("public/person/alice", ["Alice"]),
+        ("convex", ["Convex"]),
+        ("nothing", []),
+    ],
+)
+def test_a_node_is_found_by_what_it_is_called(
+    graph: Graph, name: str, found: list[str]
+) -> None:
+    assert [node.label for node in find_nodes(graph, name)] == found
+
+
+def test_neighbours_are_told_with_how_far_and_by_what(graph: Graph) -> None:
+    found = neighbors(graph, ALICE.id, 2)
+
+    assert [(each.node.label, each.distance) for each in found] == [
+        ("Bob", 1),
+        ("New", 1),
+        ("Old", 1),
+        ("Convex", 2),
+        ("Nobody", 2),
+    ]
+    assert [edge.kind for edge in found[0].via] == ["relation"]
+    assert [edge.source for edge in found[3].via] == [NEW.id]
+    assert [each.node.label for each in neighbors(graph, ALICE.id)] == [
+        "Bob",
+        "New",
+        "Old",
+    ]
+    assert neighbors(graph, ALONE.id, 3) == []
+
+
+# ------------------------------------------------------------------------ exports
+
+
+def test_json_holds_nodes_and_links(graph: Graph) -> None:
+    made = json.loads(to_json(graph))
+
+    assert len(made["nodes"]) == len(graph.nodes)
+    assert made["nodes"][3] == {
+        "id": NEW.id,
+        "label": "New",
+        "type": "decision",
+        "group": "public",
+        "path": NEW.path,
+        "status": "active",
+        "priority": 2,
+        "created": "2026-02-14",
+    }
+    assert made["links"][0] == {
+        "source": ALICE.id,
+        "target": BOB.id,
+        "type": "relation",
+        "label": "reports_to",
+        "weight": 1,
+    }
+
+
+def test_graphml_is_read_back_by_networkx(graph: Graph) -> None:
+    nx = pytest.importorskip("networkx")
+    text = to_graphml(graph)
+
+    back = nx.parse_graphml(text)
+
+    assert set(back.nodes) == set(graph.nodes)
+    assert back.number_of_edges() == len(graph.edges)
+    assert back.nodes[NEW.id]["label"] == "New"
+    ET.fromstring(text.encode())  # noqa: S314 - our own
+
+
+def test_graphml_has_no_place_for_control_characters() -> None:
+    text = to_graphml(build_graph([a_fact(1, "x").but(title="a\x07b\ud800<&>")]))
+
+    (label,) = [
+        each.text
+        for each in ET.fromstring(text.encode()).iter()  # noqa: S314 - our own
+        if each.get("key") == "label"
+    ]
+    assert label == "a\ufffdb\ufffd<&>"
+
+
+COLOUR = re.compile(r"[1-6]|#[0-9a-f]{6}")
+NEEDS: Mapping[str, tuple[str, ...]] = {
+    "text": ("text",),
+    "file": ("file",),
+    "group": (),
+}
+SIDES = {"top", "right", "bottom", "left"}
+
+
+def check_canvas(text: str) -> dict[str, Any]:
+    """Hold a text against JSON Canvas 1.0."""
+    canvas: dict[str, Any] = json.loads(text)
+    assert set(canvas) == {"nodes", "edges"}
+    ids = [node["id"] for node in canvas["nodes"]]
+    assert len({*ids}) == len(ids)
+    for node in canvas["nodes"]:
+        assert all(isinstance(node[key], int) for key in ("x", "y", "width", "height"))
+        assert all(isinstance(node[key], str) for key in NEEDS[node["type"]])
+        assert COLOUR.fullmatch(node["color"])
+    edge_ids = [edge["id"] for edge in canvas["edges"]]
+    assert len({*edge_ids}) == len(edge_ids)
+    for edge in canvas["edges"]:
+        assert {edge["fromNode"], edge["toNode"]} <= {*ids}
+        assert {edge["fromSide"], edge["toSide"]} <= SIDES
+        assert edge["toEnd"] in ("none", "arrow")
+    return canvas
+
+
+def test_a_canvas_holds_to_its_specification(graph: Graph) -> None:
+    canvas = check_canvas(to_canvas(graph))
+
+    groups = [node["label"] for node in canvas["nodes"] if node["type"] == "group"]
+    assert groups == [
+        "decision (2)",
+        "fact (2)",
+        "note (1)",
+        "person (2)",
+        "unresolved (2)",
+    ]
+    files = [node["file"] for node in canvas["nodes"] if node["type"] == "file"]
+    assert len(files) == 6
+    assert [node["type"] for node in canvas["nodes"][:5]] == ["group"] * 5
+    labels = {edge.get("label") for edge in canvas["edges"]}
+    assert labels == {None, "reports_to", "supersedes", "follows"}
+
+
+def test_cards_of_a_canvas_lie_in_their_frame_and_not_on_each_other() -> None:
+    many = [
+        a_fact(n, f"N{n}", type=name) for n, name in enumerate([*TYPES, "fact"] * 7, 1)
+    ]
+    nodes = check_canvas(to_canvas(build_graph(many)))["nodes"]
+
+    def box(node: dict[str, int]) -> tuple[int, int, int, int]:
+        x, y = node["x"], node["y"]
+        return x, y, x + node["width"], y + node["height"]
+
+    for kind in ("file", "group"):
+        boxes = [box(node) for node in nodes if node["type"] == kind]
+        for at, one in enumerate(boxes):
+            for two in boxes[:at]:
+                apart = one[2] <= two[0] or two[2] <= one[0]
+                assert apart or one[3] <= two[1] or two[3] <= one[1]
+    frames = [box(node) for node in nodes if node["type"] == "group"]
+    for node in nodes:
+        x1, y1, x2, y2 = box(node)
+        assert any(a <= x1 and b <= y1 and x2 <= c and y2 <= d for a, b, c, d in frames)
+
+
+def test_a_card_of_a_canvas_shows_its_text_and_nothing_else() -> None:
+    made = build_graph([a_fact(1, "x", path="").but(title="# [[a]] `b`", type="odd")])
+    texts = [n["text"] for n in check_canvas(to_canvas(made))["nodes"] if "text" in n]
+
+    assert r"\# \[\[a\]\] \`b\`" in texts
+
+
+# --------------------------------------------------------------------------- page
+
+
+def test_a_page_needs_nothing_but_itself(graph: Graph) -> None:
+    page = to_html(graph)
+
+    script = f"{LAYOUT}{SCRIPT}{CONTROLS}"
+    for text, name in ((script, "script-src"), (STYLE, "style-src")):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{name} 'sha256-{digest}'" in page
+    assert "default-src 'none'" in page
+    assert page.count("<script") == 2
+    rest = re.sub(r"sha256-[^']*", "", page)
+    assert not re.search(r"(?:src|href|action)=|https?:|//[a-z]|@import|url\(", rest)
+    assert not re.search(r"\son[a-z]+=|style=|javascript:", page)
+    assert not re.search(
+        r"innerHTML|outerHTML|document\.write|eval\(|Function\(", script
+    )
+    assert not re.search(r"fetch\(|XMLHttp|WebSocket|import\(|sendBeacon", script)
+
+
+def test_what_facts_say_reaches_the_page_as_data_only() -> None:
+    evil = "</script><script>alert(1)</script><!-- {x} &amp; \u2028 'q' \"p\" %s"
+    page = to_html(build_graph([a_fact(1, "x").but(title=evil)]))
+
+    assert "<script>alert" not in page
+    data = re.search(r'id="graph">(.*?)</script>', page, re.DOTALL)
+    assert data
+    assert json.loads(data[1])["nodes"][0][0] == evil
+
+
+def test_a_page_shows_each_type_with_its_colour(graph: Graph) -> None:
+    data = re.search(r'id="graph">(.*?)</script>', to_html(graph), re.DOTALL)
+    assert data
+    said = json.loads(data[1])
+
+    assert said["types"] == [
+        [name, COLOURS[name]]
+        for name in ("decision", "fact", "note", "person", "unresolved")
+    ]
+    assert [3, 1, 0, "", 1] not in said["links"]
+    assert said["nodes"][0] == ["Alice", 3, ALICE.path, "public", "", "active"]
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="there is no node on this machine")
+def test_the_layout_comes_to_rest_and_is_always_the_same() -> None:
+    test = """
+    const links = [];
+    for (let i = 1; i < 300; i += 1) links.push([i, i % 7], [i, (i * 31) % 300]);
+    const once = () => {
+      const made = makeLayout(320, links.filter(([s, t]) => s !== t));
+      let turns = 0;
+      while (!made.step()) turns += 1;
+      return [turns, [...made.x], [...made.y]];
+    };
+    const [turns, x, y] = once();
+    if (turns > 1000 || ![...x, ...y].every(Number.isFinite)) throw new Error("no rest");
+    if (JSON.stringify(once()) !== JSON.stringify([turns, x, y])) throw new Error("random");
+    const one = makeLayout(1, []); while (!one.step());
+    const none = makeLayout(0, []); while (!none.step());
+    const twins = makeLayout(40, []); twins.x.fill(3); twins.y.fill(4); while (!twins.step());
+    if (new Set(twins.x).size < 20) throw new Error("they lie on each other");
+    """
+    done = subprocess.run(
+        ["node", "-e", LAYOUT + test], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="there is no node on this machine")
+def test_the_script_of_the_page_is_javascript() -> None:
+    done = subprocess.run(
+        ["node", "--check", "-"],
+        input=LAYOUT + SCRIPT + CONTROLS,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+
+
+# ------------------------------------------------------------------------ colours
+
+
+def test_every_type_has_a_colour_of_its_own() -> None:
+    assert set(TYPES) < set(COLOURS)
+    assert len({*COLOURS.values()}) == len(COLOURS)
+    assert colour_of("odd") == COLOURS["unresolved"]
+
+
+def test_colour_groups_join_what_obsidian_keeps_there() -> None:
+    theirs = {"query": "tag:#x", "color": {"a": 1, "rgb": 1}}
+    ours = {"query": '[type:"fact"]', "color": {"a": 1, "rgb": 2}}
+    before = {"search": "é", "scale": 0.5, "colorGroups": [theirs, ours], "close": True}
+
+    after = json.loads(merged_colours(json.dumps(before)))
+
+    assert list(after) == list(before)
+    assert {**after, "colorGroups": None} == {**before, "colorGroups": None}
+    assert after["colorGroups"][:2] == [theirs, ours]
+    queries = [group["query"] for group in after["colorGroups"]]
+    assert sorted(queries[1:]) == sorted(f'[type:"{name}"]' for name in TYPES)
+    assert {"query": '[type:"decision"]', "color": {"a": 1, "rgb": 0xE0566F}} in after[
+        "colorGroups"
+    ]
+
+
+@pytest.mark.parametrize("text", [None, "", "  ", "{}"])
+def test_colour_groups_are_made_where_there_are_none(text: str | None) -> None:
+    assert len(json.loads(merged_colours(text))["colorGroups"]) == len(TYPES)
+
+
+def test_colour_groups_that_are_there_stay_as_they_are() -> None:
+    once = merged_colours('{"colorGroups": [3]}')
+
+    assert merged_colours(once) == once
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "3", '{"colorGroups": {}}'])
+def test_settings_that_are_not_as_obsidian_writes_them_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        merged_colours(text)

@@ -1,0 +1,103 @@
+"""The graph of what somebody sees."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.world import World
+from vaultsync.engine.graphing import (
+    load_graph,
+    neighborhood,
+    node_json,
+    statistics,
+    stats_json,
+)
+from vaultsync.errors import InvalidScopeError, NotFoundError
+
+
+@pytest.fixture
+def world() -> World:
+    world = World()
+    world.mirrored("-", title="Alice", type="person", aliases=["Al"])
+    world.mirrored("with [[Alice]]", title="Tea", type="fact")
+    world.mirrored("with [[Tea]]", title="Cup", type="fact")
+    world.mirrored("my [[Alice]]", title="Hers", agent="ada", scope="private-ada")
+    world.agent_remembers("no note yet, [[Alice]]", title="New")
+    return world
+
+
+def labels(
+    world: World, agent: str | None = None, **only: str | int | None
+) -> set[str]:
+    graph = load_graph(world.mirror, agent=agent, **only)  # type: ignore[arg-type]
+    return {node.label for node in graph.nodes.values()}
+
+
+def test_a_person_sees_all_facts_an_agent_those_of_its_scopes(world: World) -> None:
+    assert labels(world) == {"Alice", "Tea", "Cup", "Hers", "New"}
+    assert labels(world, "ada") == {"Alice", "Tea", "Cup", "Hers", "New"}
+    assert labels(world, "indy") == {"Alice", "Tea", "Cup", "New"}
+
+
+def test_nodes_say_where_their_notes_lie_now(world: World) -> None:
+    alice = next(each for each in world.facts() if each.title == "Alice")
+    world.person_renames(world.path(alice.id), "people/A.md")
+    world.quiesce()
+
+    graph = load_graph(world.mirror, agent=None)
+
+    assert graph.nodes[alice.id].path == "people/A.md"
+    (new,) = [node for node in graph.nodes.values() if node.label == "New"]
+    assert new.path is not None
+
+
+def test_a_graph_can_be_of_one_scope(world: World) -> None:
+    assert labels(world, scope="private-ada") == {"Hers", "Alice"}
+    with pytest.raises(InvalidScopeError):
+        labels(world, scope="nonsense scope")
+
+
+def test_a_graph_can_be_of_what_is_near_something(world: World) -> None:
+    assert labels(world, around="Cup") == {"Cup", "Tea"}
+    assert labels(world, around="Cup", depth=2) == {"Cup", "Tea", "Alice"}
+
+
+def test_what_is_near_is_told_with_all_that_joins_it(world: World) -> None:
+    hood = neighborhood(load_graph(world.mirror, agent="indy"), "al", 2)
+
+    assert [(each.node.label, each.distance) for each in hood.near] == [
+        ("New", 1),
+        ("Tea", 1),
+        ("Cup", 2),
+    ]
+    said = json.loads(json.dumps(hood.as_json()))
+    assert said["label"] == "Alice"
+    assert said["neighbors"][0]["via"][0]["type"] == "mentions"
+    assert said["neighbors"][0]["distance"] == 1
+
+
+def test_a_name_that_nothing_has_is_not_found(world: World) -> None:
+    with pytest.raises(NotFoundError, match="nothing in the graph"):
+        labels(world, around="Nobody")
+
+
+def test_a_name_that_several_have_asks_for_a_path(world: World) -> None:
+    world.mirrored("-", title="Alice", type="project")
+
+    with pytest.raises(NotFoundError, match="2 in the graph") as error:
+        labels(world, around="Alice")
+    assert "team-core/people/Alice.md" in error.value.hint
+    assert "Alice" in labels(world, around="team-core/people/Alice")
+
+
+def test_statistics_as_json_are_plain(world: World) -> None:
+    graph = load_graph(world.mirror, agent="indy")
+    said = json.loads(json.dumps(stats_json(statistics(graph, hubs=1))))
+
+    assert said["nodes"] == 4
+    assert said["kinds"] == {"mentions": 3}
+    assert [hub["label"] for hub in said["hubs"]] == ["Alice"]
+    assert said["orphans"] == []
+    assert node_json(next(iter(graph.nodes.values())))["type"] == "person"

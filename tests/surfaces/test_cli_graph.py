@@ -1,0 +1,364 @@
+"""The commands about links and the graph, before a memory that answers as a test says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+from unittest import mock
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from vaultsync.app.graphing import GraphColours, GraphExport, Graphing
+from vaultsync.cli import COMMANDS, cli, graph
+from vaultsync.core.fact import make_fact
+from vaultsync.core.graph import build_graph
+from vaultsync.core.graph_stats import graph_stats
+from vaultsync.core.paths import VaultPath
+from vaultsync.engine.graphing import neighborhood
+from vaultsync.engine.link_check import LinkProblem, LinkReport
+from vaultsync.errors import ConfigError, NotFoundError
+
+ALICE = make_fact(
+    {
+        "id": "0193f6c2-0000-7000-8000-000000000001",
+        "type": "person",
+        "title": "Alice",
+        "reports_to": ["[[Bob]]"],
+    }
+).but(path=VaultPath("public/people/Alice.md"))
+TEA = make_fact(
+    {
+        "id": "0193f6c2-0000-7000-8000-000000000002",
+        "title": "Tea",
+        "content": "with [[Alice]]",
+    }
+).but(path=VaultPath("public/notes/Tea.md"))
+LONE = make_fact({"id": "0193f6c2-0000-7000-8000-000000000003", "title": "Lone"})
+GRAPH = build_graph([ALICE, TEA, LONE])
+PROBLEM = LinkProblem(
+    "alias_only",
+    VaultPath("public/notes/Tea.md"),
+    7,
+    "[[Al]]",
+    "wiki",
+    "",
+    "it is an alias of public/people/Alice.md; links follow file names",
+    (VaultPath("public/people/Alice.md"),),
+    "[[Alice|Al]]",
+)
+FINE = LinkReport(notes=2, links={"wiki": {"name": 3}})
+ANSWERS: dict[str, Any] = {
+    "graph_export": GraphExport("text\n", "json", 3, 2),
+    "graph_stats": graph_stats(GRAPH),
+    "graph_neighbors": neighborhood(GRAPH, "Alice", 2),
+    "graph_colours": GraphColours("/v/.obsidian/graph.json", changed=True),
+    "links_check": FINE,
+}
+
+
+class Memory:
+    """Answers as told; refuses calls that the real one does not take."""
+
+    def __init__(self, **answers: object) -> None:
+        self.answers = {**ANSWERS, **answers}
+        self.calls: list[tuple[str, tuple[object, ...], dict[str, object]]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Callable[..., object]:
+        real = getattr(Graphing, name)
+
+        def call(*args: object, **named: object) -> object:
+            mock.create_autospec(real)(self, *args, **named)
+            self.calls.append((name, args, named))
+            answer = self.answers[name]
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        return call
+
+
+def run(*words: str, memory: Memory | None = None) -> Result:
+    ours = {"graph": "graph.graph", "links": "links.links"}
+    with (
+        mock.patch.dict(COMMANDS, ours),
+        mock.patch("vaultsync.cli.session.memory", return_value=memory or Memory()),
+    ):
+        return CliRunner(env={"NO_COLOR": "1"}).invoke(
+            cli, list(words), prog_name="vaultsync"
+        )
+
+
+def one_object(result: Result) -> dict[str, Any]:
+    found = json.loads(result.stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+# ------------------------------------------------------------------------- export
+
+
+@pytest.mark.parametrize(
+    ("words", "form"),
+    [
+        (["g.json"], "json"),
+        (["g.HTML"], "html"),
+        (["g.canvas"], "canvas"),
+        (["g.xml"], "json"),
+        (["g.json", "--format", "graphml"], "graphml"),
+    ],
+)
+def test_a_graph_is_exported_in_the_form_of_its_file(
+    tmp_path: Path, words: list[str], form: str
+) -> None:
+    memory = Memory()
+    file = tmp_path / words[0]
+
+    result = run("graph", "export", str(file), *words[1:], memory=memory)
+
+    assert result.exit_code == 0, result.output
+    assert file.read_text() == "text\n"
+    ((name, _, named),) = memory.calls
+    assert (name, named["format"]) == ("graph_export", form)
+    assert f"3 nodes, 2 links written to {file} as json" in result.stdout
+
+
+def test_a_part_of_the_graph_is_exported(tmp_path: Path) -> None:
+    memory = Memory()
+
+    run(
+        "graph",
+        "export",
+        str(tmp_path / "g"),
+        "--around",
+        "Alice",
+        "--depth",
+        "2",
+        "--scope",
+        "public",
+        memory=memory,
+    )
+
+    assert memory.calls[0][2] == {
+        "format": "json",
+        "scope": "public",
+        "around": "Alice",
+        "depth": 2,
+    }
+
+
+def test_an_export_to_stdout_is_the_graph_alone() -> None:
+    result = run("graph", "export", "-")
+
+    assert result.stdout == "text\n"
+    assert "3 nodes" in result.stderr
+
+
+def test_an_export_as_json_says_what_was_written(tmp_path: Path) -> None:
+    file = str(tmp_path / "g.html")
+
+    assert one_object(run("graph", "export", file, "--json")) == {
+        "file": file,
+        "format": "json",
+        "nodes": 3,
+        "links": 2,
+    }
+    assert run("graph", "export", file, "--quiet").output == ""
+
+
+def test_stdout_cannot_be_both() -> None:
+    assert run("graph", "export", "-", "--json").exit_code == 2
+
+
+# -------------------------------------------------------------------------- stats
+
+
+def test_stats_as_json_say_all() -> None:
+    said = one_object(run("graph", "stats", "--json"))
+
+    assert said["nodes"] == 4
+    assert said["links"] == 2
+    assert said["components"] == [3]
+    assert said["hubs"][0]["label"] == "Bob"
+    assert said["hubs"][1] == {
+        "id": ALICE.id,
+        "label": "Alice",
+        "type": "person",
+        "path": ALICE.path,
+        "rank": said["hubs"][1]["rank"],
+        "degree": 2,
+    }
+    assert [each["label"] for each in said["orphans"]] == ["Lone"]
+
+
+def test_stats_for_a_person_are_short() -> None:
+    result = run("graph", "stats", "--hubs", "2")
+
+    assert "nodes    4" in result.stdout
+    assert "1 relation" in result.stdout
+    assert "\tLone" not in result.stdout.splitlines()[0]
+    assert "Lone\tnote\t" in result.stdout
+
+
+def test_long_lists_are_cut() -> None:
+    many = build_graph(LONE.but(id=f"{n:02}") for n in range(30))
+
+    result = run("graph", "stats", memory=Memory(graph_stats=graph_stats(many)))
+
+    assert result.stdout.count("Lone\tnote") == 20
+    assert "10 more" in result.stderr
+
+
+def test_an_empty_graph_has_stats() -> None:
+    empty = graph_stats(build_graph([]))
+
+    result = run("graph", "stats", memory=Memory(graph_stats=empty))
+
+    assert "types    none" in result.stdout
+
+
+# ---------------------------------------------------------------------- neighbors
+
+
+def test_neighbours_are_listed_with_how_they_are_joined() -> None:
+    result = run("graph", "neighbors", "Alice", "--depth", "2")
+
+    assert result.stdout.splitlines() == [
+        "1\treports_to →\tBob\tunresolved\t",
+        "1\t← mentions\tTea\tnote\tpublic/notes/Tea.md",
+    ]
+
+
+def test_neighbours_as_json_keep_the_edges() -> None:
+    said = one_object(run("graph", "neighbors", "Alice", "--json"))
+
+    assert (said["label"], said["depth"]) == ("Alice", 2)
+    assert said["neighbors"][0]["via"] == [
+        {
+            "source": ALICE.id,
+            "target": "name:bob",
+            "type": "relation",
+            "label": "reports_to",
+        }
+    ]
+
+
+def test_a_node_without_neighbours_says_so() -> None:
+    alone = neighborhood(GRAPH, "Lone")
+
+    assert (
+        "nothing is joined"
+        in run(
+            "graph", "neighbors", "Lone", memory=Memory(graph_neighbors=alone)
+        ).stderr
+    )
+
+
+def test_a_name_that_nothing_has_is_an_error() -> None:
+    wrong = NotFoundError("nothing in the graph is called 'x'", hint="a title")
+
+    result = run("graph", "neighbors", "x", memory=Memory(graph_neighbors=wrong))
+
+    assert result.exit_code == 1
+    assert "hint:" in result.stderr
+
+
+# ------------------------------------------------------------------------ colours
+
+
+def test_colours_say_that_obsidian_has_to_be_restarted() -> None:
+    result = run("graph", "colours")
+
+    assert "/v/.obsidian/graph.json" in result.stdout
+    assert "restart it" in result.stderr
+
+
+def test_colours_that_are_there_say_so() -> None:
+    done = GraphColours("/v/.obsidian/graph.json", changed=False)
+
+    assert (
+        "already" in run("graph", "colours", memory=Memory(graph_colours=done)).stdout
+    )
+    assert one_object(run("graph", "colours", "--json")) == {
+        "path": "/v/.obsidian/graph.json",
+        "changed": True,
+    }
+
+
+def test_settings_that_are_no_json_are_left_alone() -> None:
+    wrong = ConfigError("not as Obsidian writes it", hint="mend it")
+
+    assert run("graph", "colours", memory=Memory(graph_colours=wrong)).exit_code == 2
+
+
+# -------------------------------------------------------------------------- links
+
+
+def test_links_that_all_lead_somewhere_are_done() -> None:
+    result = run("links", "check")
+
+    assert result.exit_code == 0
+    assert result.stdout == "every link leads somewhere (3 links in 2 notes)\n"
+
+
+def test_links_that_lead_nowhere_wait_for_a_person() -> None:
+    broken = LinkProblem("broken", PROBLEM.path, 9, "[[X]]", "wiki", "", "no", (), None)
+    report = LinkReport((PROBLEM, broken), notes=2, links={"wiki": {"name": 3}})
+
+    result = run("links", "check", memory=Memory(links_check=report))
+
+    assert result.exit_code == 3
+    assert "1 broken link, 1 link by an alias only" in result.stdout
+    assert "alias only\tpublic/notes/Tea.md:7\t[[Al]]\t" in result.stdout
+    assert "[[Alice|Al]]" in result.stdout
+    assert "--fix" in result.stderr
+
+
+def test_links_as_json_keep_the_contract() -> None:
+    report = LinkReport((PROBLEM,), unreadable=(VaultPath("x.md"),))
+
+    result = run("links", "check", "--json", memory=Memory(links_check=report))
+
+    said = one_object(result)
+    assert set(said) >= {"broken", "ambiguous", "alias_only", "fixed"}
+    assert said["alias_only"][0]["line"] == 7
+    assert result.exit_code == 3
+
+
+def test_mended_links_can_be_taken_back() -> None:
+    memory = Memory(
+        links_check=LinkReport(
+            fixed=(PROBLEM,) * 25, run="r1", unreadable=(VaultPath("x.md"),)
+        )
+    )
+
+    result = run("links", "check", "--fix", memory=memory)
+
+    assert memory.calls[0][2]["fix"] is True
+    assert result.stdout.count("fixed\tpublic/notes") == 20
+    assert "5 more" in result.stderr
+    assert "vaultsync undo r1" in result.stderr
+    assert "x.md" in result.stderr
+    whole = run("links", "check", "--verbose", memory=memory)
+    assert whole.stdout.count("fixed\tpublic/notes") == 25
+    quiet = run("links", "check", "--quiet", memory=memory)
+    assert "every link" not in quiet.stdout
+
+
+def test_the_groups_show_what_they_hold() -> None:
+    assert isinstance(graph.graph, click.Group)
+    for words, names in (
+        (("graph", "--help"), ("export", "stats", "neighbors", "colours")),
+        (("links", "--help"), ("check",)),
+    ):
+        told = run(*words).output
+        assert all(name in told for name in names)

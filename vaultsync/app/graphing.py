@@ -1,0 +1,127 @@
+"""Links and the graph: what leads where, checked, mended, counted and drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from vaultsync.app.session import Session
+from vaultsync.core.graph_stats import GraphStats
+from vaultsync.engine.graphing import Neighborhood
+from vaultsync.engine.link_check import LinkReport
+from vaultsync.engine.report import Progress
+from vaultsync.errors import ConfigError, InvalidFieldError
+
+
+@dataclass(frozen=True, slots=True)
+class GraphExport:
+    """A graph in one of its forms."""
+
+    text: str
+    format: str
+    nodes: int
+    links: int
+
+
+@dataclass(frozen=True, slots=True)
+class GraphColours:
+    """Obsidian's settings of its graph view, with a colour for each type."""
+
+    path: str
+    changed: bool
+
+
+class Graphing(Session):
+    """`graph …` and `links …`."""
+
+    def graph_export(
+        self,
+        *,
+        format: str = "json",  # noqa: A002 - the contract's word
+        scope: str | None = None,
+        around: str | None = None,
+        depth: int = 1,
+    ) -> GraphExport:
+        """The graph as `json`, `graphml`, `canvas` or `html`.
+
+        Raises:
+            InvalidFieldError: another format.
+            NotFoundError: no node, or more than one, is called `around`.
+        """
+        from vaultsync.core.graph_export import EXPORTS
+        from vaultsync.engine.graphing import load_graph
+
+        if format not in EXPORTS:
+            raise InvalidFieldError("format", format, "one of " + ", ".join(EXPORTS))
+        self._flush()
+        graph = load_graph(
+            self._mirror, agent=self.agent, scope=scope, around=around, depth=depth
+        )
+        text = EXPORTS[format](graph)
+        return GraphExport(text, format, len(graph.nodes), len(graph.edges))
+
+    def graph_stats(self, *, scope: str | None = None, hubs: int = 10) -> GraphStats:
+        """Components, hubs and orphans of the graph."""
+        from vaultsync.engine.graphing import load_graph, statistics
+
+        self._flush()
+        graph = load_graph(self._mirror, agent=self.agent, scope=scope)
+        return statistics(graph, hubs=hubs)
+
+    def graph_neighbors(
+        self, name: str, *, depth: int = 1, scope: str | None = None
+    ) -> Neighborhood:
+        """What is up to so many steps from a node.
+
+        Raises:
+            NotFoundError: no node, or more than one, is called so.
+        """
+        from vaultsync.engine.graphing import load_graph, neighborhood
+
+        self._flush()
+        graph = load_graph(self._mirror, agent=self.agent, scope=scope)
+        return neighborhood(graph, name, depth)
+
+    def graph_colours(self) -> GraphColours:
+        """Give Obsidian's graph view a colour group for each type; the rest stays.
+
+        Raises:
+            ConfigError: the vault was never opened in Obsidian, or its settings are not
+                valid JSON; nothing was written.
+        """
+        from vaultsync.adapters.obsidian_settings import ObsidianSettings
+        from vaultsync.core.graph_colours import merged_colours
+
+        settings = ObsidianSettings(self.settings.root)
+        before = settings.read_graph()
+        try:
+            after = merged_colours(before)
+        except ValueError as wrong:
+            message = f"{settings.graph_path} is not as Obsidian writes it: {wrong}"
+            raise ConfigError(
+                message, hint="it was left alone; mend it, or move it away"
+            ) from None
+        changed = after != before
+        if changed:
+            settings.write_graph(after)
+        return GraphColours(str(settings.graph_path), changed)
+
+    def links_check(
+        self, *, fix: bool = False, progress: Progress | None = None
+    ) -> LinkReport:
+        """All links that Obsidian cannot follow, or not for sure.
+
+        With `fix`, those that leave no doubt are mended, in the notes of facts.
+
+        Raises:
+            EngineBusyError: another engine has this vault (with `fix`).
+        """
+        from vaultsync.adapters.vault_files import vault_files
+        from vaultsync.engine.link_check import check_links, fix_links
+
+        files = partial(vault_files, self.settings.root)
+        if not fix:
+            self._flush()
+            return check_links(self._mirror, files=files, progress=progress)
+        with self._engine() as mirror:
+            return fix_links(mirror, files=files, progress=progress)

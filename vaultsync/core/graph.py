@@ -1,0 +1,158 @@
+"""The graph of a memory: facts and entities, and what joins them.
+
+Plain values in a fixed order, so that every export is the same for the same facts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from vaultsync.core.fact import Fact, relations
+from vaultsync.core.links import Names, folded
+from vaultsync.core.paths import VaultPath, stem_of
+from vaultsync.core.references import fact_links
+
+MENTIONS, RELATION, RELATED = "mentions", "relation", "related"
+SUPERSEDES, FOLLOWS = "supersedes", "follows"
+KINDS = (MENTIONS, RELATION, RELATED, SUPERSEDES, FOLLOWS)
+"""What an edge says: links and entities; a property that holds links; related facts; a
+newer fact that replaces an older one; a fact that follows up another."""
+UNRESOLVED = "unresolved"
+"""The type of what is linked to and has no note."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A fact, or a name that links lead to and that is no fact's."""
+
+    id: str
+    """Of the fact; `name:` and the folded name of what is unresolved."""
+    label: str
+    type: str
+    scope: str = ""
+    path: str | None = None
+    status: str = ""
+    priority: int | None = None
+    created: str = ""
+    """The day."""
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """What joins two nodes."""
+
+    source: str
+    target: str
+    kind: str
+    label: str = ""
+    """The name of the relation."""
+    weight: int = 1
+    """How often it is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Nodes by id, and edges between them; no edge leads from a node to itself."""
+
+    nodes: Mapping[str, Node]
+    edges: tuple[Edge, ...]
+
+    def only(self, ids: Iterable[str]) -> Graph:
+        """Some nodes, and the edges between them."""
+        kept = set(ids)
+        nodes = {key: node for key, node in self.nodes.items() if key in kept}
+        edges = tuple(e for e in self.edges if e.source in kept and e.target in kept)
+        return Graph(nodes, edges)
+
+
+def build_graph(facts: Iterable[Fact]) -> Graph:
+    """The graph of some facts, each with the path of its note; of others nothing is said.
+
+    A link means what it means in Obsidian; a name that is no file's may still be the
+    title or alias of just one fact.
+    """
+    known = sorted(facts, key=lambda fact: fact.id)
+    nodes = {fact.id: _node(fact) for fact in known}
+    finder = _Finder(known)
+    said: Counter[Edge] = Counter()
+    for fact in known:
+        for kind, label, target in _said(fact, finder):
+            if isinstance(target, Node):
+                nodes.setdefault(target.id, target)
+                target = target.id  # noqa: PLW2901 - a name, from here on
+            if target in nodes and target != fact.id:
+                said[Edge(fact.id, target, kind, label)] += 1
+    order = {key: number for number, key in enumerate(nodes)}
+    edges = [
+        Edge(edge.source, edge.target, edge.kind, edge.label, number)
+        for edge, number in said.items()
+    ]
+    edges.sort(key=lambda e: (order[e.source], order[e.target], e.kind, e.label))
+    return Graph(nodes, tuple(edges))
+
+
+def _node(fact: Fact) -> Node:
+    return Node(
+        fact.id,
+        fact.title or fact.type.capitalize(),
+        fact.type,
+        fact.scope,
+        fact.path,
+        fact.status,
+        fact.priority,
+        fact.created_at[:10],
+        fact.aliases,
+    )
+
+
+class _Finder:
+    """Which fact a link leads to."""
+
+    def __init__(self, facts: Iterable[Fact]) -> None:
+        by_path: dict[VaultPath, str] = {}
+        self._called: dict[str, set[str]] = {}
+        for fact in facts:
+            if fact.path is not None:
+                by_path[fact.path] = fact.id
+            for name in (fact.title, *fact.aliases):
+                self._called.setdefault(folded(name), set()).add(fact.id)
+        self._ids = by_path
+        self._names = Names.of(by_path)
+
+    def find(self, target: str, source: VaultPath) -> str | Node | None:
+        """The id of a fact, or a node for what is unresolved; None for attachments."""
+        path = self._names.resolve(target, source)
+        if path is not None:
+            return self._ids.get(path)
+        name = stem_of(target.strip())
+        called = self._called.get(folded(name), set())
+        if len(called) == 1:
+            return next(iter(called))
+        if _ATTACHMENT.search(target) or "://" in target or not name:
+            return None
+        return Node(f"name:{folded(name)}", name, UNRESOLVED)
+
+
+_ATTACHMENT = re.compile(r"\.(?!md\Z)[A-Za-z][A-Za-z0-9]{1,5}\Z", re.IGNORECASE)
+
+
+def _said(fact: Fact, finder: _Finder) -> Iterator[tuple[str, str, str | Node]]:
+    """Kind, label and target of everything that a fact says of others."""
+    source = fact.path or VaultPath("")
+    named = relations(fact)
+    for key, link in fact_links(fact):
+        relation = key.partition(".")[0]
+        kind = RELATION if relation in named else MENTIONS
+        target = finder.find(link.target, source)
+        if target is not None:
+            yield kind, relation if kind == RELATION else "", target
+    for related in fact.related_fact_ids:
+        yield RELATED, "", related
+    if fact.supersedes_id:
+        yield SUPERSEDES, "", fact.supersedes_id
+    if fact.parent_fact_id:
+        yield FOLLOWS, "", fact.parent_fact_id

@@ -1,0 +1,66 @@
+"""One colour for each type, and colour groups for Obsidian's own graph."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from vaultsync.core.fields import TYPES, Value
+
+COLOURS: Mapping[str, str] = MappingProxyType(
+    {
+        "decision": "#e0566f",
+        "commitment": "#e8833a",
+        "task": "#d9a514",
+        "lesson": "#8aa62a",
+        "convention": "#3f9d5a",
+        "correction": "#1f9e8f",
+        "fact": "#2b9bc4",
+        "observation": "#4f7fe0",
+        "preference": "#7d6ae0",
+        "note": "#8b8fa3",
+        "episodic": "#a8876b",
+        "person": "#c558c0",
+        "project": "#a24be0",
+        "entity": "#d4618f",
+        "unresolved": "#9a9a9a",
+    }
+)
+"""Type -> colour; told apart on light and on dark ground."""
+
+OTHER = "#9a9a9a"
+
+
+def colour_of(type_name: str) -> str:
+    """The colour of a type."""
+    return COLOURS.get(type_name, OTHER)
+
+
+def merged_colours(text: str | None) -> str:
+    """Obsidian's `graph.json` with a colour group for each type; the rest stays.
+
+    A group that a person made for the same query keeps its colour, and all their groups
+    stand first: in Obsidian the first that matches wins.
+
+    Raises:
+        ValueError: the text is not JSON as Obsidian writes it.
+    """
+    settings: Value = json.loads(text) if text and text.strip() else {}
+    if not isinstance(settings, dict):
+        why = "it holds no settings"
+        raise ValueError(why)  # noqa: TRY004 - the file is wrong, not the call
+    groups = settings.get("colorGroups", [])
+    if not isinstance(groups, list):
+        why = "its colour groups are no list"
+        raise ValueError(why)  # noqa: TRY004 - the same
+    known = {each.get("query") for each in groups if isinstance(each, dict)}
+    fresh = [
+        {"query": query, "color": {"a": 1, "rgb": int(colour_of(name)[1:], 16)}}
+        for name in TYPES
+        if (query := f'[type:"{name}"]') not in known
+    ]
+    if text and not fresh:
+        return text
+    made = {**settings, "colorGroups": [*groups, *fresh]}
+    return json.dumps(made, ensure_ascii=False, indent=2)

@@ -1,0 +1,103 @@
+"""A graph as one HTML page that needs nothing else: no network, no other file.
+
+Its policy allows the one script and the one style sheet that it holds, by their hashes,
+and nothing else; what facts say reaches the page as data only.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections import Counter
+
+from vaultsync.core.graph import KINDS, Graph
+from vaultsync.core.graph_colours import COLOURS, colour_of
+from vaultsync.core.page_controls import CONTROLS
+from vaultsync.core.page_layout import LAYOUT
+from vaultsync.core.page_script import SCRIPT
+from vaultsync.core.page_style import STYLE
+
+
+def to_html(graph: Graph) -> str:
+    """A page with a picture of the graph to be moved, zoomed and searched."""
+    script = f"{LAYOUT}{SCRIPT}{CONTROLS}"
+    policy = (
+        "default-src 'none'; "
+        f"script-src '{_hash(script)}'; style-src '{_hash(STYLE)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return _PAGE.format(policy=policy, style=STYLE, data=_data(graph), script=script)
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def _data(graph: Graph) -> str:
+    """The graph in short: types, kinds and nodes by number."""
+    counts = Counter(node.type for node in graph.nodes.values())
+    order = {name: place for place, name in enumerate(COLOURS)}
+    types = sorted(counts, key=lambda name: (order.get(name, len(order)), name))
+    number = {key: place for place, key in enumerate(graph.nodes)}
+    said = {
+        "types": [[name, colour_of(name)] for name in types],
+        "kinds": list(KINDS),
+        "nodes": [
+            [n.label, types.index(n.type), n.path, n.scope, n.created, n.status]
+            for n in graph.nodes.values()
+        ],
+        "links": [
+            [number[e.source], number[e.target], KINDS.index(e.kind), e.label, e.weight]
+            for e in graph.edges
+        ],
+    }
+    text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+    # Nothing in the data can end the element that holds it, or begin another.
+    for mark in "<>&\u2028\u2029":
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    return text
+
+
+_PAGE = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="color-scheme" content="light dark">
+<title>Memory graph</title>
+<style>{style}</style>
+</head>
+<body>
+<canvas id="picture" tabindex="0" role="application" aria-describedby="keys"
+ aria-label="Picture of the graph"></canvas>
+<header>
+<h1>Memory graph</h1>
+<p id="summary"></p>
+<div class="find">
+<label for="search">Search</label>
+<input id="search" type="search" placeholder="Title, type or path" autocomplete="off"
+ spellcheck="false" role="combobox" aria-controls="results" aria-expanded="false">
+<ul id="results" role="listbox" aria-label="What was found" hidden></ul>
+</div>
+</header>
+<aside id="panel" aria-live="polite" hidden></aside>
+<nav aria-label="Types"><ul id="legend"></ul></nav>
+<div id="tools" role="group" aria-label="View">
+<button id="out" type="button" aria-label="Zoom out">&#8722;</button>
+<button id="in" type="button" aria-label="Zoom in">+</button>
+<button id="fit" type="button">Fit</button>
+<button id="theme" type="button">Dark</button>
+</div>
+<p id="keys">Drag to move, scroll to zoom. Arrows move, + and &#8722; zoom, 0 fits,
+/ searches, Esc lets go.</p>
+<noscript><p class="none">This page draws its picture with a script.</p></noscript>
+<script type="application/json" id="graph">{data}</script>
+<script>{script}</script>
+</body>
+</html>
+"""

@@ -1,0 +1,153 @@
+"""What a graph looks like: its parts, its hubs, what stands alone, who is near whom."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from vaultsync.core.graph import Edge, Graph, Node
+from vaultsync.core.links import folded
+from vaultsync.core.paths import stem_of
+
+DAMPING = 0.85
+"""Of PageRank: how likely one follows a link instead of starting anywhere (Brin, Page 1998)."""
+PRECISION = 1e-9
+STEPS = 200
+
+
+class Hub(NamedTuple):
+    """A node that many lead to."""
+
+    node: Node
+    rank: float
+    """PageRank; all ranks together are 1."""
+    degree: int
+    """How many nodes it is joined to."""
+
+
+class Neighbor(NamedTuple):
+    """A node near another one."""
+
+    node: Node
+    distance: int
+    via: tuple[Edge, ...]
+    """The edges that join it to those one step nearer."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphStats:
+    """What a graph looks like."""
+
+    nodes: int
+    edges: int
+    types: Mapping[str, int]
+    kinds: Mapping[str, int]
+    components: tuple[int, ...]
+    """How many nodes each connected part has, the largest first; orphans left out."""
+    hubs: tuple[Hub, ...]
+    orphans: tuple[Node, ...]
+    """What is joined to nothing."""
+
+
+def graph_stats(graph: Graph, *, hubs: int = 10) -> GraphStats:
+    """What a graph looks like, with so many of its hubs."""
+    import networkx as nx  # noqa: PLC0415 - takes 0.2 s to load
+
+    near = _near(graph)
+    plain = nx.Graph([(edge.source, edge.target) for edge in graph.edges])
+    ranks = pagerank(graph)
+    best = sorted(near, key=lambda key: (-ranks[key], graph.nodes[key].label, key))
+    return GraphStats(
+        len(graph.nodes),
+        len(graph.edges),
+        _counted(node.type for node in graph.nodes.values()),
+        _counted(edge.kind for edge in graph.edges),
+        tuple(sorted(map(len, nx.connected_components(plain)), reverse=True)),
+        tuple(Hub(graph.nodes[key], ranks[key], len(near[key])) for key in best[:hubs]),
+        tuple(node for key, node in graph.nodes.items() if key not in near),
+    )
+
+
+def _counted(words: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(words).items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _near(graph: Graph) -> dict[str, list[str]]:
+    """The nodes that each node is joined to, either way, in a fixed order."""
+    found: dict[str, dict[str, None]] = {}
+    for edge in graph.edges:
+        found.setdefault(edge.source, {})[edge.target] = None
+        found.setdefault(edge.target, {})[edge.source] = None
+    return {key: list(many) for key, many in found.items()}
+
+
+def pagerank(graph: Graph) -> dict[str, float]:
+    """PageRank by power iteration, the weight of an edge counting; all ranks add up to 1.
+
+    Plain Python: networkx' own needs scipy, which nothing else here does.
+    """
+    count = len(graph.nodes)
+    if not count:
+        return {}
+    number = {key: place for place, key in enumerate(graph.nodes)}
+    total = [0.0] * count
+    for edge in graph.edges:
+        total[number[edge.source]] += edge.weight
+    flows = [
+        (number[e.source], number[e.target], e.weight / total[number[e.source]])
+        for e in graph.edges
+    ]
+    ends = [place for place in range(count) if not total[place]]
+    ranks = [1 / count] * count
+    for _ in range(STEPS):
+        stuck = sum(ranks[place] for place in ends)
+        fresh = [(1 - DAMPING + DAMPING * stuck) / count] * count
+        for source, target, share in flows:
+            fresh[target] += DAMPING * share * ranks[source]
+        change = sum(abs(a - b) for a, b in zip(fresh, ranks, strict=True))
+        ranks = fresh
+        if change < PRECISION:
+            break
+    return dict(zip(graph.nodes, ranks, strict=True))
+
+
+def find_nodes(graph: Graph, name: str) -> list[Node]:
+    """The nodes of that id, name, alias, file name or path, the best match first.
+
+    What it is called counts for more than what it is also called.
+    """
+    key = folded(name.strip())
+    matches: list[list[Node]] = [[], [], []]
+    for node in graph.nodes.values():
+        path = folded(node.path or "")
+        if key in (node.id, path, path.removesuffix(".md")):
+            matches[0].append(node)
+        elif key in (folded(node.label), stem_of(path)):
+            matches[1].append(node)
+        elif key in map(folded, node.aliases):
+            matches[2].append(node)
+    return next((many for many in matches if many), [])
+
+
+def neighbors(graph: Graph, node_id: str, depth: int = 1) -> list[Neighbor]:
+    """The nodes up to so many steps from a node, the nearest first, then by name."""
+    edges: dict[str, list[Edge]] = defaultdict(list)
+    for edge in graph.edges:
+        edges[edge.source].append(edge)
+        edges[edge.target].append(edge)
+    distance = {node_id: 0}
+    found: list[Neighbor] = []
+    ring = [node_id]
+    for step in range(1, depth + 1):
+        via: dict[str, list[Edge]] = defaultdict(list)
+        for key in ring:
+            for edge in edges[key]:
+                other = edge.target if edge.source == key else edge.source
+                if distance.get(other, step) == step:
+                    via[other].append(edge)
+                    distance[other] = step
+        ring = sorted(via, key=lambda key: (folded(graph.nodes[key].label), key))
+        found += [Neighbor(graph.nodes[key], step, tuple(via[key])) for key in ring]
+    return found

@@ -1,0 +1,241 @@
+"""The part of the graph's page beside the picture: panel, search, legend and keys."""
+
+from __future__ import annotations
+
+CONTROLS = r"""
+/* ----------------------------------------------------------------------- panel */
+
+function make(tag, text, give = {}) {
+  const made = document.createElement(tag);
+  if (text) made.textContent = text;
+  for (const [name, value] of Object.entries(give)) made.setAttribute(name, value);
+  return made;
+}
+
+function dot(type) {
+  const made = make("span", "", { class: "dot" });
+  made.style.backgroundColor = types[type][1];
+  return made;
+}
+
+function choose(i, centre = false) {
+  chosen = i;
+  const panel = $("panel");
+  panel.hidden = i < 0;
+  panel.replaceChildren();
+  if (i >= 0) {
+    const node = nodes[i], kind = make("p", " " + types[node[TYPE]][0]);
+    kind.prepend(dot(node[TYPE]));
+    if (node[STATUS] && node[STATUS] !== "active") kind.append(", " + node[STATUS]);
+    if (node[CREATED]) kind.append(", " + node[CREATED]);
+    panel.append(make("h2", node[LABEL]), kind);
+    const path = make("p");
+    path.append(node[PATH] ? make("code", node[PATH]) : "It has no note.");
+    panel.append(path);
+    const close = make("button", "×", { class: "close", type: "button", "aria-label": "Close" });
+    close.addEventListener("click", () => { choose(-1); canvas.focus(); });
+    panel.append(close, ...neighbours(i));
+    if (centre) look(i);
+  }
+  redraw();
+}
+
+/* What is joined to a node, under what joins it. */
+function neighbours(i) {
+  const words = {
+    mentions: ["Mentions", "Mentioned by"], related: ["Related to", "Related to"],
+    supersedes: ["Replaces", "Replaced by"], follows: ["Follows up", "Followed up by"],
+  };
+  const under = new Map();
+  for (const [s, t, kind, label] of joined[i]) {
+    const out = s === i, name = kinds[kind];
+    const said = name === "relation" ? (out ? label : label + " of") : words[name][out ? 0 : 1];
+    if (!under.has(said)) under.set(said, new Set());
+    under.get(said).add(out ? t : s);
+  }
+  if (!under.size) return [make("h3", "Nothing is joined to it.")];
+  return [...under].flatMap(([said, many]) => {
+    const list = make("ul");
+    const sorted = [...many].sort((a, b) => nodes[a][LABEL].localeCompare(nodes[b][LABEL]));
+    for (const other of sorted.slice(0, 200)) {
+      const button = make("button", nodes[other][LABEL], { type: "button" });
+      button.prepend(dot(nodes[other][TYPE]));
+      button.addEventListener("click", () => choose(other, true));
+      button.addEventListener("pointerenter", () => { hover = other; redraw(); });
+      button.addEventListener("pointerleave", () => { hover = -1; redraw(); });
+      const item = make("li");
+      item.append(button);
+      list.append(item);
+    }
+    if (sorted.length > 200) list.append(make("li", many_more(sorted.length - 200)));
+    return [make("h3", `${said} (${number.format(many.size)})`), list];
+  });
+}
+
+const many_more = n => `… and ${number.format(n)} more`;
+
+function look(i) {
+  view.k = Math.max(view.k, 0.9);
+  view.x = width / 2 - x[i] * view.k;
+  view.y = height / 2 - y[i] * view.k;
+  touched = true;
+  redraw();
+}
+
+/* ---------------------------------------------------------------------- search */
+
+let active = -1;
+const search = $("search"), results = $("results");
+
+function find() {
+  const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const hits = byDegree.filter(i => shown(i) && words.every(word => lower[i].includes(word)));
+  found = words.length ? new Set(hits) : null;
+  results.replaceChildren();
+  active = -1;
+  for (const i of words.length ? hits.slice(0, 50) : []) {
+    const item = make("li", nodes[i][LABEL], { role: "option", id: "r" + i });
+    item.prepend(dot(nodes[i][TYPE]), " ");
+    item.append(make("small", types[nodes[i][TYPE]][0]));
+    item.addEventListener("pointerdown", event => { event.preventDefault(); pick(i); });
+    results.append(item);
+  }
+  if (words.length && !hits.length) results.append(make("li", "Nothing was found."));
+  results.hidden = !words.length;
+  search.setAttribute("aria-expanded", String(!results.hidden));
+  search.removeAttribute("aria-activedescendant");
+  redraw();
+}
+
+function pick(i) {
+  search.value = "";
+  find();
+  choose(i, true);
+  canvas.focus();
+}
+
+function step(by) {
+  const items = [...results.querySelectorAll("[role=option]")];
+  if (!items.length) return;
+  active = (active + by + items.length) % items.length;
+  items.forEach((item, at) => item.setAttribute("aria-selected", String(at === active)));
+  items[active].scrollIntoView({ block: "nearest" });
+  search.setAttribute("aria-activedescendant", items[active].id);
+}
+
+search.addEventListener("input", find);
+search.addEventListener("keydown", event => {
+  if (event.key === "ArrowDown") step(1);
+  else if (event.key === "ArrowUp") step(-1);
+  else if (event.key === "Escape") { search.value = ""; find(); canvas.focus(); }
+  else if (event.key === "Enter") {
+    const item = results.querySelector("[aria-selected=true]") || results.querySelector("[id]");
+    if (item) pick(Number(item.id.slice(1)));
+  } else return;
+  event.preventDefault();
+});
+
+/* ------------------------------------------------------------- legend and keys */
+
+types.forEach(([name], type) => {
+  const button = make("button", name, { type: "button", "aria-pressed": "true" });
+  button.prepend(dot(type));
+  button.append(make("b", number.format(nodes.filter(n => n[TYPE] === type).length)));
+  button.addEventListener("click", () => {
+    const hide = !hiddenTypes.has(type);
+    if (hide) hiddenTypes.add(type); else hiddenTypes.delete(type);
+    button.setAttribute("aria-pressed", String(!hide));
+    if (chosen >= 0 && !shown(chosen)) choose(-1);
+    find();
+  });
+  const item = make("li");
+  item.append(button);
+  $("legend").append(item);
+});
+
+/* From node to node in the order of their importance; among the joined ones of a chosen. */
+function walk(by) {
+  const at = byDegree.indexOf(chosen), count = byDegree.length;
+  for (let turn = 1; turn <= count; turn += 1) {
+    const next = byDegree[(at + by * turn + count * 2) % count];
+    if (shown(next)) { choose(next, true); return; }
+  }
+}
+
+const KEYS = {
+  ArrowLeft: () => move(60, 0), ArrowRight: () => move(-60, 0),
+  ArrowUp: () => move(0, 60), ArrowDown: () => move(0, -60),
+  "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(0.8), 0: fit,
+  n: () => walk(1), p: () => walk(-1), "/": () => search.focus(), Escape: () => choose(-1),
+  Enter: () => { const first = $("panel").querySelector("li button"); if (first) first.focus(); },
+};
+canvas.addEventListener("keydown", event => {
+  const act = KEYS[event.key];
+  if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  act();
+});
+document.addEventListener("keydown", event => {
+  if (event.key !== "Escape" || !$("panel").contains(document.activeElement)) return;
+  choose(-1);
+  canvas.focus();
+});
+$("in").addEventListener("click", () => zoom(1.3));
+$("out").addEventListener("click", () => zoom(1 / 1.3));
+$("fit").addEventListener("click", fit);
+$("theme").addEventListener("click", () => {
+  document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+  colours();
+});
+dark.addEventListener("change", () => colours());
+
+function isDark() {
+  const said = document.documentElement.dataset.theme;
+  return said ? said === "dark" : dark.matches;
+}
+
+function colours() {
+  const style = getComputedStyle(document.documentElement);
+  for (const name of ["ground", "text", "soft", "edge", "strong"]) {
+    tone[name] = style.getPropertyValue("--" + name).trim();
+  }
+  $("theme").textContent = isDark() ? "Light" : "Dark";
+  redraw();
+}
+
+function resize() {
+  const scale = window.devicePixelRatio || 1;
+  const shift = [innerWidth - width, innerHeight - height];
+  if (touched && width) { view.x += shift[0] / 2; view.y += shift[1] / 2; }
+  width = innerWidth;
+  height = innerHeight;
+  canvas.width = width * scale;
+  canvas.height = height * scale;
+  if (touched) redraw(); else fit();
+}
+addEventListener("resize", resize);
+
+/* ----------------------------------------------------------------------- begin */
+
+let running = false;
+function run() {
+  if (running) return;
+  running = true;
+  const tick = () => {
+    const until = performance.now() + 14;
+    let rest = false;
+    do rest = layout.step(); while (!rest && performance.now() < until && nodes.length > 300);
+    if (!touched) fit();
+    if (rest || !calm.matches) redraw();
+    running = !rest;
+    if (running) requestAnimationFrame(tick);
+  };
+  requestAnimationFrame(tick);
+}
+
+const loose = nodes.length ? "" : " There is nothing to draw yet.";
+$("summary").textContent = `${many(nodes.length, "node")}, ${many(links.length, "link")}.${loose}`;
+colours();
+resize();
+run();
+"""
