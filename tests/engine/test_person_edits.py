@@ -552,3 +552,17 @@ def test_the_report_names_what_was_done_and_why() -> None:
     assert line.path == world.path(fact.id)
     assert line.fields == ("content",)
     assert line.reason == "changed in the vault"
+
+
+def test_an_empty_property_of_a_persons_note_does_not_stop_an_agents_edit() -> None:
+    world = World()
+    world.person_writes("team-core/notes/n.md", "---\nabout:\n---\nOne.\n")
+    world.clock.advance(60)
+    world.quiesce()
+    (fact,) = world.facts()
+    world.agent_updates(fact.id, content="Two.")
+    report = world.sync()
+    assert kinds(report) == []
+    assert world.note(fact.id).startswith("---\nabout:\nid: ")
+    assert world.note(fact.id).endswith("---\nTwo.\n")
+    world.assert_at_rest()

@@ -278,7 +278,9 @@ def _prove(note: Note, vault: Fact, merged: Fact, made: bytes) -> None:
     kept = tuple(
         key
         for key in {**vault.own, **vault.properties}
-        if key in {**again.values, **again.properties} and merged.value(key) is None
+        if key in {**again.values, **again.properties}
+        and merged.value(key) is None
+        and vault.value(key) is not None  # an empty property may stay empty
     )
     others = tuple(
         key
