@@ -1,0 +1,137 @@
+"""Links of real notes, where they lie beside the project: judged, and kept working."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from vaultsync.adapters.archive_sqlite import SqliteArchive
+from vaultsync.adapters.clock import SystemClock
+from vaultsync.adapters.home import make_marker
+from vaultsync.adapters.links_sqlite import SqliteLinks
+from vaultsync.adapters.store_sqlite import SqliteStore
+from vaultsync.adapters.vault_files import vault_files
+from vaultsync.adapters.vault_fs import VaultFs
+from vaultsync.core.links import find_links
+from vaultsync.engine.adopt import adopt
+from vaultsync.engine.link_check import LinkReport, check_links
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.relink import sync_and_relink
+from vaultsync.engine.undo import undo
+from vaultsync.engine.verify import verify
+
+ROOT = Path(__file__).parents[1]
+NOTES = ROOT.parent / "shared" / "data" / "obsidian-help"
+PAGE = ROOT / "docs" / "concepts" / "links-and-graph.md"
+TABLE = re.compile(r"(?<=<!-- real links -->\n).*?(?=<!-- /real links -->)", re.DOTALL)
+
+pytestmark = pytest.mark.skipif(
+    not NOTES.is_dir(),
+    reason="the real notes (../shared/data) are not beside the project",
+)
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    root = tmp_path / "vault"
+    shutil.copytree(NOTES, root, copy_function=shutil.copyfile)
+    for path in (root, *root.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    return root
+
+
+@pytest.fixture
+def mirror(vault: Path, tmp_path: Path) -> Iterator[Mirror]:
+    clock = SystemClock()
+    make_marker(vault, clock.new_id(), scope="public", store=None)
+    store = SqliteStore.open(tmp_path / "store.sqlite3", clock=clock, create=True)
+    archive = SqliteArchive.open(tmp_path / "archive.sqlite3")
+    files = VaultFs(vault, ignore=(), max_bytes=4 << 20)
+    made = Mirror(files, store, archive, clock)
+    adopt(made, [])
+    yield made
+    files.close()
+    archive.close()
+    store.close()
+
+
+def table(report: LinkReport) -> str:
+    """How all links were resolved, as markdown."""
+    lines = ["| kind | how it was resolved | links |", "|---|---|---:|"]
+    for kind, hows in report.links.items():
+        for how, number in sorted(hows.items(), key=lambda pair: (-pair[1], pair[0])):
+            lines.append(f"| {kind} | {how} | {number:,} |")
+    return "\n".join(lines) + "\n"
+
+
+def test_the_docs_say_how_the_links_of_a_real_vault_resolve(
+    mirror: Mirror, vault: Path
+) -> None:
+    report = check_links(mirror, files=lambda: vault_files(vault))
+    made = table(report)
+
+    text = PAGE.read_text(encoding="utf-8")
+    if os.environ.get("VAULTSYNC_UPDATE_GOLDEN"):
+        text = TABLE.sub(lambda _: made, text)
+        PAGE.write_text(text, encoding="utf-8")
+    said = TABLE.search(text)
+    assert said
+    assert said[0] == made
+    total = sum(sum(hows.values()) for hows in report.links.values())
+    assert f"{report.notes} notes without their attachments" in text
+    assert f"{total:,} links and {report.tags} tags" in text
+    assert report.unreadable == ()
+    assert sum(each.kind == "embed" for each in report.of("broken")) == 252
+    assert len(report.of("ambiguous")) == 19
+    assert {each.why for each in report.of("broken") if each.kind != "embed"} == {
+        "nothing is called Example",
+        "nothing is called Example.md",
+        "nothing is called web-clipper-kde.png",
+        "Sandbox/Formatting/Format your notes.md has no block ^376b9d",
+    }
+
+
+def test_a_renamed_hub_of_a_real_vault_keeps_all_its_links(
+    mirror: Mirror, vault: Path, tmp_path: Path
+) -> None:
+    links = SqliteLinks(tmp_path / "links.sqlite3")
+    before = {path: path.read_text("utf-8") for path in vault.rglob("*.md")}
+    problems = len(check_links(mirror).problems)
+    (hub,) = vault.rglob("Settings.md")
+    hub.rename(hub.with_name("All settings.md"))
+
+    report = sync_and_relink(mirror, links)
+
+    before[hub.with_name("All settings.md")] = before.pop(hub)
+    changed = 0
+    for path, text in before.items():
+        now = path.read_text("utf-8")
+        if now != text:
+            changed += 1
+            assert _without_targets(now) == _without_targets(text)
+            assert "Settings" not in {link.target for link in find_links(now)}
+    assert changed == report.counts["updated_in_vault"] > 50
+    assert len(check_links(mirror).problems) == problems
+    assert verify(mirror).equal
+    assert sync_and_relink(mirror, links).quiet
+
+    undo(mirror, report.run)
+    hub.with_name("All settings.md").rename(hub)
+    sync_and_relink(mirror, links)
+    assert len(check_links(mirror).problems) == problems
+    assert verify(mirror).equal
+    links.close()
+
+
+def _without_targets(text: str) -> str:
+    """A text in which no link leads anywhere."""
+    for link in reversed(find_links(text)):
+        written = text[link.start : link.end]
+        bare = re.sub(r"(?:All s|S)ettings|All%20settings", "", written, count=1)
+        text = text[: link.start] + bare + text[link.end :]
+    return text
