@@ -47,6 +47,8 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Recall": {
         "recall": "recall.recall",
         "index": "index.index",
+        "graph": "graph.graph",
+        "links": "links.links",
     },
     "Shell": {"completion": "completion.completion"},
 }
