@@ -68,6 +68,7 @@ class Place:
             words = shlex.split(command)[1:]
             result = CliRunner(env=env).invoke(cli, words, prog_name="vaultsync")
         said = result.output.replace(str(self.root), "~")
+        said = re.sub(r"forgotten on \d{4}-\d\d-\d\d", "forgotten on 2026-02-14", said)
         said = re.sub(r"process \d+", "process 4711", said)
         said = Placeholders(f"{ID} {VAULT_ID} {command}")(said)
         said = re.sub(r"\b\d+-[0-9a-f]{8}\b", "<revision>", said)
