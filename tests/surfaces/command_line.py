@@ -163,7 +163,10 @@ def run(
     names = ("VAULT", "STATE_DIR", "AGENT")
     clear: dict[str, str | None] = {f"VAULTSYNC_{name}": None for name in names}
     runner = CliRunner(env={**clear, "NO_COLOR": None, "TERM": "xterm", **(env or {})})
-    with mock.patch("vaultsync.app.open", opened):
+    with (
+        mock.patch("vaultsync.app.open", opened),
+        mock.patch("vaultsync.app.answering.ask", opened),
+    ):
         return runner.invoke(
             cli,
             list(words),
