@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 from vaultsync.core.fields import TYPES
 from vaultsync.core.rank import (
     IMPORTANCE,
-    MISFIT,
     Signals,
     Weights,
     blended,
     fused,
     recency,
     score,
-    similarity,
+    similarities,
     utility,
 )
 
@@ -94,16 +93,34 @@ def test_utility_grows_with_importance_and_use(
     assert 0 <= utility(small, few) <= utility(great, few) <= utility(great, many) <= 1
 
 
-@given(one=SHARE, other=SHARE)
-def test_similarity_grows_with_the_fit(one: float, other: float) -> None:
-    low, high = sorted((one, other))
-    assert 0 <= similarity(low) <= similarity(high) <= 1
-    assert similarity(low, fitting=False) <= similarity(low)
+def test_similarity_is_1_for_the_best_and_0_for_the_first_that_was_left_out() -> None:
+    assert similarities({"a": 3.0, "b": 2.0, "c": 1.0}, floor=1.0) == {
+        "a": 1.0,
+        "b": 0.5,
+        "c": 0.0,
+    }
 
 
-def test_a_misfit_keeps_a_part_of_its_fit() -> None:
-    assert similarity(1.0) == 1
-    assert similarity(1.0, fitting=False) == pytest.approx(similarity(MISFIT))
+def test_of_few_facts_none_was_left_out() -> None:
+    assert similarities({"a": 2.0, "b": 1.0}) == {"a": 1.0, "b": 0.5}
+    assert similarities({"a": 2.0}) == {"a": 1.0}
+    assert similarities({}) == {}
+
+
+def test_where_nobody_stands_out_all_are_alike() -> None:
+    assert similarities({"a": 2.0, "b": 2.0}, floor=2.0) == {"a": 1.0, "b": 1.0}
+    assert similarities({"a": 0.0}) == {"a": 1.0}
+
+
+@given(fits=SCORES, share=SHARE)
+def test_similarities_keep_the_order_of_the_fits(
+    fits: dict[str, float], share: float
+) -> None:
+    found = similarities(fits, floor=share * min(fits.values(), default=0.0))
+    assert all(0 <= each <= 1 for each in found.values())
+    order = sorted(fits, key=lambda each: fits[each])
+    ranked = [found[each] for each in order]
+    assert ranked == sorted(ranked)
 
 
 def test_nothing_found_is_nothing_fused() -> None:
@@ -112,10 +129,12 @@ def test_nothing_found_is_nothing_fused() -> None:
 
 def test_words_alone_keep_their_order_and_proportions() -> None:
     assert fused({"a": 8.0, "b": 4.0}, {}) == {"a": 1.0, "b": 0.5}
+    assert fused({"a": 8.0, "b": 4.0}, {}, trust=0.5) == {"a": 0.5, "b": 0.25}
 
 
 def test_vectors_alone_keep_their_order() -> None:
-    assert fused({}, {"a": 0.8, "b": 0.4}) == {"a": 1.0, "b": 0.5}
+    fits = fused({}, {"a": 0.8, "b": 0.4})
+    assert fits["a"] == pytest.approx(2 * fits["b"])
 
 
 def test_who_is_found_by_both_comes_before_who_is_found_by_one() -> None:
@@ -128,15 +147,20 @@ def test_a_vector_that_points_away_counts_nothing() -> None:
     assert fused({}, {"a": -0.5}) == {"a": 0.0}
 
 
-@given(words=SCORES, near=COSINES)
-def test_fits_are_shares_of_the_best(
-    words: dict[str, float], near: dict[str, float]
+def test_words_that_cannot_be_trusted_give_way_to_vectors() -> None:
+    words, near = {"a": 9.0}, {"b": 0.6, "a": 0.3}
+    sure, unsure = fused(words, near), fused(words, near, trust=0.2)
+    assert sure["a"] > sure["b"]
+    assert unsure["b"] > unsure["a"]
+
+
+@given(words=SCORES, near=COSINES, trust=SHARE)
+def test_whoever_was_found_fits_somehow(
+    words: dict[str, float], near: dict[str, float], trust: float
 ) -> None:
-    fits = fused(words, near)
+    fits = fused(words, near, trust=trust)
     assert fits.keys() == words.keys() | near.keys()
-    assert all(0 <= each <= 1 for each in fits.values())
-    if words:
-        assert max(fits.values()) == pytest.approx(1)
+    assert all(each >= 0 for each in fits.values())
 
 
 @given(words=SCORES, near=COSINES, key=st.sampled_from("abcdefgh"), more=SHARE)

@@ -19,6 +19,7 @@ from vaultsync.core.rank import Weights
 from vaultsync.engine.follow import version_at
 from vaultsync.engine.indexing import SCHEMA
 from vaultsync.engine.recall import Sources, recall
+from vaultsync.engine.recalling import ENOUGH
 from vaultsync.errors import (
     IndexBusyError,
     InvalidFieldError,
@@ -332,7 +333,7 @@ def test_a_sure_index_answers_alone_and_an_unsure_one_asks_the_vectors(
     world = RecallWorld()
     world.agent_remembers("Berths are full")
     world.embed()
-    for sure, source in ((0.7, "index"), (0.69, "fused")):
+    for sure, source in ((ENOUGH, "index"), (ENOUGH - 0.01, "fused")):
         monkeypatch.setattr(
             "vaultsync.engine.recalling.confidence", lambda _, sure=sure: sure
         )

@@ -56,9 +56,14 @@ BY_VECTORS = _Curve(base=-4.3, lead=11.0, coverage=3.0)
 """`lead`: how much farther the tenth hit is, in cosines."""
 
 
+def coverage_of(evidence: Evidence) -> float:
+    """The share of the terms that the best of the first hits has."""
+    return max(evidence.held, default=0) / max(evidence.terms, 1)
+
+
 def confidence(evidence: Evidence) -> float:
     """The chance that one of the first five hits is relevant, rather too low."""
-    coverage = max(evidence.held, default=0) / max(evidence.terms, 1)
+    coverage = coverage_of(evidence)
     words = sorted(evidence.words, reverse=True)
     if words:
         strength = log1p(words[0] / _rare(evidence.facts))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 
 from vaultsync.core.chunk import chunk_fact
-from vaultsync.core.confidence import Evidence, confidence
+from vaultsync.core.confidence import Evidence, confidence, coverage_of
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import TIERS
 from vaultsync.core.passage import (
@@ -24,12 +24,13 @@ from vaultsync.core.passage import (
 )
 from vaultsync.core.query import Question
 from vaultsync.core.rank import (
+    MISFIT,
     Signals,
     blended,
     fused,
     recency,
     score,
-    similarity,
+    similarities,
     utility,
 )
 from vaultsync.core.scope import sees
@@ -40,8 +41,9 @@ from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.ports import Filters, VectorIndex
 
 MODES = ("auto", "index", "vector", "fused")
-ENOUGH = 0.7
-"""The confidence from which on the index answers alone."""
+ENOUGH = 0.4
+"""The confidence from which on the index answers alone. On LoCoMo it then answers three of
+four questions, and the turn recall@5 is 0.71; with vectors every time it is 0.72."""
 POOL = 30
 """How many of the best fitting facts are loaded, and scored with their time and use; three
 times the limit where that is more (seed 001)."""
@@ -78,7 +80,8 @@ class Recalling:
         self._words: dict[str, float] = {}
         self._near: dict[str, float] = {}
         self._chunks: dict[str, str] = {}
-        self._fits: dict[str, float] = {}
+        self._similar: dict[str, float] = {}
+        self._trust = 1.0
         self.confidence = 0.0
         self.degraded: list[str] = []
         self.stages: list[Stage] = []
@@ -127,7 +130,7 @@ class Recalling:
         asks = [ask] if mode == "vector" else [ask, self._ask_words]
         self._gather(*asks)
         self._done("vector", began, self._near)
-        self._done("fused", self._now(), self._fits)
+        self._done("fused", self._now(), self._similar)
 
     def _meant(self) -> tuple[VectorIndex, Sequence[float]] | str:
         """The vectors, and that of the question; or why nothing is found by them."""
@@ -147,18 +150,18 @@ class Recalling:
 
     def _rerank(self) -> None:
         reranker = self._sources.reranker()
-        if reranker is None or not self._fits:
+        if reranker is None or not self._similar:
             return
         began = self._now()
-        best = dict(islice(self._fits.items(), RERANKED))
+        best = dict(islice(self._similar.items(), RERANKED))
         texts = [said_by(fact)[:READ] for fact in map(self._fact, best)]
         try:
             scores = reranker.scores(self._asked.text, texts)
         except DerivedError as error:
             self.degraded.append(f"The hits were not reranked: {error}.")
             return
-        self._fits = blended(self._fits, dict(zip(best, scores, strict=True)))
-        self._done("rerank", began, self._fits)
+        self._similar = blended(self._similar, dict(zip(best, scores, strict=True)))
+        self._done("rerank", began, self._similar)
 
     def _ask_words(self, limit: int) -> int:
         if len(self._words) < limit:
@@ -178,28 +181,32 @@ class Recalling:
         limit = max(REACH, self._pool)
         while True:
             full = [ask(limit) >= limit for ask in asks]
-            fits = fused(self._words, self._near)
+            fits = fused(self._words, self._near, trust=self._trust)
             order = sorted(fits, key=lambda each: (-fits[each], each))
             kept = self._passing(order)
-            if len(kept) == self._pool or not any(full):
+            if len(kept) > self._pool or not any(full):
                 break
             limit *= 4
-        # The best is 1, whoever else was found and may not be seen.
-        best = max((fits[each] for each in kept), default=1.0) or 1.0
-        self._fits = {each: fits[each] / best for each in kept}
-        self.confidence = confidence(self._evidence(kept))
+        fits = {each: fits[each] for each in kept}
+        _, floor = fits.popitem() if len(fits) > self._pool else ("", 0.0)
+        self._similar = similarities(fits, floor=floor)
+        evidence = self._evidence(list(fits))
+        self.confidence = confidence(evidence)
+        if not self._near:
+            self._trust = coverage_of(evidence)
 
     def _passing(self, order: list[str]) -> list[str]:
-        """The first of some facts that pass, as many as are wanted."""
+        """The first of some facts that pass: those wanted, and the first left out."""
+        wanted = self._pool + 1
         kept: list[str] = []
         rest = iter(order)
-        while len(kept) < self._pool:
-            some = list(islice(rest, self._pool))
+        while len(kept) < wanted:
+            some = list(islice(rest, wanted))
             if not some:
                 break
             self._load([each for each in some if each not in self._facts])
             kept += [each for each in some if self._facts[each] is not None]
-        return kept[: self._pool]
+        return kept[:wanted]
 
     def _load(self, ids: list[str]) -> None:
         mirror = self._sources.mirror
@@ -248,10 +255,10 @@ class Recalling:
         began = self._now()
         now = self._sources.mirror.clock.now()
         scored = []
-        for fact_id, fit in self._fits.items():
+        for fact_id, similar in self._similar.items():
             fact = self._fact(fact_id)
             signals = Signals(
-                similarity(fit, fitting=self._asked.prefers(fact)),
+                similar if self._asked.prefers(fact) else MISFIT * similar,
                 recency(fact.created_at, fact.type, now),
                 utility(fact.importance, fact.access_count),
             )

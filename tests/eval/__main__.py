@@ -1,0 +1,91 @@
+"""`python -m tests.eval`: ask all questions in all ways, and print what came of it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple
+from pathlib import Path
+
+from tests.eval.arms import ARMS, Answer, ask, summary
+from tests.eval.collections import HEADLINE, KINDS, LOCOMO, locomo
+from tests.eval.worlds import MODELS, conversation, sample_vault
+
+HEAD = (
+    f"{'arm':7} {'questions':16} {'n':>4} {'R@5':>6} {'R@10':>6} {'nDCG':>6}"
+    f" {'MRR':>6} {'hit@5':>6} {'tokens':>7} {'index':>6} {'sure':>6} {'right':>6}"
+)
+
+
+def main() -> None:
+    """Evaluate what was asked for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.eval", description=__doc__)
+    parser.add_argument("--only", choices=("retrieval", "locomo"))
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=ARMS)
+    asked = parser.parse_args()
+    os.environ.setdefault("VAULTSYNC_MODELS", str(MODELS))
+    print(
+        "R@k: share of the relevant facts among the first k; index: answered by the"
+        "\nindex alone; sure: answers with confidence 0.7 or more; right: of those,"
+        "\nthe share with a relevant hit among the first five.\n"
+    )
+    if asked.only != "locomo":
+        _retrieval(asked.arms)
+    if asked.only != "retrieval":
+        _locomo(asked.arms)
+
+
+def _retrieval(arms: Sequence[str]) -> None:
+    print(f"golden/retrieval: questions over sample-vault\n\n{HEAD}")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        sample_vault(Path(folder)) as (sources, questions),
+    ):
+        for arm in arms:
+            answers = ask(sources, questions, arm)
+            _row(arm, "all", answers)
+            _row(arm, "priority facts", (a for a in answers if a.asked.priority_fact))
+            for kind in dict.fromkeys(each.kind for each in questions):
+                _row(arm, f"  {kind}", (a for a in answers if a.asked.kind == kind))
+    print()
+
+
+def _locomo(arms: Sequence[str]) -> None:
+    conversations = locomo()
+    if not conversations:
+        print(f"LoCoMo: not measured, {LOCOMO} is not there")
+        return
+    answers: dict[str, list[Answer]] = {arm: [] for arm in arms}
+    for one in conversations:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            conversation(Path(folder), one) as sources,
+        ):
+            for arm in arms:
+                answers[arm] += ask(sources, one.questions, arm)
+    print(f"LoCoMo: turns of {len(conversations)} conversations\n\n{HEAD}")
+    for arm in arms:
+        some = answers[arm]
+        _row(arm, "categories 1-4", (a for a in some if a.asked.kind in HEADLINE))
+        for number, kind in KINDS.items():
+            _row(arm, f"  {number} {kind}", (a for a in some if a.asked.kind == kind))
+        for one in conversations:
+            ids = {each.id for each in one.questions if each.kind in HEADLINE}
+            _row(arm, f"  {one.name}", (a for a in some if a.asked.id in ids))
+
+
+def _row(arm: str, name: str, answers: Iterable[Answer]) -> None:
+    told = summary(answers)
+    *shares, tokens = astuple(told.worth)
+    row = " ".join(f"{each:6.3f}" for each in shares)
+    print(
+        f"{arm:7} {name:16} {told.questions:4} {row} {tokens:7.0f}"
+        f" {told.by_index:6.2f} {told.sure:6} {told.right:6.3f}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Ask all questions of a collection in one way, and measure the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tests.eval.collections import Asked
+from tests.eval.measures import Measured, average, measured
+from vaultsync.adapters.tokens_fitted import FittedTokens
+from vaultsync.engine.recall import Recall, Sources, recall
+from vaultsync.ports import TokenCounter
+
+ARMS = ("index", "vector", "fused", "auto")
+SURE = 0.7
+"""Answers with so much confidence are held to their word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one question got."""
+
+    asked: Asked
+    worth: Measured
+    confidence: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What an arm is worth."""
+
+    questions: int
+    worth: Measured
+    by_index: float
+    """The share of questions that the index answered alone: its hit rate."""
+    sure: int
+    """How many answers are sure of themselves."""
+    right: float
+    """The share of those with a relevant hit among the first five."""
+
+
+def ask(
+    sources: Sources, questions: Sequence[Asked], arm: str, **default: int
+) -> list[Answer]:
+    """The answers to all questions; `default` filters where a question does not."""
+    tokens = FittedTokens()
+    found = []
+    for each in questions:
+        said = {**default, **each.filter}
+        answer = recall(sources, each.text, agent=each.agent, mode=arm, **said)
+        if arm != "index" and answer.degraded:
+            raise RuntimeError(*answer.degraded)
+        found.append(_answer(each, answer, tokens))
+    return found
+
+
+def _answer(asked: Asked, answer: Recall, tokens: TokenCounter) -> Answer:
+    cost = sum(tokens.count(f"{hit.title}\n{hit.fact.content}") for hit in answer)
+    worth = measured([hit.id for hit in answer], asked.grades, tokens=cost)
+    return Answer(asked, worth, answer.confidence, answer.source)
+
+
+def summary(answers: Iterable[Answer]) -> Summary:
+    """The mean over some answers."""
+    some = list(answers)
+    sure = [each for each in some if each.confidence >= SURE]
+    right = sum(each.worth.hit_5 for each in sure)
+    return Summary(
+        questions=len(some),
+        worth=average([each.worth for each in some]),
+        by_index=sum(each.source == "index" for each in some) / len(some),
+        sure=len(sure),
+        right=right / len(sure) if sure else 1.0,
+    )

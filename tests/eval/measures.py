@@ -1,0 +1,59 @@
+"""What an order of hits is worth, by the grades of what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log2
+from statistics import mean
+
+RELEVANT = 2
+"""Grades from here on are relevant where a measure wants yes or no; LoCoMo's evidence is
+all of grade 3."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One question, or the mean of many."""
+
+    recall_5: float
+    recall_10: float
+    ndcg_10: float
+    mrr: float
+    hit_5: float
+    """1 when one of the first five is relevant."""
+    tokens: float
+    """Of the first ten hits whole, a quarter of their letters each."""
+
+
+def measured(
+    found: Sequence[str], grades: Mapping[str, int], *, tokens: float = 0.0
+) -> Measured:
+    """What an order is worth. Recall@k is taken of k where more are relevant."""
+    relevant = {key for key, grade in grades.items() if grade >= RELEVANT}
+    ranks = [rank for rank, key in enumerate(found[:10]) if key in relevant]
+    gains = [2 ** grades.get(key, 0) - 1 for key in found[:10]]
+    best = sorted((2**grade - 1 for grade in grades.values()), reverse=True)[:10]
+    return Measured(
+        recall_5=_recall(found, relevant, 5),
+        recall_10=_recall(found, relevant, 10),
+        ndcg_10=_discounted(gains) / _discounted(best),
+        mrr=1 / (ranks[0] + 1) if ranks else 0.0,
+        hit_5=float(bool(ranks) and ranks[0] < 5),
+        tokens=tokens,
+    )
+
+
+def _recall(found: Sequence[str], relevant: set[str], most: int) -> float:
+    return len(relevant.intersection(found[:most])) / min(len(relevant), most)
+
+
+def _discounted(gains: Sequence[int]) -> float:
+    return sum(gain / log2(rank + 2) for rank, gain in enumerate(gains))
+
+
+def average(some: Sequence[Measured]) -> Measured:
+    """The mean of each measure."""
+    return Measured(
+        *(mean(getattr(each, name) for each in some) for name in Measured.__slots__)
+    )

