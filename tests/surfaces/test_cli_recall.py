@@ -55,7 +55,7 @@ def run(
     terminal: bool = False,
 ) -> tuple[Result, FakeMemory]:
     memory = FakeMemory(answer)
-    monkeypatch.setattr(session, "memory", lambda *_, **__: memory)
+    monkeypatch.setattr(session, "answers", lambda *_, **__: memory)
     monkeypatch.setattr(show_recall, "is_terminal", lambda _: terminal)
     result = CliRunner().invoke(recall, words, catch_exceptions=False)
     return result, memory
