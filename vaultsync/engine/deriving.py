@@ -149,10 +149,11 @@ def _embedded(
     try:
         held = vectors.identity()
         another = held not in (None, str(identity_of(embedder, lends=True)))
-        if another:
-            cost = cost_of_change(mirror, vectors, embedder, index=words)
-            if cost is not None and not (told and told(cost)):
-                return EmbedReport(degraded=_OTHER)
+        if another and told is None:
+            return EmbedReport(degraded=_OTHER)
+        cost = another and cost_of_change(mirror, vectors, embedder, index=words)
+        if cost and told and not told(cost):
+            return EmbedReport(degraded=_OTHER)
     except (DerivedError, StoreUnavailableError) as error:
         return EmbedReport(degraded=error.message)
     return embed_pending(mirror, vectors, embedder, index=words, progress=progress)

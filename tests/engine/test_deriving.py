@@ -1,0 +1,170 @@
+"""All that is derived follows the store; what cannot is told and tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from tests.entries import EntriesInMemory
+from tests.world import World
+from vaultsync.adapters.embed_hash import HashEmbedder
+from vaultsync.adapters.index_memory import MemoryIndex
+from vaultsync.adapters.links_memory import MemoryLinks
+from vaultsync.adapters.store_away import StoreAway
+from vaultsync.adapters.vectors_memory import MemoryVectors
+from vaultsync.engine.deriving import Parts, derive, is_derived
+from vaultsync.engine.embed_cost import Cost
+from vaultsync.engine.tables import Making
+from vaultsync.errors import EmbedderError, IndexBusyError
+from vaultsync.ports import Entity, Reference
+
+
+def parts() -> Parts:
+    return Parts(
+        words=MemoryIndex(),
+        links=MemoryLinks(),
+        tables=Making(EntriesInMemory(), len),
+        vectors=MemoryVectors(),
+        embedder=HashEmbedder(),
+    )
+
+
+def a_world() -> World:
+    world = World()
+    world.mirrored("We met [[Bob]] on the pier.", title="On the pier", tags=["pier"])
+    return world
+
+
+def test_everything_follows_the_store() -> None:
+    world, held = a_world(), parts()
+    assert not is_derived(world.mirror)
+
+    done = derive(world.mirror, held)
+
+    assert (done.notes, done.chunks, done.degraded) == (1, 1, ())
+    assert done.embedded >= 1
+    assert is_derived(world.mirror)
+    assert held.links.links_to(["Bob"])
+    assert ".index/vault-index.md" in world.vault.names or world.vault.files
+    assert done.as_json()["notes"] == 1
+
+
+def test_a_change_is_followed_and_nothing_is_done_twice() -> None:
+    world, held = a_world(), parts()
+    derive(world.mirror, held)
+    assert derive(world.mirror, held).embedded == 0
+    world.mirrored("Another one.", title="Another")
+    assert not is_derived(world.mirror)
+
+    done = derive(world.mirror, held)
+
+    assert (done.notes, done.chunks) == (2, 2)
+    assert is_derived(world.mirror)
+
+
+def test_a_rebuild_makes_the_indexes_anew() -> None:
+    world, held = a_world(), parts()
+    derive(world.mirror, held)
+
+    assert derive(world.mirror, held, rebuild=True).notes == 1
+    assert held.links.links_to(["Bob"])
+
+
+def test_without_a_model_words_are_enough() -> None:
+    world = a_world()
+
+    done = derive(world.mirror, replace(parts(), embedder=None))
+
+    assert (done.notes, done.chunks, done.degraded) == (1, 0, ())
+
+
+def test_another_model_is_asked_about_before_it_costs() -> None:
+    world, held = a_world(), parts()
+    derive(world.mirror, held)
+    other = replace(held, embedder=HashEmbedder(dimension=32))
+    costs: list[Cost] = []
+
+    def no(cost: Cost) -> bool:
+        costs.append(cost)
+        return False
+
+    assert "another model" in derive(world.mirror, other).degraded[0]
+    assert "another model" in derive(world.mirror, other, told=no).degraded[0]
+    assert costs[0].texts >= 1
+    assert not derive(world.mirror, other, told=lambda _: True).degraded
+    assert other.vectors is not None
+    assert "/32/" in str(other.vectors.identity())
+
+
+def test_a_store_that_is_away_leaves_all_as_it_was() -> None:
+    world, held = a_world(), parts()
+    derive(world.mirror, held)
+    world.mirrored("Another one.", title="Another")
+    away = replace(world.mirror, store=StoreAway("it is unplugged"))
+
+    done = derive(away, held)
+
+    assert all("unplugged" in why for why in done.degraded)
+    assert is_derived(away)  # there is nothing that could be done
+    assert not is_derived(world.mirror)
+
+
+class BrokenLinks(MemoryLinks):
+    def __init__(self, trouble: Exception) -> None:
+        super().__init__()
+        self.trouble = trouble
+
+    def update(
+        self,
+        put: Mapping[str, Sequence[Reference]],
+        drop: Iterable[str],
+        *,
+        version: str,
+        entities: Iterable[Entity] = (),
+    ) -> None:
+        raise self.trouble
+
+
+@pytest.mark.parametrize(
+    "trouble", [IndexBusyError("somebody writes"), OSError(28, "the disk is full")]
+)
+def test_links_that_cannot_be_written_stop_nothing(trouble: Exception) -> None:
+    world = a_world()
+
+    done = derive(world.mirror, replace(parts(), links=BrokenLinks(trouble)))
+
+    assert done.notes == done.chunks == 1
+    assert len(done.degraded) == 1
+    assert not is_derived(world.mirror)
+
+
+class Silent(HashEmbedder):
+    @property
+    def dimension(self) -> int:
+        raise EmbedderError("the model is gone")
+
+
+def test_a_model_that_is_gone_is_told() -> None:
+    world, held = a_world(), parts()
+    derive(world.mirror, held)
+
+    done = derive(world.mirror, replace(held, embedder=Silent()))
+
+    assert done.degraded == ("the model is gone",)
+
+
+def test_tables_that_cannot_be_written_stop_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*_: object, **__: object) -> Callable[[], int]:
+        raise OSError(28, "the disk is full")
+
+    monkeypatch.setattr("vaultsync.engine.deriving.write_tables", full)
+    world = a_world()
+
+    done = derive(world.mirror, parts())
+
+    assert done.notes == 1
+    assert "the disk is full" in done.degraded[0]
