@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 
 import pytest
 
@@ -24,10 +25,16 @@ def cosine(a: Sequence[float], b: Sequence[float]) -> float:
     return math.fsum(x * y for x, y in zip(a, b, strict=True))
 
 
+def need(*packages: str) -> None:
+    """Skip where a package is not installed; to import one may take ten seconds."""
+    for package in packages:
+        if find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+
+
 def local_embedder(config: pytest.Config) -> Embedder:
     """The export of the packaged model, made by the first run that needs it."""
-    for package in PACKAGES:
-        pytest.importorskip(package)
+    need(*PACKAGES)
     assert config.cache is not None
     models = config.cache.mkdir("models")
     embedder = embedder_for("local", models=models, clock=FakeClock())

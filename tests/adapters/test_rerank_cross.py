@@ -8,6 +8,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from tests.embedding import need
 from vaultsync.adapters.embed_sentence import packaged_weights
 from vaultsync.adapters.rerank_cross import CrossReranker
 from vaultsync.errors import EmbedderError
@@ -97,7 +98,7 @@ def test_without_the_packages_their_extra_is_named(
 @pytest.mark.filterwarnings("ignore")
 def test_a_real_cross_encoder_reads_both_texts(tmp_path: Path) -> None:
     """One of random weights: it knows nothing, but all parts fit together."""
-    pytest.importorskip("sentence_transformers")
+    need("sentence_transformers")
     transformers = pytest.importorskip("transformers")
     config = transformers.BertConfig(
         hidden_size=16,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.embedding import cosine, local_embedder, serving
+from tests.embedding import cosine, local_embedder, need, serving
 from tests.fakes import FakeClock
 from vaultsync.adapters.embed_hash import HashEmbedder
 from vaultsync.adapters.embed_http import HttpEmbedder
@@ -23,7 +23,7 @@ def _http(config: pytest.Config, closing: ExitStack) -> Embedder:
 
 
 def _sentence(config: pytest.Config, closing: ExitStack) -> Embedder:
-    pytest.importorskip("sentence_transformers")
+    need("sentence_transformers")
     embedder = embedder_for("sentence", models=Path("none"), clock=FakeClock())
     assert embedder is not None
     return embedder

@@ -41,7 +41,7 @@ SENTENCES = (
     "Wir haben uns für eine eingebettete Datenbank entschieden.",
     "Die Großmutter backt jeden Sonntag einen Apfelkuchen.",
     "Elle préfère le thé vert le matin.",
-    "¿Quién es responsable del puerto?",
+    "¿Quién dirige el proyecto del puerto?",
     "La riunione è stata spostata a giovedì.",
     "Мы перенесли встречу на четверг.",
     "我们选择了嵌入式数据库。",
