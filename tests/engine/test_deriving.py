@@ -18,7 +18,8 @@ from vaultsync.engine.deriving import Parts, derive, is_derived
 from vaultsync.engine.embed_cost import Cost
 from vaultsync.engine.tables import Making
 from vaultsync.errors import EmbedderError, IndexBusyError
-from vaultsync.ports import Entity, Reference
+from vaultsync.ports import Reference
+from vaultsync.ports.link_index import Entity
 
 
 def parts() -> Parts:
