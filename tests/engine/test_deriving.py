@@ -42,8 +42,10 @@ def test_everything_follows_the_store() -> None:
     world, held = a_world(), parts()
     assert not is_derived(world.mirror)
 
-    done = derive(world.mirror, held)
+    steps: list[str] = []
+    done = derive(world.mirror, held, progress=lambda step, *_: steps.append(step))
 
+    assert "model" in steps
     assert (done.notes, done.chunks, done.degraded) == (1, 1, ())
     assert done.embedded >= 1
     assert is_derived(world.mirror)

