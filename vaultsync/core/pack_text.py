@@ -69,7 +69,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 def one_line(text: str) -> str:
     """Text in one line, without what no file can hold."""
-    return " ".join(_NO_TEXT.sub("\ufffd", text).split())
+    return " ".join(_clean(text).split())
 
 
 def body_of(fact: Fact) -> str:
@@ -79,12 +79,19 @@ def body_of(fact: Fact) -> str:
         parts.append(f"> {fact.context}")
     if fact.content and fact.content.rstrip(".") != fact.title:
         parts.append(fact.content)
-    own = [
-        f"- {_label(key)}: {_shown(fact.own[key])}" for key in OWN if _says(fact, key)
-    ]
-    if own:
-        parts.append("\n".join(own))
-    return _NO_TEXT.sub("\ufffd", "\n\n".join(parts))
+    if fact.own:
+        own = [key for key in OWN if _says(fact, key)]
+        parts.append(
+            "\n".join(f"- {_label(key)}: {_shown(fact.own[key])}" for key in own)
+        )
+    return _clean("\n\n".join(part for part in parts if part))
+
+
+def _clean(text: str) -> str:
+    """Text without what no file can hold."""
+    if text.replace("\n", "").isprintable():
+        return text  # as nearly all are; the pattern takes ten times as long
+    return _NO_TEXT.sub("\ufffd", text)
 
 
 def _says(fact: Fact, key: str) -> bool:
