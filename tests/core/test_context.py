@@ -280,7 +280,7 @@ def test_the_order_is_priority_then_importance_then_recency() -> None:
         candidate(7, priority=4),
         candidate(5, priority=1, createdAt=old),
         candidate(4, priority=1, createdAt=new),
-        candidate(3, priority=1, importance=0.5, createdAt=old),
+        candidate(3, priority=1, importance=0.6, createdAt=old),
         candidate(2, priority=1, importance=0.9, createdAt=old),
         candidate(6, priority=2, importance=1.0, createdAt=new),
         candidate(1, priority=0, createdAt=old),

@@ -12,10 +12,8 @@ least of what was packed goes: no pack is ever a token over.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 
 from vaultsync.core.duplicates import Duplicates
 from vaultsync.core.fact import Fact, tier_of
@@ -29,105 +27,31 @@ from vaultsync.core.pack_text import (
     cite,
     render,
 )
+from vaultsync.core.packed import (
+    ENTITIES,
+    INTENTS,
+    TIERS,
+    Candidate,
+    ContextPack,
+    Item,
+    LeftOut,
+    intent_of,
+)
+from vaultsync.core.rank import IMPORTANCE
 
-ENTITIES = "entities"
-TIERS = ("critical", "notable", "background", ENTITIES)
-"""In the order in which they are packed; each may use what the one before it left."""
+__all__ = [
+    "INTENTS",
+    "NO_ROOM",
+    "TIERS",
+    "Candidate",
+    "ContextPack",
+    "Item",
+    "LeftOut",
+    "intent_of",
+    "pack",
+]
 
 Count = Callable[[str], int]
-
-
-@dataclass(frozen=True, slots=True)
-class Intent:
-    """What a question is after, and how that shares out the budget."""
-
-    shares: Mapping[str, float]
-    words: str
-    """A pattern of words that give it away; the first intent that matches is meant."""
-
-
-def _shares(*shares: float) -> Mapping[str, float]:
-    return MappingProxyType(dict(zip(TIERS, shares, strict=True)))
-
-
-INTENTS: Mapping[str, Intent] = MappingProxyType(
-    {
-        "decisions": Intent(
-            _shares(0.8, 0.2, 0.0, 0.0), r"decisions?|decid\w+|commit\w*"
-        ),
-        "recent": Intent(
-            _shares(0.1, 0.3, 0.6, 0.0), r"observ\w+|recent\w*|lately|latest"
-        ),
-        "balanced": Intent(_shares(0.4, 0.4, 0.1, 0.1), r""),
-    }
-)
-"""Intent -> shares of the budget for critical, notable, background, entities."""
-
-
-def intent_of(question: str) -> str:
-    """What a question is after, by its words; `balanced` when nothing tells."""
-    return next(
-        name
-        for name, intent in INTENTS.items()
-        if not intent.words
-        or re.search(rf"\b(?:{intent.words})\b", question, re.IGNORECASE)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A fact that may be packed."""
-
-    fact: Fact
-    """With the `path` of its note, for the citation."""
-    reason: str
-    """Why it was found."""
-    passage: str = ""
-    """The words of its content that matched, if any."""
-    named_by: frozenset[str] = frozenset()
-    """For an entity: the ids of the facts that name it. It is packed beside one of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A fact that was packed."""
-
-    id: str
-    tokens: int
-    """Of its part of the text alone."""
-    tier: str
-    reason: str
-    citation: str
-    cut: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A fact that was not packed, and what it would have cost."""
-
-    id: str
-    tokens: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class ContextPack:
-    """A text that costs no more tokens than its budget."""
-
-    text: str
-    tokens: int
-    """Of the whole text."""
-    budget: int
-    by_tier: Mapping[str, int]
-    """Tokens of the items of each tier; headings are not among them."""
-    items: tuple[Item, ...]
-    """In the order of the text."""
-    left_out: tuple[LeftOut, ...]
-    truncated: bool
-    """Whether something that was found has no room, or was cut."""
-    intent: str
-    format: str
-
 
 WORTH_CUTTING = 0.25
 """The least share of a fact that is packed when it has to make do with what is left."""
@@ -208,8 +132,12 @@ def _in_order(candidates: Sequence[Candidate]) -> list[Candidate]:
     by_age = sorted(candidates, key=lambda each: each.fact.id)
     by_age.sort(key=lambda each: each.fact.created_at, reverse=True)
     return sorted(
-        by_age, key=lambda each: (each.fact.priority, -(each.fact.importance or 0.0))
+        by_age, key=lambda each: (each.fact.priority, -_importance(each.fact))
     )
+
+
+def _importance(fact: Fact) -> float:
+    return IMPORTANCE if fact.importance is None else fact.importance
 
 
 def _never(_part: _Part, _free: int) -> bool:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from vaultsync.core.entries import TITLE_LENGTH, Entry, cut, line_of, link_to, shown
 from vaultsync.core.fact import TYPES, tier_of
 from vaultsync.core.paths import VaultPath
+from vaultsync.core.rank import IMPORTANCE
 from vaultsync.core.tables import Item, files
 
 RECENT_DAYS = 7
@@ -51,13 +52,18 @@ def index_texts(
     # The most important first, then the newest: the last sort counts most.
     listed.sort(key=lambda each: each.entry.id)
     listed.sort(key=lambda each: each.entry.day, reverse=True)
-    listed.sort(key=lambda each: each.entry.importance or 0.0, reverse=True)
+    listed.sort(key=_importance, reverse=True)
     return {
         **files("vault-index", "Vault Index", _master(listed), about=_about(listed)),
         **files("by-type", "Facts by Type", _by_type(listed)),
         **files("by-priority", "Facts by Priority", _by_priority(listed)),
         **files("by-entity", "Facts by Entity", _by_entity(listed)),
     }
+
+
+def _importance(listed: _Listed) -> float:
+    given = listed.entry.importance
+    return IMPORTANCE if given is None else given
 
 
 def _about(listed: Sequence[_Listed]) -> str:

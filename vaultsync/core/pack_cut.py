@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from vaultsync.core.pack_text import Piece, cite, heading_of, is_code, paragraphs
+
+_WORD = re.compile(r"\w+")
 
 
 class Shorter(NamedTuple):
@@ -31,7 +34,7 @@ def cut(
 
     Args:
         piece: the whole fact.
-        passage: words of its body that were found; may be empty.
+        passage: what was found in its body, perhaps without its marks; may be empty.
         room: in tokens.
         count: text -> tokens; it plans.
         rendered: piece -> its text and tokens; it decides.
@@ -56,10 +59,11 @@ def cut(
 
 
 def _holding(blocks: Sequence[str], passage: str) -> int:
-    """The first block that holds the passage, whatever the line breaks; else the first."""
-    words = " ".join(passage.split())
-    found = (n for n, block in enumerate(blocks) if words in " ".join(block.split()))
-    return next(found, 0)
+    """The block that has most of the words of the passage; the first when none has half."""
+    wanted = set(_WORD.findall(passage.casefold()))
+    shared = [len(wanted.intersection(_WORD.findall(b.casefold()))) for b in blocks]
+    most = max(shared)
+    return shared.index(most) if 2 * most > len(wanted) else 0
 
 
 @dataclass(frozen=True, slots=True)
