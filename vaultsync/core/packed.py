@@ -61,6 +61,8 @@ class Candidate:
     """Why it was found."""
     passage: str = ""
     """The words of its content that matched, if any."""
+    fit: float = 1.0
+    """How well it fits the question, beside the one that fits best."""
     named_by: frozenset[str] = frozenset()
     """For an entity: the ids of the facts that name it. It is packed beside one of them."""
 
