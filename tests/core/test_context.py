@@ -496,10 +496,18 @@ def test_a_pack_as_json_has_all_that_was_decided() -> None:
                 "tier": "notable",
                 "reason": "words: fact",
                 "citation": "public/facts/1.md#Fact 1",
+                "title": "Fact 1",
                 "cut": False,
             }
         ],
-        "left_out": [{"id": found[1].fact.id, "tokens": 105, "reason": NO_ROOM}],
+        "left_out": [
+            {
+                "id": found[1].fact.id,
+                "tokens": 105,
+                "reason": NO_ROOM,
+                "title": "Fact 2",
+            }
+        ],
         "truncated": True,
         "intent": "balanced",
         "format": "markdown",

@@ -105,7 +105,7 @@ def pack(
         },
         items=tuple(map(_item, packed)),
         left_out=tuple(
-            LeftOut(part.piece.fact.id, part.whole.tokens, why)
+            LeftOut(part.piece.fact.id, part.whole.tokens, why, part.piece.fact.title)
             for part, why in sorted(packing.left, key=lambda each: each[0].rank)
         ),
         truncated=any(part.piece.cut for part in packed)
@@ -139,7 +139,13 @@ class _Part:
 def _item(part: _Part) -> Item:
     piece = part.piece
     return Item(
-        piece.fact.id, part.tokens, piece.tier, piece.reason, piece.citation, piece.cut
+        id=piece.fact.id,
+        tokens=part.tokens,
+        tier=piece.tier,
+        reason=piece.reason,
+        citation=piece.citation,
+        title=piece.fact.title,
+        cut=piece.cut,
     )
 
 

@@ -77,6 +77,7 @@ class Item:
     tier: str
     reason: str
     citation: str
+    title: str
     cut: bool = False
 
     def as_json(self) -> dict[str, Value]:
@@ -87,6 +88,7 @@ class Item:
             "tier": self.tier,
             "reason": self.reason,
             "citation": self.citation,
+            "title": self.title,
             "cut": self.cut,
         }
 
@@ -98,10 +100,16 @@ class LeftOut:
     id: str
     tokens: int
     reason: str
+    title: str
 
     def as_json(self) -> dict[str, Value]:
         """What was left out as JSON."""
-        return {"id": self.id, "tokens": self.tokens, "reason": self.reason}
+        return {
+            "id": self.id,
+            "tokens": self.tokens,
+            "reason": self.reason,
+            "title": self.title,
+        }
 
 
 @dataclass(frozen=True, slots=True)
