@@ -30,9 +30,11 @@ PATH = VaultPath("team-core/notes/A note.md")
 TAKEN = {
     "README.md": 1,
     "conflict/*.md": 4,
+    "context/*.md": 6,
     "edits/*.md": 12,
     "embedding/reference.jsonl": 1,
     "errors.md": 1,
+    "index/*.md": 2,
     "merge/*.md": 6,
     "notes/*.md": 14,
     "retrieval/README.md": 1,

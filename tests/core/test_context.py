@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -44,9 +45,9 @@ def left(made: ContextPack) -> list[int]:
 
 
 def long(number: int, paragraphs: int, **values: Value) -> Candidate:
-    """A fact of numbered paragraphs of ten words."""
+    """A fact of numbered paragraphs of ten words that no other fact has."""
     text = "\n\n".join(
-        f"p{n} of {number} says ten words in all, no more, no less."
+        f"p{n} of {number} " + " ".join(f"{w}{number}" for w in "abcdefg")
         for n in range(paragraphs)
     )
     return candidate(number, text, **values)
@@ -280,7 +281,7 @@ def test_the_order_is_priority_then_importance_then_recency() -> None:
         candidate(7, priority=4),
         candidate(5, priority=1, createdAt=old),
         candidate(4, priority=1, createdAt=new),
-        candidate(3, priority=1, importance=0.5, createdAt=old),
+        candidate(3, priority=1, importance=0.6, createdAt=old),
         candidate(2, priority=1, importance=0.9, createdAt=old),
         candidate(6, priority=2, importance=1.0, createdAt=new),
         candidate(1, priority=0, createdAt=old),
@@ -332,10 +333,10 @@ def test_a_fact_larger_than_its_share_is_cut_at_a_paragraph_and_says_so() -> Non
 
     (item,) = made.items
     assert item.cut
-    assert item.reason == "words: fact; cut: paragraphs 1 to 14 of 50"
-    assert "[cut: paragraphs 1 to 14 of 50]" in made.text
-    assert "p13 of 1" in made.text
-    assert "p14 of 1" not in made.text
+    assert item.reason == "words: fact; cut: paragraphs 1 to 18 of 50"
+    assert "[cut: paragraphs 1 to 18 of 50]" in made.text
+    assert "p17 of 1" in made.text
+    assert "p18 of 1" not in made.text
     assert made.tokens <= 200
     assert made.truncated
     assert made.left_out == ()
@@ -373,6 +374,50 @@ def test_a_fact_without_content_cannot_be_cut() -> None:
     assert made.items == ()
 
 
+# --- where it is tight ---------------------------------------------------------------
+
+
+def test_the_facts_that_fit_the_question_best_get_the_room() -> None:
+    found = [
+        replace(candidate(n, importance=n / 20), fit=1 / (n + 1)) for n in range(20)
+    ]
+
+    made = pack("q", found, budget=104, count=words)
+
+    assert packed(made) == [7, 6, 5, 4, 3, 2, 1]
+    assert left(made)[0] == 19
+
+
+def test_facts_that_fit_equally_well_are_packed_by_their_order() -> None:
+    found = [candidate(n, importance=n / 20) for n in range(20)]
+
+    made = pack("q", found, budget=104, count=words)
+
+    assert packed(made) == [19, 18, 17, 16, 15, 14, 13]
+
+
+def test_where_it_is_tight_long_facts_are_packed_in_brief() -> None:
+    found = [replace(long(n, 30), passage="p20 of", fit=1 - n / 10) for n in range(5)]
+
+    made = pack("q", found, budget=800, count=words)
+
+    assert packed(made) == [0, 1, 2, 3, 4]
+    assert [each.cut for each in made.items] == [False, True, True, True, True]
+    assert "cut: paragraphs 21 to 30 of 30" in made.items[4].reason
+    assert all(f"p20 of {n}" in made.text for n in range(5))
+    assert made.truncated
+
+
+def test_what_is_left_makes_facts_whole_again_in_their_order() -> None:
+    found = [long(n, 30, importance=n / 5) for n in range(5)]
+
+    made = pack("q", found, budget=1_500, count=words)
+
+    assert packed(made) == [4, 3, 2, 1, 0]
+    assert [each.cut for each in made.items] == [False, False, False, False, True]
+    assert made.tokens > 1_400
+
+
 # --- entities ------------------------------------------------------------------------
 
 HARBOUR = fact(50, "The first pilot.", type="entity", title="Skarvik")
@@ -396,10 +441,10 @@ def test_the_entities_that_packed_facts_name_are_packed_beside_them() -> None:
 
 
 def test_an_entity_goes_with_the_only_fact_that_names_it() -> None:
-    found = [candidate(1, priority=0), long(2, 1, priority=3)]
+    found = [candidate(1, priority=0), candidate(2, "word " * 50, priority=3)]
     named = [Candidate(BENTE, "named", named_by=frozenset({found[1].fact.id}))]
 
-    made = pack("q", found, budget=26, count=words, entities=named)
+    made = pack("q", found, budget=60, count=words, entities=named)
 
     assert packed(made) == [1]
     assert left(made) == [2]
@@ -432,6 +477,43 @@ def test_entities_without_room_are_listed() -> None:
     assert len(made.items) + len(made.left_out) == 4
     assert {each.reason for each in made.left_out} == {NO_ROOM}
     assert made.truncated
+
+
+def test_a_pack_as_json_has_all_that_was_decided() -> None:
+    found = [candidate(1), candidate(2, "word " * 99)]
+
+    made = pack("why?", found, budget=30, count=words).as_json()
+
+    assert made == {
+        "text": made["text"],
+        "tokens": words(str(made["text"])),
+        "budget": 30,
+        "by_tier": {"critical": 0, "notable": 14, "background": 0, "entities": 0},
+        "items": [
+            {
+                "id": found[0].fact.id,
+                "tokens": 14,
+                "tier": "notable",
+                "reason": "words: fact",
+                "citation": "public/facts/1.md#Fact 1",
+                "title": "Fact 1",
+                "cut": False,
+            }
+        ],
+        "left_out": [
+            {
+                "id": found[1].fact.id,
+                "tokens": 105,
+                "reason": NO_ROOM,
+                "title": "Fact 2",
+            }
+        ],
+        "truncated": True,
+        "intent": "balanced",
+        "format": "markdown",
+        "counter": "",
+        "degraded": [],
+    }
 
 
 def test_a_counter_that_is_out_of_its_mind_is_obeyed() -> None:

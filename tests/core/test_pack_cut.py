@@ -21,7 +21,7 @@ def rendered(piece: Piece) -> tuple[str, int]:
 def shortened(body: str, room: int, passage: str = "") -> Shorter | None:
     one = fact(1)
     whole = Piece(one, "notable", "words: x", cite(one), body)
-    return cut(whole, passage, room, words, rendered)
+    return cut(whole, passage, room, rendered(whole)[1], rendered)
 
 
 def body_of(shorter: Shorter | None) -> str:
@@ -31,13 +31,13 @@ def body_of(shorter: Shorter | None) -> str:
 
 
 def test_the_first_paragraphs_that_fit_stay() -> None:
-    assert body_of(shortened(TEN, 60)) == (
+    assert body_of(shortened(TEN, 50)) == (
         "\n\n".join(paragraphs(TEN)[:7]) + "\n\n[cut: paragraphs 1 to 7 of 10]"
     )
 
 
 def test_one_paragraph_is_named_by_its_number() -> None:
-    assert body_of(shortened(TEN, 30)).endswith("[cut: paragraph 1 of 10]")
+    assert body_of(shortened(TEN, 22)).endswith("[cut: paragraph 1 of 10]")
 
 
 def test_a_passage_that_stays_anyway_changes_nothing() -> None:
@@ -49,7 +49,7 @@ def test_a_passage_further_down_is_kept_with_the_heading_above_it() -> None:
     text = TEN.replace(
         "Paragraph 5 has five words.", "## Deeper\n\nParagraph 5\nhas five words."
     )
-    shorter = shortened(text, 60, "Paragraph 6 has")
+    shorter = shortened(text, 40, "Paragraph 6 has")
 
     assert body_of(shorter).startswith("## Deeper\n\nParagraph 5\nhas")
     assert shorter is not None
@@ -78,7 +78,7 @@ def test_a_heading_alone_is_better_than_nothing() -> None:
 def test_a_list_that_is_too_long_is_cut_at_a_line() -> None:
     text = "\n".join(f"- item {n} of a list" for n in range(30))
 
-    assert body_of(shortened(text, 60)).endswith("[cut: lines 1 to 6 of 30]")
+    assert body_of(shortened(text, 60)).endswith("[cut: lines 1 to 7 of 30]")
 
 
 @pytest.mark.parametrize(
@@ -111,13 +111,8 @@ def test_a_cut_fits_and_shows_whole_lines_of_the_fact(
         return text, count(text)
 
     one = fact(1)
-    shorter = cut(
-        Piece(one, "notable", "words: x", cite(one), body),
-        passage,
-        room,
-        count,
-        counted,
-    )
+    whole = Piece(one, "notable", "words: x", cite(one), body)
+    shorter = cut(whole, passage, room, counted(whole)[1], counted)
 
     if shorter is not None:
         assert shorter.tokens == count(shorter.text) <= room
@@ -126,3 +121,17 @@ def test_a_cut_fits_and_shows_whole_lines_of_the_fact(
         lines = {line for line in kept.split("\n") if line.strip()}
         assert lines <= set(body.split("\n"))
         assert counted(replace(shorter.piece)) == (shorter.text, shorter.tokens)
+
+
+def test_a_counter_that_nothing_pleases_is_not_asked_for_ever() -> None:
+    asked: list[Piece] = []
+
+    def never(piece: Piece) -> tuple[str, int]:
+        asked.append(piece)
+        return "", 101
+
+    one = fact(1)
+    whole = Piece(one, "notable", "words: x", cite(one), "\n\n".join("abcdefgh" * 20))
+
+    assert cut(whole, "", 100, 101, never) is None
+    assert len(asked) < 20

@@ -171,12 +171,22 @@ def test_only_the_marks_of_headings_change(text: str, level: int) -> None:
 # --- forms ---------------------------------------------------------------------------
 
 
-def test_markdown_shows_title_reason_and_source() -> None:
+def test_markdown_shows_title_and_source() -> None:
     one = fact(1, "It is *slow*.", title="The box", type="decision")
 
     assert written("markdown", piece_of(one)) == (
         "# Context: why?\n\n## Critical\n\n### The box\n\n"
-        "*decision, 2026-02-14 · words: x · public/facts/1.md*\n\nIt is *slow*."
+        "*decision, 2026-02-14 · public/facts/1.md*\n\nIt is *slow*."
+    )
+
+
+def test_what_the_path_tells_is_not_said_again() -> None:
+    one = fact(1, "Slow.", type="decision").but(
+        path=VaultPath("team-core/decisions/2026-02-14-the-box.md")
+    )
+
+    assert "\n*team-core/decisions/2026-02-14-the-box.md*\n" in written(
+        "markdown", piece_of(one)
     )
 
 
@@ -194,7 +204,7 @@ def test_what_is_missing_leaves_no_trace() -> None:
     card = Piece(one, "entities", "named", "id", "")
 
     assert written("markdown", card).endswith("- **T** (person) · id")
-    assert written("markdown", piece_of(one)).endswith("\n*person · words: x · id*")
+    assert written("markdown", piece_of(one)).endswith("\n*person · id*")
 
 
 @given(facts(), ODD, ODD)

@@ -65,6 +65,8 @@ _MARKS = re.compile(r"[*`#\\]+|~~|==|%%.*?(?:%%|$)|<!--.*?(?:-->|$)|\s\^[\w-]+$"
 _BRACKETS = str.maketrans("[]|", "()/")
 _SKIPPED = re.compile(r"#{1,6}[ \t]|\||<|---|\$\$|%%")
 _BETWEEN = " · "
+_LOOKED_INTO, _READ = 2_000, 600
+"""Letters of a content, and of a paragraph, in which a summary is looked for."""
 
 
 def _plain(text: str) -> str:
@@ -76,7 +78,9 @@ def _plain(text: str) -> str:
 def shown(title: str) -> str:
     """A title in one line, so that it can stand in a link."""
     text = title.translate(_BRACKETS)
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else " " for c in text)
+    return " ".join(text.split())
 
 
 def cut(text: str, length: int) -> str:
@@ -90,10 +94,10 @@ def cut(text: str, length: int) -> str:
 def _summary(fact: Fact) -> str:
     """The first sentences that are not the title, else the context; one line."""
     title = _plain(fact.title).rstrip(".…")
-    for block in paragraphs(fact.content):
+    for block in paragraphs(fact.content[:_LOOKED_INTO]):
         if is_code(block) or _SKIPPED.match(block):
             continue
-        said = _plain(block.lstrip("> -+"))
+        said = _plain(block[:_READ].lstrip("> -+"))
         if said.startswith(title) and not said[len(title) :][:1].isalnum():
             said = said[len(title) :].lstrip(" .:,;!?…")
         if said:

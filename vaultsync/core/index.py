@@ -17,6 +17,7 @@ from typing import NamedTuple
 from vaultsync.core.entries import TITLE_LENGTH, Entry, cut, line_of, link_to, shown
 from vaultsync.core.fact import TYPES, tier_of
 from vaultsync.core.paths import VaultPath
+from vaultsync.core.rank import IMPORTANCE
 from vaultsync.core.tables import Item, files
 
 RECENT_DAYS = 7
@@ -27,9 +28,8 @@ PER_TYPE, PER_PRIORITY, PER_ENTITY = 10, 20, 10
 
 
 class _Listed(NamedTuple):
-    """An entry with its line; sorted, the most important is first, then the newest."""
+    """An entry with its line."""
 
-    order: tuple[float, int, str]
     entry: Entry
     path: VaultPath
     line: str
@@ -44,11 +44,15 @@ def index_texts(
         entries: of all facts, in any order.
         paths: fact id -> where its note lies. A fact without a note is not listed.
     """
-    listed = sorted(
-        _Listed(_order(entry), entry, path, line_of(entry, path))
+    listed = [
+        _Listed(entry, path, line_of(entry, path))
         for entry in entries
         if (path := paths.get(entry.id)) is not None
-    )
+    ]
+    # The most important first, then the newest: the last sort counts most.
+    listed.sort(key=lambda each: each.entry.id)
+    listed.sort(key=lambda each: each.entry.day, reverse=True)
+    listed.sort(key=_importance, reverse=True)
     return {
         **files("vault-index", "Vault Index", _master(listed), about=_about(listed)),
         **files("by-type", "Facts by Type", _by_type(listed)),
@@ -57,9 +61,9 @@ def index_texts(
     }
 
 
-def _order(entry: Entry) -> tuple[float, int, str]:
-    age = -date.fromisoformat(entry.day).toordinal() if entry.day else 0
-    return (-(entry.importance or 0.0), age, entry.id)
+def _importance(listed: _Listed) -> float:
+    given = listed.entry.importance
+    return IMPORTANCE if given is None else given
 
 
 def _about(listed: Sequence[_Listed]) -> str:
@@ -122,19 +126,20 @@ def _by_priority(listed: Sequence[_Listed]) -> list[Item]:
 
 def _by_entity(listed: Sequence[_Listed]) -> list[Item]:
     """Each entity with the facts that name it, the most named first."""
-    naming, spellings = defaultdict(list), defaultdict[str, Counter[str]](Counter)
+    spelled = Counter(name for each in listed for name in each.entry.entities)
+    keys = {name: _key(name) for name in spelled}
+    naming: dict[str, list[_Listed]] = defaultdict(list)
     for each in listed:
-        for name in dict.fromkeys(map(_key, each.entry.entities)):
-            naming[name].append(each)
-        for name in each.entry.entities:
-            spellings[_key(name)][name] += 1
+        for key in dict.fromkeys(map(keys.__getitem__, each.entry.entities)):
+            naming[key].append(each)
+    usual: dict[str, str] = {}
+    for name in sorted(spelled, key=lambda name: (-spelled[name], name)):
+        usual.setdefault(keys[name], name)
     notes = _notes_of_entities(listed)
     items = []
     for key in sorted(naming, key=lambda key: (-len(naming[key]), key)):
         many = naming[key]
-        most = max(spellings[key].values())
-        name = min(n for n, times in spellings[key].items() if times == most)
-        label = cut(shown(name), TITLE_LENGTH)
+        label = cut(shown(usual[key]), TITLE_LENGTH)
         title = link_to(notes[key], label) if key in notes else label
         heading = f"{title} ({len(many):,} mention{'s' if len(many) > 1 else ''})"
         letter = _letter(key)

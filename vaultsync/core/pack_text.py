@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from vaultsync.core.fact import OWN, Fact, Value, relations
+from vaultsync.core.fact import OWN, TYPES, Fact, Value, relations
 from vaultsync.core.paths import stem_of
 
 CARD_LENGTH = 160
@@ -69,7 +69,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 def one_line(text: str) -> str:
     """Text in one line, without what no file can hold."""
-    return " ".join(_NO_TEXT.sub("\ufffd", text).split())
+    return " ".join(_clean(text).split())
 
 
 def body_of(fact: Fact) -> str:
@@ -79,12 +79,19 @@ def body_of(fact: Fact) -> str:
         parts.append(f"> {fact.context}")
     if fact.content and fact.content.rstrip(".") != fact.title:
         parts.append(fact.content)
-    own = [
-        f"- {_label(key)}: {_shown(fact.own[key])}" for key in OWN if _says(fact, key)
-    ]
-    if own:
-        parts.append("\n".join(own))
-    return _NO_TEXT.sub("\ufffd", "\n\n".join(parts))
+    if fact.own:
+        own = [key for key in OWN if _says(fact, key)]
+        parts.append(
+            "\n".join(f"- {_label(key)}: {_shown(fact.own[key])}" for key in own)
+        )
+    return _clean("\n\n".join(part for part in parts if part))
+
+
+def _clean(text: str) -> str:
+    """Text without what no file can hold."""
+    if text.replace("\n", "").isprintable():
+        return text  # as nearly all are; the pattern takes ten times as long
+    return _NO_TEXT.sub("\ufffd", text)
 
 
 def _says(fact: Fact, key: str) -> bool:
@@ -187,9 +194,17 @@ def _md_piece(piece: Piece) -> str:
     if piece.tier == "entities":
         said = f": {piece.body}" if piece.body else ""
         return f"\n- **{title}** ({_kind(fact)}){said} · {source}"
-    line = f"*{_kind(fact)}{_day(fact)} · {piece.reason} · {source}*"
+    line = " · ".join(filter(None, (_what(fact), source)))
     body = f"\n\n{below(piece.body, _TITLE)}" if piece.body else ""
-    return f"\n\n### {title}\n\n{line}{body}"
+    return f"\n\n### {title}\n\n*{line}*{body}"
+
+
+def _what(fact: Fact) -> str:
+    """Type and day, as far as the path of the note does not tell them."""
+    path = fact.path or ""
+    kind = "" if f"/{TYPES[fact.type].folder}/" in path else _kind(fact)
+    day = fact.created_at[:10]
+    return ", ".join(filter(None, (kind, "" if day in path else day)))
 
 
 _TITLE = 3
@@ -199,10 +214,6 @@ _TITLE = 3
 def _kind(fact: Fact) -> str:
     kind = fact.own.get("entityType")
     return one_line(str(kind)) if kind and fact.type == "entity" else fact.type
-
-
-def _day(fact: Fact) -> str:
-    return f", {fact.created_at[:10]}" if fact.created_at else ""
 
 
 # -------------------------------------------------------------------------------- XML

@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.packs import words
+from tests.recalls import RecallWorld
+from vaultsync.core.context import ContextPack
+from vaultsync.engine.packing import FEWEST, MOST, NAMES, context
+from vaultsync.errors import InvalidFieldError, UnknownTypeError
+
+
+class Words:
+    """A word is a token."""
+
+    name = "words"
+    exact = True
+
+    def count(self, text: str) -> int:
+        return words(text)
+
+
+class PackWorld(RecallWorld):
+    """A world in which context is asked for."""
+
+    def pack(
+        self,
+        question: str,
+        *,
+        agent: str | None = "indy",
+        **more: Any,  # noqa: ANN401 - what context() takes
+    ) -> ContextPack:
+        return context(self.sources, Words(), question, agent=agent, **more)
+
+    def titles(self, question: str, **more: Any) -> list[str]:  # noqa: ANN401
+        return [each.title for each in self.pack(question, **more).items]
+
+
+@pytest.fixture
+def world() -> PackWorld:
+    return PackWorld()
+
+
+def test_a_pack_holds_what_was_found_with_reasons_and_citations(
+    world: PackWorld,
+) -> None:
+    fact = world.mirrored("Slack water lasts 22 minutes.", title="Slack water")
+
+    made = world.pack("how long is slack water?")
+
+    (item,) = made.items
+    assert item.id == fact.id
+    assert "“slack”" in item.reason.lower()
+    assert item.citation == f"{world.path(fact.id)}#Slack water"
+    assert "Slack water lasts 22 minutes." in made.text
+    assert made.counter == "words"
+    assert not made.truncated
+
+
+def test_a_critical_fact_says_so(world: PackWorld) -> None:
+    world.mirrored("No deploy.", title="Friday", type="convention", priority=0)
+
+    (item,) = world.pack("friday deploy").items
+
+    assert item.reason.startswith("critical convention; has “")
+
+
+def test_background_facts_have_their_share(world: PackWorld) -> None:
+    world.mirrored("The cabinet gets warm.", title="Cabinet", priority=4)
+
+    assert world.titles("cabinet") == ["Cabinet"]
+    assert world.titles("cabinet", max_priority=2) == []
+
+
+def test_what_hardly_fits_is_not_packed(world: PackWorld) -> None:
+    world.mirrored("Berths, berths and berths.", title="Guest berths at the pier")
+    filler = " ".join(f"word{n}" for n in range(300))
+    world.mirrored(f"{filler} pier", title="Something else")
+
+    assert world.titles("guest berths at the pier") == ["Guest berths at the pier"]
+
+
+def test_the_budget_says_how_many_facts_are_asked_for(world: PackWorld) -> None:
+    for number in range(MOST + 10):
+        world.agent_remembers(f"Berth number {number}.", title=f"Berth {number}")
+    world.quiesce()
+
+    few = world.pack("berth", budget=100)
+    many = world.pack("berth", budget=100_000)
+
+    assert len(few.items) + len(few.left_out) == FEWEST
+    assert len(many.items) == MOST
+
+
+def test_entities_that_the_facts_name_are_packed_beside_them(world: PackWorld) -> None:
+    world.mirrored("Runs the gate.", title="Bente", type="person")
+    world.mirrored("A pier.", title="Skarvik", type="entity", aliases=["The Pier"])
+    world.mirrored("x", title="Nobody", type="person")
+    world.mirrored(
+        "Opens at noon.", title="Gate", entities=["bente", "The Pier", "Unknown"]
+    )
+
+    made = world.pack("gate opens")
+
+    cards = {each.title: each for each in made.items if each.tier == "entities"}
+    assert set(cards) <= {"Bente", "Skarvik"}
+    assert "Skarvik" in cards
+    assert cards["Skarvik"].reason == "named by 1 fact"
+    assert cards["Skarvik"].citation.endswith("Skarvik.md")
+
+
+def test_the_entities_that_most_facts_name_are_looked_up(world: PackWorld) -> None:
+    for number in range(NAMES + 2):
+        world.agent_remembers("Who.", title=f"Person {number:02}", type="person")
+    names = [f"Person {number:02}" for number in range(NAMES + 2)]
+    world.agent_remembers("Gate one.", title="Gate one", entities=names)
+    world.agent_remembers("Gate two.", title="Gate two", entities=names[-1:])
+    world.quiesce()
+
+    made = world.pack("gate")
+
+    cards = [each for each in made.items if each.tier == "entities"]
+    assert len(cards) == NAMES
+    assert cards[0].title == names[-1]
+    assert cards[0].reason == "named by 2 facts"
+
+
+def test_nothing_private_of_others_is_packed(world: PackWorld) -> None:
+    for agent in ("ada", "indy"):
+        world.agent_remembers(
+            "The gate opens at noon.",
+            title=f"Gate of {agent}",
+            scope=f"private-{agent}",
+            entities=["Bente"],
+            agent=agent,
+        )
+        world.agent_remembers(
+            f"Known to {agent}.",
+            title="Bente",
+            type="person",
+            scope=f"private-{agent}",
+            agent=agent,
+        )
+    world.quiesce()
+
+    for agent, other in (("ada", "indy"), ("indy", "ada")):
+        made = world.pack("when does the gate open?", agent=agent)
+        assert f"Gate of {agent}" in made.text
+        assert f"Known to {agent}" in made.text
+        assert f"of {other}" not in made.text
+        assert f"to {other}" not in made.text
+        assert f"private-{other}" not in made.text
+
+
+def test_a_store_that_is_away_degrades_the_pack(world: PackWorld) -> None:
+    world.mirrored("Opens at noon.", title="Gate", entities=["Bente"])
+    world.mirrored("Runs the gate.", title="Bente", type="person")
+    world.pack("gate")
+    world.store.away = True
+
+    made = world.pack("gate opens noon")
+
+    assert "Gate" in made.text
+    assert any("pass" in sentence for sentence in made.degraded)
+
+
+def test_an_entity_without_a_note_is_cited_by_its_id(world: PackWorld) -> None:
+    world.mirrored("Opens at noon.", title="Gate", entities=["Bente"])
+    person = world.agent_remembers("Somebody.", title="Bente", type="person")
+
+    made = world.pack("opens noon")
+
+    assert made.items[-1].citation == person.id
+
+
+def test_the_question_may_be_about_nothing(world: PackWorld) -> None:
+    made = world.pack("anything?")
+
+    assert (made.text, made.items, made.left_out) == ("", (), ())
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"budget": -1}, {"form": "html"}, {"intent": "world peace"}]
+)
+def test_an_argument_that_makes_no_sense_is_told(
+    world: PackWorld, wrong: dict[str, Any]
+) -> None:
+    with pytest.raises(InvalidFieldError):
+        world.pack("gate", **wrong)
+    with pytest.raises(UnknownTypeError):
+        world.pack("gate", types=["song"])
+
+
+def test_all_that_is_asked_for_reaches_recall_and_pack(world: PackWorld) -> None:
+    world.mirrored("Opens at noon.", title="Gate", type="decision", tags=["sea"])
+    world.mirrored("Opens at one.", title="Gate two", type="lesson")
+
+    made = world.pack(
+        "gate opens",
+        form="xml",
+        intent="recent",
+        types=["decision"],
+        tags=["sea"],
+        since="2026-01-01",
+    )
+
+    assert [each.title for each in made.items] == ["Gate"]
+    assert (made.intent, made.format) == ("recent", "xml")
+    assert made.text.startswith("<context")

@@ -1,0 +1,151 @@
+"""`vaultsync context`: what is asked, and how the pack is shown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Self
+
+import pytest
+from click.testing import CliRunner, Result
+
+from vaultsync.cli import context as command
+from vaultsync.cli import session
+from vaultsync.core.context import INTENTS, ContextPack, Item, LeftOut
+from vaultsync.core.pack_text import FORMS
+
+PACK = ContextPack(
+    text="# Context: why?\n\n## Critical\n\n### Use SQLite\n\nIt is\x1b[31m embedded.",
+    tokens=712,
+    budget=800,
+    by_tier={"critical": 700, "notable": 0, "background": 0, "entities": 0},
+    items=(
+        Item(
+            id="a1",
+            tokens=700,
+            tier="critical",
+            reason="critical decision; has “sqlite”",
+            citation="public/decisions/use-sqlite.md#Use SQLite",
+            title="Use\x1b[31m SQLite",
+        ),
+    ),
+    left_out=tuple(
+        LeftOut(f"b{n}", 1_000 + n, "no room left", f"Fact {n}") for n in range(12)
+    ),
+    truncated=True,
+    intent="balanced",
+    format="markdown",
+    counter="estimate",
+    degraded=("Nothing was found by meaning: there is no model.",),
+)
+
+
+class FakeMemory:
+    """Packs what a test says, and remembers what it was asked."""
+
+    def __init__(self, made: ContextPack) -> None:
+        self.made = made
+        self.asked: dict[str, object] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def context(self, query: str, **asked: object) -> ContextPack:
+        self.asked = {"query": query, **asked}
+        return self.made
+
+
+def run(
+    monkeypatch: pytest.MonkeyPatch, *words: str, made: ContextPack = PACK
+) -> tuple[Result, FakeMemory]:
+    memory = FakeMemory(made)
+    monkeypatch.setattr(session, "answers", lambda *_, **__: memory)
+    return CliRunner().invoke(command.context, words, catch_exceptions=False), memory
+
+
+def test_json_is_the_pack_with_the_keys_of_the_contract(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    result, _ = run(monkeypatch, "why?", "--json")
+
+    told = json.loads(result.stdout)
+
+    assert set(told) >= {
+        "text",
+        "tokens",
+        "budget",
+        "by_tier",
+        "items",
+        "left_out",
+        "truncated",
+    }
+    assert set(told["items"][0]) >= {"id", "tokens", "tier", "reason", "citation"}
+    assert set(told["left_out"][0]) >= {"id", "tokens", "reason"}
+    assert told["counter"] == "estimate"
+    assert result.stderr == ""
+
+
+def test_the_text_alone_is_on_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
+    result, _ = run(monkeypatch, "why?")
+
+    assert result.stdout == f"{PACK.text.replace(chr(27) + '[31m', '')}\n"
+
+
+def test_reasons_citations_and_what_was_left_out_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    result, _ = run(monkeypatch, "why?")
+
+    assert "712 of 800 tokens by estimate" in result.stderr
+    assert (
+        "(balanced: critical 700, notable 0, background 0, entities 0)" in result.stderr
+    )
+    assert "700  critical    Use SQLite\n" in result.stderr
+    assert "critical decision; has “sqlite”" in result.stderr
+    assert "public/decisions/use-sqlite.md#Use SQLite" in result.stderr
+    assert "left out: 12, 12,066 tokens" in result.stderr
+    assert " 1,000  Fact 0: no room left" in result.stderr
+    assert "… and 2 more" in result.stderr
+    assert "there is no model" in result.stderr
+
+
+def test_an_empty_pack_prints_nothing_on_stdout(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    empty = replace(PACK, text="", items=(), left_out=(), counter="o200k_base")
+    result, _ = run(monkeypatch, "why?", made=empty)
+
+    assert result.stdout == ""
+    assert "by o200k_base" in result.stderr
+    assert "nothing is packed" in result.stderr
+
+
+def test_quietly_only_the_text_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    result, _ = run(monkeypatch, "why?", "--quiet")
+
+    assert result.stderr == ""
+
+
+def test_all_options_reach_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = (
+        "q --budget 9 --format xml --intent recent --type task --scope public --tag a"
+    )
+    _, memory = run(monkeypatch, *said.split())
+
+    assert memory.asked == {
+        "query": "q",
+        "budget": 9,
+        "format": "xml",
+        "intent": "recent",
+        "types": ("task",),
+        "scopes": ("public",),
+        "tags": ("a",),
+    }
+
+
+def test_the_choices_are_those_there_are() -> None:
+    assert set(command.FORMATS) == set(FORMS)
+    assert set(command.INTENTS) == set(INTENTS)

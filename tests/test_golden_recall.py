@@ -1,0 +1,88 @@
+"""The pages under `golden/context` and `golden/index`: what packs and tables look like."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.golden import GOLDEN, check, fenced
+from vaultsync.adapters.tokens_fitted import FittedTokens
+from vaultsync.core.context import Candidate, pack
+from vaultsync.core.entries import entry_of
+from vaultsync.core.fact import Fact, make_fact
+from vaultsync.core.index import index_texts
+from vaultsync.core.paths import VaultPath
+
+CONTEXTS = sorted(GOLDEN.glob("context/*.md"))
+INDEXES = sorted(GOLDEN.glob("index/*.md"))
+COUNT = FittedTokens().count
+LANGUAGE = {"markdown": "markdown", "xml": "xml", "json": "json"}
+
+
+def facts_of(text: str, first: int = 1) -> list[tuple[Fact, dict[str, object]]]:
+    """The facts of a page, each with what the page says beside it."""
+    made = []
+    for number, said in enumerate(json.loads(text), first):
+        beside = {key: said.pop(key) for key in ("path", "why", "fit") if key in said}
+        said.setdefault("id", f"0193f6c2-0000-7000-8000-{number:012d}")
+        path = beside.get("path")
+        fact = make_fact(said).but(path=VaultPath(str(path)) if path else None)
+        made.append((fact, beside))
+    return made
+
+
+@pytest.mark.parametrize("case", CONTEXTS, ids=lambda case: case.stem)
+def test_packs_look_as_the_golden_pages_say(case: Path) -> None:
+    def answer(given: dict[str, str]) -> str:
+        asked = json.loads(given["asked"])
+        found = facts_of(given["facts"])
+        named = facts_of(given.get("entities", "[]"), 101)
+        by_name = {
+            fact.title: frozenset(f.id for f, _ in found if fact.title in f.entities)
+            for fact, _ in named
+        }
+        made = pack(
+            asked["question"],
+            [
+                Candidate(
+                    fact, str(beside["why"]), fit=float(str(beside.get("fit", 1)))
+                )
+                for fact, beside in found
+            ],
+            budget=asked["budget"],
+            count=COUNT,
+            form=asked.get("format", "markdown"),
+            intent=asked.get("intent"),
+            entities=[
+                Candidate(
+                    fact,
+                    "named by the facts",
+                    named_by=by_name[fact.title],
+                )
+                for fact, _ in named
+            ],
+        )
+        told = made.as_json()
+        text = str(told.pop("text"))
+        said = json.dumps(told, ensure_ascii=False, indent=2)
+        shown = fenced(text + "\n", LANGUAGE[made.format]) if text else "No text.\n"
+        return f"{shown}\n{fenced(said + chr(10), 'json')}"
+
+    check(case, answer)
+
+
+@pytest.mark.parametrize("case", INDEXES, ids=lambda case: case.stem)
+def test_tables_look_as_the_golden_pages_say(case: Path) -> None:
+    def answer(given: dict[str, str]) -> str:
+        facts = [fact for fact, _ in facts_of(given["facts"])]
+        entries = [entry for fact in facts if (entry := entry_of(fact, COUNT))]
+        paths = {fact.id: fact.path for fact in facts if fact.path is not None}
+        texts = index_texts(entries, paths)
+        return "\n".join(
+            f"`.index/{name}`:\n\n{fenced(text, 'markdown')}"
+            for name, text in texts.items()
+        )
+
+    check(case, answer)

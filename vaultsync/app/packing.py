@@ -1,0 +1,55 @@
+"""Context packs: the part of `Memory` that gives an agent what it shall read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vaultsync.app.recalling import Recalling
+from vaultsync.core.context import ContextPack
+from vaultsync.engine.packing import BUDGET, context
+
+
+class Packing(Recalling):
+    """`context`: a question and a budget, and the facts that fit into it."""
+
+    def context(
+        self,
+        query: str,
+        *,
+        budget: int = BUDGET,
+        format: str = "markdown",  # noqa: A002 - the contract's word
+        intent: str | None = None,
+        mode: str = "auto",
+        types: Sequence[str] = (),
+        scopes: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        max_priority: int = 4,
+        since: str | None = None,
+        agent: str | None = None,
+    ) -> ContextPack:
+        """What to read for a question, in `budget` tokens at most; says why, and what not.
+
+        What is packed is counted in its `accessCount`, as what is recalled.
+
+        Raises:
+            InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument makes no
+            sense.
+        """
+        self._flush()
+        made = context(
+            self._sources,
+            self._derived.tokens,
+            query,
+            agent=agent or self.agent,
+            budget=budget,
+            form=format,
+            intent=intent,
+            mode=mode,
+            types=types,
+            scopes=scopes,
+            tags=tags,
+            max_priority=max_priority,
+            since=since,
+        )
+        self._accesses.add(each.id for each in made.items if each.tier != "entities")
+        return made

@@ -1,0 +1,151 @@
+"""What a context pack is made of and what it is: intents, candidates, items, the pack."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from vaultsync.core.fact import Fact, Value
+
+ENTITIES = "entities"
+TIERS = ("critical", "notable", "background", ENTITIES)
+"""In the order in which they are packed; each may use what the one before it left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What a question is after, and how that shares out the budget."""
+
+    shares: Mapping[str, float]
+    words: str
+    """A pattern of words that give it away; the first intent that matches is meant."""
+
+
+def _shares(*shares: float) -> Mapping[str, float]:
+    return MappingProxyType(dict(zip(TIERS, shares, strict=True)))
+
+
+INTENTS: Mapping[str, Intent] = MappingProxyType(
+    {
+        "decisions": Intent(
+            _shares(0.8, 0.2, 0.0, 0.0), r"decisions?|decid\w+|commit\w*"
+        ),
+        "recent": Intent(
+            _shares(0.1, 0.3, 0.6, 0.0), r"observ\w+|recent\w*|lately|latest"
+        ),
+        "balanced": Intent(_shares(0.4, 0.4, 0.1, 0.1), r""),
+    }
+)
+"""Intent -> shares of the budget for critical, notable, background, entities."""
+
+
+def intent_of(question: str) -> str:
+    """What a question is after, by its words; `balanced` when nothing tells."""
+    return next(
+        name
+        for name, intent in INTENTS.items()
+        if not intent.words
+        or re.search(rf"\b(?:{intent.words})\b", question, re.IGNORECASE)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A fact that may be packed."""
+
+    fact: Fact
+    """With the `path` of its note, for the citation."""
+    reason: str
+    """Why it was found."""
+    passage: str = ""
+    """The words of its content that matched, if any."""
+    fit: float = 1.0
+    """How well it fits the question, beside the one that fits best."""
+    named_by: frozenset[str] = frozenset()
+    """For an entity: the ids of the facts that name it. It is packed beside one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A fact that was packed."""
+
+    id: str
+    tokens: int
+    """Of its part of the text alone."""
+    tier: str
+    reason: str
+    citation: str
+    title: str
+    cut: bool = False
+
+    def as_json(self) -> dict[str, Value]:
+        """The item as JSON."""
+        return {
+            "id": self.id,
+            "tokens": self.tokens,
+            "tier": self.tier,
+            "reason": self.reason,
+            "citation": self.citation,
+            "title": self.title,
+            "cut": self.cut,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A fact that was not packed, and what it would have cost."""
+
+    id: str
+    tokens: int
+    reason: str
+    title: str
+
+    def as_json(self) -> dict[str, Value]:
+        """What was left out as JSON."""
+        return {
+            "id": self.id,
+            "tokens": self.tokens,
+            "reason": self.reason,
+            "title": self.title,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPack:
+    """A text that costs no more tokens than its budget."""
+
+    text: str
+    tokens: int
+    """Of the whole text."""
+    budget: int
+    by_tier: Mapping[str, int]
+    """Tokens of the items of each tier; headings are not among them."""
+    items: tuple[Item, ...]
+    """In the order of the text."""
+    left_out: tuple[LeftOut, ...]
+    truncated: bool
+    """Whether something that was found has no room, or was cut."""
+    intent: str
+    format: str
+    counter: str = ""
+    """Who counted: the name of a tokenizer, or `estimate`."""
+    degraded: tuple[str, ...] = ()
+    """What recall missed, a sentence each."""
+
+    def as_json(self) -> dict[str, Value]:
+        """The pack as JSON."""
+        return {
+            "text": self.text,
+            "tokens": self.tokens,
+            "budget": self.budget,
+            "by_tier": dict(self.by_tier),
+            "items": [each.as_json() for each in self.items],
+            "left_out": [each.as_json() for each in self.left_out],
+            "truncated": self.truncated,
+            "intent": self.intent,
+            "format": self.format,
+            "counter": self.counter,
+            "degraded": list(self.degraded),
+        }

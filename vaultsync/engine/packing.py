@@ -1,0 +1,138 @@
+"""A question -> a context pack: recall, the facts it found, the entities that they name."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from vaultsync.core.context import INTENTS, Candidate, ContextPack, pack
+from vaultsync.core.fact import Fact
+from vaultsync.core.links import folded
+from vaultsync.core.pack_text import FORMS
+from vaultsync.core.scope import sees
+from vaultsync.engine.answer import Hit, Sources
+from vaultsync.engine.recall import recall
+from vaultsync.errors import InvalidFieldError, StoreUnavailableError
+from vaultsync.ports import Filters, TokenCounter
+
+BUDGET = 4_000
+"""Tokens of a pack when nobody says how many."""
+FEWEST, MOST, TOKENS_A_FACT = 10, 40, 150
+"""How many facts are asked for: as many as fit when each takes so many tokens."""
+RELEVANT = 0.05
+"""How well a fact must fit the question, beside the one that fits best. Of the relevant
+notes of `golden/retrieval` among the first 30, 0.05 loses one in six and halves what is
+read; 0.1 loses one in four."""
+NAMES = 12
+"""How many entities are looked up: those that most of the facts name."""
+ENTITY_TYPES = frozenset({"person", "project", "entity"})
+
+
+def context(
+    sources: Sources,
+    tokens: TokenCounter,
+    question: str,
+    *,
+    agent: str | None,
+    budget: int = BUDGET,
+    form: str = "markdown",
+    intent: str | None = None,
+    mode: str = "auto",
+    types: Iterable[str] = (),
+    scopes: Iterable[str] = (),
+    tags: Iterable[str] = (),
+    max_priority: int = 4,
+    since: str | None = None,
+) -> ContextPack:
+    """What an agent is given to read for a question, in `budget` tokens at most.
+
+    The filters are those of `recall()`; background facts are asked for too, for a pack
+    has a share for them.
+
+    Raises:
+        InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument makes no sense.
+    """
+    if budget < 0:
+        raise InvalidFieldError("budget", budget, "a number of tokens, 0 or more")
+    if form not in FORMS:
+        raise InvalidFieldError("format", form, "one of " + ", ".join(FORMS))
+    if intent is not None and intent not in INTENTS:
+        raise InvalidFieldError("intent", intent, "one of " + ", ".join(INTENTS))
+    found = recall(
+        sources,
+        question,
+        agent=agent,
+        limit=min(MOST, max(FEWEST, budget // TOKENS_A_FACT)),
+        mode=mode,
+        types=types,
+        scopes=scopes,
+        tags=tags,
+        max_priority=max_priority,
+        since=since,
+    )
+    hits = [hit for hit in found.hits if hit.similarity >= RELEVANT]
+    made = pack(
+        question,
+        [Candidate(h.fact, _reason(h), h.snippet, h.score) for h in hits],
+        budget=budget,
+        count=tokens.count,
+        form=form,
+        intent=intent,
+        entities=_entities(sources, [hit.fact for hit in hits], agent),
+    )
+    return replace(made, counter=tokens.name, degraded=found.degraded)
+
+
+def _reason(hit: Hit) -> str:
+    """Why a fact is in the pack: what it is, and why it was found."""
+    why = hit.why.rstrip(".")
+    critical = hit.fact.priority == 0
+    return f"critical {hit.fact.type}; {why[:1].lower()}{why[1:]}" if critical else why
+
+
+def _entities(
+    sources: Sources, facts: Sequence[Fact], agent: str | None
+) -> list[Candidate]:
+    """The entities that most of the facts name, each with the facts that name it."""
+    naming: dict[str, set[str]] = defaultdict(set)
+    for fact in facts:
+        for name in fact.entities:
+            naming[folded(name)].add(fact.id)
+    names = sorted(naming, key=lambda name: (-len(naming[name]), name))[:NAMES]
+    if not names:
+        return []
+    found = _named(sources, names, agent)
+    bases = sources.mirror.archive.find_bases(found)
+    made = []
+    for fact_id, entity in found.items():
+        base = bases.get(fact_id)
+        path = base.path if base and base.missing_since is None else None
+        called = {folded(each) for each in (entity.title, *entity.aliases)}
+        by = frozenset[str]().union(*(naming[name] for name in called & set(names)))
+        count = f"named by {len(by)} fact{'' if len(by) == 1 else 's'}"
+        made.append(Candidate(entity.but(path=path), count, named_by=by))
+    return made
+
+
+def _named(
+    sources: Sources, names: Sequence[str], agent: str | None
+) -> dict[str, Fact]:
+    """The facts of entities that are called so, as far as the agent sees them."""
+    # Status and priority are no reason not to know who somebody is.
+    matches = sources.index.search(
+        " ".join(names), Filters(types=ENTITY_TYPES, status=None), limit=4 * NAMES
+    )
+    try:
+        facts = sources.mirror.store.find_many([each.fact_id for each in matches])
+    except StoreUnavailableError:
+        return {}
+    wanted = set(names)
+    return {
+        each.fact_id: fact
+        for each in matches
+        if (fact := facts.get(each.fact_id)) is not None
+        and fact.type in ENTITY_TYPES
+        and sees(agent, fact.scope)
+        and not wanted.isdisjoint(map(folded, (fact.title, *fact.aliases)))
+    }
