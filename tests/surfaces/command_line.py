@@ -166,6 +166,7 @@ def run(
     with (
         mock.patch("vaultsync.app.open", opened),
         mock.patch("vaultsync.app.answering.ask", opened),
+        mock.patch("vaultsync.app.answering.ask_for_packs", opened),
     ):
         return runner.invoke(
             cli,

@@ -62,7 +62,7 @@ def run(
     monkeypatch: pytest.MonkeyPatch, *words: str, made: ContextPack = PACK
 ) -> tuple[Result, FakeMemory]:
     memory = FakeMemory(made)
-    monkeypatch.setattr(session, "answers", lambda *_, **__: memory)
+    monkeypatch.setattr(session, "packs", lambda *_, **__: memory)
     return CliRunner().invoke(command.context, words, catch_exceptions=False), memory
 
 

@@ -41,7 +41,7 @@ class Missing:
         """Nobody knows."""
         raise self._error
 
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:  # noqa: ARG002 - the port's
         """Cannot."""
         raise self._error
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from vaultsync.app.graphing import Graphing
 from vaultsync.app.mirroring import Mirroring
-from vaultsync.app.recalling import Recalling
+from vaultsync.app.packing import Packing
 from vaultsync.app.remembering import Remembering
 
 
-class Memory(Remembering, Graphing, Mirroring, Recalling):
+class Memory(Remembering, Graphing, Mirroring, Packing):
     """The memory that people and agents share: facts in a store, notes in a vault.
 
     To be used as a context manager, or closed: what was remembered is in the store and

@@ -46,6 +46,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "Recall": {
         "recall": "recall.recall",
+        "context": "context.context",
         "index": "index.index",
         "graph": "graph.graph",
         "links": "links.links",

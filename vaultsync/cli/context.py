@@ -71,7 +71,7 @@ def context(
     """
     from vaultsync.cli import session, show_context
 
-    with session.answers(options, agent=agent) as memory:
+    with session.packs(options, agent=agent) as memory:
         made = memory.context(
             query,
             budget=budget,

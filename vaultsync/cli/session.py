@@ -12,20 +12,28 @@ from vaultsync import app
 from vaultsync.cli.options import Options
 from vaultsync.errors import UsageError, VaultsyncError
 
-__all__ = ["Cost", "answers", "doctor", "init", "memory"]
+__all__ = ["Cost", "answers", "doctor", "init", "memory", "packs"]
 
 if TYPE_CHECKING:  # what is only asked for an answer need not load all of it
     from vaultsync.app import Initialised, Memory
-    from vaultsync.app.answering import Answers
+    from vaultsync.app.packing import Packing
+    from vaultsync.app.recalling import Recalling
     from vaultsync.engine.embed_cost import Cost
     from vaultsync.engine.report import Check
 
 
-def answers(options: Options, *, agent: str | None = None) -> Answers:
+def answers(options: Options, *, agent: str | None = None) -> Recalling:
     """The vault that the options name, to be asked in a `with`."""
     from vaultsync.app.answering import ask
 
     return ask(options.vault, agent=agent, state_dir=options.state_dir)
+
+
+def packs(options: Options, *, agent: str | None = None) -> Packing:
+    """The same, to be asked for context packs."""
+    from vaultsync.app.answering import ask_for_packs
+
+    return ask_for_packs(options.vault, agent=agent, state_dir=options.state_dir)
 
 
 def memory(options: Options, *, agent: str | None = None) -> Memory:
