@@ -59,7 +59,7 @@ def recall(
         until=min(filter(None, (until, asked.span.until)), default=None),
         heads_only=heads_only,
     )
-    work = Recalling(sources, asked, filters, agent, limit)
+    work = Recalling(sources, asked, filters, agent, limit=limit, explain=explain)
     source = work.answer(mode)
     hits = work.hits()
     return Recall(
@@ -69,7 +69,7 @@ def recall(
         degraded=tuple(dict.fromkeys(work.degraded)),
         seconds=sources.mirror.clock.monotonic() - began,
         hits=hits,
-        stages=tuple(work.stages) if explain else (),
+        stages=tuple(work.stages),
     )
 
 

@@ -44,9 +44,9 @@ MODES = ("auto", "index", "vector", "fused")
 ENOUGH = 0.4
 """The confidence from which on the index answers alone. On LoCoMo it then answers three of
 four questions, and the turn recall@5 is 0.71; with vectors every time it is 0.72."""
-POOL = 30
-"""How many of the best fitting facts are loaded, and scored with their time and use; three
-times the limit where that is more (seed 001)."""
+POOL = 20
+"""How many of the best fitting facts are loaded, and scored with their time and use; twice
+the limit where that is more. With 30 the turn recall@5 of LoCoMo is the same."""
 REACH = 50
 """How many facts each of index and vectors names to be fused: with 30 or 100 the turn
 recall@5 of LoCoMo is the same to 0.005."""
@@ -66,18 +66,23 @@ class Recalling:
         asked: Question,
         filters: Filters,
         agent: str | None,
+        *,
         limit: int,
+        explain: bool,
     ) -> None:
         self._sources = sources
         self._asked = asked
         self._filters = filters
         self._agent = agent
         self._limit = limit
-        self._pool = max(POOL, 3 * limit)
+        self._explain = explain
+        self._pool = max(POOL, 2 * limit)
         self._terms = Terms(sources.index.tokens(asked.words))
         self._facts: dict[str, Fact | None] = {}
         """What was loaded; None is gone, or not for this question."""
         self._words: dict[str, float] = {}
+        self._reached = 0
+        """How many the index was asked for."""
         self._near: dict[str, float] = {}
         self._chunks: dict[str, str] = {}
         self._similar: dict[str, float] = {}
@@ -113,7 +118,7 @@ class Recalling:
             self.degraded.append(f"The index may be behind: {report.degraded}.")
         self._done("catch-up", began, {})
         began = self._now()
-        self._gather(self._ask_words)
+        self._gather(self._ask_words, limit=self._pool + 1)
         self._done("index", began, self._words)
 
     def _look_near(
@@ -128,7 +133,7 @@ class Recalling:
             return len(found)
 
         asks = [ask] if mode == "vector" else [ask, self._ask_words]
-        self._gather(*asks)
+        self._gather(*asks, limit=max(REACH, self._pool + 1))
         self._done("vector", began, self._near)
         self._done("fused", self._now(), self._similar)
 
@@ -164,7 +169,7 @@ class Recalling:
         self._done("rerank", began, self._similar)
 
     def _ask_words(self, limit: int) -> int:
-        if len(self._words) < limit:
+        if self._reached < limit:
             found = self._sources.index.search(
                 self._asked.words,
                 self._filters,
@@ -172,13 +177,13 @@ class Recalling:
                 limit=limit,
             )
             self._words = {each.fact_id: each.score for each in found}
+            self._reached = limit
         return len(self._words)
 
     # --------------------------------------------------------------------- facts
 
-    def _gather(self, *asks: Callable[[int], int]) -> None:
+    def _gather(self, *asks: Callable[[int], int], limit: int) -> None:
         """Ask for candidates until enough of them pass, and say how well each fits."""
-        limit = max(REACH, self._pool)
         while True:
             full = [ask(limit) >= limit for ask in asks]
             fits = fused(self._words, self._near, trust=self._trust)
@@ -313,5 +318,6 @@ class Recalling:
         return self._sources.mirror.clock.monotonic()
 
     def _done(self, name: str, began: float, scores: Mapping[str, float]) -> None:
-        seen = tuple(Seen(each, round(value, 4)) for each, value in scores.items())
-        self.stages.append(Stage(name, self._now() - began, seen))
+        if self._explain:
+            seen = tuple(Seen(each, round(value, 4)) for each, value in scores.items())
+            self.stages.append(Stage(name, self._now() - began, seen))

@@ -30,16 +30,15 @@ class Filters:
 
     def admits(self, fact: Fact) -> bool:
         """Whether a fact may be found."""
-        made = moment(fact.created_at)
         return (
             (self.scopes is None or fact.scope in self.scopes)
             and (not self.types or fact.type in self.types)
             and all(_tagged(fact, each) for each in self.tags)
             and self.status in (None, fact.status)
             and fact.priority <= self.max_priority
-            and (self.since is None or made >= moment(self.since))
-            and (self.until is None or made < moment(self.until))
             and not (self.heads_only and fact.superseded_by_id)
+            and (self.since is None or moment(fact.created_at) >= moment(self.since))
+            and (self.until is None or moment(fact.created_at) < moment(self.until))
         )
 
 
