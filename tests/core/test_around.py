@@ -8,6 +8,7 @@ from vaultsync.core.around import (
     LENT,
     around,
     day_words,
+    lent,
     moment,
     number,
     own_title,
@@ -27,7 +28,7 @@ def a_fact(content: str = "Green.", **values: Value) -> Fact:
 def test_neighbours_lend_what_they_say_in_their_order() -> None:
     one, two = a_fact("One.", title="First"), a_fact("Two.", title="Second")
 
-    assert around([one], [two]) == "First\nOne.\nSecond\nTwo."
+    assert around([lent(one)], [lent(two)]) == "First\nOne.\nSecond\nTwo."
     assert around([], []) == ""
 
 
@@ -36,13 +37,13 @@ def test_a_title_that_was_made_of_the_text_is_lent_once() -> None:
     for content in ("Green tea. It is hot.", "# Green tea\n\nHot.", long):
         fact = make_fact({"id": ID, "content": content})
 
-        assert around([fact], []) == fact.content
+        assert lent(fact) == fact.content
 
 
 def test_a_long_neighbour_lends_its_beginning() -> None:
     fact = a_fact("x" * 5 * LENT, title="")
 
-    assert len(around([fact], [])) == LENT
+    assert len(lent(fact)) == LENT
 
 
 def test_a_fact_of_no_session_stands_in_none() -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import tantivy
 from tantivy import Occur, Query
 
-from vaultsync.adapters.index_schema import code, folded_tag
+from vaultsync.adapters.index_schema import PHRASED, code, folded_tag
 from vaultsync.adapters.index_terms import Terms
 from vaultsync.core.around import moment
 from vaultsync.core.fields import TIERS
@@ -86,6 +86,7 @@ class Asking:
                 else {
                     name: Query.phrase_query(self._schema, name, list(way))
                     for name in self._weights
+                    if name in PHRASED
                 }
                 for way in ways
             ]
@@ -101,9 +102,9 @@ class Asking:
         """
         return Query.boolean_query(
             [
-                (Occur.Should, Query.boost_query(each[name], weight))
-                for name, weight in self._weights.items()
+                (Occur.Should, Query.boost_query(query, self._weights[name]))
                 for each in some
+                for name, query in each.items()
             ]
         )
 

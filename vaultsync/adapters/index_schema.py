@@ -37,8 +37,13 @@ the others, comes before one that has the same words again and again.
 Measured on the dialogues of LoCoMo and the help of Obsidian, where aliases and headings
 that count more push notes up that only mention a thing."""
 
+_OWN = 500
+"""Characters of a fact that stand together with its neighbours'; with all of a long note
+no more was found."""
 TERMS = "terms"
 """The name of the analyzer of all text fields."""
+PHRASED = frozenset(WEIGHTS) - {"around"}
+"""The fields in which a phrase is looked for: what the fact says itself."""
 META = "meta"
 """The id of the entry that tells how far the index goes; ids of facts are UUIDs."""
 
@@ -49,7 +54,11 @@ def make_schema() -> tantivy.Schema:
     builder.add_text_field("id", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("meta", stored=True, tokenizer_name="raw")
     for name in WEIGHTS:
-        builder.add_text_field(name, tokenizer_name=TERMS)
+        builder.add_text_field(
+            name,
+            tokenizer_name=TERMS,
+            index_option="position" if name in PHRASED else "freq",
+        )
     builder.add_text_field("tag", tokenizer_name="raw", index_option="basic")
     for name in ("type", "scope", "status", "priority", "replaced", "created"):
         builder.add_unsigned_field(name, indexed=True, fast=True)
@@ -73,7 +82,7 @@ def texts_of(entry: Entry) -> dict[str, str]:
         "content": fact.content,
         "fields": "\n".join(_said(fact)),
         "dates": day,
-        "around": f"{fact.content}\n{day}\n{entry.around}",
+        "around": f"{fact.content[:_OWN]}\n{day}\n{entry.around}",
     }
     return {name: words_to_index(text) for name, text in texts.items() if text}
 

@@ -17,8 +17,9 @@ from vaultsync.core.fact import Fact, title_from
 
 BEFORE = AFTER = 2
 """How many neighbours on each side lend their text."""
-LENT = 1000
-"""Characters that one neighbour lends at most."""
+LENT = 300
+"""Characters that one neighbour lends at most. What is said in a dialogue is shorter; of
+long notes more than the beginning makes the index larger and finds no more."""
 
 
 class Turn(NamedTuple):
@@ -36,13 +37,13 @@ class Turn(NamedTuple):
 def turn_of(fact: Fact) -> Turn:
     """Where a fact stands."""
     name = f"{fact.session_id}\n{fact.scope}" if fact.session_id else ""
-    said = (
-        *(fact.type, fact.title, fact.context, fact.content, fact.priority),
-        *(fact.status, fact.tags, fact.aliases, fact.entities, fact.scope),
-        *(fact.created_at, fact.agent_id, fact.session_id, fact.superseded_by_id),
-        *(*fact.own.items(), *fact.properties.items()),
+    short = (
+        *(fact.type, fact.title, fact.context, fact.priority, fact.status, fact.tags),
+        *(fact.aliases, fact.entities, fact.scope, fact.created_at, fact.agent_id),
+        *(fact.session_id, fact.superseded_by_id, fact.own, fact.properties),
     )
-    return Turn(number(name), moment(fact.created_at), fact.id, number(repr(said)))
+    mark = number(f"{short!r}{fact.content}")
+    return Turn(number(name), moment(fact.created_at), fact.id, mark)
 
 
 def number(text: str) -> int:
@@ -55,19 +56,23 @@ def number(text: str) -> int:
 
 def moment(time: str) -> int:
     """A number that grows with a time as facts spell it; 0 for none."""
-    digits = "".join(letter for letter in time if letter.isdigit())
-    return int(digits[:17].ljust(17, "0")) if digits else 0
+    digits = time.translate(_BETWEEN)
+    return int(digits[:17].ljust(17, "0")) if digits.isdecimal() else 0
 
 
-def around(before: Sequence[Fact], after: Sequence[Fact]) -> str:
+_BETWEEN = str.maketrans("", "", "-:TZ.+ ")
+
+
+def around(before: Sequence[str], after: Sequence[str]) -> str:
     """The text that a fact is lent by its neighbours: the one before it comes first.
 
     What it answers stands there, and a model reads no further than it can.
     """
-    return "\n".join(_lent(each) for each in (*reversed(before), *after))
+    return "\n".join((*reversed(before), *after))
 
 
-def _lent(fact: Fact) -> str:
+def lent(fact: Fact) -> str:
+    """The text that a fact lends each of its neighbours."""
     content = fact.content[:LENT]
     title = own_title(fact)
     return f"{title}\n{content}" if title else content

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 ENGLISH = "english"
-_SAMPLE = 1_000
+_SAMPLE = 600
 """Letters that are looked at."""
 
 _TABLE = {

@@ -33,6 +33,8 @@ _MARKS = re.compile(
     "\uabec\uabed\ud800-\udfff\ufe00-\ufe0f\ufe20-\ufe2f"
     "]"
 )
+_FURTHER = re.compile("[\u00ad\u0300-\u1fff\u200b-\u200d\u20d0-\U0010ffff]")
+"""A letter or mark beyond the Latin ones, their punctuation and signs left out."""
 _DENSE = re.compile(
     "["
     "\u0e01-\u0e5b"  # Thai
@@ -55,13 +57,16 @@ def one_form(text: str) -> str:
     """Text in which what looks alike is alike: width, ligatures, marks above letters."""
     if text.isascii():
         return text
-    return _MARKS.sub("", unicodedata.normalize("NFKC", text))
+    text = unicodedata.normalize("NFKC", text)
+    # Most text of Latin letters needs no more, and the second look costs three times as
+    # much as the first.
+    return _MARKS.sub("", text) if _FURTHER.search(text) else text
 
 
 def words_to_index(text: str) -> str:
     """A text with its words apart; where there are pairs, single letters follow all."""
     text = one_form(text)
-    runs = [] if text.isascii() else _DENSE.findall(text)
+    runs = _DENSE.findall(text) if _is_dense(text) else []
     if not runs:
         return text
     single = " ".join(dict.fromkeys("".join(runs)))
@@ -71,7 +76,11 @@ def words_to_index(text: str) -> str:
 def words_to_find(text: str) -> str:
     """A text that is looked for, with its words apart; a single letter stands alone."""
     text = one_form(text)
-    return text if text.isascii() else _DENSE.sub(_pairs, text)
+    return _DENSE.sub(_pairs, text) if _is_dense(text) else text
+
+
+def _is_dense(text: str) -> bool:
+    return not text.isascii() and _FURTHER.search(text) is not None
 
 
 def words_to_ask(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from vaultsync.core.around import AFTER, BEFORE, Turn, around, turn_of
+from vaultsync.core.around import AFTER, BEFORE, Turn, around, lent, turn_of
 from vaultsync.core.fact import Fact
 from vaultsync.ports import Entry, NoteIndex, Store
 
@@ -37,8 +37,9 @@ def entries(
         rows[each].fact_id for at in stirred for each in _beside(rows, at, own=True)
     }
     known = {**store.find_many(needed - facts.keys()), **facts}
+    lend = _Lent(rows, known)
     made = [
-        Entry(known[rows[at].fact_id], _around(rows, at, known))
+        Entry(known[rows[at].fact_id], lend.to(at))
         for at in stirred
         if rows[at].fact_id in known
     ]
@@ -61,7 +62,8 @@ def surroundings(
     at = [n for n, row in enumerate(rows) if row.fact_id in facts]
     needed = {rows[each].fact_id for n in at for each in _beside(rows, n, own=True)}
     known = {**store.find_many(needed - facts.keys()), **facts}
-    return {rows[n].fact_id: _around(rows, n, known) for n in at}
+    lend = _Lent(rows, known)
+    return {rows[n].fact_id: lend.to(n) for n in at}
 
 
 def _stirred(
@@ -84,12 +86,27 @@ def _beside(rows: Sequence[Turn], at: int, *, own: bool) -> Iterator[int]:
             yield each
 
 
-def _around(rows: Sequence[Turn], at: int, known: Mapping[str, Fact]) -> str:
-    beside = [
-        (each, known[rows[each].fact_id])
-        for each in _beside(rows, at, own=False)
-        if rows[each].fact_id in known
-    ]
-    before = [fact for each, fact in beside if each < at]
-    after = [fact for each, fact in beside if each > at]
-    return around(before, after)
+class _Lent:
+    """The texts that facts lend, each made once."""
+
+    def __init__(self, rows: Sequence[Turn], known: Mapping[str, Fact]) -> None:
+        self._rows = rows
+        self._known = known
+        self._texts: dict[str, str] = {}
+
+    def to(self, at: int) -> str:
+        """What the fact of a row is lent."""
+        beside = [
+            (each, self._text(self._rows[each].fact_id))
+            for each in _beside(self._rows, at, own=False)
+            if self._rows[each].fact_id in self._known
+        ]
+        return around(
+            [text for each, text in beside if each < at],
+            [text for each, text in beside if each > at],
+        )
+
+    def _text(self, fact_id: str) -> str:
+        if fact_id not in self._texts:
+            self._texts[fact_id] = lent(self._known[fact_id])
+        return self._texts[fact_id]
