@@ -12,11 +12,11 @@ import unicodedata
 
 # Combining marks that Unicode does not count as letters, so that a word would be split
 # at them: accents that have no composed letter, tones, viramas, nuktas. Also the points
-# of Hebrew and Arabic, which most people leave out, soft hyphens and joiners, which
-# nobody sees, and half characters, which are no text.
+# of Hebrew and Arabic, which most people leave out, and half characters, which are no
+# text.
 _MARKS = re.compile(
     "["
-    "\u00ad\u0300-\u0344\u0346-\u0362\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2"
+    "\u0300-\u0344\u0346-\u0362\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2"
     "\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670\u06df\u06e0\u06ea-\u06ec"
     "\u0740-\u074a\u07eb-\u07f3\u07fd\u0818\u0819\u082d\u0859-\u085b\u0898-\u089f"
     "\u08ca-\u08d3\u08e0\u08e1\u08ea-\u08ef\u093c\u094d\u0951-\u0954\u09bc\u09cd"
@@ -27,14 +27,16 @@ _MARKS = re.compile(
     "\u17c9-\u17d3\u17dd\u180b-\u180d\u180f\u1939-\u193b\u1a60\u1a75-\u1a7f"
     "\u1ab0-\u1abe\u1ac1-\u1acb\u1b34\u1b44\u1b6b-\u1b73\u1baa\u1bab\u1be6"
     "\u1bf2\u1bf3\u1c37\u1cd0-\u1cd2\u1cd4-\u1ce8\u1ced\u1cf4\u1cf7-\u1cf9"
-    "\u1dc0-\u1dd2\u1df5-\u1dff\u200b-\u200d\u20d0-\u20f0\u2cef-\u2cf1\u2d7f"
+    "\u1dc0-\u1dd2\u1df5-\u1dff\u20d0-\u20f0\u2cef-\u2cf1\u2d7f"
     "\u302a-\u302f\u3099\u309a\ua66f-\ua672\ua67c\ua67d\ua6f0\ua6f1\ua806\ua82c"
     "\ua8c4\ua8e0-\ua8f1\ua92b-\ua92d\ua953\ua9b3\ua9c0\uaabf\uaac1\uaaf6"
     "\uabec\uabed\ud800-\udfff\ufe00-\ufe0f\ufe20-\ufe2f"
     "]"
 )
-_FURTHER = re.compile("[\u00ad\u0300-\u1fff\u200b-\u200d\u20d0-\U0010ffff]")
+_FURTHER = re.compile("[^\x00-\u02ff\u2000-\u20cf]")
 """A letter or mark beyond the Latin ones, their punctuation and signs left out."""
+_UNSEEN = ("\u00ad", "\u200b", "\u200c", "\u200d")
+"""Soft hyphens and joiners."""
 _DENSE = re.compile(
     "["
     "\u0e01-\u0e5b"  # Thai
@@ -58,6 +60,8 @@ def one_form(text: str) -> str:
     if text.isascii():
         return text
     text = unicodedata.normalize("NFKC", text)
+    for each in _UNSEEN:
+        text = text.replace(each, "")
     # Most text of Latin letters needs no more, and the second look costs three times as
     # much as the first.
     return _MARKS.sub("", text) if _FURTHER.search(text) else text
