@@ -468,3 +468,41 @@ def test_asking_changes_nothing() -> None:
     for mode in ("index", "vector", "fused", "auto"):
         world.ask("berths", mode=mode)
     assert (world.store.state(), world.archive.history(), world.notes()) == before
+
+
+def test_what_is_hinted_at_is_looked_for_among_all_that_fits_better() -> None:
+    world = RecallWorld()
+    for number in range(80):
+        world.agent_remembers(f"Berths and berths, number {number}", type="note")
+    told = world.agent_remembers(
+        "Some berths are kept free for boats in distress", type="decision"
+    )
+    found = world.ask("what was decided about berths", mode="index")
+    assert told.id in [hit.id for hit in found]
+
+
+def test_vectors_that_cannot_be_searched_leave_the_answer_of_the_index() -> None:
+    world = RecallWorld()
+    world.agent_remembers("Berths are full")
+    world.embed()
+    assert world.vectors is not None
+
+    def broken(*args: object, **more: object) -> None:
+        raise OSError("the disk is gone")
+
+    world.vectors.search = broken  # type: ignore[method-assign, assignment]
+    for mode in ("vector", "fused"):
+        found = world.ask("berths", mode=mode)
+        assert (found.source, len(found)) == ("index", 1)
+        assert "the disk is gone" in found.degraded[0]
+
+
+def test_days_and_tiers_that_are_hinted_at_narrow_what_is_preferred() -> None:
+    world = RecallWorld()
+    old = world.agent_remembers("Berths", createdAt="2020-01-01T00:00:00Z", priority=0)
+    new = world.agent_remembers("Berths", priority=0)
+    low = world.agent_remembers("Berths", priority=2)
+    found = world.ask("critical facts about berths before 2021")
+    similar = {hit.id: hit.similarity for hit in found}
+    assert similar[old.id] == 1
+    assert similar[new.id] == similar[low.id] == 0.5

@@ -68,7 +68,7 @@ VECTOR_SHARE = 2.0
 2.5 the turn recall@5 of LoCoMo is 0.71 to 0.72, and the more vectors count, the better are
 headings of the help of Obsidian found; adding ranks (RRF) fell below words alone."""
 MISFIT = 0.5
-"""What is left of the similarity of a fact that is not what the question hints at."""
+"""What is left of the fit of a fact that is not what the question hints at."""
 
 
 def fused(

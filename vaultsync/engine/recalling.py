@@ -6,7 +6,9 @@ so what an index has not heard of yet, or must not tell, is in no answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import islice
 
 from vaultsync.core.chunk import chunk_fact
@@ -22,7 +24,7 @@ from vaultsync.core.passage import (
     said_by,
     why,
 )
-from vaultsync.core.query import Question
+from vaultsync.core.query import Question, Span
 from vaultsync.core.rank import (
     MISFIT,
     Signals,
@@ -40,13 +42,14 @@ from vaultsync.engine.indexing import catch_up
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.ports import Filters, VectorIndex
 
+LOWEST = max(TIERS["background"])
 MODES = ("auto", "index", "vector", "fused")
 ENOUGH = 0.4
 """The confidence from which on the index answers alone. On LoCoMo it then answers three of
 four questions, and the turn recall@5 is 0.71; with vectors every time it is 0.72."""
-POOL = 20
-"""How many of the best fitting facts are loaded, and scored with their time and use; twice
-the limit where that is more. With 30 the turn recall@5 of LoCoMo is the same."""
+POOL = 30
+"""How many of the best fitting facts are loaded, and scored with their time and use; three
+times the limit where that is more (seed 001)."""
 REACH = 50
 """How many facts each of index and vectors names to be fused: with 30 or 100 the turn
 recall@5 of LoCoMo is the same to 0.005."""
@@ -76,7 +79,7 @@ class Recalling:
         self._agent = agent
         self._limit = limit
         self._explain = explain
-        self._pool = max(POOL, 2 * limit)
+        self._pool = max(POOL, 3 * limit)
         self._terms = Terms(sources.index.tokens(asked.words))
         self._facts: dict[str, Fact | None] = {}
         """What was loaded; None is gone, or not for this question."""
@@ -85,6 +88,8 @@ class Recalling:
         """How many the index was asked for."""
         self._near: dict[str, float] = {}
         self._chunks: dict[str, str] = {}
+        self._preferred: set[str] = set()
+        """Of what was found, that which is what the question hints at."""
         self._similar: dict[str, float] = {}
         self._trust = 1.0
         self.confidence = 0.0
@@ -99,15 +104,12 @@ class Recalling:
             self._look_up()
             if mode == "index" or (mode == "auto" and self.confidence >= ENOUGH):
                 return "index"
-        began = self._now()
-        meant = self._meant()
-        self._done("embed", began, {})
-        if isinstance(meant, str):
-            self.degraded.append(f"Nothing was found by meaning: {meant}.")
+        missing = self._look_near(mode)
+        if missing:
+            self.degraded.append(f"Nothing was found by meaning: {missing}.")
             if mode == "vector":
                 self._look_up()
             return "index"
-        self._look_near(*meant, mode)
         self._rerank()
         return "vector" if mode == "vector" else "fused"
 
@@ -121,24 +123,9 @@ class Recalling:
         self._gather(self._ask_words, limit=self._pool + 1)
         self._done("index", began, self._words)
 
-    def _look_near(
-        self, vectors: VectorIndex, vector: Sequence[float], mode: str
-    ) -> None:
+    def _look_near(self, mode: str) -> str:
+        """Find what is near in meaning, too; returns why not when it cannot be done."""
         began = self._now()
-
-        def ask(limit: int) -> int:
-            found = vectors.search(vector, self._filters, limit=limit)
-            self._near = {each.fact_id: each.similarity for each in found}
-            self._chunks = {each.fact_id: each.chunk_id for each in found}
-            return len(found)
-
-        asks = [ask] if mode == "vector" else [ask, self._ask_words]
-        self._gather(*asks, limit=max(REACH, self._pool + 1))
-        self._done("vector", began, self._near)
-        self._done("fused", self._now(), self._similar)
-
-    def _meant(self) -> tuple[VectorIndex, Sequence[float]] | str:
-        """The vectors, and that of the question; or why nothing is found by them."""
         try:
             vectors, embedder = self._sources.vectors(), self._sources.embedder()
             if vectors is None or embedder is None:
@@ -149,9 +136,16 @@ class Recalling:
             if held != str(identity_of(embedder, lends=True)):
                 return "the vectors are another model's; `vaultsync index` renews them"
             (vector,) = embedder.embed([self._asked.words or self._asked.text])
+            self._done("embed", began, {})
+            began = self._now()
+            asks = [] if mode == "vector" else [self._ask_words]
+            near = partial(self._ask_vectors, vectors, vector)
+            self._gather(near, *asks, limit=max(REACH, self._pool + 1))
         except (DerivedError, ImportError, OSError) as error:
             return str(error)
-        return vectors, vector
+        self._done("vector", began, self._near)
+        self._done("fused", self._now(), self._similar)
+        return ""
 
     def _rerank(self) -> None:
         reranker = self._sources.reranker()
@@ -170,15 +164,47 @@ class Recalling:
 
     def _ask_words(self, limit: int) -> int:
         if self._reached < limit:
-            found = self._sources.index.search(
-                self._asked.words,
-                self._filters,
-                phrases=self._asked.phrases,
-                limit=limit,
-            )
-            self._words = {each.fact_id: each.score for each in found}
+            for filters in self._narrowing():
+                found = self._sources.index.search(
+                    self._asked.words,
+                    filters,
+                    phrases=self._asked.phrases,
+                    limit=limit,
+                )
+                self._words |= {each.fact_id: each.score for each in found}
+                self._take_in((each.fact_id for each in found), filters)
             self._reached = limit
         return len(self._words)
+
+    def _ask_vectors(
+        self, vectors: VectorIndex, vector: Sequence[float], limit: int
+    ) -> int:
+        for filters in self._narrowing():
+            found = vectors.search(vector, filters, limit=limit)
+            self._near |= {each.fact_id: each.similarity for each in found}
+            self._chunks |= {each.fact_id: each.chunk_id for each in found}
+            self._take_in((each.fact_id for each in found), filters)
+        return len(self._near)
+
+    def _narrowing(self) -> list[Filters]:
+        """What to ask an index for: what may be found, and of that what is hinted at."""
+        asked, wide = self._asked, self._filters
+        if not asked.hints:
+            return [wide]
+        days = asked.hinted_span or Span()
+        tiers = [each for tier in asked.hinted_tiers for each in TIERS[tier]]
+        narrow = replace(
+            wide,
+            types=wide.types or asked.hinted_types,
+            max_priority=min(wide.max_priority, max(tiers, default=LOWEST)),
+            since=max(filter(None, (wide.since, days.since)), default=None),
+            until=min(filter(None, (wide.until, days.until)), default=None),
+        )
+        return [wide, narrow]
+
+    def _take_in(self, fact_ids: Iterable[str], filters: Filters) -> None:
+        if filters is not self._filters:
+            self._preferred.update(fact_ids)
 
     # --------------------------------------------------------------------- facts
 
@@ -187,6 +213,11 @@ class Recalling:
         while True:
             full = [ask(limit) >= limit for ask in asks]
             fits = fused(self._words, self._near, trust=self._trust)
+            if self._asked.hints:
+                fits = {
+                    each: fit if each in self._preferred else MISFIT * fit
+                    for each, fit in fits.items()
+                }
             order = sorted(fits, key=lambda each: (-fits[each], each))
             kept = self._passing(order)
             if len(kept) > self._pool or not any(full):
@@ -263,7 +294,7 @@ class Recalling:
         for fact_id, similar in self._similar.items():
             fact = self._fact(fact_id)
             signals = Signals(
-                similar if self._asked.prefers(fact) else MISFIT * similar,
+                similar,
                 recency(fact.created_at, fact.type, now),
                 utility(fact.importance, fact.access_count),
             )
