@@ -9,14 +9,9 @@ from pathlib import Path
 import pytest
 
 from vaultsync.app import init
-from vaultsync.app.graphing import Graphing
 from vaultsync.app.memory import Memory
 from vaultsync.config import load
 from vaultsync.errors import ConfigError, InvalidFieldError, NotFoundError
-
-
-class Whole(Memory, Graphing):
-    """A memory with its graph."""
 
 
 @pytest.fixture
@@ -27,9 +22,9 @@ def vault(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def memory(vault: Path, tmp_path: Path) -> Iterator[Whole]:
+def memory(vault: Path, tmp_path: Path) -> Iterator[Memory]:
     settings = load(vault, agent="indy", state_dir=str(tmp_path / "state"))
-    with Whole(settings) as opened:
+    with Memory(settings) as opened:
         opened.remember("-", title="Alice", type="person", scope="public")
         opened.remember("Tea with [[Al]].", title="Tea", scope="public")
         opened.remember("See ![[p.png]] and [[Tea]].", title="Cup", scope="public")
@@ -38,19 +33,19 @@ def memory(vault: Path, tmp_path: Path) -> Iterator[Whole]:
 
 
 @pytest.mark.parametrize("form", ["json", "graphml", "canvas", "html"])
-def test_the_graph_has_four_forms(memory: Whole, form: str) -> None:
+def test_the_graph_has_four_forms(memory: Memory, form: str) -> None:
     made = memory.graph_export(format=form)
 
     assert (made.format, made.nodes, made.links) == (form, 4, 2)
     assert "Alice" in made.text
 
 
-def test_another_form_is_refused(memory: Whole) -> None:
+def test_another_form_is_refused(memory: Memory) -> None:
     with pytest.raises(InvalidFieldError):
         memory.graph_export(format="dot")
 
 
-def test_the_graph_is_counted_and_walked(memory: Whole) -> None:
+def test_the_graph_is_counted_and_walked(memory: Memory) -> None:
     assert memory.graph_stats(hubs=1).nodes == 4
     assert [each.node.label for each in memory.graph_neighbors("Tea").near] == [
         "Al",
@@ -61,7 +56,7 @@ def test_the_graph_is_counted_and_walked(memory: Whole) -> None:
 
 
 def test_links_are_checked_among_all_files_and_mended(
-    memory: Whole, vault: Path
+    memory: Memory, vault: Path
 ) -> None:
     alice = next(each for each in memory.list().facts if each.title == "Alice")
     memory.update(alice.id, set={"aliases": ["Al"]})
@@ -81,7 +76,7 @@ def test_links_are_checked_among_all_files_and_mended(
 
 
 def test_obsidians_graph_gets_a_colour_for_each_type(
-    memory: Whole, vault: Path
+    memory: Memory, vault: Path
 ) -> None:
     with pytest.raises(ConfigError, match="Obsidian"):
         memory.graph_colours()

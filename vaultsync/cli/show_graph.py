@@ -191,5 +191,7 @@ def _listed(
     ]
     if is_terminal(sys.stdout):
         echo()
+        if not any(each.fix for each in some):
+            heads, rows = heads[:-1], [row[:-1] for row in rows]
     table(heads, rows, whole=(heads[0], "link"))
     _and_more(options, len(many) - len(some), "--verbose lists them all")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import repeat
 from typing import NamedTuple, TypeAlias
 
@@ -208,18 +208,21 @@ _COMMENT = re.compile(r"(?:\A|(?<=\n)|[ \t])#")
 # ------------------------------------------------------------------------- moves
 
 
-@dataclass(frozen=True, slots=True)
 class Shift:
     """What links meant before some files moved, and what they mean now."""
 
-    before: Names
-    now: Names
-    moved: Mapping[VaultPath, VaultPath]
-    """Where each of them was -> where it is."""
+    def __init__(
+        self, before: Names, now: Names, moved: Mapping[VaultPath, VaultPath]
+    ) -> None:
+        self.before = before
+        self.now = now
+        self.moved = moved
+        """Where each of them was -> where it is."""
+        self._was = {new: old for old, new in moved.items()}
 
     def source(self, path: VaultPath) -> VaultPath:
         """Where the note was that is at `path` now."""
-        return next((old for old, new in self.moved.items() if new == path), path)
+        return self._was.get(path, path)
 
     def turner(self, path: VaultPath) -> Turner:
         """Turns the links of the note that is at `path` now to what they meant before."""
