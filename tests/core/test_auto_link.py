@@ -85,7 +85,7 @@ def test_a_name_counts_where_its_script_ends_a_word(text: str, expected: str) ->
 @pytest.mark.parametrize(
     "text",
     [
-        "Alicea, xAlice, Alice2, malice, Alice_x, x_Alice",
+        "Alicea, xAlice, Alice2, malice, Alice_x, x_Alice, x___Alice___x",
         "アリスタ",
         "ハアリス",
         "서울대",
@@ -119,6 +119,7 @@ def test_a_name_counts_where_its_script_ends_a_word(text: str, expected: str) ->
         "[[people/Alice|her]] and Alice",
         "[[Al B.]] and Alice",
         "[[Note]]Alice Alice[[Note]]",
+        "[![x](p.png) Alice](a.md) y/Alice",
         "# On [[Alice]]\n\nAlice",
         "a | Bob\n--|--",
     ],
@@ -137,6 +138,10 @@ def test_of_overlapping_names_the_longest_counts() -> None:
     targets = [Target("Bob Smith", ("Bob Smith",)), Target("S", ("Smith & Company",))]
 
     assert auto_link("Bob Smith & Company", targets) == "Bob [[S|Smith & Company]]"
+
+
+def test_a_name_in_an_address_hides_the_shorter_ones_in_it() -> None:
+    assert linked("Alice Smith/x and /Alice Smith") == "Alice Smith/x and /Alice Smith"
 
 
 def test_links_may_be_limited_to_some_spans() -> None:

@@ -117,8 +117,9 @@ def _free(
     for mention in sorted(mentions, key=lambda each: each.start - each.end):
         start, end = mention[:2]
         if 1 not in closed[start:end]:
-            closed[start:end] = b"\1" * (end - start)
             kept.append(mention)
+        # Where a part of it has no place, none has: `Alice` of `Alice Smith/x`.
+        closed[start:end] = b"\1" * (end - start)
     return sorted(kept)
 
 
@@ -150,13 +151,27 @@ def _closed(text: str, part: Passage) -> list[tuple[int, int]]:
     if block.kind == HEADING or _NO_TEXT.match(text, block.inner):
         return [whole]
     links = [(link.start, link.end) for link in part.links]
+    plain = _blanked(text, whole, links)  # what a link leads to is no path
     marks = [
-        found.span()
+        (block.start + found.start(), block.start + found.end())
         for sign, pattern in _NO_PROSE
-        if text.find(sign, *whole) >= 0
-        for found in pattern.finditer(text, *whole)
+        if sign in plain
+        for found in pattern.finditer(plain)
     ]
     return [*part.opaque, *links, *marks, *_brackets(text, *whole)]
+
+
+def _blanked(
+    text: str, whole: tuple[int, int], spans: Iterable[tuple[int, int]]
+) -> str:
+    """A part of a text with blanks for some spans in it."""
+    at, last = whole
+    pieces = []
+    for start, end in spans:
+        if start >= at:  # not within one before
+            pieces += [text[at:start], " " * (end - start)]
+            at = end
+    return "".join([*pieces, text[at:last]])
 
 
 def _brackets(text: str, start: int, end: int) -> list[tuple[int, int]]:

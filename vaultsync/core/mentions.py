@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 SHORTEST = 2
@@ -26,7 +26,7 @@ class Mention(NamedTuple):
     start: int
     end: int
     keys: tuple[str, ...]
-    """Who is called so."""
+    """Who is called so; nobody where the name is part of a path, an address or the like."""
 
 
 class Vocabulary:
@@ -79,8 +79,10 @@ class Vocabulary:
     def _said(
         text: str, at: int, end: int, called: Mapping[str, str]
     ) -> Mention | None:
-        if not (_begins(text, at) and _ends(text, end)):
+        if not (_parted(text, at) and _ends(text, end)):
             return None
+        if _is_stuck(text, at, end):
+            return Mention(at, end, ())
         said = unicodedata.normalize("NFC", text[at:end])
         joined = text[at - 1 : at] == "-" or text[end : end + 1] == "-"
         keys = [
@@ -130,31 +132,36 @@ _SCRIPTS = (
     (_KATAKANA, "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f"),
     (_HANGUL, "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"),
 )
-_OF_SCRIPT = tuple((kind, re.compile(f"[{chars}]")) for kind, chars in _SCRIPTS)
 _UNSPACED = "".join(chars for _, chars in _SCRIPTS)
 # Where a name can begin: not behind a letter, unless the script parts no words.
 _STARTS = re.compile(r"(?<![^\W_])\S")
-_ANY_STARTS = re.compile(rf"(?<![^\W_])\S|(?<=[{_UNSPACED}])\S|[{_UNSPACED}]")
-_IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
-_PARTICLE = re.compile(
-    "(?:은|는|이|가|을|를|의|에|와|과|도|로|으로|에서|에게|에게서|한테|께|께서|만|까지|부터"
-    "|처럼|보다|이나|나|랑|이랑|하고|라는|이라는|님|씨)(?![\uac00-\ud7af])"
+_PARTICLES = (
+    "은|는|이|가|을|를|의|에|와|과|도|로|으로|에서|에게|에게서|한테|께|께서|만|까지|부터"
+    "|처럼|보다|이나|나|랑|이랑|하고|라는|이라는|님|씨"
 )
 # Part of a path, a tag, an address, a block's id or a program's name; right at a link.
-_STUCK_BEFORE = re.compile(r"(?:[@#/\\^~$\]]|(?<=\w)[.:=]|(?<=[^\W_])_+|::)\Z")
+_STUCK_BEFORE = re.compile(r"(?:[@#/\\^~$\]]|(?<=\w)[.:=]|::)\Z")
 _STUCK_BEHIND = re.compile(r"[@/\\]|\[(?!\^)|[.:=](?=\w)|::|_+(?=[^\W_])|\(\)")
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    """A pattern of whole scripts: so dear to make that few should wait for it."""
+    return re.compile(text)
 
 
 def _starts(text: str) -> re.Pattern[str]:
     """What finds all places where a name can begin; most texts need only the quick one."""
-    return _STARTS if text.isascii() or not _IS_UNSPACED.search(text) else _ANY_STARTS
+    if text.isascii() or not _pattern(f"[{_UNSPACED}]").search(text):
+        return _STARTS
+    return _pattern(rf"{_STARTS.pattern}|(?<=[{_UNSPACED}])\S|[{_UNSPACED}]")
 
 
 @lru_cache(maxsize=4096)
 def _kind(char: str) -> str:
     """What a character joins with; empty for what belongs to no word."""
-    for kind, pattern in _OF_SCRIPT:
-        if pattern.match(char):
+    for kind, chars in () if char.isascii() else _SCRIPTS:
+        if _pattern(f"[{chars}]").match(char):
             return kind
     return _WORD if char.isalnum() else ""
 
@@ -176,13 +183,22 @@ def _parted(text: str, at: int) -> bool:
     return not one or not other or one != other or one == _SPACELESS
 
 
-def _begins(text: str, at: int) -> bool:
-    return _parted(text, at) and not _STUCK_BEFORE.search(text, max(at - 2, 0), at)
-
-
 def _ends(text: str, at: int) -> bool:
-    if _STUCK_BEHIND.match(text, at):
-        return False
     if _parted(text, at):
         return True
-    return _kind(text[at - 1]) == _HANGUL and _PARTICLE.match(text, at) is not None
+    if _kind(text[at - 1]) != _HANGUL:
+        return False
+    particle = _pattern(f"(?:{_PARTICLES})(?![\uac00-\ud7af])")
+    return particle.match(text, at) is not None
+
+
+def _is_stuck(text: str, start: int, end: int) -> bool:
+    """Whether a name is part of something longer that is no word."""
+    if _STUCK_BEHIND.match(text, end):
+        return True
+    if _STUCK_BEFORE.search(text, max(start - 2, 0), start):
+        return True
+    before = start
+    while before and text[before - 1] == "_":  # `_Alice_` stands free, `x_Alice` not
+        before -= 1
+    return before < start and text[before - 1 : before].isalnum()

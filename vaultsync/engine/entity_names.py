@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from vaultsync.core.links import folded
-from vaultsync.core.mentions import Mention, Vocabulary
 from vaultsync.engine.link_feed import entity_of, follow, seen_of
 from vaultsync.errors import DerivedError
 from vaultsync.ports.link_index import Entity, LinkIndex
 from vaultsync.ports.store import Store, StoreState
+
+if TYPE_CHECKING:  # every opened vault has one of these, and few are ever asked
+    from vaultsync.core.mentions import Mention, Vocabulary
 
 FAR = 500
 """Rows of the feed from which on the link index is brought up first."""
@@ -29,7 +32,7 @@ class EntityNames:
         self._store_id = ""
         self._seq = 0
         self._entities: dict[str, Entity] = {}
-        self._names = Vocabulary()
+        self._names: Vocabulary
         self._titles: dict[str, set[str]] = {}
 
     def mentions(self, store: Store, text: str) -> list[Mention]:
@@ -68,6 +71,8 @@ class EntityNames:
 
     def _begin(self, store: Store, state: StoreState) -> None:
         """Forget everything, and take what the link index knows."""
+        from vaultsync.core.mentions import Vocabulary  # noqa: PLC0415 - see above
+
         self._store_id, self._seq = state.store_id, 0
         self._entities, self._names, self._titles = {}, Vocabulary(), {}
         if self._links is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vaultsync.core.fact import Fact
-from vaultsync.core.references import fact_links
 from vaultsync.ports.link_index import Entity, LinkIndex, Reference
 from vaultsync.ports.store import Store, Written
 
@@ -64,6 +63,8 @@ def _put(store: Store, links: LinkIndex, rows: Sequence[Written], version: str) 
 
 def references_of(fact: Fact) -> list[Reference]:
     """The links in the note of a fact; related facts by their ids."""
+    from vaultsync.core.references import fact_links  # noqa: PLC0415 - dear, and late
+
     found = [
         Reference(
             fact.id,
