@@ -62,7 +62,10 @@ class World(People):
             except StoreRewoundError:
                 unseen = proofs.in_store(self) - proofs.in_vault(self)
                 # Of notes that cannot be read now, the old store's word stands later.
-                hidden = [*self.broken.values(), *(saw for saw, _ in self.half.values())]
+                hidden = [
+                    *self.broken.values(),
+                    *(saw for saw, _ in self.half.values()),
+                ]
                 unread = proofs.words(b"".join(hidden)) - proofs.in_store(self)
                 self.ledger.at_least_kept(unseen | unread)
                 return self.run(lambda: rebuild(self.mirror, "vault"))

@@ -104,9 +104,9 @@ class ByTheTable:
         """The row of the table, worked out for this fact."""
         return plan_case(case, self._taken, rules)
 
-    def plan_note(self, action: Action) -> Action:
+    def plan_note(self, action: Action, case: Case) -> Action:
         """A note for a fact that has none."""
-        return plan_note(action, self._taken)
+        return plan_note(action, self._taken, was_at=case.was_at)
 
 
 def sync_with(
