@@ -27,7 +27,7 @@ from vaultsync.engine.gate import check_vault, confirmed, store_state
 from vaultsync.engine.item import CREATES_NOTE, Outcome
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.newcomers import newcomers
-from vaultsync.engine.notices import notices_of_plan, notices_of_scan
+from vaultsync.engine.notices import notices_of_plan, notices_of_scan, refusals
 from vaultsync.engine.outbox import drain_outbox
 from vaultsync.engine.planning import Rules, Taken, home_of, plan_case, plan_note
 from vaultsync.engine.recovery import recover
@@ -268,6 +268,8 @@ def _plan(work: Pass, planner: Planner) -> None:
     work.plan.notices += notices_of_plan(
         mirror, work.cases, work.plan.actions, request.allow_scope_moves
     )
+    if request.dry_run:
+        work.plan.notices += refusals(mirror, work.plan.actions)
     if work.state is None:
         work.plan.notices.append(_store_away(mirror))
 
