@@ -106,7 +106,7 @@ class InvalidIdError(UsageError):
     def __init__(self, value: object) -> None:
         super().__init__(
             f"{str(value)[:80]!r} is not an id",
-            hint="an id is a UUID, as `vaultsync list` shows it",
+            hint="an id is a UUID: the property `id` of a note, or see `vaultsync list`",
         )
 
 

@@ -245,9 +245,10 @@ def test_a_shuffled_text_counts_as_rewritten_in_one_piece() -> None:
             ["- a", "+ A", "  b", "…", "  d", "- e", "+ E"],
         ),
         ("a\nb\nc\nd", "A\nb\nc\nD", ["- a", "+ A", "  b", "  c", "- d", "+ D"]),
-        ("", "a\nb", ["- ", "+ a", "+ b"]),
+        ("", "a\nb", ["-", "+ a", "+ b"]),
+        ("a\n\nb", "a\n\nc", ["…", "", "- b", "+ c"]),
         ("b\nc\nd\ne", "a\nb\nc\nd\nE", ["+ a", "  b", "…", "  d", "- e", "+ E"]),
-        ("a\n\nb", "a\n\nb\n\nc", ["…", "  b", "+ ", "+ c"]),
+        ("a\n\nb", "a\n\nb\n\nc", ["…", "  b", "+", "+ c"]),
     ],
 )
 def test_two_texts_are_shown_by_the_lines_that_differ(
@@ -260,8 +261,8 @@ def test_two_texts_are_shown_by_the_lines_that_differ(
 def test_the_lines_that_differ_make_one_text_of_the_other(one: str, other: str) -> None:
     shown = differing_lines(one, other)
 
-    old = [line[2:] for line in shown if line[:2] == "- "]
-    new = [line[2:] for line in shown if line[:2] == "+ "]
+    old = [line[2:] for line in shown if line[:1] == "-"]
+    new = [line[2:] for line in shown if line[:1] == "+"]
     assert Counter(one.split("\n")) - Counter(old) == Counter(
         other.split("\n")
     ) - Counter(new)

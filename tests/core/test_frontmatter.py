@@ -127,6 +127,11 @@ def test_prose_between_two_rules_is_body(between: str) -> None:
 UNREADABLE: list[tuple[str, int, str]] = [
     ("a: 1\nb: c: d\n", 3, "second `: `"),
     ("a: 1\nb: [1, 2\n", 3, "bracket"),
+    ("a: 1\nb: {c: 1\nd: 1\ne: 2\n", 3, "a bracket is not closed"),
+    ("a: 1\nb: [c,\n  {d: 1},\n  e\nf: 1\n", 3, "a bracket is not closed"),
+    ("a:\n  - [1, 2\n  - 3\nb: 1\n", 3, "a bracket is not closed"),
+    ("a: [b\n  c: d: 1]\n", 3, ""),
+    ("a: [1, 2]\nb: {c: d: e}\nf: 1\n", 3, ""),
     ("a: 1\nb: @x\n", 3, "reserves"),
     ('a: 1\nb: "\\q"\n', 3, "escape"),
     ('a: "\\uD83C"\n', 2, "half a character"),

@@ -238,7 +238,7 @@ def _differing(field: FieldConflict) -> str:
     if max(mine.count("\n"), theirs.count("\n")) < MANY:
         return ""
     lines = differing_lines(mine, theirs)
-    alike = any(line[:2] not in ("- ", "+ ") for line in lines)
+    alike = any(line[:1] not in ("-", "+") for line in lines)
     return "\n".join(lines) if alike else ""
 
 

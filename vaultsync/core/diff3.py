@@ -65,8 +65,8 @@ def differing_lines(one: str, other: str) -> list[str]:
     hunks = _hunks(old, new)
     for number, hunk in enumerate(hunks):
         shown += _around(old[at : hunk.start], above=number > 0, below=True)
-        shown += [f"- {line}" for line in old[hunk.start : hunk.end]]
-        shown += [f"+ {line}" for line in new[hunk.begin : hunk.stop]]
+        shown += _marked("- ", old[hunk.start : hunk.end])
+        shown += _marked("+ ", new[hunk.begin : hunk.stop])
         at = hunk.end
     return shown + _around(old[at:], above=True, below=False) if hunks else []
 
@@ -74,10 +74,13 @@ def differing_lines(one: str, other: str) -> list[str]:
 def _around(same: list[str], *, above: bool, below: bool) -> list[str]:
     """Of lines that do not differ, the one below a change and the one above the next."""
     if len(same) <= above + below:
-        return [f"  {line}" for line in same]
-    first = [f"  {same[0]}"] if above else []
-    last = [f"  {same[-1]}"] if below else []
-    return [*first, "…", *last]
+        return _marked("  ", same)
+    first = _marked("  ", same[:1] if above else [])
+    return [*first, "…", *_marked("  ", same[-1:] if below else [])]
+
+
+def _marked(mark: str, lines: list[str]) -> list[str]:
+    return [f"{mark}{line}" if line else mark.rstrip() for line in lines]
 
 
 def _lines(text: str) -> list[str]:

@@ -135,15 +135,7 @@ def sync_with(
             again += drain_outbox(mirror)
     work = look(mirror, request, run, state, again, progress=progress)
     _plan(work, planner)
-    stopped = (
-        None
-        if request.kind.startswith("rebuild")
-        else guard(
-            [a for a in work.plan.actions if a.fact_id not in request.unguarded],
-            mirror.archive.count_bases(),
-            max_delete=request.max_delete,
-        )
-    )
+    stopped = _stopped(work)
     if stopped and not request.dry_run and not confirmed(mirror, request):
         with mirror.archive.transaction():
             mirror.archive.set_setting("stopped_run", run)
@@ -171,6 +163,17 @@ def sync_with(
     return report
 
 
+def _stopped(work: Pass) -> str | None:
+    """Why the guard stops a plan; None when it does not."""
+    if work.request.kind.startswith("rebuild"):
+        return None
+    return guard(
+        [a for a in work.plan.actions if a.fact_id not in work.request.unguarded],
+        work.mirror.archive.count_bases(),
+        max_delete=work.request.max_delete,
+    )
+
+
 def preview(mirror: Mirror, request: Request) -> tuple[Pass, Report]:
     """What a pass would find and do, with nothing written."""
     run = mirror.clock.new_id()
@@ -178,7 +181,7 @@ def preview(mirror: Mirror, request: Request) -> tuple[Pass, Report]:
     work = look(mirror, request, run, store_state(mirror, run, request))
     _plan(work, ByTheTable())
     would = [action for action in work.plan.actions if action.do is not Do.NOTHING]
-    return work, report_of(work, would, [], 0.0)
+    return work, report_of(work, would, [], 0.0, guarded=_stopped(work))
 
 
 def look(

@@ -12,6 +12,11 @@ from vaultsync.engine.request import Pass
 from vaultsync.engine.settling import changed_notices
 from vaultsync.ports import Attention
 
+_CONFIRM = (
+    "if it is meant, let a pass be stopped: its error names the run for `vaultsync sync"
+    " --confirm RUN`"
+)
+
 
 def report_of(
     work: Pass,
@@ -34,11 +39,8 @@ def report_of(
     }
     extra = []
     if guarded:
-        extra.append(
-            Attention(
-                "guard", VaultPath(""), f"the guard would stop this: {guarded}", ""
-            )
-        )
+        text = f"the guard would stop a pass: {guarded}"
+        extra.append(Attention("guard", VaultPath(""), text, _CONFIRM))
     waiting = (
         []
         if work.request.dry_run
