@@ -155,6 +155,7 @@ UNREADABLE: list[tuple[str, int, str]] = [
     ("1: x\n0x1: y\n", 2, "1 is there twice"),
     ("a: 1\n{{date}}: 1\n", 3, "name of a property"),
     ("a: 1\nb: {{date}}\n", 3, "name of a property"),
+    ("a: 1\n? b: {c: 1}\n: 2\n", 3, "name of a property"),
     ("a: 1\n1: x\n", 3, "name of a property"),
     ("a: 1\ntrue: x\n", 3, "name of a property"),
     ("a: 1\nb:\n  c: 1\n  1.5: x\n", 5, "name of a property"),

@@ -92,6 +92,8 @@ def load(yaml: str, path: str) -> dict[str, Value] | None:
         raise _explained(str(error), yaml, path) from error
     except UnicodeError as error:
         raise _refused(_HALF, yaml, path) from error
+    except TypeError as error:  # a map with a map in it as the name of a property
+        raise _refused(_KEY, yaml, path) from error
     if found is None:
         return {}
     if not isinstance(found, dict):
