@@ -33,3 +33,24 @@ def test_remembering_succeeds_where_the_note_may_not_be_written(
         assert "right to write" in said.hint
         assert memory.sync().attention == []
         assert memory.get(fact.id).path == said.path
+
+
+def test_a_restored_note_is_the_one_that_was_there(tmp_path: Path) -> None:
+    vault, state = tmp_path / "vault", str(tmp_path / "state")
+    app.init(str(vault), state_dir=state)
+    note = vault / "Journal" / "By hand.md"
+    note.parent.mkdir()
+    note.write_text("---\nmood: 'sunny' # today\n---\nWords.\n", encoding="utf-8")
+    with app.open(str(vault), state_dir=state) as memory:
+        memory.adopt(["Journal/By hand.md"])
+        (fact,) = memory.list().facts
+        text = note.read_text(encoding="utf-8")
+        memory.forget(fact.id)
+        assert not note.exists()
+        memory.restore(fact.id)
+        assert note.read_text(encoding="utf-8") == text
+        run = memory.history(fact.id)[-1].run
+        memory.undo(run)
+        assert not note.exists()
+        memory.undo(memory.history(fact.id)[-1].run)
+        assert note.read_text(encoding="utf-8") == text
