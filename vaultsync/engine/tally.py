@@ -30,7 +30,7 @@ def report_of(
     counts = Counter(dict.fromkeys(COUNTS, 0))
     for action in done:
         counts.update(_counted(action))
-    worked = {a.fact_id for a in done if a.do is not Do.DROP_BASE}
+    worked = {a.fact_id for a in done if a.do not in _NO_CHANGE or a.moved}
     total = work.mirror.archive.count_bases()
     counts["unchanged"] = max(total - len(worked), 0)
     lasting = {
@@ -76,6 +76,10 @@ _COUNTED: dict[Do, tuple[str, ...]] = {
     Do.DELETE_NOTE: ("deleted_in_vault",),
     Do.DELETE_FACT: ("deleted_in_store",),
 }
+
+
+_NO_CHANGE = (Do.RECORD, Do.DROP_BASE)
+"""What touches neither side."""
 
 
 def _counted(action: Action) -> Counter[str]:
