@@ -190,7 +190,7 @@ SITUATIONS: Mapping[str, Situation] = {
     "An archive that is no database any more.": _simple(_archive_broken),
     "A file of facts whose second line has a priority of 7.": _simple(_import_file),
     "A file of facts that is cut off.": _simple(_json_file),
-    "A `vaultsync watch` is at work on the vault.": _busy,
+    "Another program is at work on the vault.": _busy,
 }
 
 

@@ -152,7 +152,8 @@ class NotAVaultError(UsageError):
     def __init__(self, where: str) -> None:
         super().__init__(
             f"no vault at {where}",
-            hint="make one with `vaultsync init PATH`, or name one with --vault PATH",
+            hint="make one with `vaultsync init PATH`, or name one with --vault PATH; if it"
+            " was one, mount its disk, or put its `.meta` back",
         )
 
 
@@ -302,7 +303,7 @@ class VaultMismatchError(VaultError):
     def __init__(self, where: str, found: str, expected: str) -> None:
         super().__init__(
             f"{where} is vault {found}, but {expected} was expected; nothing was done",
-            hint="open the right folder, or run `vaultsync init` there",
+            hint="open the right folder, or put the `.meta` of the vault back",
         )
 
 
@@ -370,7 +371,7 @@ class EngineBusyError(VaultsyncError):
         super().__init__(
             f"another engine has the vault {vault}"
             + (f" ({holder})" if holder else ""),
-            hint="wait until it is done, or stop `vaultsync watch`",
+            hint="wait until it is done, or end the program that has it",
         )
 
 
