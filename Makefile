@@ -2,7 +2,7 @@
 # Plain make 3.81 (macOS has no newer one), a POSIX shell, Python and its pip.
 
 PYTHON ?= python3
-BIN := $(if $(filter Windows_NT,$(OS)),.venv/Scripts,.venv/bin)
+BIN := .venv/bin
 PY := $(BIN)/python
 STAMP := .venv/.stamp
 PIP := -m pip --disable-pip-version-check -qq
@@ -102,10 +102,10 @@ package: $(STAMP) ## Build the wheel and try it alone, with newest and oldest de
 
 lock: ## Renew constraints.txt from a fresh resolution
 	@rm -rf build/lock && "$(PYTHON)" -m venv build/lock
-	@build/lock/$(notdir $(BIN))/python $(PIP) install --upgrade pip
-	@build/lock/$(notdir $(BIN))/python $(PIP) install --group dev ".[all]" torch==2.13.0
+	@build/lock/bin/python $(PIP) install --upgrade pip
+	@build/lock/bin/python $(PIP) install --group dev ".[all]" torch==2.13.0
 	@{ echo "# The versions that development and CI use. Written by 'make lock'."; \
-		build/lock/$(notdir $(BIN))/python -m pip freeze --all \
+		build/lock/bin/python -m pip freeze --all \
 			--exclude setuptools --exclude vaultsync | sed 's/+cpu$$//'; \
 		} > build/constraints.txt
 	@mv build/constraints.txt constraints.txt

@@ -68,11 +68,11 @@ class Place:
             words = shlex.split(command)[1:]
             result = CliRunner(env=env).invoke(cli, words, prog_name="vaultsync")
         said = result.output.replace(str(self.root), "~")
-        said = re.sub(r"forgotten on \d{4}-\d\d-\d\d", "forgotten on 2026-02-14", said)
         said = re.sub(r"process \d+", "process 4711", said)
         said = Placeholders(f"{ID} {VAULT_ID} {command}")(said)
         said = re.sub(r"\b\d+-[0-9a-f]{8}\b", "<revision>", said)
         said = re.sub(r"\b[0-9a-f]{32}\b", "<store>", said)
+        said = re.sub(r"(?<=forgotten on )[0-9-]{10}", "<today>", said)
         return f"{said.rstrip()}\n[exit code {result.exit_code}]\n"
 
 
@@ -190,7 +190,7 @@ SITUATIONS: Mapping[str, Situation] = {
     "An archive that is no database any more.": _simple(_archive_broken),
     "A file of facts whose second line has a priority of 7.": _simple(_import_file),
     "A file of facts that is cut off.": _simple(_json_file),
-    "A `vaultsync watch` is at work on the vault.": _busy,
+    "Another program is at work on the vault.": _busy,
 }
 
 

@@ -108,7 +108,7 @@ class InvalidIdError(UsageError):
     def __init__(self, value: object) -> None:
         super().__init__(
             f"{str(value)[:80]!r} is not an id",
-            hint="an id is a UUID, as `vaultsync list` shows it",
+            hint="an id is a UUID: the property `id` of a note, or see `vaultsync list`",
         )
 
 
@@ -154,7 +154,8 @@ class NotAVaultError(UsageError):
     def __init__(self, where: str) -> None:
         super().__init__(
             f"no vault at {where}",
-            hint="make one with `vaultsync init PATH`, or name one with --vault PATH",
+            hint="make one with `vaultsync init PATH`, or name one with --vault PATH; if it"
+            " was one, mount its disk, or put its `.meta` back",
         )
 
 
@@ -304,7 +305,7 @@ class VaultMismatchError(VaultError):
     def __init__(self, where: str, found: str, expected: str) -> None:
         super().__init__(
             f"{where} is vault {found}, but {expected} was expected; nothing was done",
-            hint="open the right folder, or run `vaultsync init` there",
+            hint="open the right folder, or put the `.meta` of the vault back",
         )
 
 
@@ -384,7 +385,7 @@ class EngineBusyError(VaultsyncError):
         held = f" ({holder})" if holder else ""
         super().__init__(
             f"another engine has the vault {vault}{held}",
-            hint="wait until it is done, or stop `vaultsync watch`",
+            hint="wait until it is done, or end the program that has it",
         )
 
 

@@ -154,6 +154,24 @@ def test_history_is_told_by_fact_and_by_run(archive: Archive) -> None:
     assert archive.history(fact_id=C) == archive.history(run="r9") == []
 
 
+def test_the_newest_entry_by_which_each_fact_lost_its_note_is_told(
+    archive: Archive,
+) -> None:
+    grave = {"sha": "1", "path": "public/a.md"}
+    gone = [
+        dataclasses.replace(
+            an_entry(run, fact_id, "note"), before={**grave, "n": run}, after=None
+        )
+        for run, fact_id in (("r1", A), ("r2", B), ("r3", A))
+    ]
+    others = [an_entry("r4", A, "note"), an_entry("r4", C, "note"), an_entry("r5", B)]
+    with archive.transaction():
+        archive.add_history([*gone, *others])
+
+    assert archive.buried_notes(iter([A, B, C])) == {A: gone[2], B: gone[1]}
+    assert archive.buried_notes([C]) == archive.buried_notes([]) == {}
+
+
 def test_the_same_entry_twice_is_two_entries(archive: Archive) -> None:
     with archive.transaction():
         archive.add_history([an_entry("r1", A), an_entry("r1", A)])

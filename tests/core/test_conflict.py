@@ -26,6 +26,7 @@ from vaultsync.core.conflict import (
     render_conflict,
     ticked,
 )
+from vaultsync.core.fields import Value
 from vaultsync.core.paths import VaultPath
 
 ID = "0193f6c2-0000-7000-8000-000000000000"
@@ -125,6 +126,47 @@ def test_values_are_shown_as_a_person_reads_them() -> None:
     assert "**Before:** *(empty)*" in text
     assert '```text\na\n1\n[\n  "b"\n]\n```' in text
     assert '```text\n{\n  "a": true\n}\n```' in text
+
+
+LONG = "\n".join(f"Line {n} of a text." for n in range(12))
+
+
+def test_of_long_texts_the_lines_that_differ_are_shown_first_and_once() -> None:
+    mine, theirs = LONG.replace("Line 5", "My line"), LONG.replace("Line 5", "```\nIts")
+    text = render_conflict(conflict(FieldConflict("content", LONG, mine, theirs)))
+
+    _, shown, rest = text.partition("**What differs")
+    assert shown
+    assert rest.count("````diff\n") == text.count("diff\n") == 1
+    diff = rest.partition("````diff\n")[2].partition("\n````")[0]
+    assert diff.split("\n") == [
+        "…",
+        "  Line 4 of a text.",
+        "- My line of a text.",
+        "+ ```",
+        "+ Its of a text.",
+        "  Line 6 of a text.",
+        "…",
+    ]
+    for value in (LONG, mine, theirs):
+        assert f"text\n{value}\n`" in rest
+    assert ticked(text) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [
+        ("a\nb", "a\nB"),  # short: one look tells
+        (LONG, "\n".join(f"Other {n}" for n in range(12))),  # nothing is alike
+        (LONG, None),
+        (LONG, [LONG]),
+    ],
+)
+def test_where_lines_tell_nothing_none_are_compared(mine: str, theirs: Value) -> None:
+    text = render_conflict(conflict(FieldConflict("content", "b", mine, theirs)))
+
+    assert "What differs" not in text
+    assert "```diff" not in text
 
 
 @given(many_fields)

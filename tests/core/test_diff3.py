@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import edited_lines, texts
-from vaultsync.core.diff3 import MOST_EDITS, merge_text
+from vaultsync.core.diff3 import MOST_EDITS, differing_lines, merge_text
 
 GIT = shutil.which("git")
 needs_git = pytest.mark.skipif(GIT is None, reason="git is the oracle of this test")
@@ -230,3 +230,40 @@ def test_a_shuffled_text_counts_as_rewritten_in_one_piece() -> None:
     assert quickly("".join(base), "".join(vault), "".join(inside), within=10) is None
     merged = quickly("".join(base), "".join(vault), "".join(outside), within=10)
     assert merged == "".join(["x\n", *vault])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shown"),
+    [
+        ("a", "a", []),
+        ("a\nb\nc", "a\nB\nc", ["  a", "- b", "+ B", "  c"]),
+        ("a\nb\nc\nd", "a\nb\nc\nD", ["…", "  c", "- d", "+ D"]),
+        ("a\nb\nc\nd", "b\nc\nd", ["- a", "  b", "…"]),
+        (
+            "a\nb\nc\nd\ne",
+            "A\nb\nc\nd\nE",
+            ["- a", "+ A", "  b", "…", "  d", "- e", "+ E"],
+        ),
+        ("a\nb\nc\nd", "A\nb\nc\nD", ["- a", "+ A", "  b", "  c", "- d", "+ D"]),
+        ("", "a\nb", ["-", "+ a", "+ b"]),
+        ("a\n\nb", "a\n\nc", ["…", "", "- b", "+ c"]),
+        ("b\nc\nd\ne", "a\nb\nc\nd\nE", ["+ a", "  b", "…", "  d", "- e", "+ E"]),
+        ("a\n\nb", "a\n\nb\n\nc", ["…", "  b", "+", "+ c"]),
+    ],
+)
+def test_two_texts_are_shown_by_the_lines_that_differ(
+    one: str, other: str, shown: list[str]
+) -> None:
+    assert differing_lines(one, other) == shown
+
+
+@given(texts(), texts())
+def test_the_lines_that_differ_make_one_text_of_the_other(one: str, other: str) -> None:
+    shown = differing_lines(one, other)
+
+    old = [line[2:] for line in shown if line[:1] == "-"]
+    new = [line[2:] for line in shown if line[:1] == "+"]
+    assert Counter(one.split("\n")) - Counter(old) == Counter(
+        other.split("\n")
+    ) - Counter(new)
+    assert (one == other) == (not shown)

@@ -393,3 +393,49 @@ def test_a_deleted_note_whose_bytes_were_lost_comes_back_in_a_new_form() -> None
     fact_work.restore(world.mirror, fact_id, agent="indy")
     world.quiesce()
     assert LINES in world.note(fact_id)
+
+
+@pytest.mark.parametrize("who", ["agent", "person"])
+@pytest.mark.parametrize("to", ["team-core/notes/By hand.md", "Journal/mine.md"])
+def test_a_restored_note_is_where_its_person_had_put_it(who: str, to: str) -> None:
+    world = World()
+    fact_id, _ = _two(world)
+    world.person_renames(world.path(fact_id), to)
+    world.quiesce()
+    if who == "agent":
+        world.agent_forgets(fact_id)
+    else:
+        world.person_deletes_for_good(to)
+    world.quiesce()
+    assert not world.is_alive(fact_id)
+    fact_work.restore(world.mirror, fact_id, agent="indy")
+    world.assert_at_rest()
+    assert world.path(fact_id) == to
+    assert LINES in world.text(to)
+
+
+def test_a_restored_note_whose_place_is_taken_gets_another_name() -> None:
+    world = World()
+    fact_id, _ = _two(world)
+    path = world.path(fact_id)
+    world.agent_forgets(fact_id)
+    world.quiesce()
+    world.person_writes(path, "Mine.\n")
+    world.quiesce()
+    fact_work.restore(world.mirror, fact_id, agent="indy")
+    world.assert_at_rest()
+    assert world.path(fact_id) != path
+    assert world.text(path).endswith("Mine.\n")
+
+
+def test_a_fact_that_belongs_to_another_scope_is_not_restored_into_the_old_one() -> (
+    None
+):
+    world = World()
+    fact_id, _ = _two(world)
+    world.agent_forgets(fact_id)
+    world.quiesce()
+    fact_work.restore(world.mirror, fact_id, agent="indy")
+    world.agent_updates(fact_id, scope="private-indy")
+    world.assert_at_rest()
+    assert world.path(fact_id).startswith("private-indy/")

@@ -7,6 +7,8 @@ import pytest
 from tests.world import World
 from vaultsync.core.reconcile import Action, Do, guard
 from vaultsync.engine.request import Request
+from vaultsync.engine.status import status
+from vaultsync.engine.sync import sync
 from vaultsync.errors import GuardError
 
 
@@ -44,6 +46,16 @@ def test_too_many_deletions_by_a_person_stop_the_whole_pass() -> None:
     assert _seen(world) == before
     assert "11 of 30" in stopped.value.message
     assert stopped.value.run in stopped.value.hint
+
+
+def test_status_and_a_dry_run_say_that_the_guard_would_stop_a_pass() -> None:
+    world = _many(30)
+    _delete_notes(world, 11)
+    for look in (status, lambda mirror: sync(mirror, Request(dry_run=True))):
+        (said,) = look(world.mirror).attention
+        assert said.kind == "guard"
+        assert "11 of 30" in said.message
+        assert "--confirm" in said.hint
 
 
 def test_too_many_deletions_by_agents_stop_the_whole_pass() -> None:

@@ -17,6 +17,9 @@ from tests.world import (
     taken,
 )
 from vaultsync.core.fact import Value
+from vaultsync.engine.request import Request
+from vaultsync.engine.status import status
+from vaultsync.engine.sync import sync
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
@@ -566,3 +569,29 @@ def test_an_empty_property_of_a_persons_note_does_not_stop_an_agents_edit() -> N
     assert world.note(fact.id).startswith("---\nabout:\nid: ")
     assert world.note(fact.id).endswith("---\nTwo.\n")
     world.assert_at_rest()
+
+
+def test_a_change_that_cannot_be_written_is_named_before_and_after_a_pass() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.agent_updates(fact.id, content="# A heading\n\nWords.", tags=["a"])
+    path = world.path(fact.id)
+    world.person_edits(path, "# A plain fact\n", "")
+    for look in (status, lambda mirror: sync(mirror, Request(dry_run=True))):
+        with world.nobody_writes():
+            (said,) = look(world.mirror).attention
+        assert (said.kind, said.path) == ("unsafe_splice", path)
+        assert "content" in said.message
+    assert kinds(world.sync()) == ["unsafe_splice"]
+    assert [each.kind for each in status(world.mirror).attention] == ["unsafe_splice"]
+    assert status(world.mirror).pending == 1
+
+
+def test_a_note_that_cannot_be_given_an_id_is_named_before_it_is_adopted() -> None:
+    world = World()
+    path = "team-core/notes/odd.md"
+    world.person_writes(path, "---\n{a: 1}\n---\nWords.\n")
+    with world.nobody_writes():
+        (said,) = status(world.mirror).attention
+    assert (said.kind, said.path) == ("unsafe_splice", path)
+    assert kinds(world.sync()) == ["unsafe_splice"]

@@ -6,9 +6,15 @@ import pytest
 
 from tests.world import LINES, PERSONS, World, kinds, notice
 from vaultsync.engine import facts as work
+from vaultsync.engine.conflicts import find_conflict, visible_conflicts
 from vaultsync.engine.listing import select
 from vaultsync.engine.request import Request
-from vaultsync.errors import FactNotFoundError, ScopeDeniedError
+from vaultsync.errors import (
+    ConflictNotFoundError,
+    FactForgottenError,
+    FactNotFoundError,
+    ScopeDeniedError,
+)
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 OTHER = "project-tide/notes/moved.md"
@@ -186,3 +192,41 @@ def test_a_move_into_the_scope_that_an_agent_chose_too_is_no_question() -> None:
     assert world.fact(fact.id).scope == "project-tide"
     assert world.notes() == [OTHER]
     world.assert_at_rest()
+
+
+def test_another_agents_history_and_conflicts_are_not_shown() -> None:
+    world = World()
+    made = {"content": LINES, "title": "Mine"}
+    mine = work.remember(world.mirror, made, agent="indy")
+    world.quiesce()
+    world.person_edits(world.path(mine.id), "Alpha says", "I say")
+    world.agent_updates(mine.id, content=LINES.replace("Alpha says", "Indy says"))
+    world.quiesce()
+    (conflict,) = visible_conflicts(world.mirror, agent=None)
+    assert visible_conflicts(world.mirror, agent="indy") == [conflict]
+    assert visible_conflicts(world.mirror, agent="ada") == []
+    assert find_conflict(world.mirror, conflict.id, agent="indy") == conflict
+    with pytest.raises(ConflictNotFoundError):
+        find_conflict(world.mirror, conflict.id, agent="ada")
+    assert work.history(world.mirror, mine.id, agent="indy")
+    with pytest.raises(FactNotFoundError):
+        work.history(world.mirror, mine.id, agent="ada")
+    work.forget(world.mirror, mine.id, agent="indy")
+    world.quiesce()
+    assert work.history(world.mirror, mine.id, agent="indy")
+    assert work.history(world.mirror, mine.id, agent=None)
+    assert visible_conflicts(world.mirror, agent="indy") == [conflict]
+    assert visible_conflicts(world.mirror, agent="ada") == []
+    with pytest.raises(FactNotFoundError):
+        work.history(world.mirror, mine.id, agent="ada")
+
+
+def test_a_fact_that_never_was_has_no_history() -> None:
+    world = World()
+    with pytest.raises(FactNotFoundError):
+        work.history(world.mirror, world.clock.new_id(), agent=None)
+    fact = world.agent_remembers("New.")
+    assert work.history(world.mirror, fact.id, agent="ada") == []
+    world.agent_forgets(fact.id)
+    with pytest.raises(FactForgottenError):
+        work.history(world.mirror, fact.id, agent=None)

@@ -583,6 +583,7 @@ def test_the_report_names_what_is_taken_back_and_what_stays() -> None:
         ("content",),
         ("content",),
     ]
+    assert [each.action for each in report.actions][-1] == "keep"
     assert (action(report, two).action, action(report, two).fields) == (
         "keep",
         ("content",),

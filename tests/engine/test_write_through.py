@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 import pytest
 
-from tests.world import LINES, World
+from tests.world import LINES, World, kinds, notice
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
 from vaultsync.engine.write_through import MANY, WriteThrough
@@ -165,3 +168,33 @@ def test_a_place_that_is_taken_in_a_folder_that_then_refuses_waits_for_a_pass() 
     world.assert_at_rest()
     assert LINES in world.note(one.id)
     assert LINES in world.note(two.id)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_folder_that_may_not_be_written_leaves_the_note_to_a_pass_that_says_why(
+    number: int,
+) -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    made = [_remembered(world, notes) for _ in range(number - 1)]
+
+    def denied(step: str) -> None:
+        if step == "create" and len(world.notes()) == number - 1:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    world.vault.before = denied
+    fact = _remembered(world, notes)
+    assert fact.path is None
+    assert world.vault.ops() == []
+    assert world.is_alive(fact.id)
+    notes.flush()
+    report = world.sync()
+    assert kinds(report) == ["not_written"]
+    said = notice(report, "not_written")
+    assert "Permission denied" in said.message
+    assert said.hint
+    assert world.is_alive(fact.id)
+    world.vault.before = lambda _: None
+    world.assert_at_rest()
+    assert LINES in world.note(fact.id)
+    assert len(world.notes()) == len(made) + 1

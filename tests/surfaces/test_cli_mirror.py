@@ -233,13 +233,14 @@ def test_status_ends_with_3_when_something_waits(
 
 
 def test_status_in_words_names_the_command_that_helps() -> None:
-    answer = replace(CALM, pending=2, foreign=3, last_run={"at": "now", "run": RUN})
+    last = {"at": "now", "kind": "sync", "run": RUN}
+    answer = replace(CALM, pending=2, foreign=3, last_run=last)
 
     result = run("status", memory=FakeMemory(status=answer))
 
     assert result.exit_code == 0
     assert "pending    2 (`vaultsync sync`)" in result.stdout
-    assert f"last run   now {RUN}" in result.stdout
+    assert f"last run   now, sync, run {RUN}" in result.stdout
     assert "vaultsync adopt" in result.stdout
 
 
@@ -366,3 +367,33 @@ def test_an_undo_that_took_nothing_back_says_why() -> None:
 
     assert result.stdout.startswith("nothing to take back: ")
     assert "takes it back" not in result.stderr
+
+
+def test_what_waits_for_the_next_pass_is_in_the_first_line() -> None:
+    wait = ActionTaken("wait", ID, NOTE, (), "the note is gone")
+    busy = replace(BUSY_PASS, actions=[*BUSY_PASS.actions, wait])
+    idle = replace(QUIET, actions=[wait, wait])
+
+    said = run("sync", memory=FakeMemory(sync=busy)).stdout
+    assert said.startswith("3 notes created, 1 fact updated, 1 note waiting\n")
+    said = run("sync", memory=FakeMemory(sync=idle)).stdout
+    assert said.startswith(
+        "nothing changed on either side, 2 notes waiting, 7 facts unchanged\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("why", "shown"),
+    [
+        (f"{NOTE}:3: bad YAML: a: b", "line 3: bad YAML: a: b"),
+        (f"{NOTE}: no such note", "no such note"),
+        (f"{NOTE} is odd: very", f"{NOTE} is odd: very"),
+        ("not equal: at all", "not equal: at all"),
+    ],
+)
+def test_a_difference_names_its_note_once(why: str, shown: str) -> None:
+    found = Verification(7, [replace(DIFFERENCE, why=why)])
+
+    result = run("verify", memory=FakeMemory(verify=found))
+
+    assert result.stdout.splitlines()[1].split("\t")[-1] == shown

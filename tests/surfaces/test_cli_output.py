@@ -195,16 +195,19 @@ def test_conflicts_on_a_terminal_stand_side_by_side() -> None:
 
 
 @pytest.mark.usefixtures("terminal")
-def test_history_on_a_terminal_is_told_run_by_run() -> None:
+def test_history_on_a_terminal_is_told_by_run_and_by_who_did_it() -> None:
     entry = HistoryEntry(RUN, "now", ID, "store", "indy", "title", "a", "b" * 100)
     entries = [entry, replace(entry, field="tags", before=None, after=["x", "y"])]
+    person = replace(entry, side="vault", actor="person", field="priority", after=1)
 
-    result = run("history", ID, memory=FakeMemory(history=entries))
+    result = run("history", ID, memory=FakeMemory(history=[*entries, person]))
 
     assert result.stdout.splitlines() == [
         f"now store, indy  run {RUN}",
         f"  title: a → {'b' * 59}…",
         "  tags: – → x, y",
+        f"now vault, person  run {RUN}",
+        "  priority: a → 1",
     ]
 
 

@@ -280,7 +280,9 @@ class SqliteArchive:
                 " AND field = 'note' AND \"after\" = 'null' ORDER BY n",
                 *some,
             )
-            found.update({row[3]: archive_rows.history_of(row) for row in rows})
+            for row in rows:
+                entry = archive_rows.history_of(row)
+                found[entry.fact_id] = entry
         return found
 
     def put_run(self, run: Run) -> None:

@@ -8,10 +8,14 @@ from dataclasses import replace
 from vaultsync.adapters.machine import machine_checks
 from vaultsync.app.indexing import Indexing
 from vaultsync.core.conflict import Conflict
-from vaultsync.core.values import check_id
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.adopt import adopt
-from vaultsync.engine.conflicts import Verdict, find_conflict, settle
+from vaultsync.engine.conflicts import (
+    Verdict,
+    find_conflict,
+    settle,
+    visible_conflicts,
+)
 from vaultsync.engine.rebuild import rebuild
 from vaultsync.engine.relink import sync_and_relink
 from vaultsync.engine.report import Check, Progress, Report, Status, Verification
@@ -92,8 +96,8 @@ class Mirroring(Indexing):
         return status(self._mirror, engine=self._lock.holder())
 
     def conflicts(self) -> tuple[Conflict, ...]:
-        """The open conflicts."""
-        return tuple(self._mirror.archive.conflicts())
+        """The open conflicts, but for those about other agents' private facts."""
+        return tuple(visible_conflicts(self._mirror, agent=self.agent))
 
     def resolve(
         self, conflict_id: str, *, take: str, field: str | None = None
@@ -106,7 +110,7 @@ class Mirroring(Indexing):
         if take not in SOURCES:
             raise InvalidFieldError("take", take, "`store` or `vault`")
         with self._engine() as mirror:
-            conflict = find_conflict(mirror, conflict_id)
+            conflict = find_conflict(mirror, conflict_id, agent=self.agent)
             fields = tuple(each.field for each in conflict.fields)
             if field is not None and field not in fields:
                 raise InvalidFieldError("field", field, "one of " + ", ".join(fields))
@@ -121,10 +125,7 @@ class Mirroring(Indexing):
     def history(self, id: str) -> Sequence[HistoryEntry]:  # noqa: A002
         """Who changed which field when, from which side; oldest first."""
         self._flush()
-        fact_id = check_id(id)
-        found = self._mirror.archive.history(fact_id=fact_id)
-        if not found:
-            fact_work.get(self._mirror, fact_id, agent=self.agent)
+        found = fact_work.history(self._mirror, id, agent=self.agent)
         return [_readable(entry) for entry in found]
 
     def undo(self, run: str, *, progress: Progress | None = None) -> Report:

@@ -148,12 +148,16 @@ def _entry(entry: HistoryEntry) -> list[str]:
 
 
 def _draw_history(found: Sequence[HistoryEntry]) -> None:
-    for run, entries in groupby(found, key=lambda each: each.run):
+    for (run, side, actor), entries in groupby(found, key=_whose):
         some = list(entries)
-        head = f"{some[0].at}  {some[0].side}, {some[0].actor}"
+        head = f"{some[0].at}  {side}, {actor}"
         echo(f"{style(one_line(head), bold=True)}  {dim('run ' + one_line(run))}")
         for each in some:
             echo(f"  {one_line(each.field)}:{_change(each.before, each.after)}")
+
+
+def _whose(entry: HistoryEntry) -> tuple[str, str, str]:
+    return entry.run, entry.side, entry.actor
 
 
 def _change(before: Value, after: Value) -> str:

@@ -54,10 +54,12 @@ def summary(done: Report) -> str:
         for name, word, verb in _DID
         if (number := done.counts.get(name, 0))
     ]
-    if not said:
+    if waits := sum(each.action == "wait" for each in done.actions):
+        said.append(f"{count(waits, 'note')} waiting")
+    if not said or said[0].endswith("waiting"):
         same = count(done.counts.get("unchanged", 0), "fact")
         idle = "nothing changed on either side" if done.actions else "nothing to do"
-        return f"{idle}, {same} unchanged"
+        return ", ".join([idle, *said, f"{same} unchanged"])
     line = ", ".join(said)
     return f"dry run, nothing was done; it would be: {line}" if done.dry_run else line
 
@@ -201,8 +203,8 @@ def _then(number: int, command: str) -> str:
 def _last_run(found: Status) -> str:
     if not found.last_run:
         return "none yet"
-    named = [found.last_run.get(key) for key in ("at", "kind", "run")]
-    return " ".join(shown(each) for each in named if each)
+    at, kind, run = (shown(found.last_run.get(key)) for key in ("at", "kind", "run"))
+    return f"{at}, {kind}, run {run}"
 
 
 def verification(options: Options, found: Verification) -> None:
@@ -224,7 +226,7 @@ def verification(options: Options, found: Verification) -> None:
                 shown(each.vault),
                 shown(each.store),
                 shown(each.base),
-                each.why,
+                _without_path(each.why, each.path),
             ]
             for each in found.differences
         ],
@@ -235,6 +237,14 @@ def verification(options: Options, found: Verification) -> None:
         "`vaultsync sync` makes them equal; what waits for a person is named by"
         " `vaultsync status`",
     )
+
+
+def _without_path(why: str, path: str | None) -> str:
+    """What is wrong with a note, in a row that names the note already."""
+    where, _, rest = why.removeprefix(path or "").partition(": ")
+    if not path or not why.startswith(path) or where.strip(":0123456789"):
+        return why
+    return f"line {where[1:]}: {rest}" if where else rest
 
 
 def checks(options: Options, found: Sequence[Check]) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 
+from vaultsync.core.diff3 import differing_lines
 from vaultsync.core.fields import Value
 from vaultsync.core.paths import VaultPath
 
@@ -199,6 +200,11 @@ def _section(field: FieldConflict) -> Iterator[str]:
     yield ""
     if is_deletion(field):
         return
+    if differing := _differing(field):
+        yield "**What differs** (`-` yours, `+` the agent's):"
+        yield ""
+        yield _fenced("diff", differing)
+        yield ""
     for heading, value in (
         ("Before", field.base),
         ("Yours, in the note now", field.vault),
@@ -208,12 +214,32 @@ def _section(field: FieldConflict) -> Iterator[str]:
         if not text:
             yield f"**{heading}:** *(empty)*"
         else:
-            runs = re.findall("`+", text)
-            fence = "`" * max(3, 1 + max(map(len, runs), default=0))
             yield f"**{heading}:**"
             yield ""
-            yield f"{fence}text\n{text}\n{fence}"
+            yield _fenced("text", text)
         yield ""
+
+
+def _fenced(language: str, text: str) -> str:
+    runs = re.findall("`+", text)
+    fence = "`" * max(3, 1 + max(map(len, runs), default=0))
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+MANY = 8
+"""Lines of a text in which a person would have to search for what differs."""
+
+
+def _differing(field: FieldConflict) -> str:
+    """The lines of two long texts that differ; "" when there is nothing to search."""
+    mine, theirs = field.vault, field.store
+    if not (isinstance(mine, str) and isinstance(theirs, str)):
+        return ""
+    if max(mine.count("\n"), theirs.count("\n")) < MANY:
+        return ""
+    lines = differing_lines(mine, theirs)
+    alike = any(line[:1] not in ("-", "+") for line in lines)
+    return "\n".join(lines) if alike else ""
 
 
 def _shown(value: Value) -> str:

@@ -1,4 +1,4 @@
-"""Three-way merge of text by line, as `git merge-file` does it.
+"""Three-way merge of text by line, as `git merge-file` does it, and what differs.
 
 Each side is compared with the base by Myers' algorithm ("An O(ND) difference algorithm
 and its variations", 1986). Its cost grows with the number of edits, not with how often
@@ -52,6 +52,35 @@ def merge_text(base: str, vault: str, store: str) -> str | None:
         merged += made[0]
         at = end
     return "".join(merged + before[at:])
+
+
+def differing_lines(one: str, other: str) -> list[str]:
+    """What differs, for a person: `- ` lines of `one`, `+ ` lines of `other`.
+
+    One line stands around each change, and `…` for all others.
+    """
+    old, new = one.split("\n"), other.split("\n")
+    shown: list[str] = []
+    at = 0
+    hunks = _hunks(old, new)
+    for number, hunk in enumerate(hunks):
+        shown += _around(old[at : hunk.start], above=number > 0, below=True)
+        shown += _marked("- ", old[hunk.start : hunk.end])
+        shown += _marked("+ ", new[hunk.begin : hunk.stop])
+        at = hunk.end
+    return shown + _around(old[at:], above=True, below=False) if hunks else []
+
+
+def _around(same: list[str], *, above: bool, below: bool) -> list[str]:
+    """Of lines that do not differ, the one below a change and the one above the next."""
+    if len(same) <= above + below:
+        return _marked("  ", same)
+    first = _marked("  ", same[:1] if above else [])
+    return [*first, "…", *_marked("  ", same[-1:] if below else [])]
+
+
+def _marked(mark: str, lines: list[str]) -> list[str]:
+    return [f"{mark}{line}" if line else mark.rstrip() for line in lines]
 
 
 def _lines(text: str) -> list[str]:

@@ -37,6 +37,7 @@ _PARSE_ERROR = re.compile(r"YAML parse error at line ([0-9]+), column ([0-9]+)")
 # A bomb of aliases stops at this many values, long before it costs memory.
 _LIMITS = yaml_rs.AliasLimits(max_total_replayed_events=10_000)
 
+_OPEN = "a bracket is not closed"
 _DEPTH = f"lists and maps lie more than {MAX_DEPTH} deep"
 _KEYS = f"more than {MAX_KEYS} properties"
 _KEY = "the name of a property is not text"
@@ -61,7 +62,7 @@ _HINTS = {
 # What the parser says (a part of it) -> what a person understands, and what to do.
 _SAYINGS = (
     ("mapping values are not allowed", "a second `: ` in one value", _QUOTE),
-    ("unclosed bracket", "a bracket is not closed", ""),
+    ("unclosed bracket", _OPEN, ""),
     ("flow ", "a list or map in brackets is not well-formed", ""),
     ("unexpected character", "a value begins with a character YAML reserves", _QUOTE),
     ("escape", "an unknown escape (backslash) in double quotes", "use single quotes"),
@@ -91,6 +92,8 @@ def load(yaml: str, path: str) -> dict[str, Value] | None:
         raise _explained(str(error), yaml, path) from error
     except UnicodeError as error:
         raise _refused(_HALF, yaml, path) from error
+    except TypeError as error:  # a map with a map in it as the name of a property
+        raise _refused(_KEY, yaml, path) from error
     if found is None:
         return {}
     if not isinstance(found, dict):
@@ -277,6 +280,10 @@ def _explained(message: str, yaml: str, path: str) -> UnreadableNoteError:
     if ("tag" in last or "handle" in last) and (refused := _tagged(yaml, path)):
         return refused
     line = _FIRST_LINE + _place(message, last, yaml)
+    if any(part in last for part in ("flow", "':'", "indentation")):
+        opened = _opened_above(yaml, line - _FIRST_LINE)
+        if opened is not None:
+            return _refused(_OPEN, yaml, path, at=opened)
     for part, why, hint in _SAYINGS:
         if part in last:
             return UnreadableNoteError(path, why, hint=hint, line=line)
@@ -299,6 +306,21 @@ def _place(message: str, last: str, yaml: str) -> int:
         below = [n for n in range(at, len(lines)) if "\t" in lines[n]]
         return below[0] if below else at
     return at
+
+
+def _opened_above(yaml: str, number: int) -> int | None:
+    """Where the bracket is that still stood open when a line began a new property."""
+    begins = "".join(yaml.split("\n")[number : number + 1])[:1]
+    if begins in ("", " ", "\t"):
+        return None
+    opened: list[Node] = []
+    for node in outline(yaml).nodes:
+        if node.is_end:
+            opened.pop()
+        elif node.text is None and node.style != "alias":
+            opened.append(node)
+    at = next((node.start for node in opened if node.style == "flow"), None)
+    return at if at is not None and yaml.count("\n", 0, at) < number else None
 
 
 def _duplicate(shown: str, yaml: str, path: str) -> UnreadableNoteError:

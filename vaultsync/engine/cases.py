@@ -18,8 +18,9 @@ from vaultsync.core.changes import (
     vault_change,
 )
 from vaultsync.core.note import Note, read_note
-from vaultsync.core.paths import key_of
+from vaultsync.core.paths import VaultPath, key_of
 from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.record import place_of_grave
 from vaultsync.engine.snapshot import Seen, Snapshot, is_managed
 from vaultsync.errors import ArchiveError, NoteError, NoteMissingError
 from vaultsync.ports import Base, Written
@@ -37,6 +38,8 @@ class Case:
     """Its note has still to be given this id."""
     elsewhere: bool = False
     """The note lies outside of what vaultsync adopts by itself."""
+    was_at: VaultPath | None = None
+    """Where the note lay that a fact without one once had."""
 
 
 @dataclass(slots=True)
@@ -210,6 +213,7 @@ def make_cases(
         mirror, list(ids), bases, rows, away=feed is None, whole=whole_feed
     )
     adopted = adopted_folders(mirror)
+    buried = mirror.archive.buried_notes(ids.keys() - bases.keys())
     return [
         Case(
             fact_id,
@@ -217,6 +221,7 @@ def make_cases(
             _vault_side(mirror, found, who, fact_id, bases.get(fact_id)),
             sides[fact_id],
             elsewhere=_elsewhere(who.of_fact.get(fact_id), bases.get(fact_id), adopted),
+            was_at=place_of_grave(buried.get(fact_id)),
         )
         for fact_id in ids
     ]

@@ -22,6 +22,7 @@ from vaultsync.core.conflict import (
 from vaultsync.core.fact import Fact
 from vaultsync.core.merge import differing, merge
 from vaultsync.core.paths import VaultPath
+from vaultsync.engine.facts import is_visible
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.snapshot import Snapshot
 from vaultsync.errors import (
@@ -137,13 +138,22 @@ def _boxes(mirror: Mirror, path: VaultPath) -> frozenset[str]:
     return ticked(data.decode(errors="replace")) or frozenset()
 
 
-def find_conflict(mirror: Mirror, conflict_id: str) -> Conflict:
+def visible_conflicts(mirror: Mirror, *, agent: str | None) -> list[Conflict]:
+    """The open conflicts about facts that the agent may see."""
+    found = mirror.archive.conflicts()
+    return [x for x in found if is_visible(mirror, x.fact_id, agent=agent)]
+
+
+def find_conflict(
+    mirror: Mirror, conflict_id: str, *, agent: str | None = None
+) -> Conflict:
     """The open conflict of that id, or of the one id that begins so.
 
     Raises:
-        ConflictNotFoundError: there is none, or more than one.
+        ConflictNotFoundError: there is none, or more than one, that the agent may see.
     """
-    found = [x for x in mirror.archive.conflicts() if x.id.startswith(conflict_id)]
+    seen = visible_conflicts(mirror, agent=agent)
+    found = [each for each in seen if each.id.startswith(conflict_id)]
     if len(found) != 1 or not conflict_id:
         raise ConflictNotFoundError(conflict_id)
     return found[0]

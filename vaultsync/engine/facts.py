@@ -22,7 +22,7 @@ from vaultsync.errors import (
     ScopeDeniedError,
     StoreUnavailableError,
 )
-from vaultsync.ports import Outgoing, RevisionMismatch, Write
+from vaultsync.ports import HistoryEntry, Outgoing, RevisionMismatch, Write
 
 FORGOTTEN = "forgotten"
 TRIES = 20
@@ -132,6 +132,37 @@ def get(mirror: Mirror, fact_id: str, *, agent: str | None) -> Fact:
     if not sees(agent, fact.scope):
         raise FactNotFoundError(fact_id)
     return fact.but(path=base.path if base else None)
+
+
+def is_visible(mirror: Mirror, fact_id: str, *, agent: str | None) -> bool:
+    """Whether a fact, deleted or not, is one that the agent may see."""
+    if agent is None:
+        return True
+    try:
+        get(mirror, fact_id, agent=agent)
+    except FactForgottenError:
+        return True
+    except (FactNotFoundError, StoreUnavailableError):
+        return False
+    return True
+
+
+def history(
+    mirror: Mirror, fact_id: str, *, agent: str | None
+) -> Sequence[HistoryEntry]:
+    """Who changed which field when, from which side; oldest first.
+
+    Raises:
+        FactNotFoundError: there is no such fact, or not for this agent.
+        FactForgottenError: it was deleted before anything was recorded of it.
+    """
+    fact_id = check_id(fact_id)
+    if not is_visible(mirror, fact_id, agent=agent):
+        raise FactNotFoundError(fact_id)
+    found = mirror.archive.history(fact_id=fact_id)
+    if not found:
+        get(mirror, fact_id, agent=agent)
+    return found
 
 
 def _offline(mirror: Mirror, fact_id: str) -> Fact | None:

@@ -10,10 +10,14 @@ from vaultsync.core.fields import FIELD, Owner
 from vaultsync.core.merge import differing
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do
+from vaultsync.core.render import rewrite, with_id
 from vaultsync.core.yaml_emit import inline
 from vaultsync.engine.cases import Case, Identities, adopted_folders
-from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.item import EXCHANGES
+from vaultsync.engine.mirror import Links, Mirror
+from vaultsync.engine.record import notice
 from vaultsync.engine.snapshot import Snapshot, invalid, is_managed
+from vaultsync.errors import NoteError
 from vaultsync.ports import Attention
 
 ODD_HINT = "vaultsync reads and writes regular files only; rename it or move it away"
@@ -151,4 +155,24 @@ def notices_of_plan(
                 " vault` takes all of them when the store was lost"
             )
             listed.append(Attention("unknown_id", path, text, hint, seen=at))
+    return listed
+
+
+def refusals(mirror: Mirror, actions: Sequence[Action]) -> list[Attention]:
+    """What a pass would not write, since it could not prove that nothing else changes."""
+    links = Links(mirror, {a.fact_id: a.merged for a in actions if a.merged})
+    links.prepare([x for a in actions if a.merged for x in a.merged.related_fact_ids])
+    listed = []
+    for action in actions:
+        note, fact = action.note, action.merged
+        if note is None or fact is None:
+            continue
+        try:
+            if action.do in EXCHANGES and action.vault is not None:
+                to = links.to(fact.related_fact_ids)
+                rewrite(note, action.vault, fact, links=to)
+            elif action.new_id:
+                with_id(note, action.fact_id)
+        except NoteError as unsafe:
+            listed.append(notice("unsafe_splice", unsafe, mirror.now()))
     return listed

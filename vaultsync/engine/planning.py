@@ -18,7 +18,7 @@ from vaultsync.core.fields import (
     Value,
 )
 from vaultsync.core.merge import differing, merge
-from vaultsync.core.note import Note, tier_folder, type_of_folder
+from vaultsync.core.note import TYPE_FOLDERS, Note, tier_folder, type_of_folder
 from vaultsync.core.paths import (
     VaultPath,
     file_name,
@@ -27,6 +27,7 @@ from vaultsync.core.paths import (
     key_of,
     name_of,
     parent,
+    place,
 )
 from vaultsync.core.reconcile import Action, Do, decide
 from vaultsync.core.render import stale
@@ -107,7 +108,7 @@ def plan_case(case: Case, taken: Taken, rules: Rules) -> Action:
         case Do.RECORD | Do.UPDATE_STORE | Do.UPDATE_VAULT | Do.MERGE:
             return _plan_merge(action, vault.scope, taken, rules)
         case Do.CREATE_NOTE:
-            return plan_note(action, taken)
+            return plan_note(action, taken, was_at=case.was_at)
         case Do.RECREATE_NOTE:
             both = FieldConflict(NOTE, store.revision, DELETED, CHANGED)
             return plan_note(action, taken).but(conflicts=(both,))
@@ -261,11 +262,15 @@ def _free(folder: VaultPath, name: str, fact_id: str, taken: Taken) -> VaultPath
     return path
 
 
-def plan_note(action: Action, taken: Taken) -> Action:
+def plan_note(
+    action: Action, taken: Taken, *, was_at: VaultPath | None = None
+) -> Action:
     """A fact gets a note: where it was when that is free, else where it belongs."""
     fact = action.store
     assert fact is not None  # noqa: S101 - these rows have a fact
-    old = action.base.path if action.base else None
+    old = action.base.path if action.base else was_at
+    if old and place(old, TYPE_FOLDERS).scope not in (None, fact.scope):
+        old = None
     if old and key_of(old) not in taken:
         taken.add(key_of(old))
         path = old

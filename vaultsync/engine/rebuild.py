@@ -94,7 +94,7 @@ class FromVault(ByTheTable):
         action = _action(case, Do.NOTHING, "it has no note")
         if change is VaultChange.NONE and case.store.change is StoreChange.CREATED:
             return replace(
-                self.plan_note(action), do=Do.CREATE_NOTE, reason="a new fact"
+                self.plan_note(action, case), do=Do.CREATE_NOTE, reason="a new fact"
             )
         if change in _NO_NOTE:
             return action
@@ -132,7 +132,7 @@ class FromStore(ByTheTable):
             action = _overruling(action, rules)
             return action.but(do=Do.DELETE_NOTE, reason="deleted in the store")
         if change in _NO_NOTE:
-            made = self.plan_note(action)
+            made = self.plan_note(action, case)
             return made.but(do=Do.CREATE_NOTE, reason="from the store")
         action = _overruling(action, rules)
         note, vault, store = action.note, action.vault, action.store

@@ -133,7 +133,15 @@ class Grave:
 
 def grave(base: Fact, action: Action) -> Value:
     """What has to be known to bring a note back: its bytes by sha, and what it said."""
-    return {"sha": action.sha or "", "path": base.path, "fact": to_json(base)}
+    path = action.path or base.path
+    return {"sha": action.sha or "", "path": path, "fact": to_json(base)}
+
+
+def place_of_grave(entry: HistoryEntry | None) -> VaultPath | None:
+    """Where the note lay that an entry of the history buried."""
+    if entry is None or not isinstance(entry.before, dict):
+        return None
+    return VaultPath(str(entry.before["path"]))
 
 
 def exhume(archive: Archive, entry: HistoryEntry | None) -> Grave | None:

@@ -27,7 +27,7 @@ from vaultsync.engine.gate import check_vault, confirmed, store_state
 from vaultsync.engine.item import CREATES_NOTE, Outcome
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.newcomers import newcomers
-from vaultsync.engine.notices import notices_of_plan, notices_of_scan
+from vaultsync.engine.notices import notices_of_plan, notices_of_scan, refusals
 from vaultsync.engine.outbox import drain_outbox
 from vaultsync.engine.planning import Rules, Taken, home_of, plan_case, plan_note
 from vaultsync.engine.recovery import recover
@@ -106,9 +106,9 @@ class ByTheTable:
         """The row of the table, worked out for this fact."""
         return plan_case(case, self._taken, rules)
 
-    def plan_note(self, action: Action) -> Action:
+    def plan_note(self, action: Action, case: Case) -> Action:
         """A note for a fact that has none."""
-        return plan_note(action, self._taken)
+        return plan_note(action, self._taken, was_at=case.was_at)
 
 
 def sync_with(
@@ -139,15 +139,7 @@ def sync_with(
             again += drain_outbox(mirror)
     work = look(mirror, request, run, state, again, progress=progress)
     _plan(work, planner)
-    stopped = (
-        None
-        if request.kind.startswith(MEANT)
-        else guard(
-            [a for a in work.plan.actions if a.fact_id not in request.unguarded],
-            mirror.archive.count_bases(),
-            max_delete=request.max_delete,
-        )
-    )
+    stopped = _stopped(work)
     if stopped and not request.dry_run and not confirmed(mirror, request):
         with mirror.archive.transaction():
             mirror.archive.set_setting("stopped_run", run)
@@ -176,6 +168,17 @@ def sync_with(
     return report
 
 
+def _stopped(work: Pass) -> str | None:
+    """Why the guard stops a plan; None when it does not."""
+    if work.request.kind.startswith(MEANT):
+        return None
+    return guard(
+        [a for a in work.plan.actions if a.fact_id not in work.request.unguarded],
+        work.mirror.archive.count_bases(),
+        max_delete=work.request.max_delete,
+    )
+
+
 def preview(mirror: Mirror, request: Request) -> tuple[Pass, Report]:
     """What a pass would find and do, with nothing written."""
     run = mirror.clock.new_id()
@@ -183,7 +186,7 @@ def preview(mirror: Mirror, request: Request) -> tuple[Pass, Report]:
     work = look(mirror, request, run, store_state(mirror, run, request))
     _plan(work, ByTheTable())
     would = [action for action in work.plan.actions if action.do is not Do.NOTHING]
-    return work, report_of(work, would, [], 0.0)
+    return work, report_of(work, would, [], 0.0, guarded=_stopped(work))
 
 
 def look(
@@ -273,6 +276,8 @@ def _plan(work: Pass, planner: Planner) -> None:
     work.plan.notices += notices_of_plan(
         mirror, work.cases, work.plan.actions, request.allow_scope_moves
     )
+    if request.dry_run:
+        work.plan.notices += refusals(mirror, work.plan.actions)
     if work.state is None:
         work.plan.notices.append(_store_away(mirror))
 

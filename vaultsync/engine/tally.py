@@ -13,6 +13,11 @@ from vaultsync.engine.request import Pass
 from vaultsync.engine.settling import changed_notices
 from vaultsync.ports import Attention
 
+_CONFIRM = (
+    "if it is meant, let a pass be stopped: its error names the run for `vaultsync sync"
+    " --confirm RUN`"
+)
+
 
 def report_of(
     work: Pass,
@@ -26,7 +31,7 @@ def report_of(
     counts = Counter(dict.fromkeys(COUNTS, 0))
     for action in done:
         counts.update(_counted(action))
-    worked = {a.fact_id for a in done if a.do is not Do.DROP_BASE}
+    worked = {a.fact_id for a in done if a.do not in _NO_CHANGE or a.moved}
     total = work.mirror.archive.count_bases()
     counts["unchanged"] = max(total - len(worked), 0)
     lasting = {
@@ -35,11 +40,8 @@ def report_of(
     }
     extra = []
     if guarded:
-        extra.append(
-            Attention(
-                "guard", VaultPath(""), f"the guard would stop this: {guarded}", ""
-            )
-        )
+        text = f"the guard would stop a pass: {guarded}"
+        extra.append(Attention("guard", VaultPath(""), text, _CONFIRM))
     waiting = (
         []
         if work.request.dry_run
@@ -97,6 +99,10 @@ _COUNTED: dict[Do, tuple[str, ...]] = {
     Do.DELETE_NOTE: ("deleted_in_vault",),
     Do.DELETE_FACT: ("deleted_in_store",),
 }
+
+
+_NO_CHANGE = (Do.RECORD, Do.DROP_BASE)
+"""What touches neither side."""
 
 
 def _counted(action: Action) -> Counter[str]:

@@ -14,6 +14,7 @@ from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Do
 from vaultsync.engine.give_back import give_back, take_again
 from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.record import place_of_grave
 from vaultsync.engine.report import ActionTaken, Progress, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.sync import remember_run, sync
@@ -68,10 +69,10 @@ def undo(
     told = replace(
         report,
         counts=dict(work.counts + Counter(report.counts)),
-        actions=[*work.actions, *report.actions],
+        actions=[*work.actions, *report.actions, *work.kept],
         attention=[*report.attention, *work.notices],
     )
-    if work.actions and not told.quiet:
+    if not told.quiet:
         remember_run(mirror, request, told)
     return told
 
@@ -84,6 +85,7 @@ class _Undo:
     request: Request
     counts: Counter[str] = field(default_factory=Counter)
     actions: list[ActionTaken] = field(default_factory=list)
+    kept: list[ActionTaken] = field(default_factory=list)
     notices: list[Attention] = field(default_factory=list)
 
     def take_back(self, run: str, by_fact: Mapping[str, Entries]) -> None:
@@ -99,17 +101,17 @@ class _Undo:
             if gone is not None and gone.field == "fact":
                 given[fact_id] = VaultPath(str(gone.before))
             elif gone is not None:
-                self._bring_back(fact_id, entries)
+                self._bring_back(fact_id, entries, place_of_grave(gone))
             elif made is None:
                 self._restore_fields(fact_id, entries)
             elif made.before is not None:
-                self._told(KEEP, fact_id, "its note had its id before, and both stay")
+                self._keep(fact_id, "its note had its id before, and both stay")
             elif rebuilt or self._was_there(fact_id, run):
-                self._told(KEEP, fact_id, "it was there before, and stays")
+                self._keep(fact_id, "it was there before, and stays")
             elif made.field == "fact":
                 adopted[fact_id] = VaultPath(str(made.after))
             else:
-                self._take_out(fact_id)
+                self._take_out(fact_id, str(made.after))
         self._give_back(adopted)
         self._take_again(given)
 
@@ -122,20 +124,34 @@ class _Undo:
 
     def _told(
         self,
-        do: Do | str,
+        do: Do,
         fact_id: str,
         reason: str,
         *,
         path: str | None = None,
         fields: tuple[str, ...] = (),
     ) -> None:
-        base = self.mirror.archive.find_base(fact_id)
-        where = path or (base.path if base else None)
-        word = do if isinstance(do, str) else do.value.replace(" ", "_")
+        word = do.value.replace(" ", "_")
+        where = self._where(fact_id, path)
         self.actions.append(ActionTaken(word, fact_id, where, fields, reason))
-        self.counts.update(_COUNTED.get(word, ()))
+        self.counts[_COUNTED[do]] += 1
 
-    def _bring_back(self, fact_id: str, entries: Entries) -> None:
+    def _keep(
+        self,
+        fact_id: str,
+        reason: str,
+        *,
+        path: str | None = None,
+        fields: tuple[str, ...] = (),
+    ) -> None:
+        where = self._where(fact_id, path)
+        self.kept.append(ActionTaken(KEEP, fact_id, where, fields, reason))
+
+    def _where(self, fact_id: str, path: str | None) -> str | None:
+        base = self.mirror.archive.find_base(fact_id)
+        return base.path if base else path
+
+    def _bring_back(self, fact_id: str, entries: Entries, path: str | None) -> None:
         def brought_back() -> Write | None:
             buried = self.mirror.store.buried(fact_id)
             if buried is None:
@@ -144,9 +160,11 @@ class _Undo:
             return Write(fact_id, fact, buried.revision, self.request.kind)
 
         if self._insist(fact_id, brought_back):
-            self._told(Do.RESTORE_FACT, fact_id, "its deletion is taken back")
+            self._told(
+                Do.RESTORE_FACT, fact_id, "its deletion is taken back", path=path
+            )
         else:
-            self._told(KEEP, fact_id, "it came back since, and stays as it is")
+            self._keep(fact_id, "it came back since, and stays as it is", path=path)
 
     def _insist(self, fact_id: str, make: Callable[[], Write | None]) -> bool:
         """Write what is to be written now, anew whenever somebody else was faster."""
@@ -160,7 +178,7 @@ class _Undo:
             fact_id, "the one just read", "another, again and again"
         )
 
-    def _take_out(self, fact_id: str) -> None:
+    def _take_out(self, fact_id: str, path: str) -> None:
         def taken_out() -> Write | None:
             now = self._current(fact_id)
             return (
@@ -170,7 +188,7 @@ class _Undo:
         if self._insist(fact_id, taken_out):
             self._told(Do.DELETE_FACT, fact_id, "that it was made is taken back")
         else:
-            self._told(KEEP, fact_id, "it was deleted since, and stays so")
+            self._keep(fact_id, "it was deleted since, and stays so", path=path)
 
     def _current(self, fact_id: str) -> Fact | None:
         return self.mirror.store.find_many([fact_id]).get(fact_id)
@@ -189,7 +207,8 @@ class _Undo:
                 text = f"{path}: its adoption is not taken back: {refused[fact_id]}"
                 self.notices.append(Attention("not_undone", path, text, _HINT, seen=at))
             else:
-                self._told(KEEP, fact_id, "it was deleted since, and stays so")
+                why = "it was deleted since, and stays so"
+                self._keep(fact_id, why, path=path)
         self.counts["updated_in_vault"] += len(given)
         self._remember((each, path, None) for each, path in given.items())
 
@@ -208,7 +227,7 @@ class _Undo:
         self._remember((each, None, buried[each]) for each in taken)
         for fact_id in given:
             if fact_id not in taken:
-                self._bring_back(fact_id, ())
+                self._bring_back(fact_id, (), given[fact_id])
 
     def _restore_fields(self, fact_id: str, entries: Entries) -> None:
         done: list[tuple[Fact, Fact, Fact]] = []
@@ -226,7 +245,7 @@ class _Undo:
 
         changed = self._insist(fact_id, restored)
         if not done:
-            self._told(KEEP, fact_id, "it was deleted since, and stays so")
+            self._keep(fact_id, "it was deleted since, and stays so")
             return
         earlier, current, fact = done[0]
         fields = differing(current, fact)
@@ -235,13 +254,13 @@ class _Undo:
         kept = tuple(key for key in differing(fact, earlier) if key not in fields)
         if kept:
             reason = "changed again since, and stays as it is"
-            self._told(KEEP, fact_id, reason, fields=kept)
+            self._keep(fact_id, reason, fields=kept)
 
 
 _COUNTED = {
-    "update_store": ("updated_in_store",),
-    "restore_fact": ("created_in_store",),
-    "delete_fact": ("deleted_in_store",),
+    Do.UPDATE_STORE: "updated_in_store",
+    Do.RESTORE_FACT: "created_in_store",
+    Do.DELETE_FACT: "deleted_in_store",
 }
 
 

@@ -59,10 +59,10 @@ class WriteThrough:
             path = new_path(fact, Taken(lambda: self._taken(fact)))
             try:
                 self._mirror.vault.create(op, path)
-            except NoteError:
+            except (NoteError, PermissionError):
                 self._mirror.vault.discard(op)
                 return fact
-        except NoteError:
+        except (NoteError, PermissionError):  # the next pass says why
             self._mirror.vault.discard(op)
             return fact
         written = replace(fact, path=path)
