@@ -64,8 +64,7 @@ class InvalidFieldError(UsageError):
     """A field was given a value that it does not take."""
 
     def __init__(self, field: str, value: object, expected: str) -> None:
-        shown = repr(value)
-        shown = shown if len(shown) <= 80 else f"{shown[:77]}..."  # noqa: PLR2004 - one line
+        shown = f"{value!r:.80}"
         super().__init__(
             f"{field} cannot be {shown}: {expected}", hint=f"give {field} {expected}"
         )

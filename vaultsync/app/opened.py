@@ -28,13 +28,10 @@ class Late:
         self._made: object = None
 
     def __getattr__(self, name: str) -> object:
-        """An attribute of what is made; it is kept, so that it is found at once."""
+        """An attribute of what is made."""
         if self._made is None:
             self._made = self._make()
-        found = getattr(self._made, name)
-        if callable(found):
-            setattr(self, name, found)
-        return found
+        return getattr(self._made, name)
 
 
 class Opened:
