@@ -71,6 +71,11 @@ def test_a_passage_reads_without_marks() -> None:
     assert passage(text, Terms(["why", "bold"])) == "Why Bold and Bente with A picture"
 
 
+def test_a_link_is_never_cut() -> None:
+    text = "word " * 38 + "[[A very long name of a note|short]] and on " + "word " * 9
+    assert "[[" not in passage(text, Terms(["word"]))
+
+
 def test_a_passage_begins_at_a_word_where_there_is_no_sentence() -> None:
     found = passage("word " * 100 + "berth", Terms(["berth"]))
     assert found.startswith("…word word")

@@ -26,7 +26,7 @@ def test_what_is_written_as_a_filter_filters_and_is_not_looked_up() -> None:
         "type:Decision tag:#ops tier:critical since:2026-03 until:2026-05-09 berth",
         today=TODAY,
     )
-    assert asked.words == "berth"
+    assert asked.words == asked.said == "berth"
     assert asked.types == {"decision"}
     assert asked.tags == {"ops"}
     assert asked.tiers == {"critical"}
@@ -98,8 +98,15 @@ def test_days_that_are_said_are_preferred(text: str) -> None:
 
 
 def test_days_said_by_their_distance_are_not_looked_up_and_others_are() -> None:
-    assert parse("copies of last week failed", today=TODAY).words == "copies of failed"
+    asked = parse("copies of last week failed", today=TODAY)
+    assert (asked.words, asked.said) == ("copies of failed", asked.text)
     assert parse("copies in May failed", today=TODAY).words == "copies in May failed"
+
+
+def test_what_asks_for_a_number_is_not_looked_up() -> None:
+    asked = parse("How long is a berth held, and how many are long?", today=TODAY)
+    assert asked.words == "is a berth held, and are long?"
+    assert parse("how much", today=TODAY).words == "how much"
 
 
 def test_words_hint_at_types_and_tiers() -> None:

@@ -113,6 +113,7 @@ def has_all(phrases: Iterable[str], text: str) -> bool:
 
 def passage(text: str, terms: Terms, *, length: int = LENGTH) -> str:
     """The part of a text that has most of the terms, in one line; its start if none."""
+    text = _plain(text)
     start = _densest(terms.found(text), length)
     begin = _begin(text, start, length)
     end = len(text)
@@ -120,7 +121,7 @@ def passage(text: str, terms: Terms, *, length: int = LENGTH) -> str:
         end = begin + length
         blank = text.rfind(" ", begin, end)
         end = blank if blank > begin else end
-    words = " ".join(_plain(text[begin:end]).split())
+    words = " ".join(text[begin:end].split())
     before = "…" if text[:begin].strip() else ""
     after = "…" if text[end:].strip() else ""
     return f"{before}{words}{after}" if words else ""
@@ -151,6 +152,7 @@ def _begin(text: str, start: int, length: int) -> int:
 
 
 def _plain(text: str) -> str:
+    """A text as it is read: no marks, and of links what stands there."""
     return _MARKS.sub("", _LINK.sub(r"\1", text))
 
 

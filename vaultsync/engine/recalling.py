@@ -135,7 +135,7 @@ class Recalling:
                 return "there are no vectors yet; `vaultsync index` makes them"
             if held != str(identity_of(embedder, lends=True)):
                 return "the vectors are another model's; `vaultsync index` renews them"
-            (vector,) = embedder.embed([self._asked.words or self._asked.text])
+            (vector,) = embedder.embed([self._asked.said])
             self._done("embed", began, {})
             began = self._now()
             asks = [] if mode == "vector" else [self._ask_words]
@@ -155,7 +155,7 @@ class Recalling:
         best = dict(islice(self._similar.items(), RERANKED))
         texts = [said_by(fact)[:READ] for fact in map(self._fact, best)]
         try:
-            scores = reranker.scores(self._asked.text, texts)
+            scores = reranker.scores(self._asked.said, texts)
         except DerivedError as error:
             self.degraded.append(f"The hits were not reranked: {error}.")
             return
