@@ -24,6 +24,10 @@ The chandler has the bulb.
 Who climbs the mast: nobody yet."""
 
 
+LINKED = "[[Oskar Brandvold|Oskar]], if asked"
+"""What indy writes of Oskar: vaultsync links whom an agent mentions."""
+
+
 def take_in(stage: Stage) -> None:
     """A folder of notes becomes a vault with a store behind it."""
     stage.step(
@@ -115,12 +119,13 @@ def merge(stage: Stage) -> None:
     fact = stage.ask("get", "$LAMP")
     text = note.read_text(encoding="utf-8")
     stage.claim(
-        "note and store hold both: her tag and her line, indy's line and status",
+        "note and store hold both: her tag and her line, indy's line and status;"
+        " and Oskar, whom indy mentions, is a link",
         holds=fact["tags"] == ["lighting", "safety"]
         and fact["status"] == "open"
         and all(
             word in said
-            for word in ("since Saturday", "Oskar, if asked")
+            for word in ("since Saturday", LINKED)
             for said in (text, fact["content"])
         )
         and not stage.ask("conflicts")["conflicts"],
@@ -134,9 +139,9 @@ def conflict(stage: Stage) -> None:
         "Bente decides who climbs. indy, at the same moment, has another idea.",
     )
     note = stage.note("$LAMP")
-    stage.edit(note, ("Oskar, if asked", "Bente, on Friday"))
+    stage.edit(note, (LINKED, "Bente, on Friday"))
     said = stage.ask("get", "$LAMP")["content"]
-    wanted = said.replace("Oskar, if asked", "a rigger from town")
+    wanted = said.replace(LINKED, "a rigger from town")
     stage.run("update", "$LAMP", "--content", wanted, "--agent", "indy", exits=3)
     stage.tell("The person's word stands in the note. The agent's lies beside it:")
     (found,) = stage.ask("conflicts")["conflicts"]
@@ -268,7 +273,7 @@ def history(stage: Stage) -> None:
 
 
 ASKED = "How long is a berth held until it is paid?"
-IN_OTHER_WORDS = "What do we offer visitors who own no smartphone?"
+IN_OTHER_WORDS = "Is a snapshot safe as soon as the job says all went well?"
 
 
 def ask(stage: Stage) -> None:
@@ -289,7 +294,9 @@ def ask(stage: Stage) -> None:
     by_meaning = stage.ask("recall", IN_OTHER_WORDS)
     stage.claim(
         "asked in other words than its own, a note is found by what it means",
-        holds=by_meaning["source"] != "index" and not by_meaning["degraded"],
+        holds=by_meaning["source"] == "fused"
+        and not by_meaning["degraded"]
+        and "copy" in by_meaning["hits"][0]["title"],
     )
 
 
