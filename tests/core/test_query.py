@@ -103,12 +103,6 @@ def test_days_said_by_their_distance_are_not_looked_up_and_others_are() -> None:
     assert parse("copies in May failed", today=TODAY).words == "copies in May failed"
 
 
-def test_what_asks_for_a_number_is_not_looked_up() -> None:
-    asked = parse("How long is a berth held, and how many are long?", today=TODAY)
-    assert asked.words == "is a berth held, and are long?"
-    assert parse("how much", today=TODAY).words == "how much"
-
-
 def test_words_hint_at_types_and_tiers() -> None:
     asked = parse("What critical lessons did we learn, what was decided?", today=TODAY)
     assert asked.hinted_types == {"lesson", "decision"}

@@ -15,7 +15,7 @@ from tests.recalls import (
     RecallWorld,
 )
 from vaultsync.adapters.embed_hash import HashEmbedder
-from vaultsync.core.rank import Weights
+from vaultsync.core.rank import MISFIT, Weights
 from vaultsync.engine.follow import version_at
 from vaultsync.engine.indexing import SCHEMA
 from vaultsync.engine.recall import Sources, recall
@@ -475,7 +475,7 @@ def test_what_is_hinted_at_is_looked_for_among_all_that_fits_better() -> None:
     for number in range(80):
         world.agent_remembers(f"Berths and berths, number {number}", type="note")
     told = world.agent_remembers(
-        "Some berths are kept free for boats in distress", type="decision"
+        "Berths and berths are free for boats in need", type="decision"
     )
     found = world.ask("what was decided about berths", mode="index")
     assert told.id in [hit.id for hit in found]
@@ -505,4 +505,4 @@ def test_days_and_tiers_that_are_hinted_at_narrow_what_is_preferred() -> None:
     found = world.ask("critical facts about berths before 2021")
     similar = {hit.id: hit.similarity for hit in found}
     assert similar[old.id] == 1
-    assert similar[new.id] == similar[low.id] == 0.5
+    assert similar[new.id] == similar[low.id] == MISFIT

@@ -60,8 +60,8 @@ Count = Callable[[str], int]
 
 BRIEF = 150
 """Tokens of a fact that is packed in brief. Over the questions of `golden/retrieval`, in
-packs of 800 to 2,000 tokens, 150 finds as much as the first hits packed whole do in 1.5
-times the tokens; 100 and 200 find less."""
+packs of 800 to 2,000 tokens without entities, 150 finds as much as the first hits packed
+whole do in 1.5 times the tokens; 100 and 200 find less."""
 WORTH_CUTTING = 0.25
 """The least share of a fact that is packed when it has to make do with what is left."""
 
@@ -232,9 +232,10 @@ class _Packing:
                 spare = room - self._fill_tier(tier, room, self._is_first)
             spare += free - sum(rooms.values())
             for may_cut in (_never, _is_worth_it):
-                for tier in TIERS:
+                for tier in TIERS[:-1]:
                     spare -= self._fill_tier(tier, spare, may_cut)
-            self._grow(spare)
+            spare = self._grow(spare)
+            self._fill_tier(ENTITIES, spare, _never)
         for tier in TIERS[:-1]:
             self.left += [(part, NO_ROOM) for part in self.waiting[tier]]
         self.left += [(part, NO_ROOM) for part in self._named()]
@@ -251,11 +252,13 @@ class _Packing:
             tier: sum(map(self._least, many)) + self.heads[tier] if many else 0
             for tier, many in self.waiting.items()
         }
-        rooms, spare = {}, 0
-        for tier in TIERS:
+        rooms = {ENTITIES: min(int(shares[ENTITIES] * free), needs[ENTITIES])}
+        spare = 0
+        for tier in TIERS[:-1]:
             have = int(shares[tier] * free) + spare
             rooms[tier] = min(have, needs[tier])
             spare = have - rooms[tier]
+        spare = free - sum(rooms.values())
         for tier in TIERS:
             more = min(spare, needs[tier] - rooms[tier])
             rooms[tier] += more
@@ -310,8 +313,8 @@ class _Packing:
             part for part in self.waiting[ENTITIES] if part.candidate.named_by & there
         ]
 
-    def _grow(self, spare: int) -> None:
-        """Make what was cut whole again, or longer, in order, with what is left."""
+    def _grow(self, spare: int) -> int:
+        """Make what was cut whole again, or longer, in order; returns what is left then."""
         for tier in TIERS[:-1]:
             for number, part in enumerate(self.packed[tier]):
                 room = part.tokens + spare
@@ -323,6 +326,7 @@ class _Packing:
                 if longer is not None and longer.tokens > part.tokens:
                     self.packed[tier][number] = longer
                     spare = room - longer.tokens
+        return spare
 
     def _cut(self, part: _Part, room: int) -> _Part | None:
         piece, _, tokens = part.whole

@@ -12,7 +12,7 @@ from vaultsync.core.links import folded
 from vaultsync.core.paths import stem_of
 
 DAMPING = 0.85
-"""Of PageRank: how likely one follows a link instead of starting anywhere (Brin, Page 1998)."""
+"""How likely one follows a link instead of starting anywhere; as in the paper of 1998."""
 PRECISION = 1e-9
 STEPS = 200
 

@@ -41,7 +41,7 @@ class Question:
     said: str
     """Without what is written as a filter; what a model reads."""
     words: str
-    """What is left to be looked up: neither days that depend on today nor *how many*."""
+    """What is left to be looked up: no days that depend on today, either."""
     phrases: tuple[str, ...] = ()
     """What stood in quotes."""
     types: frozenset[str] = frozenset()
@@ -98,8 +98,6 @@ _QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|„([^“”]+)[“”]|«([
 _FILTER = re.compile(
     r"(?<!\S)(type|tag|tier|since|until|after|before):(\S+)", re.IGNORECASE
 )
-_AMOUNT = re.compile(r"\bhow\s+(?:long|many|much|often|far|old)\b", re.IGNORECASE)
-"""Asks for a number: the answer says none of these words, and others say *long*."""
 _WORD = re.compile(r"[^\W\d_]+")
 _ISO = r"\d{4}-\d{2}(?:-\d{2})?"
 _MONTH = "|".join([*MONTHS, *(f"{name[:3]}\\b\\.?" for name in MONTHS)])
@@ -157,7 +155,7 @@ def parse(text: str, *, today: date) -> Question:
     return Question(
         text=text,
         said=said,
-        words=" ".join(_AMOUNT.sub(" ", rest).split()) or " ".join(rest.split()),
+        words=" ".join(rest.split()),
         phrases=phrases,
         types=frozenset(types),
         tags=frozenset(tags),

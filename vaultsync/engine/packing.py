@@ -18,12 +18,12 @@ from vaultsync.ports import Filters, TokenCounter
 
 BUDGET = 4_000
 """Tokens of a pack when nobody says how many."""
-FEWEST, MOST, TOKENS_A_FACT = 10, 40, 150
-"""How many facts are asked for: as many as fit when each takes so many tokens."""
-RELEVANT = 0.05
+MOST = 40
+"""How many facts are asked for."""
+RELEVANT = 0.25
 """How well a fact must fit the question, beside the one that fits best. Of the relevant
-notes of `golden/retrieval` among the first 30, 0.05 loses one in six and halves what is
-read; 0.1 loses one in four."""
+notes of `golden/retrieval` among the first 40 this loses one in eight, and more than half
+of all that is read."""
 NAMES = 12
 """How many entities are looked up: those that most of the facts name."""
 ENTITY_TYPES = frozenset({"person", "project", "entity"})
@@ -63,7 +63,7 @@ def context(
         sources,
         question,
         agent=agent,
-        limit=min(MOST, max(FEWEST, budget // TOKENS_A_FACT)),
+        limit=MOST,
         mode=mode,
         types=types,
         scopes=scopes,

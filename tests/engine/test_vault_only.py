@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.entries import making
+from tests.world import SCOPE, World
+from vaultsync.adapters.index_memory import MemoryIndex
+from vaultsync.core.fact import Fact, Value
+from vaultsync.core.paths import VaultPath
+from vaultsync.engine.answer import Recall
+from vaultsync.engine.tables import write_tables
+from vaultsync.engine.vault_only import NO_TABLES, READ, SURE, Clone, recall_vault_only
+from vaultsync.errors import InvalidFieldError
+
+
+class CloneWorld(World):
+    """A world whose vault is asked without its store."""
+
+    def keeps(self, title: str, content: str = "x", **values: Value) -> Fact:
+        agent = str(values.pop("agent", "indy"))
+        return self.mirrored(content, agent=agent, title=title, **values)
+
+    def ask(
+        self,
+        question: str,
+        *,
+        agent: str | None = None,
+        **more: Any,  # noqa: ANN401 - what recall_vault_only() takes
+    ) -> Recall:
+        clone = Clone(self.vault, self.clock, MemoryIndex())
+        return recall_vault_only(clone, question, agent=agent, **more)
+
+    def titles(self, question: str, **more: Any) -> list[str]:  # noqa: ANN401
+        return [hit.title for hit in self.ask(question, **more)]
+
+    def where(self, title: str) -> str:
+        """The path of the note of a title."""
+        (fact,) = [each for each in self.facts() if each.title == title]
+        return self.path(fact.id)
+
+    def tables(self) -> None:
+        write_tables(self.mirror, making())
+
+
+@pytest.fixture
+def world() -> CloneWorld:
+    made = CloneWorld()
+    made.keeps("Slack water at Skarvik", "It lasts 22 minutes.", type="fact")
+    made.keeps(
+        "Hold a berth", "For twenty minutes.", type="decision", entities=["Pier Box"]
+    )
+    made.keeps("The cabinet gets warm", "61 degrees.", priority=4, tags=["heat/sun"])
+    made.tables()
+    return made
+
+
+def test_notes_are_found_by_the_words_of_their_entries(world: CloneWorld) -> None:
+    found = world.ask("how long is slack water?")
+
+    assert found.source == "index-files"
+    assert found.degraded == ()
+    assert 0 < found.confidence <= SURE
+    hit = found[0]
+    assert (hit.title, hit.stage) == ("Slack water at Skarvik", "index-files")
+    assert hit.fact.id == world.facts()[0].id
+    assert hit.fact.content == "It lasts 22 minutes."
+    assert hit.snippet == "It lasts 22 minutes."
+    assert hit.path == world.path(hit.id)
+    assert "“Slack”" in hit.why
+
+
+def test_the_entities_of_a_fact_find_it_too(world: CloneWorld) -> None:
+    assert world.titles("pier box") == ["Hold a berth"]
+
+
+def test_an_entity_with_a_note_is_known_by_its_name(world: CloneWorld) -> None:
+    world.keeps("Pier Box", type="entity")
+    world.keeps("Net Loft", type="entity", scope="public")
+    world.keeps("Where we meet", entities=["Net Loft"])
+    world.tables()
+
+    assert set(world.titles("pier box")) == {"Pier Box", "Hold a berth"}
+    assert set(world.titles("net loft")) == {"Net Loft", "Where we meet"}
+
+
+def test_filters_hold(world: CloneWorld) -> None:
+    assert world.titles("cabinet") == []
+    assert world.titles("cabinet", max_priority=4) == ["The cabinet gets warm"]
+    assert world.titles("cabinet warm", max_priority=4, tags=["heat"]) != []
+    assert world.titles("cabinet warm", max_priority=4, tags=["cold"]) == []
+    assert world.titles("minutes", types=["decision"]) == ["Hold a berth"]
+    assert world.titles("minutes type:decision") == ["Hold a berth"]
+    assert world.titles("minutes", scopes=["public"]) == []
+    assert len(world.titles("minutes", scopes=[SCOPE])) == 2
+    assert world.titles("minutes", since="2027-01-01") == []
+    assert world.titles("minutes", until="2026-01-01") == []
+    assert len(world.titles("minutes", limit=1)) == 1
+
+
+def test_phrases_must_occur(world: CloneWorld) -> None:
+    assert world.titles('minutes "slack water"') == ["Slack water at Skarvik"]
+
+
+def test_a_note_that_is_gone_or_broken_is_not_told(world: CloneWorld) -> None:
+    world.vault.delete(world.where("Slack water at Skarvik"))
+    world.vault.save_in_place(world.where("Hold a berth"), b"\xff\xfe")
+
+    assert world.titles("minutes") == []
+
+
+def test_an_agent_does_not_see_the_private_scopes_of_others(world: CloneWorld) -> None:
+    for agent in ("ada", "indy"):
+        world.keeps(f"Minutes of {agent}", scope=f"private-{agent}", agent=agent)
+    world.tables()
+
+    assert "Minutes of indy" in world.titles("minutes", agent="indy")
+    assert "Minutes of ada" not in world.titles("minutes", agent="indy")
+    assert "Minutes of ada" in world.titles("minutes", agent=None)
+
+
+def test_without_tables_the_answer_says_so() -> None:
+    found = CloneWorld().ask("anything")
+
+    assert found.degraded == (NO_TABLES,)
+    assert (len(found), found.confidence) == (0, 0.0)
+
+
+def test_a_question_without_an_answer_has_none(world: CloneWorld) -> None:
+    found = world.ask("penguins")
+
+    assert (found.hits, found.confidence) == ((), 0.0)
+
+
+def test_a_note_outside_all_scopes_belongs_to_the_default_scope(
+    world: CloneWorld,
+) -> None:
+    note = b"---\nid: 0193f6c2-0000-7000-8000-000000000099\n---\nNo heading.\n"
+    world.vault.save_in_place("Inbox/Ferry ideas.md", note)
+    line = "- [2026-02-14] **Note** P2 [[Inbox/Ferry ideas]] · No heading. · 5 tokens\n"
+    table = VaultPath(".index/by-type.md")
+    text = (world.vault.read_meta(table) or b"") + line.encode()
+    world.vault.write_meta(table, text)
+
+    (hit,) = world.ask("ferry ideas")
+
+    assert (hit.title, hit.fact.scope) == ("Ferry ideas", "public")
+
+
+def test_no_more_notes_are_read_than_are_needed(world: CloneWorld) -> None:
+    for number in range(READ + 3):
+        world.keeps(f"Penguin {number}")
+    world.tables()
+    read: list[str] = []
+
+    def look(step: str) -> None:
+        if step == "read":
+            read.append(step)
+
+    world.vault.before = look
+
+    assert len(world.ask("penguin", limit=1)) == 1
+    assert len(read) == READ
+
+
+def test_a_limit_must_be_one_or_more(world: CloneWorld) -> None:
+    with pytest.raises(InvalidFieldError):
+        world.ask("x", limit=0)

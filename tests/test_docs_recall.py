@@ -1,0 +1,105 @@
+"""The examples on the pages about context packs and index files are real.
+
+They stand between `<!-- example: NAME -->` and `<!-- /example -->`, are made of the
+sample vault, and are written anew with VAULTSYNC_UPDATE_GOLDEN=1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.golden import RENEW, fenced
+from tests.sample_vault import facts as notes
+from vaultsync.adapters.tokens_fitted import FittedTokens
+from vaultsync.core.context import INTENTS, TIERS, Candidate, pack
+from vaultsync.core.entries import entry_of, line_of
+from vaultsync.core.fact import Fact
+from vaultsync.core.index import index_texts
+from vaultsync.core.note import read_note
+from vaultsync.core.paths import VaultPath
+
+CONCEPTS = Path(__file__).parents[1] / "docs" / "concepts"
+EXAMPLE = re.compile(
+    r"(?P<open><!-- example: (?P<name>[a-z-]+) -->\n).*?(?P<close><!-- /example -->)",
+    re.DOTALL,
+)
+COUNT = FittedTokens().count
+
+
+def facts() -> list[Fact]:
+    """The facts of the sample vault, as their notes say them."""
+    made = []
+    for each in notes():
+        path = VaultPath(each.path)
+        note = read_note(each.raw, path)
+        fact = Fact(each.id, title=each.title, scope=path.partition("/")[0])
+        made.append(fact.laid_over(note.values, note.properties).but(path=path))
+    return made
+
+
+def intents() -> str:
+    """The shares of each intent."""
+    head = f"| intent | {' | '.join(TIERS)} |\n|---|{'---:|' * len(TIERS)}\n"
+    return head + "".join(
+        f"| `{name}` | {' | '.join(f'{intent.shares[t]:.0%}' for t in TIERS)} |\n"
+        for name, intent in INTENTS.items()
+    )
+
+
+def example_pack() -> str:
+    """A pack of what the sample vault knows about deposits."""
+    found = [each for each in facts() if "deposit" in each.title.casefold()]
+    made = pack(
+        "What does a deposit cost?",
+        [Candidate(each, "Has “deposit”.") for each in found],
+        budget=300,
+        count=COUNT,
+    )
+    return fenced(made.text + "\n", "markdown")
+
+
+def entry() -> str:
+    """The line of a decision."""
+    (fact,) = [each for each in facts() if each.title.startswith("Charge a flat")]
+    made = entry_of(fact, COUNT)
+    assert made is not None
+    assert fact.path is not None
+    return fenced(line_of(made, fact.path) + "\n", "markdown")
+
+
+def vault_index() -> str:
+    """The first lines of the master table."""
+    many = facts()
+    entries = [made for each in many if (made := entry_of(each, COUNT))]
+    paths = {each.id: each.path for each in many if each.path is not None}
+    lines = index_texts(entries, paths)["vault-index.md"].split("\n")
+    return fenced("\n".join(lines[:14]) + "\n…\n", "markdown")
+
+
+EXAMPLES: dict[str, Callable[[], str]] = {
+    "entry": entry,
+    "intents": intents,
+    "pack": example_pack,
+    "vault-index": vault_index,
+}
+
+
+@pytest.mark.parametrize("name", ["context-packs.md", "index-files.md"])
+def test_golden_examples_of_the_docs_are_made_by_the_code(name: str) -> None:
+    page = CONCEPTS / name
+    text = page.read_text(encoding="utf-8")
+
+    fresh = EXAMPLE.sub(
+        lambda found: f"{found['open']}\n{EXAMPLES[found['name']]()}\n{found['close']}",
+        text,
+    )
+
+    assert EXAMPLE.search(text)
+    if RENEW:
+        page.write_text(fresh, encoding="utf-8")
+    else:
+        assert fresh == text

@@ -1,0 +1,239 @@
+"""Recall from the tables of `.index/` alone: for a clone of a vault that has no store.
+
+The entries are ranked by their words; of the best, the notes are read, so that nothing is
+told that is not there any more. What an entry does not say is not found: words far down in
+a note, and meaning.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from vaultsync.core.entries import Entry, read_line
+from vaultsync.core.fact import Fact
+from vaultsync.core.links import find_links
+from vaultsync.core.note import read_note
+from vaultsync.core.passage import Reasons, Terms, passage, said_by, why
+from vaultsync.core.paths import VaultPath, name_of, stem_of
+from vaultsync.core.query import Question, parse
+from vaultsync.core.rank import Signals, Weights, recency, score, similarities, utility
+from vaultsync.core.scope import PUBLIC, is_scope, sees
+from vaultsync.core.tables import FOLDER
+from vaultsync.engine.answer import Hit, Recall
+from vaultsync.errors import InvalidFieldError, NoteError
+from vaultsync.ports import Clock, Filters, NoteIndex, Vault
+from vaultsync.ports import Entry as Indexed
+
+SOURCE = "index-files"
+READ = 3
+"""Of so many times the limit the notes are read, for some may have gone."""
+SURE = 0.6
+"""What this is at most sure of: it was not calibrated, and an agent that can should ask
+again where the store is."""
+NO_TABLES = (
+    "Nothing was found: the vault has no `.index/`; `vaultsync index` writes it where the"
+    " store is."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clone:
+    """A vault without its store."""
+
+    vault: Vault
+    clock: Clock
+    index: NoteIndex
+    """An empty one, to look the words up in; it holds the entries afterwards."""
+    default_scope: str = PUBLIC
+    """Of notes outside all scopes."""
+
+
+def recall_vault_only(
+    clone: Clone,
+    question: str,
+    *,
+    agent: str | None,
+    limit: int = 10,
+    types: Iterable[str] = (),
+    scopes: Iterable[str] = (),
+    tags: Iterable[str] = (),
+    max_priority: int = 2,
+    since: str | None = None,
+    until: str | None = None,
+    weights: Weights | None = None,
+) -> Recall:
+    """What the tables of contents know of a question, best first; changes nothing.
+
+    Raises:
+        InvalidFieldError: the limit makes no sense.
+        VaultMissingError: the vault is not there.
+    """
+    if limit < 1:
+        raise InvalidFieldError("limit", limit, "1 or more")
+    began = clone.clock.monotonic()
+    asked = parse(question, today=clone.clock.now().date())
+    filters = Filters(
+        scopes=frozenset(scopes) or None,
+        types=frozenset(types) | asked.types,
+        tags=frozenset(tags) | asked.tags,
+        max_priority=max_priority,
+        since=max(filter(None, (since, asked.span.since)), default=None),
+        until=min(filter(None, (until, asked.span.until)), default=None),
+    )
+    listed = _entries(clone)
+    work = _Looking(clone, asked, filters, agent, weights or Weights())
+    hits: tuple[Hit, ...] = ()
+    if listed:
+        _take_in(clone, listed)
+        hits = work.hits(limit)
+    return Recall(
+        query=question,
+        source=SOURCE,
+        confidence=work.confidence(hits),
+        degraded=() if listed else (NO_TABLES,),
+        seconds=clone.clock.monotonic() - began,
+        hits=hits,
+    )
+
+
+def _entries(clone: Clone) -> dict[VaultPath, tuple[Entry, frozenset[str]]]:
+    """All entries by the paths of their notes, each with the entities that are named."""
+    entries: dict[VaultPath, Entry] = {}
+    names: dict[VaultPath, set[str]] = defaultdict(set)
+    for path in clone.vault.list_meta(VaultPath(FOLDER)):
+        by_entity = name_of(path).startswith("by-entity")
+        text = (clone.vault.read_meta(path) or b"").decode("utf-8", "replace")
+        heading = ""
+        for line in text.split("\n"):
+            found = read_line(line) if line.startswith("- [") else None
+            if found is not None:
+                entry, where = found
+                entries.setdefault(where, entry)
+                if by_entity:
+                    names[where].add(heading)
+            elif line.startswith("## "):
+                heading = _named(line[3:])
+    return {path: (entries[path], frozenset(names[path])) for path in sorted(entries)}
+
+
+def _named(heading: str) -> str:
+    """The name in the heading of an entity: `[[path|Name]] (3 mentions)`."""
+    links = find_links(heading)
+    if links and links[0].alias:
+        return links[0].alias
+    return name_of(links[0].target) if links else heading.rpartition(" (")[0]
+
+
+def _take_in(
+    clone: Clone, listed: dict[VaultPath, tuple[Entry, frozenset[str]]]
+) -> None:
+    """Make the words of the entries findable, each as a short fact of its path."""
+    facts = (
+        Fact(
+            path,
+            type=entry.type,
+            title=entry.title,
+            content=entry.summary,
+            priority=entry.priority,
+            entities=tuple(sorted(names)),
+            scope=_scope(clone, path),
+            created_at=f"{entry.day}T00:00:00Z" if entry.day else "",
+            importance=entry.importance,
+        )
+        for path, (entry, names) in listed.items()
+    )
+    clone.index.update(map(Indexed, facts), [], version=SOURCE)
+
+
+def _scope(clone: Clone, path: VaultPath) -> str:
+    folder = path.partition("/")[0]
+    return folder if is_scope(folder) else clone.default_scope
+
+
+class _Looking:
+    """One question to a clone."""
+
+    def __init__(
+        self,
+        clone: Clone,
+        asked: Question,
+        filters: Filters,
+        agent: str | None,
+        weights: Weights,
+    ) -> None:
+        self._clone = clone
+        self._asked = asked
+        self._filters = filters
+        self._agent = agent
+        self._weights = weights
+        self._terms = Terms(clone.index.tokens(asked.words))
+
+    def hits(self, limit: int) -> tuple[Hit, ...]:
+        """The best of the notes whose entries have the words."""
+        read = self._read(READ * limit)
+        fits = similarities({fact.id: score for fact, score in read})
+        hits = [self._hit(fact, fits[fact.id]) for fact, _ in read]
+        return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit])
+
+    def confidence(self, hits: Sequence[Hit]) -> float:
+        """How many of the words the best hit has; never more than `SURE`."""
+        held = self._terms.held(said_by(hits[0].fact)) if hits else {}
+        return round(SURE * len(held) / max(1, len(self._terms.all)), 3)
+
+    def _read(self, most: int) -> list[tuple[Fact, float]]:
+        """The notes whose entries fit best, as far as they are there and may be seen."""
+        index, filters = self._clone.index, self._filters
+        # Entries say neither tags nor hours: those are looked for in the notes.
+        loose = replace(filters, tags=frozenset(), since=None, until=None)
+        read: list[tuple[Fact, float]] = []
+        for match in index.search(
+            self._asked.words,
+            loose,
+            phrases=self._asked.phrases,
+            limit=index.count(),
+        ):
+            path = VaultPath(match.fact_id)
+            if len(read) == most:
+                break
+            if sees(self._agent, _scope(self._clone, path)):
+                fact = _note(self._clone, path)
+                if fact is not None and filters.admits(fact):
+                    read.append((fact, match.score))
+        return read
+
+    def _hit(self, fact: Fact, fit: float) -> Hit:
+        signals = Signals(
+            fit,
+            recency(fact.created_at, fact.type, self._clone.clock.now()),
+            utility(fact.importance, fact.access_count),
+        )
+        reasons = Reasons(
+            words=tuple(self._terms.held(said_by(fact)).values()),
+            asked=len(self._terms.all),
+            prefers=self._asked.hints and self._asked.prefers(fact),
+            importance=fact.importance,
+        )
+        return Hit(
+            fact=fact,
+            score=round(score(signals, self._weights), 4),
+            similarity=round(signals.similarity, 4),
+            recency=round(signals.recency, 4),
+            utility=round(signals.utility, 4),
+            stage=SOURCE,
+            why=why(reasons),
+            snippet=passage(fact.content, self._terms),
+        )
+
+
+def _note(clone: Clone, path: VaultPath) -> Fact | None:
+    """What a note says; None when it is gone or cannot be read."""
+    try:
+        note = read_note(clone.vault.read(path).data, path)
+    except NoteError:
+        return None
+    fact = Fact(note.id or path, title=note.body.title or stem_of(path))
+    return fact.laid_over(note.values, note.properties).but(
+        scope=_scope(clone, path), path=path
+    )
