@@ -60,7 +60,9 @@ class Mirroring(Indexing):
         )
         with self._engine() as mirror:
             links = self._derived.links
-            report = sync_and_relink(mirror, links, request, progress=progress)
+            report = sync_and_relink(
+                mirror, links, request, files=self._files, progress=progress
+            )
             return self._derived_from(mirror, report, progress)
 
     def adopt(

@@ -15,9 +15,10 @@ from vaultsync.adapters.store_away import StoreAway
 from vaultsync.adapters.store_sqlite import SqliteStore
 from vaultsync.app.derived import Derived
 from vaultsync.config import Settings
+from vaultsync.engine.entity_names import EntityNames
 from vaultsync.engine.mirror import Mirror, Policy
 from vaultsync.errors import ConfigError, StoreUnavailableError
-from vaultsync.ports import Clock, Store, Vault
+from vaultsync.ports import Clock, LinkIndex, Store, Vault
 
 
 class Late:
@@ -59,8 +60,11 @@ class Opened:
             index_folder=settings.index_folder,
         )
         vault = cast("Vault", Late(self._open_vault))
-        self._mirror = Mirror(vault, store, archive, clock, policy)
         self._derived = Derived(settings, clock, self._closing)
+        # A process that begins takes the names of entities from the link index.
+        links = cast("LinkIndex", Late(lambda: self._derived.links))
+        names = EntityNames(links)
+        self._mirror = Mirror(vault, store, archive, clock, policy, names)
 
     def _open_vault(self) -> Vault:
         from vaultsync.adapters.vault_fs import VaultFs

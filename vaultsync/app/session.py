@@ -11,13 +11,14 @@ from pathlib import Path
 
 from vaultsync.adapters.home import EngineLock
 from vaultsync.adapters.store_away import StoreAway
+from vaultsync.adapters.vault_files import vault_files
 from vaultsync.app.opened import Opened
 from vaultsync.config import Settings
 from vaultsync.core.fact import Fact
 from vaultsync.core.paths import VaultPath, vault_path
 from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.relink import sync_and_relink
 from vaultsync.engine.request import Request
-from vaultsync.engine.sync import sync
 from vaultsync.engine.write_through import WriteThrough
 from vaultsync.errors import (
     NoteMissingError,
@@ -103,9 +104,15 @@ class Session(Opened):
             self._through.flush()
             request = Request(kind="follow", named=fact_ids, only_named=True)
             with suppress(VaultsyncError, OSError):
-                sync(self._mirror, request)
+                sync_and_relink(
+                    self._mirror, self._derived.links, request, files=self._files
+                )
         finally:
             self._lock.unlock()
+
+    def _files(self) -> Iterator[VaultPath]:
+        """All files of the vault, for links lead to attachments too."""
+        return vault_files(self.settings.root)
 
     def _flush(self) -> None:
         if not self._through.empty and self._lock.try_lock():
