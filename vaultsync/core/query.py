@@ -90,7 +90,7 @@ _HINTED: Mapping[str, str] = MappingProxyType(
     {word: name for name, words in _TYPE_WORDS.items() for word in words.split()}
 )
 _TIER_HINT = re.compile(
-    r"\b(critical|notable|background)\s+(?:facts?|notes?|memor(?:y|ies)|observations?|"
+    r"\b(critical|notable|background)\s+(?:facts?|notes?|memory|memories|observations?|"
     r"decisions?|lessons?|commitments?)\b",
     re.IGNORECASE,
 )

@@ -65,7 +65,7 @@ def utility(importance: float | None, access_count: int) -> float:
 
 VECTOR_SHARE = 2.0
 """What a cosine of 1 counts beside the best match by words that can be trusted. From 1 to
-2.5 the turn recall@5 of LoCoMo is 0.71 to 0.72, and the more vectors count, the better are
+2.5 the turn recall@5 of LoCoMo is 0.70 to 0.72, and the more vectors count, the better are
 headings of the help of Obsidian found; adding ranks (RRF) fell below words alone."""
 MISFIT = 0.7
 """What is left of the fit of a fact that is not what the question hints at. In dialogues a
