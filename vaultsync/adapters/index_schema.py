@@ -87,9 +87,10 @@ def texts_of(entry: Entry) -> dict[str, str]:
     return {name: words_to_index(text) for name, text in texts.items() if text}
 
 
-def columns_of(fact: Fact) -> dict[str, Any]:
+def columns_of(entry: Entry) -> dict[str, Any]:
     """What is kept of a fact to be filtered by and read, by field."""
-    turn = turn_of(fact)
+    fact = entry.fact
+    turn = entry.turn or turn_of(fact)
     high, low = halves(fact.id)
     return {
         "id": fact.id,
@@ -129,6 +130,8 @@ def _texts(value: Value) -> list[str]:
 def tag_and_parents(tag: str) -> list[str]:
     """`a/b` is found as `a/b` and as `a`."""
     folded = folded_tag(tag)
+    if "/" not in folded:
+        return [folded]
     ends = [at for at, letter in enumerate(folded) if letter == "/"]
     return [folded, *(folded[:end] for end in ends)]
 

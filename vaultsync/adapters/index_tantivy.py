@@ -260,7 +260,7 @@ class TantivyIndex:
                 self._schema,
                 self._terms,
                 writer,
-                on_disk=self._on_disk,
+                told=self._told,
                 languages=view.languages if view else None,
             )
             with self._on_disk():
@@ -275,17 +275,16 @@ class TantivyIndex:
 
     @contextmanager
     def _on_disk(self) -> Iterator[None]:
-        """Tell what tantivy says in words by the class of the error.
-
-        Raises:
-            IndexBusyError, OSError.
-        """
         try:
             yield
         except ValueError as error:
-            if "LockBusy" in str(error):
-                raise _busy() from None
-            raise _disk_error(str(error), self._folder) from error
+            raise self._told(error) from error
+
+    def _told(self, error: ValueError) -> IndexBusyError | OSError:
+        """What tantivy says in words, by the class of the error."""
+        if "LockBusy" in str(error):
+            return _busy()
+        return _disk_error(str(error), self._folder)
 
     def _remove(self) -> None:
         self.close()

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
 from typing import Any
 
 import tantivy
 
 from vaultsync.adapters.index_schema import META, columns_of, texts_of
 from vaultsync.adapters.index_terms import Terms
-from vaultsync.core.language import language_of
+from vaultsync.core.language import SAMPLE, language_of
 from vaultsync.ports import Entry
 
 
 class Writing:
     """What one `update()` writes.
 
-    `languages` are those held, None in a new index; `on_disk` tells errors of the disk.
+    `languages` are those held, None in a new index; `told` gives
+    what tantivy says the class it has.
     """
 
     def __init__(
@@ -26,13 +26,13 @@ class Writing:
         terms: Terms,
         writer: tantivy.IndexWriter,
         *,
-        on_disk: Callable[[], AbstractContextManager[None]],
+        told: Callable[[ValueError], Exception],
         languages: Iterable[str] | None,
     ) -> None:
         self._schema = schema
         self._terms = terms
         self._writer = writer
-        self._on_disk = on_disk
+        self._told = told
         self._fresh = languages is None
         self._done: set[str] = set()
         self._languages = {terms.default, *(languages or ())}
@@ -47,14 +47,16 @@ class Writing:
         if not self._fresh or fact.id in self._done:
             self.drop(fact.id)
         self._done.add(fact.id)
-        language = language_of(f"{fact.title}\n{fact.content}") or self._terms.default
+        language = (
+            language_of(f"{fact.title}\n{fact.content[:SAMPLE]}") or self._terms.default
+        )
         texts = texts_of(entry)
         if language == self._terms.default:
-            self._add(columns_of(fact) | texts)
+            self._add(columns_of(entry) | texts)
             return
         self._languages.add(language)
         analyzer = self._terms.analyzer(language)
-        document = tantivy.Document.from_dict(columns_of(fact), self._schema)
+        document = tantivy.Document.from_dict(columns_of(entry), self._schema)
         for name, text in texts.items():
             document.add_pre_tokenized_text(name, analyzer.pre_tokenize(text))
         self._write(document)
@@ -69,5 +71,7 @@ class Writing:
         self._write(tantivy.Document.from_dict(values, self._schema))
 
     def _write(self, document: tantivy.Document) -> None:
-        with self._on_disk():
+        try:
             self._writer.add_document(document)
+        except ValueError as error:
+            raise self._told(error) from error

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import date
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -85,6 +86,8 @@ def own_title(fact: Fact) -> str:
     turns of LoCoMo found among the first five were 0.57 in place of 0.68.
     """
     content = fact.content.lstrip("#>-*+ \t\n")
+    if not content or content[0] != fact.title[:1]:
+        return fact.title
     if content.startswith(fact.title.rstrip("…")):
         return ""
     return "" if fact.title == title_from(fact.content, fact.type) else fact.title
@@ -105,8 +108,13 @@ def who(fact: Fact) -> tuple[str, ...]:
 
 def day_words(time: str) -> str:
     """The day of a time in words: `8 May 2023 2023-05-08`; empty when there is none."""
+    return _day_words(time[:10])
+
+
+@lru_cache(maxsize=1024)
+def _day_words(text: str) -> str:
     try:
-        day = date.fromisoformat(time[:10])
+        day = date.fromisoformat(text)
     except ValueError:
         return ""
     return f"{day.day} {MONTHS[day.month - 1].capitalize()} {day.year} {day}"

@@ -57,20 +57,27 @@ _HEADING = re.compile(r"^#{1,6}[ \t](.*)$", re.MULTILINE)
 
 def one_form(text: str) -> str:
     """Text in which what looks alike is alike: width, ligatures, marks above letters."""
-    if text.isascii():
-        return text
+    return text if text.isascii() else _one_form(text)[0]
+
+
+def _one_form(text: str) -> tuple[str, bool]:
+    """The text in one form, and whether it has letters beyond the Latin ones.
+
+    Text that has none, which is most, is looked over once instead of three times.
+    """
     text = unicodedata.normalize("NFKC", text)
     for each in _UNSEEN:
         text = text.replace(each, "")
-    # Most text of Latin letters needs no more, and the second look costs three times as
-    # much as the first.
-    return _MARKS.sub("", text) if _FURTHER.search(text) else text
+    further = _FURTHER.search(text) is not None
+    return (_MARKS.sub("", text) if further else text), further
 
 
 def words_to_index(text: str) -> str:
     """A text with its words apart; where there are pairs, single letters follow all."""
-    text = one_form(text)
-    runs = _DENSE.findall(text) if _is_dense(text) else []
+    if text.isascii():
+        return text
+    text, further = _one_form(text)
+    runs = _DENSE.findall(text) if further else []
     if not runs:
         return text
     single = " ".join(dict.fromkeys("".join(runs)))
@@ -79,12 +86,7 @@ def words_to_index(text: str) -> str:
 
 def words_to_find(text: str) -> str:
     """A text that is looked for, with its words apart; a single letter stands alone."""
-    text = one_form(text)
-    return _DENSE.sub(_pairs, text) if _is_dense(text) else text
-
-
-def _is_dense(text: str) -> bool:
-    return not text.isascii() and _FURTHER.search(text) is not None
+    return text if text.isascii() else _DENSE.sub(_pairs, one_form(text))
 
 
 def words_to_ask(text: str) -> str:

@@ -39,11 +39,15 @@ def entries(
     known = {**store.find_many(needed - facts.keys()), **facts}
     lend = _Lent(rows, known)
     made = [
-        Entry(known[rows[at].fact_id], lend.to(at))
+        Entry(known[rows[at].fact_id], lend.to(at), rows[at])
         for at in stirred
         if rows[at].fact_id in known
     ]
-    made += [Entry(facts[each]) for each, turn in changed.items() if not turn.session]
+    made += [
+        Entry(facts[each], turn=turn)
+        for each, turn in changed.items()
+        if not turn.session
+    ]
     return made
 
 

@@ -53,6 +53,8 @@ class Entry(NamedTuple):
 
     fact: Fact
     around: str = ""
+    turn: Turn | None = None
+    """Where the fact stands, if that was worked out already."""
 
 
 class Match(NamedTuple):
