@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import pytest
 
@@ -22,20 +23,20 @@ MODEL = pytest.mark.skipif(
 Arms = Mapping[str, Sequence[Answer]]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _models() -> Iterator[None]:
+@contextmanager
+def _with_model(name: str) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VAULTSYNC_EMBEDDER", name)
         patch.setenv("VAULTSYNC_MODELS", str(MODELS))
         yield
 
 
 @pytest.fixture(scope="module")
-def by_words(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sequence[Answer]]:
+def by_words(tmp_path_factory: pytest.TempPathFactory) -> Sequence[Answer]:
     """The answers of the index alone to the questions over the sample vault."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("VAULTSYNC_EMBEDDER", "none")
-        with sample_vault(tmp_path_factory.mktemp("words")) as (sources, questions):
-            yield ask(sources, questions, "index")
+    folder = tmp_path_factory.mktemp("words")
+    with _with_model("none"), sample_vault(folder) as (sources, questions):
+        return ask(sources, questions, "index")
 
 
 def test_a_question_in_the_words_of_a_note_is_answered_by_the_index(
@@ -59,10 +60,13 @@ def test_an_index_that_is_sure_is_right(by_words: Sequence[Answer]) -> None:
 
 
 @pytest.fixture(scope="module")
-def retrieval(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arms]:
+def retrieval(tmp_path_factory: pytest.TempPathFactory) -> Arms:
     """The answers in all ways to the questions over the sample vault."""
-    with sample_vault(tmp_path_factory.mktemp("retrieval")) as (sources, questions):
-        yield {arm: ask(sources, questions, arm) for arm in ("index", "vector", "auto")}
+    folder = tmp_path_factory.mktemp("retrieval")
+    with _with_model("local"), sample_vault(folder) as (sources, questions):
+        return {
+            arm: ask(sources, questions, arm) for arm in ("index", "vector", "auto")
+        }
 
 
 @MODEL
@@ -97,7 +101,8 @@ def turns(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Summary]:
         pytest.skip(f"{LOCOMO} is not there")
     answers: dict[str, list[Answer]] = {"index": [], "vector": [], "auto": []}
     for one in locomo():
-        with conversation(tmp_path_factory.mktemp(one.name), one) as sources:
+        folder = tmp_path_factory.mktemp(one.name)
+        with _with_model("local"), conversation(folder, one) as sources:
             asked = [each for each in one.questions if each.kind in HEADLINE]
             for arm in answers:
                 answers[arm] += ask(sources, asked, arm)
