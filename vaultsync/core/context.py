@@ -64,6 +64,8 @@ packs of 800 to 2,000 tokens without entities, 150 finds as much as the first hi
 whole do in 1.5 times the tokens; 100 and 200 find less."""
 WORTH_CUTTING = 0.25
 """The least share of a fact that is packed when it has to make do with what is left."""
+WORTH_GROWING = 40
+"""Tokens that must be left for a cut fact to be made longer: about a paragraph."""
 
 NO_ROOM = "no room left"
 SAYS_THE_SAME = "says the same as"
@@ -183,6 +185,8 @@ class _Packing:
     left: list[tuple[_Part, str]] = field(default_factory=list)
     heads: dict[str, int] = field(default_factory=dict)
     """What it costs to open and close each tier."""
+    briefs: dict[int, _Part] = field(default_factory=dict)
+    """By rank; what was cut once."""
     tight: bool = False
     """Whether not all of it fits whole."""
 
@@ -300,11 +304,17 @@ class _Packing:
         for part in sorted(parts, key=lambda part: (-part.candidate.fit, part.rank)):
             if room <= 0 and part.candidate.fit < chosen[-1].candidate.fit:
                 break
-            long = self.tight and part.tokens > BRIEF
-            brief = self._cut(part, BRIEF) if long else None
-            chosen.append(brief or part)
+            chosen.append(self._brief(part) if self.tight else part)
             room -= chosen[-1].tokens
         return sorted(chosen, key=lambda part: part.rank)
+
+    def _brief(self, part: _Part) -> _Part:
+        """A part in brief, when it is long and can be cut."""
+        if part.tokens <= BRIEF:
+            return part
+        if part.rank not in self.briefs:
+            self.briefs[part.rank] = self._cut(part, BRIEF) or part
+        return self.briefs[part.rank]
 
     def _named(self) -> list[_Part]:
         """The entities that wait and that a packed fact names."""
@@ -321,7 +331,7 @@ class _Packing:
                 longer: _Part | None = part
                 if part.piece.cut and part.whole.tokens <= room:
                     longer = replace(part, **part.whole._asdict())
-                elif part.piece.cut:
+                elif part.piece.cut and spare >= WORTH_GROWING:
                     longer = self._cut(part, room)
                 if longer is not None and longer.tokens > part.tokens:
                     self.packed[tier][number] = longer

@@ -18,6 +18,9 @@ ALIKE = 0.8
 _SOME = 0.7
 """Near-duplicates are alike in length, and in their words as they are written, at least
 so much; most texts are not."""
+_COMMON, _ENOUGH, _FEW = 8, 10, 0.5
+"""Letters of words that any text may have; where texts have so many longer ones, near-
+duplicates share at least half of those. They are few, so they are compared first."""
 _LETTERS_A_WORD = 14
 """Texts with more letters to a blank are of a script without blanks."""
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -51,6 +54,7 @@ class _Text:
         words = text.split()
         blankless = len(text) > _LETTERS_A_WORD * len(words)
         self._words = frozenset(text if blankless else words)
+        self._rare = frozenset(word for word in self._words if len(word) > _COMMON)
         self._blankless = blankless
 
     def repeats(self, other: _Text) -> bool:
@@ -59,10 +63,16 @@ class _Text:
         short, long = sorted((len(self._text), len(other._text)))
         return (
             short >= _SOME * long
+            and self._could_repeat(other)
             and _share(self._words, other._words) >= _SOME
             and self._numbers == other._numbers
             and _share(self._pairs, other._pairs) >= ALIKE
         )
+
+    def _could_repeat(self, other: _Text) -> bool:
+        """Judged by a few words, and only where there are enough of them."""
+        few = min(len(self._rare), len(other._rare)) < _ENOUGH
+        return few or _share(self._rare, other._rare) >= _FEW
 
     @cached_property
     def _numbers(self) -> frozenset[str]:
@@ -77,6 +87,7 @@ class _Text:
 
 
 def _share(one: frozenset[object], other: frozenset[object]) -> float:
-    """Jaccard's measure of two sets that are not both empty."""
+    """Jaccard's measure; two empty sets are alike."""
     both = len(one & other)
-    return both / max(1, len(one) + len(other) - both)
+    either = len(one) + len(other) - both
+    return both / either if either else 1.0

@@ -63,7 +63,10 @@ def cut(
 def _holding(blocks: Sequence[str], passage: str) -> int:
     """The block that has most of the words of the passage; the first when none has half."""
     wanted = set(_WORD.findall(passage.casefold()))
-    shared = [len(wanted.intersection(_WORD.findall(b.casefold()))) for b in blocks]
+    if not wanted:
+        return 0
+    folded = [block.casefold() for block in blocks]
+    shared = [sum(word in block for word in wanted) for block in folded]
     most = max(shared)
     return shared.index(most) if 2 * most > len(wanted) else 0
 

@@ -18,11 +18,11 @@ from vaultsync.ports import Filters, TokenCounter
 
 BUDGET = 4_000
 """Tokens of a pack when nobody says how many."""
-MOST = 40
+MOST = 30
 """How many facts are asked for."""
 RELEVANT = 0.25
 """How well a fact must fit the question, beside the one that fits best. Of the relevant
-notes of `golden/retrieval` among the first 40 this loses one in eight, and more than half
+notes of `golden/retrieval` among the first 30 this loses one in eight, and more than half
 of all that is read."""
 NAMES = 12
 """How many entities are looked up: those that most of the facts name."""
@@ -121,7 +121,7 @@ def _named(
     """The facts of entities that are called so, as far as the agent sees them."""
     # Status and priority are no reason not to know who somebody is.
     matches = sources.index.search(
-        " ".join(names), Filters(types=ENTITY_TYPES, status=None), limit=4 * NAMES
+        " ".join(names), Filters(types=ENTITY_TYPES, status=None), limit=2 * NAMES
     )
     try:
         facts = sources.mirror.store.find_many([each.fact_id for each in matches])
