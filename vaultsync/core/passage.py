@@ -15,6 +15,7 @@ MOST = 30
 """Places of one term that are looked at to find a passage."""
 _ENDINGS = 5
 """Letters that may follow a stem; more make another word."""
+# What is not read: of links all but their words, marks of headings, lists and emphasis.
 _LINK = re.compile(r"!?\[\[(?:[^\]|\n]*\|)?([^\]\n]*)\]\]")
 _MARKS = re.compile(
     r"^[ \t>]*(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+|[*_`~]{1,3}", re.MULTILINE
@@ -113,7 +114,7 @@ def has_all(phrases: Iterable[str], text: str) -> bool:
 
 def passage(text: str, terms: Terms, *, length: int = LENGTH) -> str:
     """The part of a text that has most of the terms, in one line; its start if none."""
-    text = _plain(text)
+    text = _LINK.sub(r"\1", text) if "[[" in text else text
     start = _densest(terms.found(text), length)
     begin = _begin(text, start, length)
     end = len(text)
@@ -121,7 +122,7 @@ def passage(text: str, terms: Terms, *, length: int = LENGTH) -> str:
         end = begin + length
         blank = text.rfind(" ", begin, end)
         end = blank if blank > begin else end
-    words = " ".join(text[begin:end].split())
+    words = " ".join(_MARKS.sub("", text[begin:end]).split())
     before = "…" if text[:begin].strip() else ""
     after = "…" if text[end:].strip() else ""
     return f"{before}{words}{after}" if words else ""
@@ -149,11 +150,6 @@ def _begin(text: str, start: int, length: int) -> int:
         return 0
     blank = text.find(" ", earliest, start)
     return blank + 1 if blank >= 0 else start
-
-
-def _plain(text: str) -> str:
-    """A text as it is read: no marks, and of links what stands there."""
-    return _MARKS.sub("", _LINK.sub(r"\1", text))
 
 
 @dataclass(frozen=True, slots=True)
