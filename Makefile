@@ -16,7 +16,7 @@ MOVED := $(if $(filter $(CURDIR),$(shell cat $(STAMP) 2>/dev/null)),,moved)
 .DEFAULT_GOAL := help
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: help setup demo fmt lint types imports test test-all check bench golden \
+.PHONY: help setup demo fmt lint types imports test test-all check bench eval golden \
 	mutants docs docs-check package lock clean moved
 
 help: ## List the targets
@@ -82,6 +82,9 @@ check: lint types imports test docs-check package ## All that must hold; what CI
 
 bench: $(STAMP) ## Measure speed, as ratios within one run
 	@"$(PY)" -m tests.bench
+
+eval: $(STAMP) ## Ask graded questions in all ways, and print how good recall is
+	@"$(PY)" -m tests.eval
 
 golden: $(STAMP) ## Rewrite the expected texts in golden/; read the diff before you commit
 	@VAULTSYNC_UPDATE_GOLDEN=1 "$(PY)" -m pytest -q -k golden
