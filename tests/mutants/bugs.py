@@ -220,12 +220,23 @@ BUGS: tuple[Bug, ...] = (
         "engine/test_store_trouble.py::test_a_store_from_an_old_backup_stops_the_pass",
     ),
     Bug(
+        "a note that could not be given back is not looked at again",
+        "engine/give_back.py",
+        (
+            (
+                "set_folders({parent(each.path):",
+                "set_folders({each.path:",
+            ),
+        ),
+        f"{FAULTS}::test_wherever_an_undo_ends_a_pass_makes_it_good",
+    ),
+    Bug(
         "undo overwrites newer edits",
         "engine/undo.py",
         (
             (
-                "    return merge(then, current, earlier).fact\n",
-                "    return earlier\n",
+                "    return earlier, merge(then, current, earlier).fact\n",
+                "    return earlier, earlier\n",
             ),
         ),
         "engine/test_undo.py::test_what_was_changed_since_stays",
