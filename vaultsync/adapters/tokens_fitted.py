@@ -128,7 +128,7 @@ class FittedTokens:
     def count(self, text: str) -> int:
         """An estimate that is rather too high; the docstring of the module has figures."""
         data = text.encode("utf-8", "surrogatepass")
-        estimate = sum(map(mul, _COSTS.values(), _features(data)))
+        estimate: float = sum(map(mul, _COSTS.values(), _features(data)))
         return min(math.ceil(estimate * MARGIN), len(data))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vaultsync import config
@@ -9,6 +10,7 @@ from vaultsync.app.recalling import Recalling
 
 if TYPE_CHECKING:  # an answer needs none of what packs it
     from vaultsync.app.packing import Packing
+    from vaultsync.engine.answer import Recall
 
 
 def ask(
@@ -32,3 +34,43 @@ def ask_for_packs(
 
     root = config.find_root(path)
     return Packing(config.load(root, agent=agent, state_dir=state_dir))
+
+
+def ask_files(
+    query: str,
+    *,
+    path: str | None = None,
+    agent: str | None = None,
+    limit: int = 10,
+    types: Sequence[str] = (),
+    scopes: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    max_priority: int = 2,
+    since: str | None = None,
+) -> Recall:
+    """The same question, asked of the files of `.index/` alone: a clone has no store.
+
+    Raises: as `ask()`, and InvalidFieldError: a filter makes no sense.
+    """
+    from vaultsync.adapters.clock import SystemClock
+    from vaultsync.adapters.index_memory import MemoryIndex
+    from vaultsync.adapters.vault_fs import VaultFs
+    from vaultsync.engine.vault_only import Clone, recall_vault_only
+
+    settings = config.load(config.find_root(path), agent=agent)
+    vault = VaultFs(settings.root, ignore=settings.ignore)
+    try:
+        clone = Clone(vault, SystemClock(), MemoryIndex(), settings.default_scope)
+        return recall_vault_only(
+            clone,
+            query,
+            agent=settings.agent,
+            limit=limit,
+            types=types,
+            scopes=scopes,
+            tags=tags,
+            max_priority=max_priority,
+            since=since,
+        )
+    finally:
+        vault.close()

@@ -52,6 +52,9 @@ MODES = ("auto", "index", "vector", "fused")
     help="Down to this priority; 4 is all.",
 )
 @click.option("--since", metavar="DATE", help="Only those from this day on.")
+@click.option(
+    "--vault-only", is_flag=True, help="Read the files of .index/ alone: no store."
+)
 @click.option("--explain", is_flag=True, help="Tell what each stage found, and when.")
 @agent_option
 @common
@@ -66,6 +69,7 @@ def recall(
     tags: Sequence[str],
     max_priority: int,
     since: str | None,
+    vault_only: bool,
     explain: bool,
     agent: str | None,
 ) -> int:
@@ -76,6 +80,20 @@ def recall(
     """
     from vaultsync.cli import session, show_recall
 
+    if vault_only:
+        found = session.from_files(
+            options,
+            query,
+            agent=agent,
+            limit=limit,
+            types=types,
+            scopes=scopes,
+            tags=tags,
+            max_priority=max_priority,
+            since=since,
+        )
+        show_recall.recalled(options, found)
+        return DONE
     with session.answers(options, agent=agent) as memory:
         found = memory.recall(
             query,

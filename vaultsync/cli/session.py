@@ -12,12 +12,13 @@ from vaultsync import app
 from vaultsync.cli.options import Options
 from vaultsync.errors import UsageError, VaultsyncError
 
-__all__ = ["Cost", "answers", "doctor", "init", "memory", "packs"]
+__all__ = ["Cost", "answers", "doctor", "from_files", "init", "memory", "packs"]
 
 if TYPE_CHECKING:  # what is only asked for an answer need not load all of it
     from vaultsync.app import Initialised, Memory
     from vaultsync.app.packing import Packing
     from vaultsync.app.recalling import Recalling
+    from vaultsync.engine.answer import Recall
     from vaultsync.engine.embed_cost import Cost
     from vaultsync.engine.report import Check
 
@@ -27,6 +28,34 @@ def answers(options: Options, *, agent: str | None = None) -> Recalling:
     from vaultsync.app.answering import ask
 
     return ask(options.vault, agent=agent, state_dir=options.state_dir)
+
+
+def from_files(
+    options: Options,
+    query: str,
+    *,
+    agent: str | None,
+    limit: int,
+    types: Sequence[str],
+    scopes: Sequence[str],
+    tags: Sequence[str],
+    max_priority: int,
+    since: str | None,
+) -> Recall:
+    """An answer from the files of `.index/` alone."""
+    from vaultsync.app.answering import ask_files
+
+    return ask_files(
+        query,
+        path=options.vault,
+        agent=agent,
+        limit=limit,
+        types=types,
+        scopes=scopes,
+        tags=tags,
+        max_priority=max_priority,
+        since=since,
+    )
 
 
 def packs(options: Options, *, agent: str | None = None) -> Packing:

@@ -15,6 +15,7 @@ _BY = {
     "index": "by words",
     "vector": "by meaning",
     "fused": "by words and by meaning",
+    "index-files": "in the files of .index/",
 }
 
 

@@ -1,0 +1,32 @@
+"""`vaultsync recall --vault-only`: a clone has the files, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from vaultsync import app
+from vaultsync.cli import cli
+
+
+def test_a_clone_without_a_store_answers_from_its_tables(tmp_path: Path) -> None:
+    vault, clone = tmp_path / "vault", tmp_path / "clone"
+    app.init(str(vault), state_dir=str(tmp_path / "state"))
+    with app.open(str(vault), state_dir=str(tmp_path / "state")) as memory:
+        memory.remember("We meet on Tuesdays at the pier.", scope="team-core")
+        memory.sync()
+    shutil.copytree(vault, clone)
+    words = ("recall", "when do we meet?", "--vault-only", "--json")
+    nowhere = tmp_path / "nowhere"
+
+    done = CliRunner().invoke(
+        cli, [*words, "--vault", str(clone), "--state-dir", str(nowhere)]
+    )
+
+    said = json.loads(done.stdout)
+    assert said["source"] == "index-files"
+    assert "Tuesdays" in said["hits"][0]["title"]
+    assert not nowhere.exists()
