@@ -42,7 +42,7 @@ def _texts(root: Path) -> dict[str, list[str]]:
     return {
         str(path.relative_to(root)): path.read_bytes().decode().split("\n")
         for path in root.rglob("*.md")
-        if ".meta" not in path.parts
+        if not {".meta", ".index"} & {*path.parts}
     }
 
 

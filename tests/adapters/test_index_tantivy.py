@@ -250,6 +250,38 @@ def test_a_list_of_files_that_makes_no_sense_is_none(folder: Path, text: bytes) 
     assert found(index, "tea") == [A]
 
 
+def test_a_folder_in_which_the_library_still_tidies_up_is_removed(
+    index: TantivyIndex, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(index, a_fact())
+    remove = shutil.rmtree
+    left = 2
+
+    def not_yet(path: Path) -> None:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY))
+        remove(path)
+
+    monkeypatch.setattr(shutil, "rmtree", not_yet)
+    index.clear()
+    assert not folder.exists()
+
+
+def test_a_folder_that_cannot_be_removed_is_told(
+    index: TantivyIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(index, a_fact())
+
+    def never(path: Path) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(shutil, "rmtree", never)
+    with pytest.raises(PermissionError):
+        index.clear()
+
+
 def test_an_index_of_another_schema_is_none(folder: Path) -> None:
     folder.mkdir(parents=True)
     schema = tantivy.SchemaBuilder().add_text_field("title").build()

@@ -284,7 +284,7 @@ ANY_TEXT = st.text(st.characters(exclude_characters="\0", codec=None))
 
 @given(st.text(), st.text(st.characters(codec=None)), ANY_TEXT)
 def test_every_text_is_a_question(content: str, words: str, phrase: str) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         for make in INDEXES.values():
             index = make(Path(folder))
             put(index, Fact(A, title="Tea", content=content))

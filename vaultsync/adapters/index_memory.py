@@ -28,6 +28,8 @@ _K1, _B = 1.2, 0.75
 @dataclass(frozen=True, slots=True)
 class _Held:
     fact: Fact
+    turn: Turn
+    """Where it stood when it was put: its neighbours may not know of a later text."""
     terms: tuple[str, ...]
 
 
@@ -55,7 +57,8 @@ class MemoryIndex:
             held.pop(each, None)
         for entry in put:
             terms = _terms(words_to_index("\n".join(_texts(entry))))
-            held[entry.fact.id] = _Held(entry.fact, terms)
+            turn = entry.turn or turn_of(entry.fact)
+            held[entry.fact.id] = _Held(entry.fact, turn, terms)
         self._held, self._version = held, version
 
     def clear(self) -> None:
@@ -93,7 +96,7 @@ class MemoryIndex:
 
     def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[Turn]:
         """What it holds of some sessions, of facts, and of the sessions they are in."""
-        held = {each: turn_of(one.fact) for each, one in self._held.items()}
+        held = {each: one.turn for each, one in self._held.items()}
         named = held.keys() & set(facts)
         wanted = {*sessions, *(held[each].session for each in named)} - {0}
         return [

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
@@ -34,6 +35,9 @@ _HEAP = 50_000_000
 """Bytes per thread of a writer; what does not fit makes another segment."""
 _MANY = 2_000
 """From so many entries on, two threads write."""
+_PAUSES = (0.01, 0.1, 0.5)
+"""Seconds between tries to remove the folder: a moment after a commit tantivy still
+tidies up there, and writes a list of its files while they are removed."""
 _AHEAD = "version"
 """The file that tells of a later version, to which nothing else had to be changed."""
 
@@ -288,10 +292,15 @@ class TantivyIndex:
 
     def _remove(self) -> None:
         self.close()
-        if self._folder.is_dir():
-            shutil.rmtree(self._folder)
-        else:
+        if not self._folder.is_dir():
             self._folder.unlink(missing_ok=True)
+            return
+        for pause in _PAUSES:
+            with suppress(OSError):
+                shutil.rmtree(self._folder)
+                return
+            time.sleep(pause)
+        shutil.rmtree(self._folder)
 
 
 def _busy() -> IndexBusyError:
