@@ -63,7 +63,13 @@ def run(
 ) -> tuple[Result, FakeMemory]:
     memory = FakeMemory(made)
     monkeypatch.setattr(session, "packs", lambda *_, **__: memory)
-    return CliRunner().invoke(command.context, words, catch_exceptions=False), memory
+    done = CliRunner().invoke(
+        command.context,
+        words,
+        catch_exceptions=False,
+        help_option_names=["-h", "--help"],  # click keeps them with the command
+    )
+    return done, memory
 
 
 def test_json_is_the_pack_with_the_keys_of_the_contract(

@@ -57,7 +57,9 @@ def run(
     memory = FakeMemory(answer)
     monkeypatch.setattr(session, "answers", lambda *_, **__: memory)
     monkeypatch.setattr(show_recall, "is_terminal", lambda _: terminal)
-    result = CliRunner().invoke(recall, words, catch_exceptions=False)
+    result = CliRunner().invoke(
+        recall, words, catch_exceptions=False, help_option_names=["-h", "--help"]
+    )
     return result, memory
 
 
@@ -171,4 +173,7 @@ def test_stages_are_told_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("words", [["q", "--mode", "magic"], ["q", "--limit", "0"], []])
 def test_a_wrong_use_is_refused(words: list[str]) -> None:
-    assert CliRunner().invoke(recall, words).exit_code == 2
+    assert (
+        CliRunner().invoke(recall, words, help_option_names=["-h", "--help"]).exit_code
+        == 2
+    )
