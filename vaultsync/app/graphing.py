@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from typing import TYPE_CHECKING
 
 from vaultsync.app.session import Session
-from vaultsync.core.graph_stats import GraphStats
-from vaultsync.engine.graphing import Neighborhood
-from vaultsync.engine.link_check import LinkReport
-from vaultsync.engine.report import Progress
 from vaultsync.errors import ConfigError, InvalidFieldError
+
+if TYPE_CHECKING:  # each method loads what it calls
+    from vaultsync.core.graph_stats import GraphStats
+    from vaultsync.engine.graphing import Neighborhood
+    from vaultsync.engine.link_check import LinkReport
+    from vaultsync.engine.report import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +118,10 @@ class Graphing(Session):
         Raises:
             EngineBusyError: another engine has this vault (with `fix`).
         """
-        from vaultsync.adapters.vault_files import vault_files
         from vaultsync.engine.link_check import check_links, fix_links
 
-        files = partial(vault_files, self.settings.root)
         if not fix:
             self._flush()
-            return check_links(self._mirror, files=files, progress=progress)
+            return check_links(self._mirror, files=self._files, progress=progress)
         with self._engine() as mirror:
-            return fix_links(mirror, files=files, progress=progress)
+            return fix_links(mirror, files=self._files, progress=progress)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from vaultsync.app.session import Session
-from vaultsync.engine.deriving import Indexed, Parts, derive, is_derived
-from vaultsync.engine.embed_cost import Cost
-from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.report import Progress, Report
+
+if TYPE_CHECKING:
+    from vaultsync.engine.deriving import Indexed, Parts
+    from vaultsync.engine.embed_cost import Cost
+    from vaultsync.engine.mirror import Mirror
+    from vaultsync.engine.report import Progress, Report
 
 
 class Indexing(Session):
@@ -26,6 +29,8 @@ class Indexing(Session):
         `told` is asked before all vectors are made anew for another model; without it
         they are made.
         """
+        from vaultsync.engine.deriving import derive
+
         with self._engine() as mirror:
             return derive(
                 mirror,
@@ -39,11 +44,15 @@ class Indexing(Session):
         self, mirror: Mirror, report: Report, progress: Progress | None = None
     ) -> Report:
         """The report of a pass, after which all that is derived follows it."""
+        from vaultsync.engine.deriving import derive, is_derived
+
         if not report.dry_run and not (report.quiet and is_derived(mirror)):
             derive(mirror, self._parts(), progress=progress)
         return report
 
     def _parts(self) -> Parts:
+        from vaultsync.engine.deriving import Parts
+
         derived = self._derived
         return Parts(
             words=derived.words,

@@ -1,34 +1,21 @@
-"""The mirror: passes, what waits, conflicts, history, undo, proofs."""
+"""The mirror: passes, what waits, conflicts, history, undo, proofs.
+
+Each method loads the part of the engine that it calls: a command uses one of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from vaultsync.adapters.machine import machine_checks
 from vaultsync.app.indexing import Indexing
-from vaultsync.core.conflict import Conflict
-from vaultsync.engine import facts as fact_work
-from vaultsync.engine.adopt import adopt
-from vaultsync.engine.conflicts import (
-    Verdict,
-    find_conflict,
-    settle,
-    visible_conflicts,
-)
-from vaultsync.engine.rebuild import rebuild
-from vaultsync.engine.relink import sync_and_relink
-from vaultsync.engine.report import Check, Progress, Report, Status, Verification
-from vaultsync.engine.request import Request
-from vaultsync.engine.status import status
-from vaultsync.engine.sync import sync
-from vaultsync.engine.undo import undo
-from vaultsync.engine.verify import verify
-from vaultsync.errors import (
-    InvalidFieldError,
-    VaultsyncError,
-)
-from vaultsync.ports import HistoryEntry
+from vaultsync.errors import InvalidFieldError, VaultsyncError
+
+if TYPE_CHECKING:
+    from vaultsync.core.conflict import Conflict
+    from vaultsync.engine.report import Check, Progress, Report, Status, Verification
+    from vaultsync.ports import HistoryEntry
 
 SOURCES = ("vault", "store")
 
@@ -51,6 +38,9 @@ class Mirroring(Indexing):
             EngineBusyError, VaultError, StoreError.
             GuardError: the plan is not plausible; nothing was done.
         """
+        from vaultsync.engine.relink import sync_and_relink
+        from vaultsync.engine.request import Request
+
         request = Request(
             dry_run=dry_run,
             allow_scope_moves=allow_scope_moves,
@@ -79,6 +69,8 @@ class Mirroring(Indexing):
         Raises:
             NoteMissingError: nothing is at one of the paths.
         """
+        from vaultsync.engine.adopt import adopt
+
         wanted = [self._vault_path(each) for each in paths]
         with self._engine() as mirror:
             report = adopt(
@@ -94,11 +86,15 @@ class Mirroring(Indexing):
 
     def status(self) -> Status:
         """What waits and what is wrong; changes nothing."""
+        from vaultsync.engine.status import status
+
         self._flush()
         return status(self._mirror, engine=self._lock.holder())
 
     def conflicts(self) -> tuple[Conflict, ...]:
         """The open conflicts, but for those about other agents' private facts."""
+        from vaultsync.engine.conflicts import visible_conflicts
+
         return tuple(visible_conflicts(self._mirror, agent=self.agent))
 
     def resolve(
@@ -109,6 +105,10 @@ class Mirroring(Indexing):
         Raises:
             ConflictNotFoundError, InvalidFieldError.
         """
+        from vaultsync.engine.conflicts import Verdict, find_conflict, settle
+        from vaultsync.engine.request import Request
+        from vaultsync.engine.sync import sync
+
         if take not in SOURCES:
             raise InvalidFieldError("take", take, "`store` or `vault`")
         with self._engine() as mirror:
@@ -126,6 +126,8 @@ class Mirroring(Indexing):
 
     def history(self, id: str) -> Sequence[HistoryEntry]:  # noqa: A002
         """Who changed which field when, from which side; oldest first."""
+        from vaultsync.engine import facts as fact_work
+
         self._flush()
         found = fact_work.history(self._mirror, id, agent=self.agent)
         return [_readable(entry) for entry in found]
@@ -136,17 +138,23 @@ class Mirroring(Indexing):
         Raises:
             RunNotFoundError.
         """
+        from vaultsync.engine.undo import undo
+
         with self._engine() as mirror:
             report = undo(mirror, run, actor=self._person(), progress=progress)
             return self._derived_from(mirror, report, progress)
 
     def verify(self, *, progress: Progress | None = None) -> Verification:
         """Prove vault = store = base, field by field."""
+        from vaultsync.engine.verify import verify
+
         with self._engine() as mirror:
             return verify(mirror, progress=progress)
 
     def rebuild(self, *, source: str, progress: Progress | None = None) -> Report:
         """Rebuild the other side and the base from `vault` or `store`."""
+        from vaultsync.engine.rebuild import rebuild
+
         if source not in SOURCES:
             raise InvalidFieldError("source", source, "`vault` or `store`")
         if source == "vault":
@@ -158,6 +166,9 @@ class Mirroring(Indexing):
 
     def doctor(self) -> tuple[Check, ...]:
         """Check this machine and this vault."""
+        from vaultsync.adapters.machine import machine_checks
+        from vaultsync.engine.report import Check
+
         settings = self.settings
         found = machine_checks(settings.root, settings.state_dir)
         checks = [Check(*each) for each in found]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from vaultsync.app.recalling import Recalling
-from vaultsync.core.context import ContextPack
-from vaultsync.engine.packing import BUDGET, context
+
+if TYPE_CHECKING:
+    from vaultsync.core.context import ContextPack
 
 
 class Packing(Recalling):
@@ -16,7 +18,7 @@ class Packing(Recalling):
         self,
         query: str,
         *,
-        budget: int = BUDGET,
+        budget: int | None = None,
         format: str = "markdown",  # noqa: A002 - the contract's word
         intent: str | None = None,
         mode: str = "auto",
@@ -29,19 +31,22 @@ class Packing(Recalling):
     ) -> ContextPack:
         """What to read for a question, in `budget` tokens at most; says why, and what not.
 
+        Without a budget it is that of `engine.packing.BUDGET`.
         What is packed is counted in its `accessCount`, as what is recalled.
 
         Raises:
             InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument makes no
             sense.
         """
+        from vaultsync.engine.packing import BUDGET, context
+
         self._flush()
         made = context(
             self._sources,
             self._derived.tokens,
             query,
             agent=agent or self.agent,
-            budget=budget,
+            budget=BUDGET if budget is None else budget,
             form=format,
             intent=intent,
             mode=mode,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from vaultsync.app.opened import Opened
-from vaultsync.engine.accesses import Accesses
-from vaultsync.engine.recall import Recall, Sources, recall
+
+if TYPE_CHECKING:
+    from vaultsync.engine.accesses import Accesses
+    from vaultsync.engine.answer import Recall, Sources
 
 
 class Recalling(Opened):
@@ -37,6 +40,8 @@ class Recalling(Opened):
         Raises:
             InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter makes no sense.
         """
+        from vaultsync.engine.recall import recall
+
         self._flush()
         found = recall(
             self._sources,
@@ -59,6 +64,8 @@ class Recalling(Opened):
 
     @property
     def _sources(self) -> Sources:
+        from vaultsync.engine.answer import Sources
+
         derived = self._derived
         return Sources(
             self._mirror,
@@ -70,6 +77,8 @@ class Recalling(Opened):
 
     @cached_property
     def _accesses(self) -> Accesses:
+        from vaultsync.engine.accesses import Accesses
+
         accesses = Accesses(self._mirror)
         # Before the store is closed: what was opened last is closed first.
         self._closing.callback(accesses.flush)

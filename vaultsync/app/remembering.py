@@ -12,11 +12,7 @@ from vaultsync.engine import facts as fact_work
 from vaultsync.engine.facts import Forgotten
 from vaultsync.engine.listing import Page, select
 from vaultsync.engine.transfer import export, import_lines
-from vaultsync.errors import (
-    VaultsyncError,
-)
-
-SOURCES = ("vault", "store")
+from vaultsync.errors import VaultsyncError
 
 
 class Remembering(Session):

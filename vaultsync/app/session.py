@@ -11,14 +11,11 @@ from pathlib import Path
 
 from vaultsync.adapters.home import EngineLock
 from vaultsync.adapters.store_away import StoreAway
-from vaultsync.adapters.vault_files import vault_files
 from vaultsync.app.opened import Opened
 from vaultsync.config import Settings
 from vaultsync.core.fact import Fact
 from vaultsync.core.paths import VaultPath, vault_path
 from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.relink import sync_and_relink
-from vaultsync.engine.request import Request
 from vaultsync.engine.write_through import WriteThrough
 from vaultsync.errors import (
     NoteMissingError,
@@ -98,6 +95,9 @@ class Session(Opened):
 
     def _follow(self, *fact_ids: str) -> None:
         """Bring changes of facts into their notes now, if this process may."""
+        from vaultsync.engine.relink import sync_and_relink
+        from vaultsync.engine.request import Request
+
         if not self._lock.try_lock():
             return
         try:
@@ -112,6 +112,8 @@ class Session(Opened):
 
     def _files(self) -> Iterator[VaultPath]:
         """All files of the vault, for links lead to attachments too."""
+        from vaultsync.adapters.vault_files import vault_files
+
         return vault_files(self.settings.root)
 
     def _flush(self) -> None:
