@@ -18,6 +18,8 @@ from typing import Any, TypeAlias
 import msgspec
 import yaml_rs
 
+from tests.bench.worlds import notes_in
+
 _Base: TypeAlias = tuple[str, str, str, str]
 _Blob: TypeAlias = tuple[str, bytes]
 BATCH = 1000
@@ -110,7 +112,7 @@ def _base(path: Path, data: bytes, fact: object) -> _Base:
 
 
 def _in_batches(vault: Path) -> Iterator[list[Path]]:
-    notes = list(vault.rglob("*.md"))
+    notes = notes_in(vault)
     for start in range(0, len(notes), BATCH):
         yield notes[start : start + BATCH]
 

@@ -34,11 +34,13 @@ def cat(root: Path) -> None:
     find = shutil.which("find") or "find"
     xargs = shutil.which("xargs") or "xargs"
     with subprocess.Popen(
-        [find, str(root), "-name", "*.md", "-type", "f", "-print0"],
+        [find, ".", *"-name *.md -type f -not -path */.* -print0".split()],
+        cwd=root,
         stdout=subprocess.PIPE,
     ) as names:
         subprocess.run(
             [xargs, "-0", "cat"],
+            cwd=root,
             stdin=names.stdout,
             stdout=subprocess.DEVNULL,
             check=True,

@@ -12,6 +12,7 @@ from tests.bench.table import Row, row_of
 from tests.bench.worlds import (
     World,
     new_folder,
+    notes_in,
     settle_disk,
     with_facts,
     with_notes,
@@ -83,7 +84,7 @@ class Passes:
             self.rows.append(row_of(KINDS[OUT], n, few, pair, target=target))
             notes = [
                 (str(path.relative_to(world.vault)), path.read_bytes())
-                for path in sorted(world.vault.rglob("*.md"))
+                for path in notes_in(world.vault)
             ]
             root = self._new()
             work = partial(bare.out, notes, world.store, root)
@@ -98,7 +99,7 @@ class Passes:
         self.rows.append(row_of(kind, n, bare.WORDS, pair, target=None))
 
     def _one_by_one(self, world: World, n: int) -> Timed:
-        notes = sorted(world.vault.rglob("*.md"))[:FEW_FILES]
+        notes = notes_in(world.vault)[:FEW_FILES]
         files = [
             (str(path.relative_to(world.vault)), path.read_bytes()) for path in notes
         ]
@@ -191,7 +192,7 @@ def _until_quiet(sync: Callable[[], object]) -> None:
 
 
 def _count(world: World) -> int:
-    return sum(1 for _ in world.vault.rglob("*.md"))
+    return len(notes_in(world.vault))
 
 
 def _must(what: str, *, held: bool) -> None:

@@ -45,6 +45,16 @@ class World:
         shutil.copy(other.store, self.store)
 
 
+def notes_in(vault: Path) -> list[Path]:
+    """The notes of a vault by path; the tables of its hidden folders are none."""
+    found = vault.rglob("*.md")
+    return sorted(
+        path
+        for path in found
+        if not any(name.startswith(".") for name in path.relative_to(vault).parts)
+    )
+
+
 def with_facts(folder: Path, count: int) -> World:
     """A world whose facts have no notes yet."""
     world = World(folder)
