@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.contracts.test_note_index import ALL, IDS, A, B, a_fact, found, put
-from vaultsync.adapters import index_tantivy
+from vaultsync.adapters import index_tantivy, index_write
 from vaultsync.adapters.index_tantivy import TantivyIndex
 from vaultsync.adapters.index_terms import Terms
 from vaultsync.core.fact import Fact
@@ -320,14 +320,8 @@ def test_damage_that_shows_in_an_answer_is_damage(
 ) -> None:
     put(index, a_fact())
 
-    class PanicException(BaseException):
-        pass
-
-    def panic(*_: object) -> None:
-        raise PanicException
-
     with monkeypatch.context() as patch:
-        patch.setattr(index_tantivy, "best", panic)
+        patch.setattr(index_tantivy, "best", _panic)
         assert found(index, "tea") == []
     assert index.version() is None
     put(index, a_fact(B))
@@ -343,6 +337,14 @@ def test_other_trouble_in_an_answer_is_told(
     with pytest.raises(KeyboardInterrupt):
         found(index, "tea")
     assert index.version() == "1"
+
+
+class PanicException(BaseException):
+    """As the library has it."""
+
+
+def _panic(*_: object, **__: object) -> None:
+    raise PanicException
 
 
 def _interrupt(*_: object) -> None:
@@ -378,6 +380,39 @@ def test_a_full_disk_leaves_the_index_as_it_was(folder: Path, size: int) -> None
     done = run(FULL, folder, size)
 
     assert done.split("\n")[0] == "True True 1 1 3 2"
+
+
+ALWAYS_FULL = """
+import resource, sys
+from tests.adapters.test_index_tantivy import IDS, TantivyIndex, a_fact, found, put
+
+index = TantivyIndex(sys.argv[1])
+limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), limits[1]))
+try:
+    put(index, a_fact(IDS[0]))
+except OSError:
+    print(index.version(), found(index, "tea"), end=" ")
+resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+put(index, a_fact(IDS[0]))
+print(index.version(), index.count())
+"""
+
+
+@pytest.mark.parametrize("size", [0, 10, 500, 2_000])
+def test_no_index_can_be_made_on_a_full_disk(folder: Path, size: int) -> None:
+    assert run(ALWAYS_FULL, folder, size) == "None [] 1 1\n"
+
+
+def test_a_panic_while_writing_is_an_error_of_the_disk(
+    index: TantivyIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(index, a_fact())
+    monkeypatch.setattr(index_write.Writing, "tell", _panic)
+
+    with pytest.raises(OSError, match="Input/output error"), index._on_disk():
+        index.update([], [A], version="2")
+    assert (found(index, "tea"), index.version()) == ([A], "1")
 
 
 def test_an_error_of_the_disk_is_named(

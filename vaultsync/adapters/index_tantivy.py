@@ -256,8 +256,8 @@ class TantivyIndex:
         if view is None:
             self._remove()
             self._folder.mkdir(mode=0o700)
-        index = view.opened if view else self._open()
         with self._on_disk():
+            index = view.opened if view else self._open()
             writer = index.writer(_HEAP * threads, threads)
         try:
             yield Writing(
@@ -274,17 +274,20 @@ class TantivyIndex:
                 writer.rollback()
             raise
         finally:
-            with self._on_disk():
+            # What was committed stays so when segments cannot be merged.
+            with suppress(ValueError):
                 writer.wait_merging_threads()
 
     @contextmanager
     def _on_disk(self) -> Iterator[None]:
         try:
             yield
-        except ValueError as error:
+        except BaseException as error:
+            if not _is_damage(error) or isinstance(error, OSError):
+                raise
             raise self._told(error) from error
 
-    def _told(self, error: ValueError) -> IndexBusyError | OSError:
+    def _told(self, error: BaseException) -> IndexBusyError | OSError:
         """What tantivy says in words, by the class of the error."""
         if "LockBusy" in str(error):
             return _busy()
