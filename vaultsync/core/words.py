@@ -10,11 +10,14 @@ from __future__ import annotations
 import re
 import unicodedata
 
+# Most text needs none of these classes, whose compiling takes longer than the rest of
+# this module: `re` compiles and keeps them when they are first used.
+#
 # Combining marks that Unicode does not count as letters, so that a word would be split
 # at them: accents that have no composed letter, tones, viramas, nuktas. Also the points
 # of Hebrew and Arabic, which most people leave out, and half characters, which are no
 # text.
-_MARKS = re.compile(
+_MARKS = (
     "["
     "\u0300-\u0344\u0346-\u0362\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2"
     "\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670\u06df\u06e0\u06ea-\u06ec"
@@ -37,7 +40,7 @@ _FURTHER = re.compile("[^\x00-\u02ff\u2000-\u20cf]")
 """A letter or mark beyond the Latin ones, their punctuation and signs left out."""
 _UNSEEN = ("\u00ad", "\u200b", "\u200c", "\u200d")
 """Soft hyphens and joiners."""
-_DENSE = re.compile(
+_DENSE = (
     "["
     "\u0e01-\u0e5b"  # Thai
     "\u0e81-\u0edf"  # Lao
@@ -50,7 +53,7 @@ _DENSE = re.compile(
     "\uac00-\ud7a3"  # Hangul
     "]+"
 )
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
+_HAN = "[\u3400-\u4dbf\u4e00-\u9fff]+"
 _FENCED = re.compile(r"^(`{3,}|~{3,}).*?(?:^\1|\Z)", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#{1,6}[ \t](.*)$", re.MULTILINE)
 
@@ -69,7 +72,7 @@ def _one_form(text: str) -> tuple[str, bool]:
     for each in _UNSEEN:
         text = text.replace(each, "")
     further = _FURTHER.search(text) is not None
-    return (_MARKS.sub("", text) if further else text), further
+    return (re.sub(_MARKS, "", text) if further else text), further
 
 
 def words_to_index(text: str) -> str:
@@ -77,16 +80,16 @@ def words_to_index(text: str) -> str:
     if text.isascii():
         return text
     text, further = _one_form(text)
-    runs = _DENSE.findall(text) if further else []
+    runs = re.findall(_DENSE, text) if further else []
     if not runs:
         return text
     single = " ".join(dict.fromkeys("".join(runs)))
-    return f"{_DENSE.sub(_pairs, text)} {single}"
+    return f"{re.sub(_DENSE, _pairs, text)} {single}"
 
 
 def words_to_find(text: str) -> str:
     """A text that is looked for, with its words apart; a single letter stands alone."""
-    return text if text.isascii() else _DENSE.sub(_pairs, one_form(text))
+    return text if text.isascii() else re.sub(_DENSE, _pairs, one_form(text))
 
 
 def words_to_ask(text: str) -> str:
@@ -97,7 +100,7 @@ def words_to_ask(text: str) -> str:
     found = words_to_find(text)
     if found.isascii():
         return found
-    return f"{found} {' '.join(''.join(_HAN.findall(one_form(text))))}"
+    return f"{found} {' '.join(''.join(re.findall(_HAN, one_form(text))))}"
 
 
 def _pairs(found: re.Match[str]) -> str:
