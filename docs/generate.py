@@ -238,13 +238,14 @@ def _opening(file: Path) -> str:
 
 
 def error_classes() -> list[type[errors.VaultsyncError]]:
-    """Every error, each below the one it is a kind of."""
+    """Every error, in the order of the tree that is drawn in the docstring."""
+    tree = errors.__doc__ or ""
     found: list[type[errors.VaultsyncError]] = []
 
     def visit(of: type[errors.VaultsyncError]) -> None:
         found.append(of)
-        for each in of.__subclasses__():
-            if each.__module__ == errors.__name__:
+        for each in sorted(of.__subclasses__(), key=lambda e: tree.find(e.__name__)):
+            if each.__module__.startswith(f"{errors.__name__}."):
                 visit(each)
 
     visit(errors.VaultsyncError)

@@ -34,7 +34,7 @@ def cat(root: Path) -> None:
     find = shutil.which("find") or "find"
     xargs = shutil.which("xargs") or "xargs"
     with subprocess.Popen(
-        [find, ".", *"-name *.md -type f -not -path */.* -print0".split()],
+        [find, ".", "-name", "*.md", "-type", "f", "-not", "-path", "*/.*", "-print0"],
         cwd=root,
         stdout=subprocess.PIPE,
     ) as names:

@@ -1,0 +1,15 @@
+"""The root of all errors."""
+
+from __future__ import annotations
+
+
+class VaultsyncError(Exception):
+    """The root of all errors that vaultsync raises on purpose.
+
+    `message` says what happened and why, `hint` what to do.
+    """
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint

@@ -1,0 +1,150 @@
+"""The caller asked for what cannot be, or for what is not there."""
+
+from __future__ import annotations
+
+from vaultsync.errors.root import VaultsyncError
+
+
+class UsageError(VaultsyncError):
+    """The caller asked for something that cannot be."""
+
+
+class InvalidFieldError(UsageError):
+    """A field was given a value that it does not take."""
+
+    def __init__(self, field: str, value: object, expected: str) -> None:
+        shown = f"{value!r:.80}"
+        super().__init__(
+            f"{field} cannot be {shown}: {expected}", hint=f"give {field} {expected}"
+        )
+        self.field = field
+        self.expected = expected
+
+
+class FixedFieldError(UsageError):
+    """A field that never changes was to be changed."""
+
+    def __init__(self, field: str) -> None:
+        super().__init__(f"{field} never changes", hint="leave it out")
+        self.field = field
+
+
+class IdTakenError(UsageError):
+    """There is, or was, a fact of that id; nothing was written."""
+
+    def __init__(self, fact_id: str) -> None:
+        super().__init__(
+            f"the id {fact_id} is taken; nothing was written",
+            hint=f"leave the id out, or change that fact: `vaultsync update {fact_id}`",
+        )
+        self.fact_id = fact_id
+
+
+class UnknownTypeError(UsageError):
+    """A type that is not in the table of types."""
+
+    def __init__(self, name: object, known: tuple[str, ...]) -> None:
+        super().__init__(
+            f"there is no type {str(name)[:60]!r}",
+            hint="use one of " + ", ".join(known),
+        )
+
+
+class InvalidIdError(UsageError):
+    """An id that is no UUID; ids become keys, never paths."""
+
+    def __init__(self, value: object) -> None:
+        super().__init__(
+            f"{str(value)[:80]!r} is not an id",
+            hint="an id is a UUID: the property `id` of a note, or see `vaultsync list`",
+        )
+
+
+class InvalidScopeError(UsageError):
+    """A scope that cannot be a folder of the vault."""
+
+    def __init__(self, value: object) -> None:
+        super().__init__(
+            f"{str(value)[:80]!r} is not a scope",
+            hint="use public, private-NAME, team-NAME or project-NAME,"
+            " NAME of lower-case letters, digits, - and _",
+        )
+
+
+class ScopeDeniedError(UsageError):
+    """An agent reaches for a scope that is not its own."""
+
+    def __init__(self, agent: str, scope: str) -> None:
+        super().__init__(
+            f"agent {agent!r} has no access to {scope!r}",
+            hint=f"only agent {scope.removeprefix('private-')!r} may use that scope",
+        )
+
+
+class ImportLineError(UsageError):
+    """A line of an import file is not a fact; nothing of the file was taken."""
+
+    def __init__(self, line: int, why: str) -> None:
+        super().__init__(
+            f"line {line}: {why}; nothing of the file was taken",
+            hint="mend the line and import the file again",
+        )
+        self.line = line
+
+
+class ConfigError(UsageError):
+    """A setting makes no sense."""
+
+
+class NotAVaultError(UsageError):
+    """There is no vault at or above the folder."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"no vault at {where}",
+            hint="make one with `vaultsync init PATH`, or name one with --vault PATH; if it"
+            " was one, mount its disk, or put its `.meta` back",
+        )
+
+
+class NotFoundError(VaultsyncError):
+    """What was named is not there."""
+
+
+class FactNotFoundError(NotFoundError):
+    """The store has no fact of that id."""
+
+    def __init__(self, fact_id: str) -> None:
+        super().__init__(
+            f"no fact {fact_id}", hint="`vaultsync list` shows the facts there are"
+        )
+        self.fact_id = fact_id
+
+
+class FactForgottenError(FactNotFoundError):
+    """The fact was deleted; its tombstone can bring it back."""
+
+    def __init__(self, fact_id: str, at: str) -> None:
+        super().__init__(fact_id)
+        self.message = f"fact {fact_id} was forgotten on {at[:10]}"
+        self.args = (self.message,)
+        self.hint = f"`vaultsync restore {fact_id}` brings it back"
+
+
+class ConflictNotFoundError(NotFoundError):
+    """No open conflict has that id."""
+
+    def __init__(self, conflict_id: str) -> None:
+        super().__init__(
+            f"no open conflict {conflict_id}",
+            hint="`vaultsync conflicts` shows the open ones",
+        )
+
+
+class RunNotFoundError(NotFoundError):
+    """No recorded pass has that run id."""
+
+    def __init__(self, run: str) -> None:
+        super().__init__(
+            f"no run {run}", hint="`vaultsync history ID` and every report name runs"
+        )
