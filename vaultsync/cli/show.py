@@ -139,7 +139,7 @@ def whole_fact(options: Options, fact: Fact) -> None:
 def page(options: Options, found: Page) -> None:
     """Some facts, a line each."""
     if options.json:
-        emit({"facts": [public(each) for each in found.facts], "next": found.next})
+        emit(found.as_json())
         return
     width = shutil.get_terminal_size().columns
     if is_terminal(sys.stdout) and width < WIDE:
@@ -162,7 +162,7 @@ def _row(fact: Fact) -> list[str]:
 def forgotten(options: Options, done: Forgotten) -> None:
     """A fact that was deleted or brought back."""
     if options.json:
-        emit({"id": done.id, "status": done.status})
+        emit(done.as_json())
         return
     echo(f"{one_line(done.id)}\t{one_line(done.status)}")
     if done.status == "forgotten":

@@ -110,22 +110,7 @@ def resolved(options: Options, settled: Conflict, left: Sequence[Conflict]) -> i
 def history(options: Options, found: Sequence[HistoryEntry]) -> None:
     """Who changed what when, oldest first."""
     if options.json:
-        emit(
-            {
-                "history": [
-                    {
-                        "run": each.run,
-                        "at": each.at,
-                        "side": each.side,
-                        "actor": each.actor,
-                        "field": each.field,
-                        "before": each.before,
-                        "after": each.after,
-                    }
-                    for each in found
-                ]
-            }
-        )
+        emit({"history": [each.as_json() for each in found]})
         return
     if is_terminal(sys.stdout):
         _draw_history(found)

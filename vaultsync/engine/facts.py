@@ -37,6 +37,10 @@ class Forgotten:
     status: str
     """`forgotten` or `active`."""
 
+    def as_json(self) -> dict[str, Value]:
+        """Both, by name."""
+        return {"id": self.id, "status": self.status}
+
 
 def remember(mirror: Mirror, values: Mapping[str, Value], *, agent: str | None) -> Fact:
     """Write a new fact to the store.

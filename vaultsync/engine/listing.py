@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from vaultsync.core.fact import Fact, make_fact
+from vaultsync.core.fields import Value
 from vaultsync.core.scope import check_scope, sees
 from vaultsync.core.values import check_id
+from vaultsync.core.wire import public
 from vaultsync.engine.facts import FORGOTTEN
 from vaultsync.engine.mirror import Mirror
 from vaultsync.errors import InvalidFieldError
@@ -19,6 +21,10 @@ class Page:
 
     facts: tuple[Fact, ...]
     next: str | None
+
+    def as_json(self) -> dict[str, Value]:
+        """The facts as surfaces show them, and the id to ask for the next ones after."""
+        return {"facts": [public(each) for each in self.facts], "next": self.next}
 
 
 def select(
