@@ -148,6 +148,18 @@ def test_what_a_rebuild_from_the_vault_replaces_in_the_store_is_kept() -> None:
     world.quiesce()
 
 
+def test_what_waits_in_the_outbox_is_not_what_a_rebuild_replaces() -> None:
+    world = _mirrored()
+    world.keep_backup()
+    world.new_note("public/notes/A.md")
+    world.turn()
+    world.restore_backup()
+    world.store.away = True
+    _agent(world, agents.append)
+    world.store.away = False
+    world.quiesce()
+
+
 def test_a_folder_with_a_racy_note_is_looked_into_again() -> None:
     # All of it within one tick of the file system's clock, and of equal length.
     world = _mirrored()
