@@ -21,6 +21,7 @@ from tests.surfaces.command_line import (
     one_object,
     run,
 )
+from vaultsync.core.reconcile import SAME_MEANING
 from vaultsync.engine.report import COUNTS, ActionTaken, Report, Verification
 from vaultsync.errors import StoreUnavailableError, VaultMissingError
 
@@ -84,6 +85,21 @@ def test_a_report_is_as_the_contract_says(method: str, words: list[str]) -> None
         ],
     }
     assert list(one_object(result)["counts"]) == list(COUNTS)
+
+
+def test_what_both_sides_said_already_is_listed_only_when_all_is_wanted() -> None:
+    same = ActionTaken("record_base", ID, NOTE, (), SAME_MEANING)
+    moved = ActionTaken(
+        "record_base", ID, "public/notes/A.md", (), "moved in the vault"
+    )
+    memory = FakeMemory(sync=replace(BUSY_PASS, actions=[same, moved]))
+
+    some = run("sync", memory=memory).stdout
+    whole = run("sync", "--verbose", memory=memory).stdout
+
+    assert SAME_MEANING not in some
+    assert "moved in the vault" in some
+    assert SAME_MEANING in whole
 
 
 @pytest.mark.parametrize(("method", "words"), REPORTS)

@@ -21,6 +21,7 @@ from vaultsync.cli.output import (
 )
 from vaultsync.cli.show import count, pairs, shown
 from vaultsync.core.conflict import Conflict
+from vaultsync.core.reconcile import SAME_MEANING
 from vaultsync.engine.report import (
     ActionTaken,
     Check,
@@ -105,6 +106,8 @@ def report(
 
 
 def _actions(taken: Sequence[ActionTaken], options: Options, *, verbose: bool) -> None:
+    if not verbose:  # what both sides say already is news to nobody
+        taken = [each for each in taken if each.reason != SAME_MEANING]
     if not taken:
         return
     some = taken if verbose else taken[:MANY]

@@ -49,7 +49,8 @@ class Row(NamedTuple):
 
 _V, _S = VaultChange, StoreChange
 
-_SAME = Row(Do.RECORD, "same meaning, only the base moves")
+SAME_MEANING = "same meaning, only the base moves"
+_SAME = Row(Do.RECORD, SAME_MEANING)
 _FROZEN = Row(Do.ATTEND, "the note cannot be read; it is left alone")
 _HALF = Row(
     Do.WAIT, "the note looks half saved; it counts as an edit if it stays so for 30 s"
