@@ -9,6 +9,7 @@ from vaultsync.core.merge import differing
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.core.render import stale
 from vaultsync.engine.cases import Case
+from vaultsync.engine.gate import look_at_everything
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.planning import Rules, laid_over
 from vaultsync.engine.report import Progress, Report
@@ -48,8 +49,7 @@ def rebuild(
     with mirror.archive.transaction():
         # The store may be another one than before: from here on it is the one.
         mirror.archive.set_setting("store_id", state.store_id)
-        mirror.archive.set_setting("cursor", None)
-        mirror.archive.set_setting("cursor_row", None)
+        look_at_everything(mirror)
     scan = mirror.vault.scan()
     everything = frozenset(
         path_in(folder.path, name)
@@ -59,7 +59,6 @@ def rebuild(
     request = Request(
         kind=f"rebuild-from-{source}",
         look_again=everything,
-        named=tuple(base.fact.id for base in mirror.archive.iter_bases()),
         actor=actor,
         trust_store=True,
         deliver=source != "vault",
