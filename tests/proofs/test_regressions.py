@@ -173,6 +173,18 @@ def test_a_rebuild_that_was_interrupted_is_completed_by_the_next_pass() -> None:
     world.quiesce()
 
 
+def test_what_an_interrupted_rebuild_replaced_in_the_store_is_kept() -> None:
+    world = _mirrored()
+    world.keep_backup()
+    _agent(world, agents.append)
+    world.turn()
+    world.restore_backup()
+    _agent(world, agents.append)
+    world.store.lose_ack = True
+    world.turn()
+    world.quiesce()
+
+
 def test_a_folder_with_a_racy_note_is_looked_into_again() -> None:
     # All of it within one tick of the file system's clock, and of equal length.
     world = _mirrored()

@@ -329,8 +329,24 @@ def test_a_proof_is_as_the_contract_says() -> None:
     result = run("verify", "--json")
 
     assert result.exit_code == 0
-    assert one_object(result) == {"equal": True, "checked": 7, "differences": []}
+    assert one_object(result) == {
+        "equal": True,
+        "checked": 7,
+        "differences": [],
+        "held": [],
+    }
     assert run("verify").stdout == "equal: 7 facts, field by field\n"
+
+
+def test_a_proof_tells_what_no_field_takes() -> None:
+    held = replace(DIFFERENCE, why="priority cannot be 7", held=True)
+    memory = FakeMemory(verify=Verification(7, held=(held,)))
+
+    result = run("verify", memory=memory)
+
+    assert result.exit_code == 0
+    assert "equal: 7 facts, field by field\n\n1 value in notes" in result.stdout
+    assert "priority cannot be 7" in result.stdout
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])

@@ -190,6 +190,8 @@ class Action:
     """Fields a person changed that are not theirs."""
     overruled: tuple[str, ...] = ()
     """Fields of which the note said what nobody else did, and which it is not to say."""
+    replaces: bool = False
+    """The store is not to say what it says, though nobody else says it: a rebuild."""
     actor: str = ""
     """The agent that wrote the store's version."""
     moved: bool = False

@@ -112,7 +112,8 @@ class FromVault(ByTheTable):
         fact = replace(fact, scope=store.scope) if case.vault.fact is None else fact
         keys = differing(fact, store)
         if keys:
-            action = action.but(do=Do.UPDATE_STORE, reason="from its note")
+            how = "from its note"
+            action = action.but(do=Do.UPDATE_STORE, reason=how, replaces=True)
         return action.but(vault=fact, merged=fact, fields=keys)
 
 
