@@ -1,8 +1,7 @@
 """Some actions carried out together, so that they share their waits for the disk.
 
-The order of
-effects is that of the protocol (docs/concepts/what-is-safe.md), so that a crash anywhere
-leaves what `engine/recovery.py` can repair:
+The order of effects is that of the protocol (docs/concepts/what-is-safe.md), so that a
+crash anywhere leaves what `engine/recovery.py` can repair:
 
 1. one archive transaction: the bytes of before and after, conflicts, intents, and the
    history of what is nowhere else once it has been replaced
