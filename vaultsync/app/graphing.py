@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # each method loads what it calls
     from vaultsync.core.graph_stats import GraphStats
     from vaultsync.engine.graphing import Neighborhood
     from vaultsync.engine.link_check import LinkReport
+    from vaultsync.engine.related import Related
     from vaultsync.engine.report import Progress
 
 
@@ -83,6 +84,17 @@ class Graphing(Session):
         self._flush()
         graph = load_graph(self._mirror, agent=self.agent, scope=scope)
         return neighborhood(graph, name, depth)
+
+    def related(self, id: str) -> Related:  # noqa: A002 - the contract's word
+        """What stands around a fact: links to it, what it names, what it replaced.
+
+        Raises:
+            FactNotFoundError, InvalidIdError.
+        """
+        from vaultsync.engine.related import related
+
+        self._flush()
+        return related(self._mirror, self._derived.links, id, agent=self.agent)
 
     def graph_colours(self) -> GraphColours:
         """Give Obsidian's graph view a colour group for each type; the rest stays.

@@ -63,6 +63,10 @@ class Remembering(Session):
         fact = fact_work.remember(self._mirror, values, agent=who)
         return self._note(fact, who)
 
+    def new_id(self) -> str:
+        """A fresh id, for a note that is to become a fact."""
+        return self._mirror.clock.new_id()
+
     def get(self, id: str) -> Fact:  # noqa: A002 - the contract's word
         """One fact.
 
@@ -147,17 +151,39 @@ class Remembering(Session):
         self._follow(fresh.id, fresh.supersedes_id or "")
         return self._with_path(fresh)
 
-    def forget(self, id: str, *, agent: str | None = None) -> Forgotten:  # noqa: A002
-        """Delete a fact and its note; `restore` brings both back."""
+    def forget(
+        self,
+        id: str,  # noqa: A002 - the contract's word
+        *,
+        expect: str | None = None,
+        agent: str | None = None,
+    ) -> Forgotten:
+        """Delete a fact and its note; `restore` brings both back.
+
+        Raises:
+            FactNotFoundError.
+            RevisionMismatchError: the fact is not at `expect`.
+        """
         self._flush()
-        done = fact_work.forget(self._mirror, id, agent=agent or self.agent)
+        who = agent or self.agent
+        done = fact_work.forget(self._mirror, id, agent=who, expect=expect)
         self._follow(done.id)
         return done
 
-    def restore(self, id: str) -> Forgotten:  # noqa: A002 - the contract's word
-        """Bring back a deleted fact and its note as it was."""
+    def restore(
+        self,
+        id: str,  # noqa: A002 - the contract's word
+        *,
+        expect: str | None = None,
+    ) -> Forgotten:
+        """Bring back a deleted fact and its note as it was.
+
+        Raises:
+            FactNotFoundError: the store never knew it.
+            RevisionMismatchError: what was deleted is not at `expect`.
+        """
         self._flush()
-        done = fact_work.restore(self._mirror, id, agent=self.agent)
+        done = fact_work.restore(self._mirror, id, agent=self.agent, expect=expect)
         self._follow(done.id)
         return done
 

@@ -318,15 +318,19 @@ def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> 
     )
 
 
-def forget(mirror: Mirror, fact_id: str, *, agent: str | None) -> Forgotten:
+def forget(
+    mirror: Mirror, fact_id: str, *, agent: str | None, expect: str | None = None
+) -> Forgotten:
     """Delete a fact: it becomes a tombstone, and `restore` brings it back.
 
     Raises:
         FactNotFoundError.
+        RevisionMismatchError: the fact is not at `expect`.
     """
     for _ in range(TRIES):
         try:
             fact = get(mirror, fact_id, agent=agent)
+            _check_revision(fact, expect)
             write = Write(fact.id, None, fact.revision, agent or "person")
             if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
                 return Forgotten(fact.id, FORGOTTEN)
@@ -343,11 +347,19 @@ def forget(mirror: Mirror, fact_id: str, *, agent: str | None) -> Forgotten:
     )
 
 
-def restore(mirror: Mirror, fact_id: str, *, agent: str | None) -> Forgotten:
+def _check_revision(fact: Fact, expect: str | None) -> None:
+    if expect is not None and expect != fact.revision:
+        raise RevisionMismatchError(fact.id, expect, fact.revision)
+
+
+def restore(
+    mirror: Mirror, fact_id: str, *, agent: str | None, expect: str | None = None
+) -> Forgotten:
     """Bring back a fact that was deleted, on whichever side.
 
     Raises:
         FactNotFoundError: the store never knew it.
+        RevisionMismatchError: what was deleted is not at `expect`.
     """
     fact_id = check_id(fact_id)
     for _ in range(TRIES):
@@ -357,6 +369,7 @@ def restore(mirror: Mirror, fact_id: str, *, agent: str | None) -> Forgotten:
             return Forgotten(fact_id, "active")
         if not sees(agent, buried.scope):
             raise FactNotFoundError(fact_id)
+        _check_revision(buried, expect)
         fact = buried.but(updated_at=mirror.today())
         write = Write(fact_id, fact, buried.revision, agent or "person")
         if not isinstance(mirror.store.write([write])[0], RevisionMismatch):

@@ -44,6 +44,16 @@ class Making:
     differ with who wrote them last: an estimate, not a tokenizer that not all have."""
 
 
+def hidden_texts(mirror: Mirror) -> dict[str, str]:
+    """The tables of `.index/` as they are, by the names of their files."""
+    found = {}
+    for path in mirror.vault.list_meta(_HIDDEN):
+        data = mirror.vault.read_meta(path) if _OURS.fullmatch(name_of(path)) else None
+        if data is not None:
+            found[name_of(path)] = data.decode(errors="replace")
+    return found
+
+
 def write_tables(mirror: Mirror, making: Making, *, anew: bool = False) -> int:
     """Bring the tables up to the store and to where the notes lie now.
 

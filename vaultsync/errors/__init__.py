@@ -11,10 +11,14 @@ VaultsyncError
 │   ├── ScopeDeniedError       an agent reaches for a scope that is not its own
 │   ├── ImportLineError        a line of an import file
 │   ├── ConfigError            a setting that makes no sense
+│   ├── MalformedBodyError     over HTTP came what the route does not take
 │   └── NotAVaultError         no vault at or above the folder
 ├── NotFoundError
 │   ├── FactNotFoundError
 │   │   └── FactForgottenError  it was deleted, and can be brought back
+│   ├── IdNotInVaultError      no note bears the id
+│   ├── IndexFileNotFoundError  no such file in `.index/`
+│   ├── WriteNotFoundError     nobody waits for an answer about that write
 │   ├── ConflictNotFoundError
 │   └── RunNotFoundError
 ├── NoteError                  one note; the pass goes on with the others
@@ -73,17 +77,21 @@ from vaultsync.errors.usage import (
     FactForgottenError,
     FactNotFoundError,
     FixedFieldError,
+    IdNotInVaultError,
     IdTakenError,
     ImportLineError,
+    IndexFileNotFoundError,
     InvalidFieldError,
     InvalidIdError,
     InvalidScopeError,
+    MalformedBodyError,
     NotAVaultError,
     NotFoundError,
     RunNotFoundError,
     ScopeDeniedError,
     UnknownTypeError,
     UsageError,
+    WriteNotFoundError,
 )
 from vaultsync.errors.work import (
     DerivedError,
@@ -104,12 +112,15 @@ __all__ = [
     "FactNotFoundError",
     "FixedFieldError",
     "GuardError",
+    "IdNotInVaultError",
     "IdTakenError",
     "ImportLineError",
     "IndexBusyError",
+    "IndexFileNotFoundError",
     "InvalidFieldError",
     "InvalidIdError",
     "InvalidScopeError",
+    "MalformedBodyError",
     "NotAVaultError",
     "NotFoundError",
     "NotRegularFileError",
@@ -133,4 +144,5 @@ __all__ = [
     "VaultMismatchError",
     "VaultMissingError",
     "VaultsyncError",
+    "WriteNotFoundError",
 ]

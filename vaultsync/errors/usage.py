@@ -107,6 +107,16 @@ class NotAVaultError(UsageError):
         )
 
 
+class MalformedBodyError(UsageError):
+    """What came over HTTP is not what its route takes; nothing was done."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"the request is not what its route takes: {why}",
+            hint="docs/reference/bridge.md says what it takes",
+        )
+
+
 class NotFoundError(VaultsyncError):
     """What was named is not there."""
 
@@ -129,6 +139,36 @@ class FactForgottenError(FactNotFoundError):
         self.message = f"fact {fact_id} was forgotten on {at[:10]}"
         self.args = (self.message,)
         self.hint = f"`vaultsync restore {fact_id}` brings it back"
+
+
+class IdNotInVaultError(NotFoundError):
+    """No note of the vault bears the id."""
+
+    def __init__(self, fact_id: str) -> None:
+        super().__init__(
+            f"no note bears the id {fact_id}",
+            hint="give the note the property `id` of that value, save it, and try again",
+        )
+
+
+class IndexFileNotFoundError(NotFoundError):
+    """There is no derived file of that name in `.index/`."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"no file {name[:80]!r} in .index/",
+            hint="`vaultsync index` writes the files, and GET /v1/index lists them",
+        )
+
+
+class WriteNotFoundError(NotFoundError):
+    """Nobody waits for an answer about that write, or not any more."""
+
+    def __init__(self, write: str) -> None:
+        super().__init__(
+            f"no write {write[:80]!r} waits for an answer",
+            hint="it was answered already, or too late: the vault was written directly",
+        )
 
 
 class ConflictNotFoundError(NotFoundError):
