@@ -49,7 +49,9 @@ class Worker:
 
     def _settle(self) -> None:
         if self._memory is not None:
-            with suppress(VaultsyncError, OSError):  # the next pass does it, or says why
+            with suppress(
+                VaultsyncError, OSError
+            ):  # the next pass does it, or says why
                 self._memory.settle()
 
     def _close(self) -> None:
