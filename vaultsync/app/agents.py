@@ -97,6 +97,19 @@ class AgentMemory(Memory):
         self._daemon = ""
         return True
 
+    def with_note(self, fact: Fact) -> Fact:
+        """A new fact with the path of its note, which a daemon writes in a moment."""
+        clock = self._mirror.clock
+        until = clock.monotonic() + PATIENCE
+        found = fact
+        while found.path is None and clock.monotonic() < until:
+            if self._lock.try_lock():  # no daemon: the next pass says why there is none
+                self._lock.unlock()
+                return found
+            clock.sleep(STEP)
+            found = self._with_path(found)
+        return found
+
     def status(self) -> Status:
         """What waits and what is wrong, as far as the agent may know of it."""
         found = super().status()

@@ -79,7 +79,7 @@ class Stored(OneFact):
 
 def store(memory: AgentMemory, asked: StoreFact) -> Answer:
     """`remember`."""
-    fact = memory.remember(
+    made = memory.remember(
         asked.text,
         type=asked.type,
         title=asked.title,
@@ -90,6 +90,7 @@ def store(memory: AgentMemory, asked: StoreFact) -> Answer:
         entities=asked.entities,
         fields=asked.fields,
     )
+    fact = memory.with_note(made)
     return {**public(fact), "mirrored": fact.path is not None}
 
 
@@ -168,7 +169,7 @@ class Supersede(Asked, frozen=True):
 
 def supersede(memory: AgentMemory, asked: Supersede) -> Answer:
     """`supersede`."""
-    return public(memory.supersede(asked.id, asked.text))
+    return public(memory.with_note(memory.supersede(asked.id, asked.text)))
 
 
 class Forget(Asked, frozen=True):

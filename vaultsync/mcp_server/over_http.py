@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -55,7 +56,6 @@ class Listening:
                 timeout_graceful_shutdown=_PATIENCE,
             )
         )
-        worker.begin()
         self._thread = threading.Thread(target=self._run, name="mcp", daemon=True)
         self._thread.start()
 
@@ -82,6 +82,8 @@ class Listening:
 
 def make_app(worker: Worker) -> ASGIApp:
     """The application, without its guard."""
+    # It tells of clients that left as of errors.
+    logging.getLogger("mcp.server.streamable_http").setLevel(logging.CRITICAL)
     sessions = StreamableHTTPSessionManager(
         make_server(worker), json_response=True, max_sessions=_SESSIONS
     )

@@ -26,7 +26,6 @@ SETTLE = 0.1
 def serve(worker: Worker) -> None:
     """Serve until the client closes stdin, or a signal ends it."""
     protocol = _take_stdout()
-    worker.begin()
     try:
         asyncio.run(_serve(make_server(worker), worker, protocol))
     finally:

@@ -56,6 +56,7 @@ def make_server(worker: Worker) -> Server[dict[str, Any], Any]:
             types.GetPromptRequest: does.get_prompt,
         }
     )
+    server.notification_handlers[types.InitializedNotification] = does.begin
     return server
 
 
@@ -64,6 +65,10 @@ class Handlers:
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
+
+    async def begin(self, _: types.InitializedNotification) -> None:
+        """Open the memory as soon as the client was told hello, not before."""
+        self._worker.begin()
 
     async def list_tools(self, _: types.ListToolsRequest) -> types.ServerResult:
         """All tools."""

@@ -32,7 +32,7 @@ class Worker:
     def begin(self) -> None:
         """Open the memory and take up what was saved while nobody looked.
 
-        Returns at once: it is done while the client still says hello.
+        Returns at once: it is done while the agent still thinks.
         """
         self._thread.submit(self._do, AgentMemory.take_up)
 
