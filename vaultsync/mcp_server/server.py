@@ -81,7 +81,10 @@ class Handlers:
         if tool is None:
             raise _unknown("tool", asked.params.name, TOOLS)
         given = asked.params.arguments or {}
-        done = await self._worker.call(lambda memory: run(memory, tool, given))
+        try:
+            done = await self._worker.call(lambda memory: run(memory, tool, given))
+        except (VaultsyncError, OSError) as error:  # the memory cannot be opened
+            done = _failed(error)
         return types.ServerResult(done)
 
     async def list_resources(self, _: types.ListResourcesRequest) -> types.ServerResult:
@@ -155,12 +158,7 @@ def run(memory: AgentMemory, tool: Tool[Any], given: Given) -> types.CallToolRes
         behind = memory.take_up() if tool.fresh else ""
         answer: dict[str, Value] = dict(tool.call(memory, given))
     except Exception as error:  # noqa: BLE001 - a model waits for words
-        said = told(error)
-        return types.CallToolResult(
-            content=[types.TextContent(type="text", text=in_words(said))],
-            structuredContent=said,
-            isError=True,
-        )
+        return _failed(error)
     if behind:
         missing = answer.get("degraded")
         held = missing if isinstance(missing, (list, tuple)) else []
@@ -168,6 +166,15 @@ def run(memory: AgentMemory, tool: Tool[Any], given: Given) -> types.CallToolRes
     if tool.longest is not None:
         answer = bounded(answer, tool.longest, REST)
     return types.CallToolResult(content=_content(answer), structuredContent=answer)
+
+
+def _failed(error: Exception) -> types.CallToolResult:
+    said = told(error)
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=in_words(said))],
+        structuredContent=said,
+        isError=True,
+    )
 
 
 def _content(answer: Mapping[str, Value]) -> list[types.ContentBlock]:
