@@ -11,7 +11,12 @@ from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
 from vaultsync.core.wire import public
 from vaultsync.engine.listing import Page
-from vaultsync.errors import InvalidFieldError, NotFoundError, UsageError
+from vaultsync.errors import (
+    FixedFieldError,
+    InvalidFieldError,
+    NotFoundError,
+    UsageError,
+)
 from vaultsync.mcp_server.shapes import (
     Bounded,
     FactId,
@@ -79,6 +84,8 @@ class Stored(OneFact):
 
 def store(memory: AgentMemory, asked: StoreFact) -> Answer:
     """`remember`."""
+    if asked.fields.get("agentId", memory.name) != memory.name:
+        raise FixedFieldError("agentId")
     made = memory.remember(
         asked.text,
         type=asked.type,
