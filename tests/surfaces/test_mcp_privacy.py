@@ -195,7 +195,7 @@ def test_resources_and_prompts_tell_nothing_either(world: Neighbours) -> None:
         text = resources.read(world.indy, str(row.uri))
         assert INSIDE not in text
         assert TITLE not in text
-    assert "Mine" in world.indy.tables()["vault-index.md"]
+    assert "private-indy" in world.indy.tables()["vault-index.md"]
     for prompt in PROMPTS.values():
         text = written(world.indy, prompt, {prompt.argument: "what Content is there"})
         assert INSIDE not in text
