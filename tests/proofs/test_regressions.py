@@ -173,6 +173,20 @@ def test_a_rebuild_that_was_interrupted_is_completed_by_the_next_pass() -> None:
     world.quiesce()
 
 
+def test_after_a_rebuild_that_was_interrupted_the_older_store_is_noticed_again() -> None:
+    world = _mirrored(2, batch=1)
+    world.keep_backup()
+    _agent(world, agents.append, 1)
+    world.turn()
+    world.restore_backup()
+    _agent(world, agents.append, 0)
+    _agent(world, agents.append, 1)
+    world.store.lose_ack = True
+    world.turn()
+    world.store.lose_ack = False
+    world.quiesce()
+
+
 def test_what_an_interrupted_rebuild_replaced_in_the_store_is_kept() -> None:
     world = _mirrored()
     world.keep_backup()
