@@ -173,7 +173,9 @@ def test_a_rebuild_that_was_interrupted_is_completed_by_the_next_pass() -> None:
     world.quiesce()
 
 
-def test_after_a_rebuild_that_was_interrupted_the_older_store_is_noticed_again() -> None:
+def test_after_a_rebuild_that_was_interrupted_the_older_store_is_noticed_again() -> (
+    None
+):
     world = _mirrored(2, batch=1)
     world.keep_backup()
     _agent(world, agents.append, 1)
@@ -183,6 +185,18 @@ def test_after_a_rebuild_that_was_interrupted_the_older_store_is_noticed_again()
     _agent(world, agents.append, 1)
     world.store.lose_ack = True
     world.turn()
+    world.store.lose_ack = False
+    world.quiesce()
+
+
+def test_a_change_whose_answer_was_lost_is_a_change_of_what_was_read() -> None:
+    world = _mirrored()
+    world.keep_backup()
+    _agent(world, agents.append)
+    world.turn()
+    world.restore_backup()
+    world.store.lose_ack = True
+    _agent(world, agents.append)
     world.store.lose_ack = False
     world.quiesce()
 
