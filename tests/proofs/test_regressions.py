@@ -227,6 +227,17 @@ def test_a_folder_with_a_racy_note_is_looked_into_again() -> None:
     assert next(iter(world.facts().values())).content.startswith("Now")
 
 
+def test_a_save_into_a_displaced_file_outlives_the_archive() -> None:
+    world = _mirrored()
+    world.edit(world.notes()[0], texts.append)
+    world.open(world.notes()[0])
+    _agent(world, agents.first_line)
+    world.turn()
+    world.drop_archive()
+    world.save_through_handle(world.editors[0])
+    world.quiesce()
+
+
 def test_a_rescued_save_survives_a_power_cut() -> None:
     effect = 0
     while True:
