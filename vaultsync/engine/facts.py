@@ -217,9 +217,10 @@ def update(
     for key in values:
         if key in FIELD and FIELD[key].owner is Owner.IDENTITY:
             raise FixedFieldError(key)
+    known: Fact | None = None
     for _ in range(TRIES):
         try:
-            current = get(mirror, fact_id, agent=agent)
+            current = known = get(mirror, fact_id, agent=agent)
             fact = _changed(current, values, add_tags, remove_tags)
             fact = linked(mirror, fact, agent=agent, before=current.content)
             if fact == current and (expect is None or expect == current.revision):
@@ -229,9 +230,9 @@ def update(
             write = Write(fact_id, fact, expect or current.revision, agent or "person")
             result = mirror.store.write([write])[0]
         except StoreUnavailableError:
-            return _update_later(
-                mirror, fact_id, values, (add_tags, remove_tags), agent=agent
-            )
+            known = known or _offline(mirror, fact_id)
+            tags = (add_tags, remove_tags)
+            return _update_later(mirror, known, values, tags, agent=agent)
         if not isinstance(result, RevisionMismatch):
             return fact.but(revision=result, path=current.path)
         if expect is not None:
@@ -257,14 +258,13 @@ def _changed(
 
 def _update_later(
     mirror: Mirror,
-    fact_id: str,
+    known: Fact | None,
     values: Mapping[str, Value],
     tags: tuple[Sequence[str], Sequence[str]],
     *,
     agent: str | None,
 ) -> Fact:
     """Queue an update against the last that is known of the fact."""
-    known = _offline(mirror, fact_id)
     if known is None:
         why = "what it says of this fact is not known here"
         raise StoreUnavailableError(why)

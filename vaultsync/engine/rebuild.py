@@ -9,7 +9,6 @@ from vaultsync.core.merge import differing
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.core.render import stale
 from vaultsync.engine.cases import Case
-from vaultsync.engine.gate import look_at_everything
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.planning import Rules, laid_over
 from vaultsync.engine.report import Progress, Report
@@ -47,9 +46,9 @@ def rebuild(
     """
     state = mirror.store.state()
     with mirror.archive.transaction():
-        # The store may be another one than before: from here on it is the one.
+        # The store may be another one than before: from here on it is the one. The
+        # cursor stays until all is done: should it end before, an older store is noticed.
         mirror.archive.set_setting("store_id", state.store_id)
-        look_at_everything(mirror)
     scan = mirror.vault.scan()
     everything = frozenset(
         path_in(folder.path, name)
@@ -59,6 +58,7 @@ def rebuild(
     request = Request(
         kind=f"rebuild-from-{source}",
         look_again=everything,
+        named=tuple(base.fact.id for base in mirror.archive.iter_bases()),
         actor=actor,
         trust_store=True,
         deliver=source != "vault",

@@ -321,9 +321,16 @@ def _save_beside(mirror: Mirror, linger: Linger, file: NoteFile) -> None:
 
 
 def _sweep(mirror: Mirror) -> None:
-    """Remove staged files that no intent and no linger knows: nothing rests on them."""
+    """Remove staged files that no intent and no linger knows: nothing rests on them.
+
+    Their bytes are kept: an editor may have saved into one before the archive was lost.
+    """
     known = {x.op for x in mirror.archive.intents()}
     known |= {x.op for x in mirror.archive.lingers()}
-    for op in mirror.vault.ops():
-        if op not in known:
-            mirror.vault.discard(op)
+    unknown = [op for op in mirror.vault.ops() if op not in known]
+    found = [file for op in unknown if (file := mirror.vault.staged(op))]
+    if found:
+        with mirror.archive.transaction():
+            mirror.archive.put_blobs({file.sha: file.data for file in found})
+    for op in unknown:
+        mirror.vault.discard(op)

@@ -34,7 +34,7 @@ class Request:
     only_named: bool = False
     """Look at nothing else: an incremental pass."""
     trust_store: bool = False
-    """Take the store as it is, even when it lost what was seen of it: a rebuild."""
+    """Take the store as it is, all of it, even when it lost what was seen: a rebuild."""
     deliver: bool = True
     """Bring what waits in the outbox into the store first. What replaces what the store
     says must not: nobody has seen yet what waits, and the next pass merges it."""
@@ -59,4 +59,6 @@ class Pass:
     cases: list[Case]
     feed: Sequence[Written] | None
     state: StoreState | None
+    since: int
+    """Where the feed began."""
     plan: Plan = field(default_factory=Plan)

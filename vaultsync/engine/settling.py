@@ -37,9 +37,9 @@ def record_pass(work: Pass, outcome: Outcome) -> None:
         "stopped_run": None,
     }
     seen = [*(work.feed or ()), *_our_own(work, outcome)]
-    if seen:
-        settings["cursor"] = str(seen[-1].seq)
-        settings["cursor_row"] = seen[-1].revision
+    if seen or (work.request.trust_store and work.feed is not None):
+        settings["cursor"] = str(seen[-1].seq) if seen else None
+        settings["cursor_row"] = seen[-1].revision if seen else None
     settings = {k: v for k, v in settings.items() if archive.setting(k) != v}
     folders = _folders(work, outcome)
     notices = changed_notices(work)
@@ -60,16 +60,12 @@ def _our_own(work: Pass, outcome: Outcome) -> list[Written]:
     """The rows that this pass wrote itself, as far as nobody else wrote between them."""
     if work.feed is None or work.found.partial or not outcome.revisions:
         return []
-    since = work.feed[-1].seq if work.feed else _cursor(work)
+    since = work.feed[-1].seq if work.feed else work.since
     try:
         rows = work.mirror.store.feed(since)
     except StoreUnavailableError:
         return []
     return list(takewhile(lambda row: row.revision in outcome.revisions, rows))
-
-
-def _cursor(work: Pass) -> int:
-    return int(work.mirror.archive.setting("cursor") or 0)
 
 
 def _folders(work: Pass, outcome: Outcome) -> dict[VaultPath, bytes | None]:

@@ -222,13 +222,14 @@ def look(
         feed = []
     if not request.only_named:
         if state is not None:
-            since = int(mirror.archive.setting("cursor") or 0)
+            cursor = int(mirror.archive.setting("cursor") or 0)
+            since = 0 if request.trust_store else cursor
             feed = mirror.store.feed(since)
         waiting = (mirror.archive.setting("waiting") or "").split()
         named = dict.fromkeys([*waiting, *named])
     cases = make_cases(mirror, found, who, feed, named=named, whole_feed=since == 0)
     cases += newcomers(mirror, who, request.adopt, away=state is None)
-    return Pass(mirror, request, run, found, who, cases, feed, state)
+    return Pass(mirror, request, run, found, who, cases, feed, state, max(since, 0))
 
 
 def _folders_of(mirror: Mirror, named: Sequence[str]) -> set[VaultPath]:
