@@ -24,6 +24,8 @@ class GraphExport:
     format: str
     nodes: int
     links: int
+    left_out: int = 0
+    """Nodes that were left out, for there were more than were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +46,18 @@ class Graphing(Session):
         scope: str | None = None,
         around: str | None = None,
         depth: int = 1,
+        limit: int | None = None,
     ) -> GraphExport:
         """The graph as `json`, `graphml`, `canvas` or `html`.
+
+        Of more nodes than `limit` those that are joined to most are kept.
 
         Raises:
             InvalidFieldError: another format.
             NotFoundError: no node, or more than one, is called `around`.
         """
         from vaultsync.core.graph_export import EXPORTS
+        from vaultsync.core.graph_stats import most_joined
         from vaultsync.engine.graphing import load_graph
 
         if format not in EXPORTS:
@@ -60,8 +66,12 @@ class Graphing(Session):
         graph = load_graph(
             self._mirror, agent=self.agent, scope=scope, around=around, depth=depth
         )
+        whole = len(graph.nodes)
+        if limit is not None and whole > limit:
+            graph = graph.only(most_joined(graph, limit))
         text = EXPORTS[format](graph)
-        return GraphExport(text, format, len(graph.nodes), len(graph.edges))
+        nodes = len(graph.nodes)
+        return GraphExport(text, format, nodes, len(graph.edges), whole - nodes)
 
     def graph_stats(self, *, scope: str | None = None, hubs: int = 10) -> GraphStats:
         """Components, hubs and orphans of the graph."""

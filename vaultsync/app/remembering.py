@@ -83,10 +83,23 @@ class Remembering(Session):
         scope: str | None = None,
         status: str | None = None,
         tag: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        links_to: str | None = None,
+        links_from: str | None = None,
+        newest: bool = False,
         limit: int = 100,
         after: str | None = None,
     ) -> Page:
-        """Facts by id, a page at a time."""
+        """Facts by id, a page at a time; see `engine.listing.select`.
+
+        `links_to` names a note, by its id, path, title or an alias: only facts that link
+        to it. `links_from`: only those that it links to.
+
+        Raises:
+            UsageError: a filter makes no sense.
+            NotFoundError: no note, or more than one, is called so.
+        """
         self._flush()
         return select(
             self._mirror,
@@ -95,9 +108,27 @@ class Remembering(Session):
             scope=scope,
             status=status,
             tag=tag,
+            since=since,
+            until=until,
+            among=self._joined(links_to, links_from),
+            newest=newest,
             limit=limit,
             after=after,
         )
+
+    def _joined(self, to: str | None, source: str | None) -> set[str] | None:
+        """The ids of what links to a note, and is linked to from another; None for all."""
+        if to is None and source is None:
+            return None
+        from vaultsync.engine.joined import linked_from, linking_to
+
+        links = self._derived.links
+        found = []
+        if to is not None:
+            found.append(linking_to(self._mirror, links, to, agent=self.agent))
+        if source is not None:
+            found.append(linked_from(self._mirror, links, source, agent=self.agent))
+        return found[0].intersection(*found[1:])
 
     def update(
         self,

@@ -23,7 +23,9 @@ from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
 from vaultsync.core.merge import differing, merge
 from vaultsync.core.paths import VaultPath
+from vaultsync.core.reconcile import Action
 from vaultsync.engine.facts import is_visible
+from vaultsync.engine.item import agent_of
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.snapshot import Snapshot
 from vaultsync.errors import (
@@ -33,6 +35,21 @@ from vaultsync.errors import (
     RevisionMismatchError,
 )
 from vaultsync.ports import RevisionMismatch, Write
+
+
+def conflict_of(action: Action, fact: Fact, run: str, at: str) -> Conflict:
+    """The record of what an action could not merge."""
+    return Conflict(
+        id=conflict_id(action.fact_id, action.conflicts),
+        fact_id=action.fact_id,
+        path=action.to or action.path or VaultPath(""),
+        conflict_path=None,
+        fields=action.conflicts,
+        actor=agent_of(action),
+        at=at,
+        run=run,
+        title=fact.title,
+    )
 
 
 def write_conflict_note(mirror: Mirror, conflict: Conflict) -> Conflict:

@@ -135,7 +135,7 @@ def sync_with(
     again: list[str] = []
     if not request.dry_run:
         again = recover(mirror)
-        if state is not None:
+        if state is not None and request.deliver:
             again += drain_outbox(mirror)
     work = look(mirror, request, run, state, again, progress=progress)
     _plan(work, planner)

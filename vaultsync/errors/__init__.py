@@ -12,6 +12,8 @@ VaultsyncError
 │   ├── ImportLineError        a line of an import file
 │   ├── ConfigError            a setting that makes no sense
 │   ├── MalformedBodyError     over HTTP came what the route does not take
+│   ├── InvalidArgumentsError  arguments that a tool does not take
+│   ├── MissingExtraError      a part that is not installed
 │   └── NotAVaultError         no vault at or above the folder
 ├── NotFoundError
 │   ├── FactNotFoundError
@@ -81,10 +83,12 @@ from vaultsync.errors.usage import (
     IdTakenError,
     ImportLineError,
     IndexFileNotFoundError,
+    InvalidArgumentsError,
     InvalidFieldError,
     InvalidIdError,
     InvalidScopeError,
     MalformedBodyError,
+    MissingExtraError,
     NotAVaultError,
     NotFoundError,
     RunNotFoundError,
@@ -117,10 +121,12 @@ __all__ = [
     "ImportLineError",
     "IndexBusyError",
     "IndexFileNotFoundError",
+    "InvalidArgumentsError",
     "InvalidFieldError",
     "InvalidIdError",
     "InvalidScopeError",
     "MalformedBodyError",
+    "MissingExtraError",
     "NotAVaultError",
     "NotFoundError",
     "NotRegularFileError",

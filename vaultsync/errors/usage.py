@@ -96,6 +96,26 @@ class ConfigError(UsageError):
     """A setting makes no sense."""
 
 
+class InvalidArgumentsError(UsageError):
+    """A tool or a prompt was called with arguments that it does not take."""
+
+    def __init__(self, name: str, why: str, known: tuple[str, ...]) -> None:
+        takes = ", ".join(known) or "no arguments"
+        super().__init__(f"{name}: {why}", hint=f"{name} takes {takes}")
+        self.name = name
+
+
+class MissingExtraError(UsageError):
+    """A part that is not installed."""
+
+    def __init__(self, what: str, module: str, extra: str) -> None:
+        super().__init__(
+            f"{what} needs {module}, which is not installed",
+            hint=f"python -m pip install 'vaultsync[{extra}]'",
+        )
+        self.extra = extra
+
+
 class NotAVaultError(UsageError):
     """There is no vault at or above the folder."""
 
