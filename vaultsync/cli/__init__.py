@@ -51,6 +51,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "graph": "graph.graph",
         "links": "links.links",
     },
+    "Long-running": {"watch": "watch.watch"},
     "Shell": {"completion": "completion.completion"},
 }
 """All commands by their sections, in the order of `--help`, and where each is."""

@@ -38,6 +38,7 @@ VaultsyncError
 │   ├── IndexBusyError         another process is writing the index
 │   └── EmbedderError          the model is missing, or its service does not answer
 ├── EngineBusyError            another engine has this vault
+├── DaemonStoppedError         the daemon was told to stop
 └── GuardError                 the plan is not plausible; nothing was done
 """
 
@@ -86,6 +87,7 @@ from vaultsync.errors.usage import (
     UsageError,
 )
 from vaultsync.errors.work import (
+    DaemonStoppedError,
     DerivedError,
     EmbedderError,
     EngineBusyError,
@@ -97,6 +99,7 @@ __all__ = [
     "ArchiveError",
     "ConfigError",
     "ConflictNotFoundError",
+    "DaemonStoppedError",
     "DerivedError",
     "EmbedderError",
     "EngineBusyError",
