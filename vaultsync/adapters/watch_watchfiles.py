@@ -17,7 +17,7 @@ from vaultsync.adapters.watch_paths import Gathered
 from vaultsync.ports import Heard
 
 _TOGETHER_MS = 50
-_STEP_MS = 20
+_STEP_MS = 25
 """Changes within a step are told together, but after `_TOGETHER_MS` at the latest."""
 _TIMEOUT_MS = 1000
 _QUEUE = 16_384

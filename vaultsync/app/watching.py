@@ -224,9 +224,8 @@ class Watching:
             self._tell_lag(daemon)
             if self._once and self._is_over(daemon):
                 return
-            if wait > 0:
+            if wait > 0 and self._wake.wait(wait):
                 time.sleep(BREATH)
-                self._wake.wait(wait)
             self._wake.clear()
             self._answer_calls(daemon, memory)
 
@@ -274,7 +273,7 @@ def rhythm_of(settings: Settings) -> Rhythm:
         rescan=settings.watch.rescan_seconds,
         hashes=settings.watch.hash_seconds,
         # Asking a file costs microseconds, asking over a network milliseconds.
-        poll=0.04 if near else 1.0,
+        poll=0.05 if near else 1.0,
     )
 
 

@@ -48,10 +48,6 @@ class SettleTable:
         """Since when the oldest of them waits; None when none does."""
         return min(self._first.values(), default=None)
 
-    def clear(self) -> None:
-        """Forget all of them: everything is looked at anyway."""
-        self._first.clear()
-        self._last.clear()
 
     def _due(self, path: VaultPath) -> float:
         quiet = self._last[path] + self._quiet
