@@ -113,6 +113,18 @@ def test_a_deleted_note_is_deleted_in_the_store_after_two_looks(it: Daemonic) ->
     assert it.daemon.settled
 
 
+def test_facts_that_come_meanwhile_do_not_put_off_the_second_look(it: Daemonic) -> None:
+    fact = with_fact(it)
+    path = it.world.path(fact.id)
+    it.world.vault.delete(path)
+    it.hears(path)
+    for number in range(30):
+        it.world.agent_remembers(f"Fact {number}.", title=f"Fact {number}")
+        it.world.clock.advance(-0.9)
+        it.runs(0.1)
+    assert not it.world.is_alive(fact.id)
+
+
 def test_a_note_that_moved_to_a_folder_of_which_nothing_was_heard_is_found(
     it: Daemonic,
 ) -> None:

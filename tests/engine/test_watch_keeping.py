@@ -110,6 +110,21 @@ def test_a_probe_that_cannot_be_done_says_nothing() -> None:
     assert len(kept.made) == 1
 
 
+def test_the_first_probe_that_is_unheard_counts_not_the_last() -> None:
+    made: list[FakeWatcher] = []
+
+    def make(polls: bool) -> FakeWatcher:
+        made.append(FakeWatcher(polls=polls, answers=False))
+        return made[-1]
+
+    rhythm = Rhythm(probe=1.0, answer=4.0)
+    keeper = WatchKeeper(make, rhythm, jitter=lambda: 1.0)
+    for second in range(7):
+        keeper.attend(second)
+    assert made[0].probed > 2
+    assert len(made) == 2
+
+
 def test_a_probe_of_before_a_sleep_is_not_waited_for() -> None:
     kept = Kept(answers=False)
     kept.runs(2.6)
