@@ -14,7 +14,6 @@ from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.rhythm import Rhythm
 from vaultsync.engine.sync import sync
-from vaultsync.errors import DaemonStoppedError
 from vaultsync.ports import Heard
 
 
@@ -115,7 +114,11 @@ class Daemonic:
 
     def hears(self, *notes: str, others: tuple[str, ...] = (), lost: str = "") -> None:
         self.watcher.heard.append(
-            Heard(frozenset(map(VaultPath, notes)), frozenset(map(VaultPath, others)), lost)
+            Heard(
+                frozenset(map(VaultPath, notes)),
+                frozenset(map(VaultPath, others)),
+                lost,
+            )
         )
 
     def person_edits(self, path: str, old: str, new: str) -> None:
@@ -150,8 +153,11 @@ class Daemonic:
         return sum(each.folders is None for each in self.requests)
 
     def _make(self, polls: bool) -> FakeWatcher:
-        self.watchers.append(FakeWatcher(polls=polls, starts=lambda: self.starts()))
+        self.watchers.append(FakeWatcher(polls=polls, starts=self._start))
         return self.watchers[-1]
+
+    def _start(self) -> None:
+        self.starts()
 
     def _tell(self, kind: str, said: Mapping[str, Value]) -> None:
         self.told.append((kind, dict(said)))
@@ -159,6 +165,3 @@ class Daemonic:
 
 def _nothing(_: str) -> None:
     """What happens in the middle of a pass unless a test says otherwise."""
-
-
-__all__ = ["Daemonic", "DaemonStoppedError", "FakeWatcher"]

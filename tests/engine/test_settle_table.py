@@ -54,7 +54,9 @@ def test_every_path_is_taken_once_after_its_last_mark_and_never_too_early(
     history: list[tuple[float, VaultPath]],
 ) -> None:
     settling = table()
-    now, first, last = 0.0, {}, {}
+    now = 0.0
+    first: dict[VaultPath, float] = {}
+    last: dict[VaultPath, float] = {}
     for gap, path in history:
         now += gap
         for done in settling.take(now):

@@ -30,7 +30,9 @@ def mount_kind(root: Path, *, mountinfo: Path = _MOUNTINFO) -> str:
         if sys.platform == "darwin":
             listed = _of_mount()
         else:
-            listed = _of_mountinfo(mountinfo.read_text(encoding="utf-8", errors="replace"))
+            listed = _of_mountinfo(
+                mountinfo.read_text(encoding="utf-8", errors="replace")
+            )
     except (OSError, subprocess.SubprocessError):
         return ""
     where = os.path.realpath(root)

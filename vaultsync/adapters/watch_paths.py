@@ -127,6 +127,6 @@ class Gathered:
 def _may_be_folder(path: str) -> bool:
     """Whether something that ends otherwise than a note is a folder, or was one."""
     try:
-        return os.path.isdir(path) or not os.path.lexists(path)  # noqa: PTH110, PTH112
+        return os.path.isdir(path) or not os.path.lexists(path)  # noqa: PTH112
     except (OSError, ValueError):
         return True

@@ -109,7 +109,9 @@ class WatchfilesWatcher:
 
 def _queue_length() -> int:
     try:
-        said = Path("/proc/sys/fs/inotify/max_queued_events").read_text(encoding="ascii")
+        said = Path("/proc/sys/fs/inotify/max_queued_events").read_text(
+            encoding="ascii"
+        )
         return int(said)
     except (OSError, ValueError):
         return _QUEUE

@@ -57,4 +57,3 @@ def _first_installed(names: Sequence[str]) -> Callable[..., Watcher]:
         f"{' and '.join(names)} cannot be loaded: nothing tells what changes",
         hint="pip install 'vaultsync[live]'",
     )
-

@@ -206,7 +206,10 @@ def _daemon(told: Mapping[str, Value] | None) -> list[tuple[str, str]]:
     if told.get("watcher_trouble"):
         watcher += f" (the last one failed: {shown(told['watcher_trouble'])})"
     rows = [
-        ("daemon", f"since {shown(told.get('since'))}, {shown(told.get('passes'))} passes"),
+        (
+            "daemon",
+            f"since {shown(told.get('since'))}, {shown(told.get('passes'))} passes",
+        ),
         ("watcher", watcher),
         ("lag", f"{shown(told.get('lag_seconds'))} s"),
     ]

@@ -90,7 +90,9 @@ class Daemon:
         self._failures = BackOff(
             first=rhythm.failure, longest=rhythm.longest_failure, jitter=jitter
         )
-        self._absences = BackOff(first=max(rhythm.poll, 0.25), longest=30, jitter=jitter)
+        self._absences = BackOff(
+            first=max(rhythm.poll, 0.25), longest=30, jitter=jitter
+        )
         self._clock = work.mirror.clock
         now = self._clock.monotonic()
         self._at = (now, self._wall())
@@ -302,14 +304,14 @@ class Daemon:
 
     # ------------------------------------------------------- in the middle of things
 
-    def _check(self, stage: str, done: int, total: int) -> None:
+    def _check(self, *_: object) -> None:
         """Called between the parts of a pass, where it may end: the next one takes it up."""
         if self._work.stopped():
             raise DaemonStoppedError
 
-    def _look_up(self, stage: str, done: int, total: int) -> None:
+    def _look_up(self, *_: object) -> None:
         """Called between the parts of deriving: the mirror comes first."""
-        self._check(stage, done, total)
+        self._check()
         now = self._clock.monotonic()
         if now < self._wanted.ask_at:
             return

@@ -48,7 +48,6 @@ class SettleTable:
         """Since when the oldest of them waits; None when none does."""
         return min(self._first.values(), default=None)
 
-
     def _due(self, path: VaultPath) -> float:
         quiet = self._last[path] + self._quiet
         return min(quiet, self._first[path] + self._longest)

@@ -19,7 +19,9 @@ Make = Callable[[bool], Watcher]
 class WatchKeeper:
     """A watcher that is started again whenever it failed."""
 
-    def __init__(self, make: Make, rhythm: Rhythm, *, jitter: Callable[[], float]) -> None:
+    def __init__(
+        self, make: Make, rhythm: Rhythm, *, jitter: Callable[[], float]
+    ) -> None:
         self._make = make
         self._rhythm = rhythm
         self._wait = BackOff(first=rhythm.check, longest=30.0, jitter=jitter)
