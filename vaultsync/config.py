@@ -27,7 +27,7 @@ class WatchSettings:
     rescan_seconds: float = 60.0
     hash_seconds: float = 3600.0
     watcher: str = "auto"
-    poll_seconds: float = 1.0
+    poll_seconds: float = 2.0
     """How often a watcher looks that is not told."""
 
 

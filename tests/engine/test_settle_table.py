@@ -68,8 +68,8 @@ def test_every_path_is_taken_once_after_its_last_mark_and_never_too_early(
         last[path] = now
         assert settling.pending() == first.keys()
         assert settling.since() == min(first.values())
-    due = settling.next_at()
-    assert due == min(min(last[x] + QUIET, first[x] + LONGEST) for x in first)
+    soonest = settling.next_at()
+    assert soonest == min(min(last[x] + QUIET, first[x] + LONGEST) for x in first)
     assert settling.take(now + LONGEST) == first.keys()
     assert settling.next_at() is None
 

@@ -26,7 +26,11 @@ _JOIN = 5.0
 
 
 class WatchfilesWatcher:
-    """A `Watcher` that hears of what changes from the system, or looks by itself."""
+    """A `Watcher` that hears of what changes from the system.
+
+    It does not look by itself: notify's poller takes files for the same whose times
+    differ by less than a second.
+    """
 
     def __init__(
         self,
@@ -34,13 +38,10 @@ class WatchfilesWatcher:
         state_dir: Path,
         *,
         wake: Callable[[], None],
-        polls: bool = False,
-        interval: float = 1.0,
     ) -> None:
-        self.polls = polls
-        self.name = "watchfiles, polling" if polls else "watchfiles"
+        self.name = "watchfiles"
+        self.polls = False
         self._gathered = Gathered(root, state_dir, wake)
-        self._interval = interval
         self._full = _queue_length() // 4
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -52,12 +53,11 @@ class WatchfilesWatcher:
             OSError: the root is not there, or the system has no more watches.
         """
         self._gathered.begin()
-        paths = [self._gathered.root]
-        if not self.polls:
-            paths.append(str(self._gathered.canary))
-        interval = int(self._interval * 1000)
+        paths = [self._gathered.root, str(self._gathered.canary)]
         try:
-            notify = RustNotify(paths, False, self.polls, interval, True, True)  # noqa: FBT003 - Rust takes them in order
+            # In order: no debugging, no polling (and its interval), folders in folders
+            # too, and folders that may not be entered are passed over.
+            notify = RustNotify(paths, False, False, 1000, True, True)  # noqa: FBT003
         except WatchfilesRustInternalError as error:
             raise OSError(str(error)) from error
         self._thread = threading.Thread(
@@ -103,7 +103,7 @@ class WatchfilesWatcher:
 
     def _hear(self, paths: list[str]) -> None:
         self._gathered.add(paths)
-        if len(paths) >= self._full and not self.polls:
+        if len(paths) >= self._full:
             self._gathered.lose(f"{len(paths):,} changes at once fill the queue")
 
 

@@ -25,20 +25,28 @@ def watcher_maker(
 
     wanted = settings.watch.watcher
     names = (wanted,) if wanted in _PREFERRED else _PREFERRED
-    made = _first_installed(names)
-    looks = wanted == POLLING or (wanted == AUTO and bool(silent_mount(settings.root)))
-    interval = settings.watch.poll_seconds
+    told = _first_installed(names)
+    silent = wanted == AUTO and bool(silent_mount(settings.root))
+    looks = wanted == POLLING or silent
 
     def make(polls: bool) -> Watcher:  # noqa: FBT001 - the engine's word
-        return made(
-            settings.root,
-            settings.state_dir,
-            wake=wake,
-            polls=polls or looks,
-            interval=interval,
-        )
+        if polls or looks:
+            return _poller(settings, wake)
+        return told(settings.root, settings.state_dir, wake=wake)
 
     return make
+
+
+def _poller(settings: Settings, wake: Callable[[], None]) -> Watcher:
+    from vaultsync.adapters.watch_watchdog import WatchdogWatcher
+
+    return WatchdogWatcher(
+        settings.root,
+        settings.state_dir,
+        wake=wake,
+        polls=True,
+        interval=settings.watch.poll_seconds,
+    )
 
 
 def _first_installed(names: Sequence[str]) -> Callable[..., Watcher]:

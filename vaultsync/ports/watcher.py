@@ -37,8 +37,9 @@ class Watcher(Protocol):
     Each path that changes after `start` returned is heard within a second (a polling
     watcher: within three of its intervals), or `lost` says that something was lost:
     because the system's queue was full, because there was more than can be told one by
-    one, or because the system says so. The files of a folder that is moved in, and what
-    happens in them later, are heard, or the folder is, as one of `others`.
+    one, or because the system says so. The files that are in a folder when it is moved in,
+    or put there in its first moments, are heard, or the folder is, as one of `others`;
+    what happens in them later is heard.
     """
 
     name: str
