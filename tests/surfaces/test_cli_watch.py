@@ -14,7 +14,6 @@ from click.testing import CliRunner, Result
 
 import vaultsync.app
 from tests.fakes import START
-
 from vaultsync.cli import cli
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.units import unit
@@ -28,7 +27,13 @@ REPORT: dict[str, Value] = {
     "counts": {**dict.fromkeys(COUNTS, 0), "moved": 2},
     "actions": [{"action": "move", "path": "a.md", "reason": "a secret of the note"}],
     "attention": [
-        {"kind": "unreadable", "path": "a.md", "line": 3, "message": "secret", "hint": ""}
+        {
+            "kind": "unreadable",
+            "path": "a.md",
+            "line": 3,
+            "message": "secret",
+            "hint": "",
+        }
     ],
 }
 
@@ -131,7 +136,9 @@ def test_the_status_shows_what_the_daemon_suffers_from(
         "failing": True,
         "last_error": {"at": "2026-02-14T13:46:00Z", "message": "the disk is full"},
     }
-    monkeypatch.setattr("vaultsync.adapters.daemon_file.DaemonFile.read", lambda _: daemon)
+    monkeypatch.setattr(
+        "vaultsync.adapters.daemon_file.DaemonFile.read", lambda _: daemon
+    )
     with vaultsync.app.open() as memory, memory._engine():
         said = CliRunner().invoke(cli, ["status"]).stdout
     for words in ("no more watches", "2.5 s", "failing", "the disk is full", "none"):
@@ -193,5 +200,3 @@ def test_a_log_that_nobody_reads_keeps_nobody_from_mirroring() -> None:
     stream = io.StringIO()
     stream.close()
     LogLines(stream, lambda: START)("ready", {})
-
-

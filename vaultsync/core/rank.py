@@ -81,8 +81,8 @@ def fused(
 
     `words` are BM25 scores, `near` cosines, by the id of the fact. `trust`, 0 to 1, is
     how far the best match by words can be trusted: there always is a best one, though it
-    may have one word of seven. It counts squared, for one that has half of the words is
-    as often right as the nearest vector. Whoever is missing in one of them was below its last one: no word
+    may have one word of seven. It counts squared: where few of the words were found,
+    the vectors decide. Whoever is missing in one of them was below its last one: no word
     fits, or no vector is nearer than the farthest that is known.
     """
     best = max(words.values(), default=0.0) or 1.0
