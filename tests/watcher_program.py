@@ -16,6 +16,7 @@ def main() -> None:
     kind, root, state = sys.argv[1:]
     watcher = make(kind, Path(root), Path(state))
     watcher.start()
+    began = time.process_time()
     say("ready")
     sys.stdin.readline()
     notes: set[str] = set()
@@ -28,7 +29,8 @@ def main() -> None:
             quiet_at = time.monotonic() + 1
         time.sleep(0.05)
     watcher.stop()
-    say(json.dumps({"notes": len(notes), "lost": lost}))
+    cpu = time.process_time() - began
+    say(json.dumps({"notes": len(notes), "lost": lost, "cpu": cpu}))
 
 
 if __name__ == "__main__":
