@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from vaultsync.core.conflict import is_conflict_note
+from vaultsync.core.fields import Value
 from vaultsync.core.reconcile import Do
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Status
@@ -12,7 +15,12 @@ from vaultsync.engine.tables import is_listed_there
 from vaultsync.errors import StoreUnavailableError
 
 
-def status(mirror: Mirror, *, engine: str = "idle") -> Status:
+def status(
+    mirror: Mirror,
+    *,
+    engine: str = "idle",
+    daemon: Mapping[str, Value] | None = None,
+) -> Status:
     """Look at both sides as a pass would, and say what it would find.
 
     Raises:
@@ -50,5 +58,6 @@ def status(mirror: Mirror, *, engine: str = "idle") -> Status:
             "counts": last.report.get("counts") or {},
         },
         engine=engine,
+        daemon=daemon,
         foreign=max(files - (notes - len(work.who.gone)) - waiting, 0),
     )

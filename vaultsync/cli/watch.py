@@ -1,0 +1,125 @@
+"""`watch`: the daemon, which mirrors both ways until a signal."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from vaultsync.cli.failure import DONE, WAITS
+from vaultsync.cli.options import Options, common
+from vaultsync.cli.output import echo, emit
+from vaultsync.cli.units import KINDS
+
+if TYPE_CHECKING:
+    from vaultsync.app.watching import Watching
+
+
+@click.command()
+@click.option("--once-settled", is_flag=True, help="Stop at the first quiet moment.")
+@click.option("--wait", is_flag=True, help="Wait while another engine has the vault.")
+@click.option("--no-bridge", is_flag=True, help="Without HTTP for the Obsidian plugin.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Of the bridge.")
+@click.option(
+    "--log",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, writable=True),
+    help="Where the log goes, line by line; else stderr.",
+)
+@click.option(
+    "--print-unit",
+    type=click.Choice(KINDS),
+    help="Print what starts the daemon with your session, and do nothing else.",
+)
+@common
+def watch(
+    options: Options,
+    *,
+    once_settled: bool,
+    wait: bool,
+    no_bridge: bool,
+    port: int | None,
+    log: str | None,
+    print_unit: str | None,
+) -> int:
+    """Keep vault and store equal until a signal.
+
+    What happens is told on stderr, a line of JSON each. Ctrl-C or SIGTERM end it within
+    two seconds; what was begun is taken up by the next pass.
+    """
+    from vaultsync.cli import session
+
+    settings = session.settings(options)
+    if print_unit is not None:
+        from vaultsync.cli.units import unit
+
+        text = unit(print_unit, str(settings.root), state_dir=options.state_dir)
+        if options.json:
+            emit({"kind": print_unit, "unit": text})
+        else:
+            echo(text.rstrip("\n"))
+        return DONE
+    with ExitStack() as closing:
+        told = [closing.enter_context(_log_to(log, quiet=options.quiet))]
+
+        def tell(kind: str, said: Mapping[str, object]) -> None:
+            for each in told:
+                each(kind, said)
+
+        watching = session.watching(settings, tell=tell, once=once_settled, wait=wait)
+        closing.enter_context(_until_signal(watching.stop))
+        if not (no_bridge or once_settled):
+            told.append(closing.enter_context(beside(watching, port=port)))
+        said = watching.run()
+    if options.json:
+        emit({"passes": said["passes"], "last_error": said["last_error"]})
+    if once_settled:
+        return WAITS if session.waits(options) else DONE
+    return DONE
+
+
+Tell = Callable[[str, Mapping[str, object]], None]
+
+
+@contextmanager
+def beside(watching: Watching, *, port: int | None) -> Iterator[Tell]:  # noqa: ARG001
+    """What runs beside the daemon, for as long as it does; it is told what happens.
+
+    The place of the bridge: it serves in a thread of its own, and asks the engine by
+    `watching.call`.
+    """
+    yield lambda _kind, _said: None
+
+
+@contextmanager
+def _log_to(path: str | None, *, quiet: bool) -> Iterator[Tell]:
+    from vaultsync.cli import session
+    from vaultsync.cli.log_lines import LogLines
+
+    with ExitStack() as closing:
+        stream = sys.stderr
+        if path is not None:
+            stream = closing.enter_context(open(path, "a", encoding="utf-8"))  # noqa: PTH123 - as click gave it
+        yield LogLines(stream, session.now, quiet=quiet)
+
+
+@contextmanager
+def _until_signal(stop: Callable[[], None]) -> Iterator[None]:
+    """The first SIGINT or SIGTERM stops in good order, the second one at once."""
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+
+    def told(number: int, _frame: object) -> None:
+        signal.signal(number, before[signal.Signals(number)])
+        stop()
+
+    try:
+        for each in before:
+            signal.signal(each, told)
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
