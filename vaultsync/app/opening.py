@@ -48,13 +48,16 @@ def init(
 
 
 def settings_of(
-    path: str | None = None, *, state_dir: str | None = None
+    path: str | None = None,
+    *,
+    agent: str | None = None,
+    state_dir: str | None = None,
 ) -> config.Settings:
     """The settings of the vault at a folder, or of the nearest one upwards.
 
     Raises: as `open()`.
     """
-    return config.load(config.find_root(path), state_dir=state_dir)
+    return config.load(config.find_root(path), agent=agent, state_dir=state_dir)
 
 
 def now() -> datetime:

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from vaultsync.adapters.daemon_file import DaemonFile
 from vaultsync.adapters.store_away import StoreAway
+from vaultsync.adapters.vault_app import App
 from vaultsync.app.memory import Memory
 from vaultsync.app.watchers import watcher_maker
 from vaultsync.config import Settings
@@ -34,8 +35,10 @@ BREATH = 0.005
 class WatchedMemory(Memory):
     """The memory that a daemon owns, and what it has it do."""
 
-    def __init__(self, settings: Settings, stopped: Callable[[], bool]) -> None:
-        super().__init__(settings)
+    def __init__(
+        self, settings: Settings, stopped: Callable[[], bool], *, app: App | None = None
+    ) -> None:
+        super().__init__(settings, app=app)
         self._stopped = stopped
 
     @property
@@ -130,6 +133,7 @@ class Watching:
         once: bool = False,
         wait: bool = False,
         rhythm: Rhythm | None = None,
+        app: App | None = None,
     ) -> None:
         """What is watched, and how.
 
@@ -141,12 +145,14 @@ class Watching:
             once: whether to end at the first quiet moment.
             wait: whether to wait for another engine that has the vault.
             rhythm: the intervals; those of the settings.
+            app: is asked to make the changes of notes that it may have open.
         """
         self.settings = settings
         self._tell = tell
         self._once = once
         self._wait = wait
         self._rhythm = rhythm or rhythm_of(settings)
+        self._app = app
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._calls: queue.SimpleQueue[_Call[Any]] = queue.SimpleQueue()
@@ -167,7 +173,7 @@ class Watching:
         """
         stopped = self._stopping.is_set
         with (
-            WatchedMemory(self.settings, stopped) as memory,
+            WatchedMemory(self.settings, stopped, app=self._app) as memory,
             memory.held(self._next_try),
         ):
             self._worker, self._memory = threading.get_ident(), memory

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from vaultsync.app import serving
+from vaultsync.app.opening import settings_of
+from vaultsync.app.watching import Watching
 from vaultsync.cli.options import Options
 from vaultsync.http_bridge import Bridge, running
 
@@ -20,16 +22,26 @@ def bridge(
     options: Options, *, port: int | None, agent: str | None
 ) -> Iterator[Bridge]:
     """A bridge of the vault that the options name."""
-    settings = serving.settings_of(
-        options.vault, agent=agent, state_dir=options.state_dir
-    )
+    settings = settings_of(options.vault, agent=agent, state_dir=options.state_dir)
     with serving.alone(settings) as served, running(served, port=port) as found:
         yield found
 
 
+@contextmanager
+def beside(
+    watching: Watching, shared: serving.Beside, *, port: int | None
+) -> Iterator[tuple[str, serving.Telling]]:
+    """A bridge beside a daemon: where it listens, and what is to be told what happens."""
+    with (
+        shared.serving(watching.settings, watching.call) as (served, telling),
+        running(served, port=port) as found,
+    ):
+        yield found.address, telling
+
+
 def token(options: Options, *, rotate: bool) -> str:
     """The token of the vault that the options name."""
-    settings = serving.settings_of(options.vault, state_dir=options.state_dir)
+    settings = settings_of(options.vault, state_dir=options.state_dir)
     return serving.token_of(settings, rotate=rotate)
 
 

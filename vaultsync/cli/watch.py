@@ -16,7 +16,9 @@ from vaultsync.cli.output import echo, emit
 from vaultsync.cli.units import KINDS
 
 if TYPE_CHECKING:
-    from vaultsync.app.watching import Watching
+    from vaultsync.core.fields import Value
+
+    Tell = Callable[[str, Mapping[str, Value]], None]
 
 
 @click.command()
@@ -64,35 +66,36 @@ def watch(
             echo(text.rstrip("\n"))
         return DONE
     with ExitStack() as closing:
-        told = [closing.enter_context(_log_to(log, quiet=options.quiet))]
+        told: list[Tell] = [closing.enter_context(_log_to(log, quiet=options.quiet))]
 
-        def tell(kind: str, said: Mapping[str, object]) -> None:
+        def tell(kind: str, said: Mapping[str, Value]) -> None:
             for each in told:
                 each(kind, said)
 
-        watching = session.watching(settings, tell=tell, once=once_settled, wait=wait)
+        serves = not (no_bridge or once_settled)
+        shared = session.shared() if serves else None
+        watching = session.watching(
+            settings,
+            tell=tell,
+            once=once_settled,
+            wait=wait,
+            app=shared.writes if shared else None,
+        )
         closing.enter_context(_until_signal(watching.stop))
-        if not (no_bridge or once_settled):
-            told.append(closing.enter_context(beside(watching, port=port)))
+        if shared is not None:
+            from vaultsync.cli.serving import beside
+
+            address, telling = closing.enter_context(
+                beside(watching, shared, port=port)
+            )
+            tell("bridge", {"address": address})
+            told.append(telling)
         said = watching.run()
     if options.json:
         emit({"passes": said["passes"], "last_error": said["last_error"]})
     if once_settled:
         return WAITS if session.waits(options) else DONE
     return DONE
-
-
-Tell = Callable[[str, Mapping[str, object]], None]
-
-
-@contextmanager
-def beside(watching: Watching, *, port: int | None) -> Iterator[Tell]:  # noqa: ARG001
-    """What runs beside the daemon, for as long as it does; it is told what happens.
-
-    The place of the bridge: it serves in a thread of its own, and asks the engine by
-    `watching.call`.
-    """
-    yield lambda _kind, _said: None
 
 
 @contextmanager
