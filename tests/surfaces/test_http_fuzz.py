@@ -60,7 +60,7 @@ schema = schemathesis.openapi.from_dict(_document())
     suppress_health_check=list(HealthCheck),
 )
 def test_whatever_comes_the_answer_is_what_the_document_says(
-    client: Client, case: schemathesis.Case
+    client: Client, case: schemathesis.Case[Any]
 ) -> None:
     headers = {"Authorization": f"Bearer {client.token}"}
     if case.method != "GET":
