@@ -34,9 +34,16 @@ BREATH = 0.005
 class WatchedMemory(Memory):
     """The memory that a daemon owns, and what it has it do."""
 
-    def __init__(self, settings: Settings, stopped: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        stopped: Callable[[], bool],
+        asked: Callable[[], bool],
+    ) -> None:
         super().__init__(settings)
         self._stopped = stopped
+        self._asked = asked
 
     @property
     def mirror(self) -> Mirror:
@@ -92,6 +99,10 @@ class WatchedMemory(Memory):
     def stopped(self) -> bool:
         """Whether the daemon is to end."""
         return self._stopped()
+
+    def asked(self) -> bool:
+        """Whether somebody waits for this engine."""
+        return self._asked()
 
 
 class _Call(Generic[T]):
@@ -165,11 +176,12 @@ class Watching:
             EngineBusyError: another engine has the vault.
             VaultsyncError, OSError: with `once`, what a pass failed with.
         """
-        stopped = self._stopping.is_set
-        with (
-            WatchedMemory(self.settings, stopped) as memory,
-            memory.held(self._next_try),
-        ):
+        owned = WatchedMemory(
+            self.settings,
+            stopped=self._stopping.is_set,
+            asked=lambda: not self._calls.empty(),
+        )
+        with owned as memory, memory.held(self._next_try):
             self._worker, self._memory = threading.get_ident(), memory
             self.ready.set()
             try:
