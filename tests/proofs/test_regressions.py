@@ -9,8 +9,8 @@ from vaultsync.engine.rebuild import rebuild
 from vaultsync.ports import Write
 
 
-def _mirrored(count: int = 1, **more: str) -> World:
-    world = World()
+def _mirrored(count: int = 1, *, batch: int = 1000, **more: str) -> World:
+    world = World(batch=batch)
     for _ in range(count):
         word = world.ledger.word
         lines = f"One {word()}.\nTwo {word()}.\nThree {word()}."
@@ -145,6 +145,43 @@ def test_what_a_rebuild_from_the_vault_replaces_in_the_store_is_kept() -> None:
     _agent(world, agents.append)
     world.ledger.at_least_kept(list(world.ledger.owed))
     world.run(lambda: rebuild(world.mirror, "vault"))
+    world.quiesce()
+
+
+def test_what_waits_in_the_outbox_is_not_what_a_rebuild_replaces() -> None:
+    world = _mirrored()
+    world.keep_backup()
+    world.new_note("public/notes/A.md")
+    world.turn()
+    world.restore_backup()
+    world.store.away = True
+    _agent(world, agents.append)
+    world.store.away = False
+    world.quiesce()
+
+
+def test_a_rebuild_that_was_interrupted_is_completed_by_the_next_pass() -> None:
+    world = _mirrored(batch=1)
+    world.keep_backup()
+    _agent(world, agents.append)
+    world.new_note("public/notes/A.md")
+    world.turn()
+    world.restore_backup()
+    world.store.lose_ack = True
+    world.turn()
+    world.store.lose_ack = False
+    world.quiesce()
+
+
+def test_what_an_interrupted_rebuild_replaced_in_the_store_is_kept() -> None:
+    world = _mirrored()
+    world.keep_backup()
+    _agent(world, agents.append)
+    world.turn()
+    world.restore_backup()
+    _agent(world, agents.append)
+    world.store.lose_ack = True
+    world.turn()
     world.quiesce()
 
 

@@ -40,6 +40,12 @@ class Indexing(Session):
                 progress=progress,
             )
 
+    def index_files(self) -> dict[str, str]:
+        """The texts of `.index/`, by the names of the files."""
+        from vaultsync.engine.tables import hidden_texts
+
+        return hidden_texts(self._mirror)
+
     def _derived_from(
         self, mirror: Mirror, report: Report, progress: Progress | None = None
     ) -> Report:

@@ -84,6 +84,31 @@ class Mirroring(Indexing):
             )
             return self._derived_from(mirror, report, progress)
 
+    def adopt_id(
+        self,
+        id: str,  # noqa: A002 - the contract's word
+        *,
+        scope: str | None = None,
+        type: str | None = None,  # noqa: A002 - the contract's word
+    ) -> Report:
+        """The note that bears an id becomes the fact of that id, wherever it lies.
+
+        Raises:
+            IdNotInVaultError: no note bears it.
+            InvalidIdError, InvalidScopeError, UnknownTypeError.
+        """
+        from vaultsync.engine.adopt import adopt, note_of_id
+
+        with self._engine() as mirror:
+            report = adopt(
+                mirror,
+                [note_of_id(mirror, id)],
+                scope=scope,
+                type_name=type,
+                actor=self._person(),
+            )
+            return self._derived_from(mirror, report)
+
     def status(self) -> Status:
         """What waits and what is wrong; changes nothing."""
         from vaultsync.adapters.daemon_file import DaemonFile
@@ -109,18 +134,39 @@ class Mirroring(Indexing):
         Raises:
             ConflictNotFoundError, InvalidFieldError.
         """
+        if take not in SOURCES:
+            raise InvalidFieldError("take", take, "`store` or `vault`")
+        return self._settle(conflict_id, take, field, None)
+
+    def resolve_by_hand(self, conflict_id: str, *, field: str, text: str) -> Conflict:
+        """Settle one field of a conflict by a text made of both versions.
+
+        In a field that is a list, each line is an item.
+
+        Raises:
+            ConflictNotFoundError.
+            InvalidFieldError: no such field, or it does not take the text.
+        """
+        return self._settle(conflict_id, "vault", field, text)
+
+    def _settle(
+        self, conflict_id: str, take: str, field: str | None, text: str | None
+    ) -> Conflict:
+        from vaultsync.core.conflict import is_deletion
         from vaultsync.engine.conflicts import Verdict, find_conflict, settle
         from vaultsync.engine.request import Request
         from vaultsync.engine.sync import sync
 
-        if take not in SOURCES:
-            raise InvalidFieldError("take", take, "`store` or `vault`")
         with self._engine() as mirror:
             conflict = find_conflict(mirror, conflict_id, agent=self.agent)
-            fields = tuple(each.field for each in conflict.fields)
+            fields = tuple(
+                each.field
+                for each in conflict.fields
+                if text is None or not is_deletion(each)
+            )
             if field is not None and field not in fields:
                 raise InvalidFieldError("field", field, "one of " + ", ".join(fields))
-            verdict = Verdict(conflict, take, (field,) if field else fields)
+            verdict = Verdict(conflict, take, (field,) if field else fields, text)
             settled = settle(mirror, verdict, actor=self._person())
             request = Request(
                 kind="resolve", named=(conflict.fact_id,), only_named=True

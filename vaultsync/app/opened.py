@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 from vaultsync.adapters.archive_sqlite import SqliteArchive
 from vaultsync.adapters.clock import SystemClock
@@ -19,6 +19,9 @@ from vaultsync.engine.entity_names import EntityNames
 from vaultsync.engine.mirror import Mirror, Policy
 from vaultsync.errors import ConfigError, StoreUnavailableError
 from vaultsync.ports import Clock, LinkIndex, Store, Vault
+
+if TYPE_CHECKING:  # only a daemon or a bridge has one
+    from vaultsync.adapters.vault_app import App
 
 
 class Late:
@@ -38,11 +41,13 @@ class Late:
 class Opened:
     """The two sides and the archive of one vault.
 
+    `app` is asked to make the changes of notes that it may have open.
     To be used as a context manager, or closed.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, app: App | None = None) -> None:
         self.settings = settings
+        self._app = app
         self.agent = settings.agent
         self._closing = ExitStack()
         make_state_dir(settings.state_dir)
@@ -74,6 +79,10 @@ class Opened:
             settings.root, ignore=settings.ignore, max_bytes=settings.max_note_bytes
         )
         self._closing.callback(vault.close)
+        if self._app is not None:
+            from vaultsync.adapters.vault_app import VaultThroughApp
+
+            return VaultThroughApp(vault, self._app)
         return vault
 
     def _open_store(self, clock: Clock, *, create: bool = False) -> Store:

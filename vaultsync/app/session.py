@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vaultsync.adapters.home import EngineLock
 from vaultsync.adapters.store_away import StoreAway
@@ -24,6 +25,9 @@ from vaultsync.errors import (
     VaultsyncError,
 )
 
+if TYPE_CHECKING:  # only a daemon or a bridge has one
+    from vaultsync.adapters.vault_app import App
+
 
 class Session(Opened):
     """An opened vault, and the engine's lock.
@@ -31,8 +35,8 @@ class Session(Opened):
     To be used as a context manager, or closed.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        super().__init__(settings)
+    def __init__(self, settings: Settings, *, app: App | None = None) -> None:
+        super().__init__(settings, app=app)
         self._lock = EngineLock(settings.state_dir, str(settings.root))
         self._through = WriteThrough(self._mirror)
 

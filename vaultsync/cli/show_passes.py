@@ -22,9 +22,11 @@ from vaultsync.cli.output import (
 from vaultsync.cli.show import count, pairs, shown
 from vaultsync.core.conflict import Conflict
 from vaultsync.core.fields import Value
+from vaultsync.core.reconcile import SAME_MEANING
 from vaultsync.engine.report import (
     ActionTaken,
     Check,
+    Difference,
     Report,
     Status,
     Verification,
@@ -106,6 +108,8 @@ def report(
 
 
 def _actions(taken: Sequence[ActionTaken], options: Options, *, verbose: bool) -> None:
+    if not verbose:  # what both sides say already is news to nobody
+        taken = [each for each in taken if each.reason != SAME_MEANING]
     if not taken:
         return
     some = taken if verbose else taken[:MANY]
@@ -238,9 +242,22 @@ def verification(options: Options, found: Verification) -> None:
         return
     if found.equal:
         echo(f"equal: {count(found.checked, 'fact')}, field by field")
-        return
-    differ = count(len(found.differences), "difference")
-    echo(style(f"not equal: {differ} in {count(found.checked, 'fact')}", bold=True))
+    else:
+        differ = count(len(found.differences), "difference")
+        echo(style(f"not equal: {differ} in {count(found.checked, 'fact')}", bold=True))
+        _differences(found.differences)
+        say(
+            options,
+            "`vaultsync sync` makes them equal; what waits for a person is named by"
+            " `vaultsync status`",
+        )
+    if found.held:
+        values = count(len(found.held), "value")
+        echo(f"\n{values} in notes that no field takes; the facts keep what they have")
+        _differences(found.held)
+
+
+def _differences(found: Sequence[Difference]) -> None:
     table(
         ["note or fact", "field", "vault", "store", "base", "why"],
         [
@@ -252,14 +269,9 @@ def verification(options: Options, found: Verification) -> None:
                 shown(each.base),
                 _without_path(each.why, each.path),
             ]
-            for each in found.differences
+            for each in found
         ],
         whole=("field",),
-    )
-    say(
-        options,
-        "`vaultsync sync` makes them equal; what waits for a person is named by"
-        " `vaultsync status`",
     )
 
 

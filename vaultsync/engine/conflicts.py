@@ -20,9 +20,12 @@ from vaultsync.core.conflict import (
     ticked,
 )
 from vaultsync.core.fact import Fact
+from vaultsync.core.fields import Value
 from vaultsync.core.merge import differing, merge
 from vaultsync.core.paths import VaultPath
+from vaultsync.core.reconcile import Action
 from vaultsync.engine.facts import is_visible
+from vaultsync.engine.item import agent_of
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.snapshot import Snapshot
 from vaultsync.errors import (
@@ -32,6 +35,21 @@ from vaultsync.errors import (
     RevisionMismatchError,
 )
 from vaultsync.ports import RevisionMismatch, Write
+
+
+def conflict_of(action: Action, fact: Fact, run: str, at: str) -> Conflict:
+    """The record of what an action could not merge."""
+    return Conflict(
+        id=conflict_id(action.fact_id, action.conflicts),
+        fact_id=action.fact_id,
+        path=action.to or action.path or VaultPath(""),
+        conflict_path=None,
+        fields=action.conflicts,
+        actor=agent_of(action),
+        at=at,
+        run=run,
+        title=fact.title,
+    )
 
 
 def write_conflict_note(mirror: Mirror, conflict: Conflict) -> Conflict:
@@ -90,6 +108,8 @@ class Verdict:
     """`store` for what was ticked, `keep` when the conflict note was deleted; `vault` is
     only ever said by a command."""
     fields: tuple[str, ...]
+    text: str | None = None
+    """What a person made of both versions of one field; goes before `take`."""
 
 
 def verdicts(mirror: Mirror, found: Snapshot) -> list[Verdict]:
@@ -171,10 +191,13 @@ def settle(mirror: Mirror, verdict: Verdict, *, actor: str = "person") -> Confli
     conflict = verdict.conflict
     chosen = [each for each in conflict.fields if each.field in verdict.fields]
     wish = _wish(chosen, verdict.take)
+    if verdict.text is not None:
+        wish = [replace(each, store=_by_hand(each, verdict.text)) for each in chosen]
     if wish is not None:
         _write_wish(mirror, conflict, wish, actor)
     left = tuple(each for each in conflict.fields if each not in chosen)
-    outcome = "" if left else verdict.take.replace("keep", "vault")
+    taken = "mixed" if verdict.text is not None else verdict.take
+    outcome = "" if left else taken.replace("keep", "vault")
     settled = replace(conflict, fields=left or conflict.fields, outcome=outcome)
     if outcome:
         _take_away(mirror, conflict)
@@ -182,6 +205,13 @@ def settle(mirror: Mirror, verdict: Verdict, *, actor: str = "person") -> Confli
     with mirror.archive.transaction():
         mirror.archive.put_conflict(settled)
     return settled
+
+
+def _by_hand(field: FieldConflict, text: str) -> Value:
+    """What a person typed as a value of the field: a list has an item in each line."""
+    if any(isinstance(side, (list, tuple)) for side in (field.vault, field.store)):
+        return [line.strip() for line in text.splitlines() if line.strip()]
+    return text
 
 
 def _wish(chosen: Sequence[FieldConflict], take: str) -> Sequence[FieldConflict] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from vaultsync.core.fact import Fact, make_fact
@@ -67,7 +68,7 @@ def remember(mirror: Mirror, values: Mapping[str, Value], *, agent: str | None) 
     fact = make_fact(filled)
     if not fact.content.strip() and not str(values.get("title") or "").strip():
         raise InvalidFieldError("content", fact.content, "text to be remembered")
-    _check_access(agent, fact.scope)
+    _check_access(mirror, fact, agent=agent)
     fact = linked(mirror, fact, agent=agent)
     write = Write(fact.id, fact, None, agent or "person")
     try:
@@ -80,9 +81,18 @@ def remember(mirror: Mirror, values: Mapping[str, Value], *, agent: str | None) 
     return fact.but(revision=result)
 
 
-def _check_access(agent: str | None, scope: str) -> None:
-    if not sees(agent, scope):
-        raise ScopeDeniedError(agent or "", scope)
+def _check_access(
+    mirror: Mirror, fact: Fact, *, agent: str | None, before: Sequence[str] = ()
+) -> None:
+    """See that an agent may write a fact, and sees what it newly relates it to."""
+    if not sees(agent, fact.scope):
+        raise ScopeDeniedError(agent or "", fact.scope)
+    with suppress(StoreUnavailableError):  # nobody can tell now
+        for each in mirror.store.find_many(
+            {*fact.related_fact_ids} - {*before}
+        ).values():
+            if not sees(agent, each.scope):  # its note would say what that is called
+                raise FactNotFoundError(each.id)
 
 
 def _queue(
@@ -214,7 +224,7 @@ def update(
             fact = linked(mirror, fact, agent=agent, before=current.content)
             if fact == current and (expect is None or expect == current.revision):
                 return current
-            _check_access(agent, fact.scope)
+            _check_access(mirror, fact, agent=agent, before=current.related_fact_ids)
             fact = fact.but(updated_at=mirror.today())
             write = Write(fact_id, fact, expect or current.revision, agent or "person")
             result = mirror.store.write([write])[0]
@@ -318,15 +328,19 @@ def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> 
     )
 
 
-def forget(mirror: Mirror, fact_id: str, *, agent: str | None) -> Forgotten:
+def forget(
+    mirror: Mirror, fact_id: str, *, agent: str | None, expect: str | None = None
+) -> Forgotten:
     """Delete a fact: it becomes a tombstone, and `restore` brings it back.
 
     Raises:
         FactNotFoundError.
+        RevisionMismatchError: the fact is not at `expect`.
     """
     for _ in range(TRIES):
         try:
             fact = get(mirror, fact_id, agent=agent)
+            _check_revision(fact, expect)
             write = Write(fact.id, None, fact.revision, agent or "person")
             if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
                 return Forgotten(fact.id, FORGOTTEN)
@@ -343,11 +357,19 @@ def forget(mirror: Mirror, fact_id: str, *, agent: str | None) -> Forgotten:
     )
 
 
-def restore(mirror: Mirror, fact_id: str, *, agent: str | None) -> Forgotten:
+def _check_revision(fact: Fact, expect: str | None) -> None:
+    if expect is not None and expect != fact.revision:
+        raise RevisionMismatchError(fact.id, expect, fact.revision)
+
+
+def restore(
+    mirror: Mirror, fact_id: str, *, agent: str | None, expect: str | None = None
+) -> Forgotten:
     """Bring back a fact that was deleted, on whichever side.
 
     Raises:
         FactNotFoundError: the store never knew it.
+        RevisionMismatchError: what was deleted is not at `expect`.
     """
     fact_id = check_id(fact_id)
     for _ in range(TRIES):
@@ -357,6 +379,7 @@ def restore(mirror: Mirror, fact_id: str, *, agent: str | None) -> Forgotten:
             return Forgotten(fact_id, "active")
         if not sees(agent, buried.scope):
             raise FactNotFoundError(fact_id)
+        _check_revision(buried, expect)
         fact = buried.but(updated_at=mirror.today())
         write = Write(fact_id, fact, buried.revision, agent or "person")
         if not isinstance(mirror.store.write([write])[0], RevisionMismatch):

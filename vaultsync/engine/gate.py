@@ -56,11 +56,20 @@ def store_state(mirror: Mirror, run: str, request: Request) -> StoreState | None
                 mirror.archive.set_setting("stopped_run", run)
         raise StoreRewoundError(why, run)
     if not request.dry_run:
-        everything = " ".join(base.fact.id for base in mirror.archive.iter_bases())
         with mirror.archive.transaction():
-            mirror.archive.set_setting("cursor", "0")
-            mirror.archive.set_setting("waiting", everything)
+            look_at_everything(mirror)
     return state
+
+
+def look_at_everything(mirror: Mirror) -> None:
+    """Have the passes compare all facts with the store, until one has come to its end.
+
+    Those too that the store's feed has no row of any more.
+    """
+    everything = " ".join(base.fact.id for base in mirror.archive.iter_bases())
+    mirror.archive.set_setting("cursor", None)
+    mirror.archive.set_setting("cursor_row", None)
+    mirror.archive.set_setting("waiting", everything)
 
 
 def _rewound(mirror: Mirror, state: StoreState) -> str | None:

@@ -9,6 +9,7 @@ from vaultsync.core.merge import differing
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.core.render import stale
 from vaultsync.engine.cases import Case
+from vaultsync.engine.gate import look_at_everything
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.planning import Rules, laid_over
 from vaultsync.engine.report import Progress, Report
@@ -37,7 +38,8 @@ def rebuild(
     """Make the other side say what `source` (`vault` or `store`) says, and the base too.
 
     From the vault: each note becomes what its fact says, with machine fields from the
-    base where notes do not show them; facts without a note are kept. From the store: each
+    base where notes do not show them; facts without a note are kept, and so is what waits
+    in the outbox: the next pass merges it. From the store: each
     fact becomes what its note says; notes that the store does not know are left alone.
 
     Raises:
@@ -47,8 +49,7 @@ def rebuild(
     with mirror.archive.transaction():
         # The store may be another one than before: from here on it is the one.
         mirror.archive.set_setting("store_id", state.store_id)
-        mirror.archive.set_setting("cursor", None)
-        mirror.archive.set_setting("cursor_row", None)
+        look_at_everything(mirror)
     scan = mirror.vault.scan()
     everything = frozenset(
         path_in(folder.path, name)
@@ -58,9 +59,9 @@ def rebuild(
     request = Request(
         kind=f"rebuild-from-{source}",
         look_again=everything,
-        named=tuple(base.fact.id for base in mirror.archive.iter_bases()),
         actor=actor,
         trust_store=True,
+        deliver=source != "vault",
     )
     planner = FromVault() if source == "vault" else FromStore()
     return sync_with(mirror, request, planner, progress=progress)
@@ -110,8 +111,10 @@ class FromVault(ByTheTable):
         assert store is not None  # noqa: S101 - it exists
         fact = replace(fact, scope=store.scope) if case.vault.fact is None else fact
         keys = differing(fact, store)
-        do = Do.UPDATE_STORE if keys else Do.RECORD
-        return action.but(do=do, vault=fact, merged=fact, fields=keys)
+        if keys:
+            how = "from its note"
+            action = action.but(do=Do.UPDATE_STORE, reason=how, replaces=True)
+        return action.but(vault=fact, merged=fact, fields=keys)
 
 
 class FromStore(ByTheTable):

@@ -130,6 +130,8 @@ class Difference:
     store: Value
     base: Value
     why: str
+    held: bool = False
+    """The field does not take what the note says."""
 
     def as_json(self) -> dict[str, Value]:
         """The difference as JSON."""
@@ -150,6 +152,8 @@ class Verification:
 
     checked: int
     differences: Sequence[Difference] = field(default_factory=tuple)
+    held: Sequence[Difference] = field(default_factory=tuple)
+    """What notes say that their fields do not take: the facts keep their values."""
 
     @property
     def equal(self) -> bool:
@@ -162,6 +166,7 @@ class Verification:
             "equal": self.equal,
             "checked": self.checked,
             "differences": [each.as_json() for each in self.differences],
+            "held": [each.as_json() for each in self.held],
         }
 
 

@@ -41,6 +41,9 @@ class Request:
     """Read every note that is looked at, whatever its stamp says."""
     trust_store: bool = False
     """Take the store as it is, even when it lost what was seen of it: a rebuild."""
+    deliver: bool = True
+    """Bring what waits in the outbox into the store first. What replaces what the store
+    says must not: nobody has seen yet what waits, and the next pass merges it."""
     actor: str = "person"
     after: Report | None = None
     """What the pass did that this one completes: both are one run, with one report."""

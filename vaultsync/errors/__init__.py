@@ -11,10 +11,16 @@ VaultsyncError
 │   ├── ScopeDeniedError       an agent reaches for a scope that is not its own
 │   ├── ImportLineError        a line of an import file
 │   ├── ConfigError            a setting that makes no sense
+│   ├── MalformedBodyError     over HTTP came what the route does not take
+│   ├── InvalidArgumentsError  arguments that a tool does not take
+│   ├── MissingExtraError      a part that is not installed
 │   └── NotAVaultError         no vault at or above the folder
 ├── NotFoundError
 │   ├── FactNotFoundError
 │   │   └── FactForgottenError  it was deleted, and can be brought back
+│   ├── IdNotInVaultError      no note bears the id
+│   ├── IndexFileNotFoundError  no such file in `.index/`
+│   ├── WriteNotFoundError     nobody waits for an answer about that write
 │   ├── ConflictNotFoundError
 │   └── RunNotFoundError
 ├── NoteError                  one note; the pass goes on with the others
@@ -74,17 +80,23 @@ from vaultsync.errors.usage import (
     FactForgottenError,
     FactNotFoundError,
     FixedFieldError,
+    IdNotInVaultError,
     IdTakenError,
     ImportLineError,
+    IndexFileNotFoundError,
+    InvalidArgumentsError,
     InvalidFieldError,
     InvalidIdError,
     InvalidScopeError,
+    MalformedBodyError,
+    MissingExtraError,
     NotAVaultError,
     NotFoundError,
     RunNotFoundError,
     ScopeDeniedError,
     UnknownTypeError,
     UsageError,
+    WriteNotFoundError,
 )
 from vaultsync.errors.work import (
     DaemonStoppedError,
@@ -107,12 +119,17 @@ __all__ = [
     "FactNotFoundError",
     "FixedFieldError",
     "GuardError",
+    "IdNotInVaultError",
     "IdTakenError",
     "ImportLineError",
     "IndexBusyError",
+    "IndexFileNotFoundError",
+    "InvalidArgumentsError",
     "InvalidFieldError",
     "InvalidIdError",
     "InvalidScopeError",
+    "MalformedBodyError",
+    "MissingExtraError",
     "NotAVaultError",
     "NotFoundError",
     "NotRegularFileError",
@@ -136,4 +153,5 @@ __all__ = [
     "VaultMismatchError",
     "VaultMissingError",
     "VaultsyncError",
+    "WriteNotFoundError",
 ]

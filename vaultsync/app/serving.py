@@ -1,0 +1,161 @@
+"""What a bridge serves: who does the work, who listens, who may ask.
+
+Alone, it has one `Memory` that answers and one that writes, each in a thread of its own. In
+`watch`, the daemon's worker does what needs the engine, and facts are written by a `Memory`
+beside it: their notes come by the daemon's feed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TypeVar
+
+from vaultsync import config
+from vaultsync.adapters.announcement import Announcement
+from vaultsync.adapters.clock import SystemClock
+from vaultsync.adapters.home import make_state_dir
+from vaultsync.adapters.loopback import HEADER, LIMIT, Asgi, Guarded
+from vaultsync.adapters.token_file import TokenFile
+from vaultsync.adapters.vault_app import Answer
+from vaultsync.app.app_writes import AppWrites
+from vaultsync.app.events import Events
+from vaultsync.app.memory import Memory
+from vaultsync.app.worker import Runner, Worker
+from vaultsync.config import Settings
+from vaultsync.core.fields import Value
+from vaultsync.errors import VaultsyncError
+
+T = TypeVar("T")
+
+
+def _no_daemon() -> Mapping[str, Value] | None:
+    """Nobody watches."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """All that a bridge needs."""
+
+    settings: Settings
+    reading: Runner
+    """Answers; never the engine's lock."""
+    writing: Runner
+    """What agents do with facts."""
+    engine: Runner
+    """What needs the engine's lock."""
+    events: Events
+    writes: AppWrites
+    token: Callable[[], str]
+    """The token as it is now."""
+    daemon: Callable[[], Mapping[str, Value] | None] = _no_daemon
+    """How the daemon is; None when there is none."""
+
+    def answer(
+        self, write: str, *, applied: bool, found: str | None, reason: str
+    ) -> None:
+        """What Obsidian says to a `write` event.
+
+        Raises:
+            WriteNotFoundError: nobody waits for it (any more).
+        """
+        self.writes.answered(write, Answer(applied, found, reason))
+
+    def announce(self, port: int) -> None:
+        """Say where the bridge listens.
+
+        Raises:
+            OSError.
+        """
+        Announcement(self.settings.state_dir).write(port, self.settings.agent)
+
+    def withdraw(self) -> None:
+        """Say no more where it listened."""
+        Announcement(self.settings.state_dir).withdraw()
+
+
+def guarded(
+    app: Asgi,
+    settings: Settings,
+    port: int,
+    *,
+    limit: int = LIMIT,
+    header: str | None = HEADER,
+) -> Guarded:
+    """An ASGI application behind the guard of loopback, with the token of a vault."""
+    token = TokenFile(settings.state_dir).token
+    monotonic = SystemClock().monotonic
+    return Guarded(app, token, port, limit, monotonic=monotonic, header=header)
+
+
+@contextmanager
+def alone(settings: Settings) -> Iterator[Serving]:
+    """A bridge without a daemon.
+
+    Raises:
+        VaultsyncError: the vault cannot be opened.
+    """
+    events = Events()
+    writes = AppWrites(events, SystemClock())
+    with (
+        Worker(lambda: Memory(settings), name="bridge-read") as reading,
+        Worker(lambda: Memory(settings, app=writes), name="bridge-write") as writing,
+    ):
+
+        def engine(work: Callable[[Memory], T], /) -> T:
+            done = writing(work)
+            with suppress(VaultsyncError, OSError):
+                events.publish("state", reading(_status))
+            return done
+
+        token = TokenFile(settings.state_dir).token
+        yield Serving(settings, reading, engine, engine, events, writes, token)
+
+
+def _status(memory: Memory) -> Mapping[str, Value]:
+    return memory.status().as_json()
+
+
+@contextmanager
+def beside(
+    settings: Settings,
+    engine: Runner,
+    *,
+    events: Events,
+    writes: AppWrites,
+    daemon: Callable[[], Mapping[str, Value] | None],
+) -> Iterator[Serving]:
+    """A bridge in a daemon, which has the engine.
+
+    Raises:
+        VaultsyncError: the vault cannot be opened.
+    """
+    with Worker(lambda: Memory(settings), name="bridge") as reading:
+        token = TokenFile(settings.state_dir).token
+        yield Serving(settings, reading, reading, engine, events, writes, token, daemon)
+
+
+def token_of(settings: Settings, *, rotate: bool = False) -> str:
+    """The token of a vault, made when there is none; a new one when it is to be renewed.
+
+    Raises:
+        ConfigError: its file cannot be used.
+    """
+    make_state_dir(settings.state_dir)
+    file = TokenFile(settings.state_dir)
+    return file.rotate() if rotate else file.token()
+
+
+def settings_of(
+    path: str | None, *, agent: str | None = None, state_dir: str | None = None
+) -> Settings:
+    """The settings of the vault at a folder, or of the nearest one upwards.
+
+    Raises:
+        NotAVaultError: there is none.
+        ConfigError: its settings make no sense.
+    """
+    root = config.find_root(path)
+    return config.load(root, agent=agent, state_dir=state_dir)

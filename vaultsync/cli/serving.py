@@ -1,0 +1,48 @@
+"""What runs until a signal. Loaded by a command when it runs."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from vaultsync.app import serving
+from vaultsync.cli.options import Options
+from vaultsync.http_bridge import Bridge, running
+
+_LOOK = 1.0
+"""Seconds after which somebody who waits looks whether there is anything to wait for."""
+
+
+@contextmanager
+def bridge(
+    options: Options, *, port: int | None, agent: str | None
+) -> Iterator[Bridge]:
+    """A bridge of the vault that the options name."""
+    settings = serving.settings_of(
+        options.vault, agent=agent, state_dir=options.state_dir
+    )
+    with serving.alone(settings) as served, running(served, port=port) as found:
+        yield found
+
+
+def token(options: Options, *, rotate: bool) -> str:
+    """The token of the vault that the options name."""
+    settings = serving.settings_of(options.vault, state_dir=options.state_dir)
+    return serving.token_of(settings, rotate=rotate)
+
+
+def until_signal(is_alive: Callable[[], bool]) -> None:
+    """Return at SIGTERM or SIGINT, or when there is nothing to wait for any more."""
+    over = threading.Event()
+    before = {
+        each: signal.signal(each, lambda *_: over.set())
+        for each in (signal.SIGTERM, signal.SIGINT)
+    }
+    try:
+        while is_alive() and not over.wait(_LOOK):
+            pass
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
