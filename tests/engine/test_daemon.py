@@ -10,6 +10,7 @@ from vaultsync.core.fact import Fact
 from vaultsync.engine.report import Progress
 from vaultsync.engine.request import Request
 from vaultsync.engine.rhythm import Rhythm
+from vaultsync.engine.status import known_status, status
 from vaultsync.errors import DaemonStoppedError, GuardError, StoreUnavailableError
 
 OLD, NEW = "Alpha says this.", "Alpha says what a person says."
@@ -470,6 +471,19 @@ def test_the_state_tells_what_waits_for_a_person(it: Daemonic) -> None:
     it.runs(1)
     said = it.daemon.state.as_json()
     assert (said["waiting"], said["attention"], said["conflicts"]) == (1, 1, 0)
+
+
+def test_what_is_known_is_told_without_a_look(it: Daemonic) -> None:
+    assert known_status(it.mirror, daemon={}).last_run is None
+    it.world.mirrored()
+    it.rests()
+    daemon = it.daemon.state.as_json()
+    with it.world.nobody_writes():
+        looked = status(it.mirror, engine="this process", daemon=daemon)
+        requests = len(it.requests)
+        known = known_status(it.mirror, daemon=daemon)
+    assert known == looked
+    assert len(it.requests) == requests
 
 
 def test_intervals_are_what_they_are_set_to() -> None:

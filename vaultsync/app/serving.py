@@ -98,7 +98,7 @@ def alone(settings: Settings) -> Iterator[Serving]:
         VaultsyncError: the vault cannot be opened.
     """
     events = Events()
-    writes = AppWrites(events, SystemClock())
+    writes = app_writes(events)
     with (
         Worker(lambda: Memory(settings), name="bridge-read") as reading,
         Worker(lambda: Memory(settings, app=writes), name="bridge-write") as writing,
@@ -112,6 +112,11 @@ def alone(settings: Settings) -> Iterator[Serving]:
 
         token = TokenFile(settings.state_dir).token
         yield Serving(settings, reading, engine, engine, events, writes, token)
+
+
+def app_writes(events: Events) -> AppWrites:
+    """The app that listens to some events, for a daemon that writes through it."""
+    return AppWrites(events, SystemClock())
 
 
 def _status(memory: Memory) -> Mapping[str, Value]:

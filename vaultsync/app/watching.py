@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from vaultsync.adapters.daemon_file import DaemonFile
 from vaultsync.adapters.store_away import StoreAway
+from vaultsync.adapters.vault_app import App
 from vaultsync.app.memory import Memory
 from vaultsync.app.watchers import watcher_maker
 from vaultsync.config import Settings
@@ -23,6 +24,7 @@ from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.rhythm import Rhythm
+from vaultsync.engine.status import known_status
 from vaultsync.errors import DaemonStoppedError, EngineBusyError
 
 T = TypeVar("T")
@@ -40,8 +42,9 @@ class WatchedMemory(Memory):
         *,
         stopped: Callable[[], bool],
         asked: Callable[[], bool],
+        app: App | None = None,
     ) -> None:
-        super().__init__(settings)
+        super().__init__(settings, app=app)
         self._stopped = stopped
         self._asked = asked
 
@@ -141,6 +144,7 @@ class Watching:
         once: bool = False,
         wait: bool = False,
         rhythm: Rhythm | None = None,
+        app: App | None = None,
     ) -> None:
         """What is watched, and how.
 
@@ -152,6 +156,7 @@ class Watching:
             once: whether to end at the first quiet moment.
             wait: whether to wait for another engine that has the vault.
             rhythm: the intervals; those of the settings.
+            app: Obsidian, which writes notes while it is open.
         """
         self.settings = settings
         self._tell = tell
@@ -162,8 +167,10 @@ class Watching:
         self._stopping = threading.Event()
         self._calls: queue.SimpleQueue[_Call[Any]] = queue.SimpleQueue()
         self._file = DaemonFile(settings.state_dir)
+        self._app = app
+        self._daemon: Daemon | None = None
         self._worker: int | None = None
-        self._memory: Memory | None = None
+        self._memory: WatchedMemory | None = None
         self._told_at = 0.0
         self._lags = False
         self.ready = threading.Event()
@@ -180,6 +187,7 @@ class Watching:
             self.settings,
             stopped=self._stopping.is_set,
             asked=lambda: not self._calls.empty(),
+            app=self._app,
         )
         with owned as memory, memory.held(self._next_try):
             self._worker, self._memory = threading.get_ident(), memory
@@ -188,7 +196,7 @@ class Watching:
                 return self._watch(memory)
             finally:
                 self._stopping.set()
-                self._worker = None
+                self._worker = self._daemon = None
                 self._refuse_calls()
                 self._file.remove()
 
@@ -196,6 +204,20 @@ class Watching:
         """Have `run` return soon, in the middle of a pass too; a signal may call it."""
         self._stopping.set()
         self._wake.set()
+
+    def state(self) -> Mapping[str, Value] | None:
+        """What the daemon tells of itself; None when it does not run."""
+        daemon = self._daemon
+        return None if daemon is None else daemon.state.as_json()
+
+    def status(self) -> Mapping[str, Value]:
+        """What `status` says, as far as it is known without looking.
+
+        Raises:
+            DaemonStoppedError: it does not run.
+            StoreUnavailableError.
+        """
+        return self.call(lambda _: self._known())
 
     def call(self, work: Callable[[Memory], T], timeout: float | None = None) -> T:
         """Have the engine do something between two passes; returns what it returns.
@@ -220,6 +242,7 @@ class Watching:
     def _watch(self, memory: WatchedMemory) -> Mapping[str, Value]:
         make = watcher_maker(self.settings, self._wake.set)
         daemon = Daemon(memory, make, self._rhythm, tell=self._told, jitter=_jitter)
+        self._daemon = daemon
         self._told("ready", {"vault": str(self.settings.root)})
         try:
             self._go_on(daemon, memory)
@@ -257,6 +280,11 @@ class Watching:
     def _refuse_calls(self) -> None:
         while not self._calls.empty():
             self._calls.get().refuse()
+
+    def _known(self) -> Mapping[str, Value]:
+        if self._memory is None:
+            raise DaemonStoppedError
+        return known_status(self._memory.mirror, daemon=self.state() or {}).as_json()
 
     def _told(self, kind: str, said: Mapping[str, Value]) -> None:
         if kind == "state":

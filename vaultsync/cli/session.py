@@ -18,10 +18,12 @@ if TYPE_CHECKING:  # what is only asked for an answer need not load all of it
     from datetime import datetime
 
     from vaultsync.app import Initialised, Memory
+    from vaultsync.app.app_writes import AppWrites
     from vaultsync.app.packing import Packing
     from vaultsync.app.recalling import Recalling
     from vaultsync.app.watching import Watching
     from vaultsync.config import Settings
+    from vaultsync.core.fields import Value
     from vaultsync.engine.answer import Recall
     from vaultsync.engine.embed_cost import Cost
     from vaultsync.engine.report import Check
@@ -84,14 +86,15 @@ def settings(options: Options) -> Settings:
 def watching(
     settings: Settings,
     *,
-    tell: Callable[[str, Mapping[str, object]], None],
+    tell: Callable[[str, Mapping[str, Value]], None],
     once: bool,
     wait: bool,
+    app: AppWrites | None,
 ) -> Watching:
     """The daemon of a vault, to be run."""
     from vaultsync.app.watching import Watching
 
-    return Watching(settings, tell=tell, once=once, wait=wait)
+    return Watching(settings, tell=tell, once=once, wait=wait, app=app)
 
 
 def waits(options: Options) -> bool:

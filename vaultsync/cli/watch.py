@@ -6,7 +6,8 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
@@ -15,15 +16,18 @@ from vaultsync.cli.options import Options, common
 from vaultsync.cli.output import echo, emit
 from vaultsync.cli.units import KINDS
 
+Tell: TypeAlias = "Callable[[str, Mapping[str, Value]], None]"
+
 if TYPE_CHECKING:
-    from vaultsync.app.watching import Watching
+    from vaultsync.cli.serving import Beside
+    from vaultsync.core.fields import Value
 
 
 @click.command()
 @click.option("--once-settled", is_flag=True, help="Stop at the first quiet moment.")
 @click.option("--wait", is_flag=True, help="Wait while another engine has the vault.")
 @click.option("--no-bridge", is_flag=True, help="Without HTTP for the Obsidian plugin.")
-@click.option("--port", type=click.IntRange(0, 65535), help="Of the bridge.")
+@click.option("--port", type=click.IntRange(1024, 65535), help="Of the bridge.")
 @click.option(
     "--log",
     metavar="FILE",
@@ -66,14 +70,29 @@ def watch(
     with ExitStack() as closing:
         told = [closing.enter_context(_log_to(log, quiet=options.quiet))]
 
-        def tell(kind: str, said: Mapping[str, object]) -> None:
+        def tell(kind: str, said: Mapping[str, Value]) -> None:
             for each in told:
                 each(kind, said)
 
-        watching = session.watching(settings, tell=tell, once=once_settled, wait=wait)
+        bridge = None if no_bridge or once_settled else _beside(tell)
+        watching = session.watching(
+            settings,
+            tell=tell,
+            once=once_settled,
+            wait=wait,
+            app=bridge.writes if bridge else None,
+        )
         closing.enter_context(_until_signal(watching.stop))
-        if not (no_bridge or once_settled):
-            told.append(closing.enter_context(beside(watching, port=port)))
+        if bridge is not None:
+            told.append(partial(bridge.tell, watching))
+            # Not before it has the vault: another one's bridge may be announced.
+            serve = bridge.bridge(watching, port=port)
+
+            def begin(kind: str, _said: Mapping[str, Value]) -> None:
+                if kind == "ready":
+                    tell("bridge", {"address": closing.enter_context(serve).address})
+
+            told.append(begin)
         said = watching.run()
     if options.json:
         emit({"passes": said["passes"], "last_error": said["last_error"]})
@@ -82,17 +101,14 @@ def watch(
     return DONE
 
 
-Tell = Callable[[str, Mapping[str, object]], None]
-
-
-@contextmanager
-def beside(watching: Watching, *, port: int | None) -> Iterator[Tell]:  # noqa: ARG001
-    """What runs beside the daemon, for as long as it does; it is told what happens.
-
-    The place of the bridge: it serves in a thread of its own, and asks the engine by
-    `watching.call`.
-    """
-    yield lambda _kind, _said: None
+def _beside(tell: Tell) -> Beside | None:
+    """What a bridge in this daemon shares with it; None where nothing can serve."""
+    try:
+        from vaultsync.cli.serving import Beside
+    except ImportError as error:
+        tell("error", {"kind": "ImportError", "message": f"no bridge: {error}"})
+        return None
+    return Beside()
 
 
 @contextmanager
