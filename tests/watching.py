@@ -68,6 +68,7 @@ class Daemonic:
         self.requests: list[Request] = []
         self.derived = 0
         self.is_stopped = False
+        self.is_asked = False
         self.in_pass: Callable[[str], None] = _nothing
         self.in_derive: Callable[[Progress], tuple[str, ...]] = lambda _: ()
         self.up_to_date = False
@@ -105,6 +106,9 @@ class Daemonic:
 
     def stopped(self) -> bool:
         return self.is_stopped
+
+    def asked(self) -> bool:
+        return self.is_asked
 
     # --- what a test does -------------------------------------------------------------
 

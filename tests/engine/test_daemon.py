@@ -10,6 +10,7 @@ from vaultsync.core.fact import Fact
 from vaultsync.engine.report import Progress
 from vaultsync.engine.request import Request
 from vaultsync.engine.rhythm import Rhythm
+from vaultsync.engine.status import known_status, status
 from vaultsync.errors import DaemonStoppedError, GuardError, StoreUnavailableError
 
 OLD, NEW = "Alpha says this.", "Alpha says what a person says."
@@ -405,7 +406,7 @@ def test_nothing_is_derived_when_all_of_it_is_there(it: Daemonic) -> None:
     assert it.derived == 0
 
 
-@pytest.mark.parametrize("news", ["a fact", "an edit", "a loss"])
+@pytest.mark.parametrize("news", ["a fact", "an edit", "a loss", "a question"])
 def test_the_mirror_comes_before_what_is_derived(it: Daemonic, news: str) -> None:
     fact = with_fact(it)
     finished: list[bool] = []
@@ -415,8 +416,9 @@ def test_the_mirror_comes_before_what_is_derived(it: Daemonic, news: str) -> Non
             it.world.agent_remembers("Said meanwhile.", title="Meanwhile")
         elif not finished and news == "an edit":
             it.person_edits(it.world.path(fact.id), OLD, NEW)
-        elif not finished:
+        elif not finished and news == "a loss":
             it.hears(lost="the queue was full")
+        it.is_asked = not finished and news == "a question"
         finished.append(False)
         for step in range(100):
             it.world.clock.advance(0.02)
@@ -458,6 +460,30 @@ def test_the_state_tells_how_far_behind_the_mirror_is(it: Daemonic) -> None:
     told = dict(it.told)
     assert told["pass"]["counts"]["updated_in_store"] == 1  # type: ignore[call-overload, index]
     assert told["state"]["watcher"] == "fake"
+
+
+def test_the_state_tells_what_waits_for_a_person(it: Daemonic) -> None:
+    fact = with_fact(it)
+    it.world.vault.save_in_place(it.world.path(fact.id), b"---\nid: [broken\n---\n")
+    it.hears(it.world.path(fact.id))
+    it.runs(2)
+    it.world.agent_remembers("Said later.", title="Later")
+    it.runs(1)
+    said = it.daemon.state.as_json()
+    assert (said["waiting"], said["attention"], said["conflicts"]) == (1, 1, 0)
+
+
+def test_what_is_known_is_told_without_a_look(it: Daemonic) -> None:
+    assert known_status(it.mirror, daemon={}).last_run is None
+    it.world.mirrored()
+    it.rests()
+    daemon = it.daemon.state.as_json()
+    with it.world.nobody_writes():
+        looked = status(it.mirror, engine="this process", daemon=daemon)
+        requests = len(it.requests)
+        known = known_status(it.mirror, daemon=daemon)
+    assert known == looked
+    assert len(it.requests) == requests
 
 
 def test_intervals_are_what_they_are_set_to() -> None:

@@ -184,6 +184,7 @@ def test_the_log_tells_of_passes_without_what_notes_say() -> None:
         "seconds": 0.1,
         "counts": {"moved": 2},
         "attention": [{"kind": "unreadable", "path": "a.md", "line": 3}],
+        "attentions": 1,
     }
     assert second["level"] == "error"
 

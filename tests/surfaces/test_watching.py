@@ -288,6 +288,17 @@ def test_without_what_watches_it_is_said_what_to_install(
         watcher_maker(settings, lambda: None)
 
 
+def test_without_what_looks_by_itself_there_is_no_watcher_but_no_crash(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = watcher_maker(settings, lambda: None)
+    monkeypatch.setitem(
+        __import__("sys").modules, "vaultsync.adapters.watch_watchdog", None
+    )
+    with pytest.raises(OSError, match="watch_watchdog"):
+        make(True)
+
+
 def test_a_store_over_a_network_is_asked_less_often(settings: Settings) -> None:
     assert rhythm_of(settings).poll <= 0.05
     assert rhythm_of(replace(settings, store="qdrant://host")).poll == 1.0

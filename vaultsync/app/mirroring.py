@@ -217,10 +217,14 @@ class Mirroring(Indexing):
     def doctor(self) -> tuple[Check, ...]:
         """Check this machine and this vault."""
         from vaultsync.adapters.machine import machine_checks
+        from vaultsync.adapters.watch_limits import watch_checks
         from vaultsync.engine.report import Check
 
         settings = self.settings
-        found = machine_checks(settings.root, settings.state_dir)
+        found = [
+            *machine_checks(settings.root, settings.state_dir),
+            *watch_checks(settings.root),
+        ]
         checks = [Check(*each) for each in found]
         for name, ask in (
             ("vault", self._mirror.vault.vault_id),

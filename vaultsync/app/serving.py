@@ -49,12 +49,7 @@ class Serving:
 
     def state(self, memory: Memory) -> dict[str, Value]:
         """How things stand, for who listens."""
-        return {
-            **memory.status().as_json(),
-            "vault_id": self.settings.vault_id,
-            "version": __version__,
-            "app_connected": self.writes.is_connected,
-        }
+        return stated(self.settings, self.writes, memory.status().as_json())
 
     def answer(
         self, write: str, *, applied: bool, found: str | None, reason: str
@@ -77,6 +72,18 @@ class Serving:
     def withdraw(self) -> None:
         """Say no more where it listened."""
         Announcement(self.settings.state_dir).withdraw()
+
+
+def stated(
+    settings: Settings, writes: AppWrites, status: Mapping[str, Value]
+) -> dict[str, Value]:
+    """A status as a bridge tells it: of which vault, and whether an app listens."""
+    return {
+        **status,
+        "vault_id": settings.vault_id,
+        "version": __version__,
+        "app_connected": writes.is_connected,
+    }
 
 
 def guarded(
@@ -130,7 +137,7 @@ def alone(settings: Settings) -> Iterator[Serving]:
         VaultsyncError: the vault cannot be opened.
     """
     events = Events()
-    writes = AppWrites(events, SystemClock())
+    writes = app_writes(events)
     with (
         Worker(lambda: Memory(settings), name="bridge-read") as reading,
         Worker(lambda: Memory(settings, app=writes), name="bridge-write") as writing,
@@ -147,28 +154,23 @@ def alone(settings: Settings) -> Iterator[Serving]:
         yield serving
 
 
-class Beside:
-    """What a bridge and a daemon have in common; made before either of them."""
+def app_writes(events: Events) -> AppWrites:
+    """The app that listens to some events, for a daemon that writes through it."""
+    return AppWrites(events, SystemClock())
 
-    def __init__(self) -> None:
-        self.events = Events()
-        self.writes = AppWrites(self.events, SystemClock())
-        """To be given to the daemon: the app through which it writes notes."""
 
-    @contextmanager
-    def serving(
-        self, settings: Settings, engine: Runner
-    ) -> Iterator[tuple[Serving, Telling]]:
-        """A bridge in a daemon, which has the engine and tells what happens.
+@contextmanager
+def beside(
+    settings: Settings, engine: Runner, *, events: Events, writes: AppWrites
+) -> Iterator[Serving]:
+    """A bridge in a daemon, which has the engine.
 
-        Raises:
-            VaultsyncError: the vault cannot be opened.
-        """
-        events, writes = self.events, self.writes
-        with Worker(lambda: Memory(settings), name="bridge") as reading:
-            token = TokenFile(settings.state_dir).token
-            made = Serving(settings, reading, reading, engine, events, writes, token)
-            yield made, Telling(made, reading)
+    Raises:
+        VaultsyncError: the vault cannot be opened.
+    """
+    with Worker(lambda: Memory(settings), name="bridge") as reading:
+        token = TokenFile(settings.state_dir).token
+        yield Serving(settings, reading, reading, engine, events, writes, token)
 
 
 def token_of(settings: Settings, *, rotate: bool = False) -> str:

@@ -38,8 +38,10 @@ def watcher_maker(
 
 
 def _poller(settings: Settings, wake: Callable[[], None]) -> Watcher:
-    from vaultsync.adapters.watch_watchdog import WatchdogWatcher
-
+    try:
+        from vaultsync.adapters.watch_watchdog import WatchdogWatcher
+    except ImportError as error:  # the rescans go on without it
+        raise OSError(str(error)) from error
     return WatchdogWatcher(
         settings.root,
         settings.state_dir,

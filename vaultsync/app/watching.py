@@ -24,6 +24,7 @@ from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.rhythm import Rhythm
+from vaultsync.engine.status import known_status
 from vaultsync.errors import DaemonStoppedError, EngineBusyError
 
 T = TypeVar("T")
@@ -36,10 +37,16 @@ class WatchedMemory(Memory):
     """The memory that a daemon owns, and what it has it do."""
 
     def __init__(
-        self, settings: Settings, stopped: Callable[[], bool], *, app: App | None = None
+        self,
+        settings: Settings,
+        *,
+        stopped: Callable[[], bool],
+        asked: Callable[[], bool],
+        app: App | None = None,
     ) -> None:
         super().__init__(settings, app=app)
         self._stopped = stopped
+        self._asked = asked
 
     @property
     def mirror(self) -> Mirror:
@@ -96,6 +103,10 @@ class WatchedMemory(Memory):
         """Whether the daemon is to end."""
         return self._stopped()
 
+    def asked(self) -> bool:
+        """Whether somebody waits for this engine."""
+        return self._asked()
+
 
 class _Call(Generic[T]):
     """Something that the engine is asked to do, and who waits for it."""
@@ -145,20 +156,21 @@ class Watching:
             once: whether to end at the first quiet moment.
             wait: whether to wait for another engine that has the vault.
             rhythm: the intervals; those of the settings.
-            app: is asked to make the changes of notes that it may have open.
+            app: Obsidian, which writes notes while it is open.
         """
         self.settings = settings
         self._tell = tell
         self._once = once
         self._wait = wait
         self._rhythm = rhythm or rhythm_of(settings)
-        self._app = app
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._calls: queue.SimpleQueue[_Call[Any]] = queue.SimpleQueue()
         self._file = DaemonFile(settings.state_dir)
+        self._app = app
+        self._daemon: Daemon | None = None
         self._worker: int | None = None
-        self._memory: Memory | None = None
+        self._memory: WatchedMemory | None = None
         self._told_at = 0.0
         self._lags = False
         self.ready = threading.Event()
@@ -171,18 +183,20 @@ class Watching:
             EngineBusyError: another engine has the vault.
             VaultsyncError, OSError: with `once`, what a pass failed with.
         """
-        stopped = self._stopping.is_set
-        with (
-            WatchedMemory(self.settings, stopped, app=self._app) as memory,
-            memory.held(self._next_try),
-        ):
+        owned = WatchedMemory(
+            self.settings,
+            stopped=self._stopping.is_set,
+            asked=lambda: not self._calls.empty(),
+            app=self._app,
+        )
+        with owned as memory, memory.held(self._next_try):
             self._worker, self._memory = threading.get_ident(), memory
             self.ready.set()
             try:
                 return self._watch(memory)
             finally:
                 self._stopping.set()
-                self._worker = None
+                self._worker = self._daemon = None
                 self._refuse_calls()
                 self._file.remove()
 
@@ -190,6 +204,20 @@ class Watching:
         """Have `run` return soon, in the middle of a pass too; a signal may call it."""
         self._stopping.set()
         self._wake.set()
+
+    def state(self) -> Mapping[str, Value] | None:
+        """What the daemon tells of itself; None when it does not run."""
+        daemon = self._daemon
+        return None if daemon is None else daemon.state.as_json()
+
+    def status(self) -> Mapping[str, Value]:
+        """What `status` says, as far as it is known without looking.
+
+        Raises:
+            DaemonStoppedError: it does not run.
+            StoreUnavailableError.
+        """
+        return self.call(lambda _: self._known())
 
     def call(self, work: Callable[[Memory], T], timeout: float | None = None) -> T:
         """Have the engine do something between two passes; returns what it returns.
@@ -214,6 +242,7 @@ class Watching:
     def _watch(self, memory: WatchedMemory) -> Mapping[str, Value]:
         make = watcher_maker(self.settings, self._wake.set)
         daemon = Daemon(memory, make, self._rhythm, tell=self._told, jitter=_jitter)
+        self._daemon = daemon
         self._told("ready", {"vault": str(self.settings.root)})
         try:
             self._go_on(daemon, memory)
@@ -251,6 +280,11 @@ class Watching:
     def _refuse_calls(self) -> None:
         while not self._calls.empty():
             self._calls.get().refuse()
+
+    def _known(self) -> Mapping[str, Value]:
+        if self._memory is None:
+            raise DaemonStoppedError
+        return known_status(self._memory.mirror, daemon=self.state() or {}).as_json()
 
     def _told(self, kind: str, said: Mapping[str, Value]) -> None:
         if kind == "state":

@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import TextIO
 
 LEVELS = {"error": "error", "watcher": "info", "store": "warning", "rescan": "info"}
+FEW = 20
+"""Things that wait for a person, named one by one; the others are counted."""
 SILENT = frozenset({"state"})
 """Told to those who show it; in a log it would be noise."""
 
@@ -47,6 +49,7 @@ def _pass(said: Mapping[str, object]) -> dict[str, object]:
         "counts": {name: n for name, n in counts.items() if n},
         "attention": [
             {"kind": each["kind"], "path": each["path"], "line": each["line"]}
-            for each in attention
+            for each in attention[:FEW]
         ],
+        "attentions": len(attention),
     }

@@ -21,7 +21,6 @@ if TYPE_CHECKING:  # what is only asked for an answer need not load all of it
     from vaultsync.app.app_writes import AppWrites
     from vaultsync.app.packing import Packing
     from vaultsync.app.recalling import Recalling
-    from vaultsync.app.serving import Beside
     from vaultsync.app.watching import Watching
     from vaultsync.config import Settings
     from vaultsync.core.fields import Value
@@ -84,22 +83,15 @@ def settings(options: Options) -> Settings:
     return settings_of(options.vault, state_dir=options.state_dir)
 
 
-def shared() -> Beside:
-    """What a daemon and the bridge in it have in common."""
-    from vaultsync.app.serving import Beside
-
-    return Beside()
-
-
 def watching(
     settings: Settings,
     *,
     tell: Callable[[str, Mapping[str, Value]], None],
     once: bool,
     wait: bool,
-    app: AppWrites | None = None,
+    app: AppWrites | None,
 ) -> Watching:
-    """The daemon of a vault, to be run; `app` writes the notes that it has open."""
+    """The daemon of a vault, to be run."""
     from vaultsync.app.watching import Watching
 
     return Watching(settings, tell=tell, once=once, wait=wait, app=app)

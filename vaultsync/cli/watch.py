@@ -6,7 +6,8 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
@@ -15,17 +16,18 @@ from vaultsync.cli.options import Options, common
 from vaultsync.cli.output import echo, emit
 from vaultsync.cli.units import KINDS
 
-if TYPE_CHECKING:
-    from vaultsync.core.fields import Value
+Tell: TypeAlias = "Callable[[str, Mapping[str, Value]], None]"
 
-    Tell = Callable[[str, Mapping[str, Value]], None]
+if TYPE_CHECKING:
+    from vaultsync.cli.serving import Beside
+    from vaultsync.core.fields import Value
 
 
 @click.command()
 @click.option("--once-settled", is_flag=True, help="Stop at the first quiet moment.")
 @click.option("--wait", is_flag=True, help="Wait while another engine has the vault.")
 @click.option("--no-bridge", is_flag=True, help="Without HTTP for the Obsidian plugin.")
-@click.option("--port", type=click.IntRange(0, 65535), help="Of the bridge.")
+@click.option("--port", type=click.IntRange(1024, 65535), help="Of the bridge.")
 @click.option(
     "--log",
     metavar="FILE",
@@ -66,36 +68,47 @@ def watch(
             echo(text.rstrip("\n"))
         return DONE
     with ExitStack() as closing:
-        told: list[Tell] = [closing.enter_context(_log_to(log, quiet=options.quiet))]
+        told = [closing.enter_context(_log_to(log, quiet=options.quiet))]
 
         def tell(kind: str, said: Mapping[str, Value]) -> None:
             for each in told:
                 each(kind, said)
 
-        serves = not (no_bridge or once_settled)
-        shared = session.shared() if serves else None
+        bridge = None if no_bridge or once_settled else _beside(tell)
         watching = session.watching(
             settings,
             tell=tell,
             once=once_settled,
             wait=wait,
-            app=shared.writes if shared else None,
+            app=bridge.writes if bridge else None,
         )
         closing.enter_context(_until_signal(watching.stop))
-        if shared is not None:
-            from vaultsync.cli.serving import beside
+        if bridge is not None:
+            told.append(partial(bridge.tell, watching))
+            # Not before it has the vault: another one's bridge may be announced.
+            serve = bridge.bridge(watching, port=port)
 
-            address, telling = closing.enter_context(
-                beside(watching, shared, port=port)
-            )
-            tell("bridge", {"address": address})
-            told.append(telling)
+            def begin(kind: str, _said: Mapping[str, Value]) -> None:
+                if kind == "ready":
+                    tell("bridge", {"address": closing.enter_context(serve).address})
+
+            told.append(begin)
         said = watching.run()
     if options.json:
         emit({"passes": said["passes"], "last_error": said["last_error"]})
     if once_settled:
         return WAITS if session.waits(options) else DONE
     return DONE
+
+
+def _beside(tell: Tell) -> Beside | None:
+    """What a bridge in this daemon shares with it; None where nothing can serve."""
+    try:
+        from vaultsync.cli.serving import Beside
+    except ImportError as error:
+        tell("error", {"kind": "ImportError", "message": f"no bridge: {error}"})
+        return None
+    return Beside()
 
 
 @contextmanager

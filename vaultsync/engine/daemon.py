@@ -68,6 +68,10 @@ class Work(Protocol):
         """Whether somebody said that it is to end."""
         ...
 
+    def asked(self) -> bool:
+        """Whether somebody waits for this engine to do something."""
+        ...
+
 
 class Daemon:
     """Keeps both sides equal, a step at a time. Everything happens in one thread."""
@@ -312,6 +316,8 @@ class Daemon:
     def _look_up(self, *_: object) -> None:
         """Called between the parts of deriving: the mirror comes first."""
         self._check()
+        if self._work.asked():
+            raise _NewsError
         now = self._clock.monotonic()
         if now < self._wanted.ask_at:
             return
@@ -325,7 +331,11 @@ class Daemon:
     # ---------------------------------------------------------------- what is told
 
     def _tell_state(self) -> None:
+        archive = self._work.mirror.archive
         self.state.lag = self._lag(self._clock.monotonic())
+        self.state.waiting = len((archive.setting("waiting") or "").split())
+        self.state.conflicts = len(archive.conflicts())
+        self.state.attention = len(archive.attention())
         self._tell("state", self.state.as_json())
 
     def _lag(self, now: float) -> float:

@@ -100,6 +100,11 @@ class DaemonState:
     lag: float = 0.0
     """Seconds since the oldest change that has not been taken up."""
     passes: int = 0
+    waiting: int = 0
+    """Facts that the next pass looks at again."""
+    conflicts: int = 0
+    attention: int = 0
+    """What waits for a person, but for conflicts."""
     last_error: dict[str, Value] | None = None
     failing: bool = False
     """Whether the last pass failed."""
@@ -125,6 +130,9 @@ class DaemonState:
             "store_away": self.away,
             "lag_seconds": round(self.lag, 3),
             "passes": self.passes,
+            "waiting": self.waiting,
+            "conflicts": self.conflicts,
+            "attention": self.attention,
             "failing": self.failing,
             "last_error": self.last_error,
         }

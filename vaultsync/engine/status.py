@@ -15,6 +15,35 @@ from vaultsync.engine.tables import is_listed_there
 from vaultsync.errors import StoreUnavailableError
 
 
+def known_status(mirror: Mirror, *, daemon: Mapping[str, Value]) -> Status:
+    """What the daemon that has the vault knows without looking: it looked before.
+
+    Raises:
+        StoreUnavailableError.
+    """
+    archive = mirror.archive
+    notes = archive.count_bases() - len(archive.missing_bases())
+    return Status(
+        facts=mirror.store.state().facts,
+        notes=notes,
+        pending=len((archive.setting("waiting") or "").split()),
+        conflicts=len(archive.conflicts()),
+        attention=archive.attention(),
+        outbox=len(archive.outbox()),
+        last_run=_last_run(mirror),
+        engine="this process",
+        daemon=daemon,
+    )
+
+
+def _last_run(mirror: Mirror) -> Mapping[str, Value] | None:
+    last = mirror.archive.last_run()
+    if last is None:
+        return None
+    counts = last.report.get("counts") or {}
+    return {"run": last.run, "at": last.at, "kind": last.kind, "counts": counts}
+
+
 def status(
     mirror: Mirror,
     *,
@@ -41,7 +70,6 @@ def status(
         facts = mirror.store.state().facts
     except StoreUnavailableError:
         facts = notes
-    last = mirror.archive.last_run()
     return Status(
         facts=facts,
         notes=notes - len(work.who.gone),
@@ -49,14 +77,7 @@ def status(
         conflicts=len(mirror.archive.conflicts()),
         attention=report.attention,
         outbox=len(mirror.archive.outbox()),
-        last_run=None
-        if last is None
-        else {
-            "run": last.run,
-            "at": last.at,
-            "kind": last.kind,
-            "counts": last.report.get("counts") or {},
-        },
+        last_run=_last_run(mirror),
         engine=engine,
         daemon=daemon,
         foreign=max(files - (notes - len(work.who.gone)) - waiting, 0),

@@ -210,6 +210,7 @@ def look(
             for each in mirror.archive.attention()
             if each.kind == "scope_move"
         }
+    again = list(again)
     feed: Sequence[Written] | None = None
     since = int(mirror.archive.setting("cursor") or 0)
     some = request.folders is not None and since > 0
@@ -217,7 +218,11 @@ def look(
         feed = mirror.store.feed(since)
     found = look_into(
         mirror,
-        request if some else replace(request, folders=None),
+        replace(
+            request,
+            folders=request.folders if some else None,
+            named=(*request.named, *again),
+        ),
         feed,
         look_again=look_again,
         progress=progress,

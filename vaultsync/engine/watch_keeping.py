@@ -76,8 +76,8 @@ class WatchKeeper:
 
     def _begin(self, now: float) -> str:
         recent = [at for at in self._failures if now - at < FORGIVEN]
-        watcher = self._make(len(recent) >= OFTEN)
         try:
+            watcher = self._make(len(recent) >= OFTEN)
             watcher.start()
         except OSError as error:
             self._fail(str(error), now)
