@@ -12,6 +12,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from http import HTTPStatus
 from pathlib import Path
 
 import click
@@ -32,6 +33,8 @@ from vaultsync.core.fields import FIELDS, TYPES, Field, Owner
 from vaultsync.core.reconcile import KNOWN, UNKNOWN, Row
 from vaultsync.core.render import render
 from vaultsync.engine.planning import Taken, new_path
+from vaultsync.http_bridge.answers import STATUSES
+from vaultsync.http_bridge.routes import EVENTS, ROUTES
 
 ROOT = Path(__file__).resolve().parent.parent
 PART = re.compile(
@@ -207,7 +210,17 @@ def conflict() -> str:
 
 # ----------------------------------------------------------------------------- layers
 
-LAYERS = ("cli", "app", "engine", "adapters", "config", "ports", "core", "errors")
+LAYERS = (
+    "cli",
+    "http_bridge",
+    "app",
+    "engine",
+    "adapters",
+    "config",
+    "ports",
+    "core",
+    "errors",
+)
 """From the top down; a layer imports only what stands below it."""
 
 
@@ -232,6 +245,51 @@ def _opening(file: Path) -> str:
     said = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
     paragraph = " ".join(said.partition("\n\n")[0].split())
     return re.split(r"(?<=\.) ", paragraph, maxsplit=1)[0]
+
+
+# ---------------------------------------------------------------------------- bridge
+
+
+def routes() -> str:
+    """The routes of the bridge, with what they take and answer."""
+    stream = [
+        "GET",
+        code(EVENTS),
+        "`app`",
+        "a stream",
+        "What happens, until either ends it.",
+    ]
+    found = [
+        [
+            row.method,
+            code(row.path),
+            listed(row.takes.__struct_fields__) or "",
+            listed(row.answers.__struct_fields__) or "`{}`",
+            row.says,
+        ]
+        for row in ROUTES
+    ]
+    return table(["", "route", "takes", "answers", ""], [*found, stream])
+
+
+def statuses() -> str:
+    """The statuses, and the errors that each stands for."""
+    by_status: dict[HTTPStatus, list[str]] = {}
+    for kind, status in STATUSES:
+        by_status.setdefault(status, []).append(kind.__name__)
+    return table(
+        ["status", "for"],
+        [
+            *(
+                [str(status.value), listed(kinds)]
+                for status, kinds in by_status.items()
+            ),
+            ["500", "all else"],
+            ["401 · 429", "no token, or a wrong one · too many of them"],
+            ["403", "a Host or an Origin that may not ask"],
+            ["405 · 413 · 415", "another method · a body too large · no JSON"],
+        ],
+    )
 
 
 # ---------------------------------------------------------------------------- errors
@@ -346,6 +404,8 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "guard": guard,
     "layers": layers,
     "note": note,
+    "routes": routes,
+    "statuses": statuses,
     "types": types,
 }
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from vaultsync import app
-from vaultsync.app import serving
+from vaultsync.app import opening, serving
 from vaultsync.app.serving import Serving
 from vaultsync.http_bridge import running
 
@@ -84,7 +84,7 @@ def open_bridge(root: Path, *, agent: str | None = None) -> Iterator[Client]:
     """A bridge over a new vault, or over the one that is there."""
     vault, state = str(root / "vault"), str(root / "state")
     app.init(vault, state_dir=state)
-    settings = serving.settings_of(vault, agent=agent, state_dir=state)
+    settings = opening.settings_of(vault, agent=agent, state_dir=state)
     with (
         serving.alone(settings) as served,
         running(served, port=0) as bridge,

@@ -14,6 +14,23 @@ from vaultsync.errors import ConfigError, NotAVaultError
 MARKER = Path(".meta") / "config.toml"
 
 
+WATCHERS = ("auto", "watchfiles", "watchdog", "polling")
+"""What can tell the daemon of changes; `auto` chooses by where the vault lies."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchSettings:
+    """The table `[watch]`: how the daemon works."""
+
+    settle_seconds: float = 0.3
+    settle_longest: float = 2.0
+    rescan_seconds: float = 60.0
+    hash_seconds: float = 3600.0
+    watcher: str = "auto"
+    poll_seconds: float = 2.0
+    """How often a watcher looks that is not told."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """All settings of one vault."""
@@ -43,6 +60,7 @@ class Settings:
     """The folder of a model that reads question and answer together; none."""
     index_folder: str = ""
     """A visible twin of `.index/` in the vault; none."""
+    watch: WatchSettings = WatchSettings()
 
 
 def find_root(path: str | None) -> Path:
@@ -124,6 +142,22 @@ def load(
         models=_models(),
         reranker=_word(said, "reranker", ""),
         index_folder=_word(said, "index_folder", ""),
+        watch=_watch(_table(said, "watch")),
+    )
+
+
+def _watch(said: Mapping[str, object]) -> WatchSettings:
+    default = WatchSettings()
+    watcher = _word(said, "watcher", default.watcher)
+    if watcher not in WATCHERS:
+        raise _senseless("watcher", watcher, "give one of " + ", ".join(WATCHERS))
+    return WatchSettings(
+        settle_seconds=_seconds(said, "settle_seconds", default.settle_seconds),
+        settle_longest=_seconds(said, "settle_longest", default.settle_longest),
+        rescan_seconds=_seconds(said, "rescan_seconds", default.rescan_seconds),
+        hash_seconds=_seconds(said, "hash_seconds", default.hash_seconds),
+        watcher=watcher,
+        poll_seconds=_seconds(said, "poll_seconds", default.poll_seconds),
     )
 
 
@@ -146,6 +180,13 @@ def _read(root: Path) -> Mapping[str, object]:
         raise ConfigError(
             f"{root / MARKER} cannot be read: {broken}", hint="mend it by hand"
         ) from None
+
+
+def _table(said: Mapping[str, object], key: str) -> Mapping[str, object]:
+    value = said.get(key, {})
+    if not isinstance(value, dict):
+        raise _senseless(key, value, f"write a line [{key}] and its settings below")
+    return value
 
 
 def _flag(said: Mapping[str, object], key: str, *, default: bool) -> bool:

@@ -13,14 +13,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.bench import embedding, single
+from tests.bench import embedding, single, watching
 from tests.bench.passes import ADOPT, IDLE, KINDS, OUT, REBUILD, Passes
 from tests.bench.table import Growth, Row, as_json, show
 from tests.bench.worlds import seconds_to_make, spread
 
 GROWTH, REMEMBER, KEY, HELP = "growth", "remember", "key", "help"
 EMBED, FIRST = "embed", "first"
-NAMES = (IDLE, ADOPT, REBUILD, OUT, REMEMBER, KEY, HELP, FIRST, EMBED, GROWTH)
+WATCH, BURST, WATCHERS = "watch", "burst", "watchers"
+NAMES = (
+    *(IDLE, ADOPT, REBUILD, OUT, REMEMBER, KEY, HELP, FIRST, EMBED),
+    *(WATCH, BURST, WATCHERS, GROWTH),
+)
 SIZES = (1_000, 10_000, 100_000)
 QUICK = (500, 5_000)
 STEEPEST = 1.1
@@ -120,11 +124,16 @@ def _measure(wanted: Wanted, folder: Path, *, quick: bool) -> None:
         EMBED: lambda: embedding.notes(
             folder, times=2 if quick else 8, each=50 if quick else 250, target=1 / 1.5
         ),
+        BURST: lambda: watching.burst(folder, count=1_000, target=3),
+        WATCHERS: lambda: watching.watchers(folder, count=4_000 if quick else 10_000),
     }
     for name, measure in singles.items():
         if name in wanted:
             _say(name)
             wanted.rows.append(measure())
+    if WATCH in wanted:
+        _say(WATCH)
+        wanted.rows += watching.latencies(folder, times=20 if quick else 100)
     if GROWTH in wanted:
         wanted.growths += [
             Growth(KINDS[kind], seconds, STEEPEST)

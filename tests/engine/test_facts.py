@@ -447,3 +447,20 @@ def test_what_was_forgotten_is_listed_by_id_for_those_who_may_see_it() -> None:
         world.mirror, agent="indy", status="forgotten", after=listed.facts[0].id
     )
     assert rest.facts == listed.facts[1:]
+
+
+def test_forgetting_and_restoring_name_what_they_replace() -> None:
+    world = World()
+    fact = world.agent_remembers("Words.")
+    mirror = world.mirror
+    with pytest.raises(RevisionMismatchError):
+        work.forget(mirror, fact.id, agent=None, expect="0-other")
+    assert world.is_alive(fact.id)
+    work.forget(mirror, fact.id, agent=None, expect=fact.revision)
+    with pytest.raises(RevisionMismatchError):
+        work.restore(mirror, fact.id, agent=None, expect=fact.revision)
+    assert not world.is_alive(fact.id)
+    buried = world.store.buried(fact.id)
+    assert buried
+    work.restore(mirror, fact.id, agent=None, expect=buried.revision)
+    assert world.is_alive(fact.id)

@@ -50,7 +50,7 @@ def test_a_question_in_the_words_of_a_note_is_answered_by_the_index(
 def test_the_index_alone_finds_an_answer_to_most_questions(
     by_words: Sequence[Answer],
 ) -> None:
-    assert summary(by_words).worth.hit_5 >= 0.6
+    assert summary(by_words).worth.hit_5 >= 0.65
 
 
 def test_an_index_that_is_sure_is_right(by_words: Sequence[Answer]) -> None:
@@ -77,6 +77,12 @@ def test_four_of_five_questions_are_answered_and_more_of_priority_facts(
     told = retrieval["auto"]
     assert summary(told).worth.hit_5 >= 0.8
     assert summary(a for a in told if a.asked.priority_fact).worth.hit_5 >= 0.85
+
+
+@MODEL
+@pytest.mark.slow
+def test_the_index_alone_answers_two_of_three_questions(retrieval: Arms) -> None:
+    assert summary(retrieval["auto"]).by_index >= 0.65
 
 
 @MODEL

@@ -132,7 +132,13 @@ def _stem(word: str) -> str:
 def _texts(entry: Entry) -> Iterator[str]:
     fact = entry.fact
     yield from (fact.title, fact.context or "", fact.content, entry.around)
-    yield from (*fact.aliases, *fact.tags, *fact.entities, *headings(fact.content))
+    yield from (
+        *fact.aliases,
+        *fact.tags,
+        fact.type,
+        *fact.entities,
+        *headings(fact.content),
+    )
     for value in (*fact.own.values(), *fact.properties.values()):
         yield from _strings(value)
 

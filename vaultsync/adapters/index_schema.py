@@ -75,7 +75,7 @@ def texts_of(entry: Entry) -> dict[str, str]:
     texts = {
         "title": own_title(fact),
         "aliases": "\n".join(fact.aliases),
-        "tags": "\n".join(fact.tags),
+        "tags": "\n".join((*fact.tags, fact.type)),
         "entities": "\n".join(who(fact)),
         "headings": "\n".join(headings(fact.content)),
         "context": fact.context or "",

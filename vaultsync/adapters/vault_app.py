@@ -116,11 +116,11 @@ class VaultThroughApp:
         """Offer the rename to the app; else rename."""
         if not self._app.is_open:
             return self._vault.move(path, to)
+        self._vault.check_new(to)
         try:
             expect = self._vault.read(path).sha
         except UnreadableNoteError:  # too large for an app, but not for a rename
             return self._vault.move(path, to)
-        self._vault.check_new(to)
         if self._vault.stamp(to) is not None:
             return self._vault.move(path, to)  # it says why not; or a change of case
         answer = self._app.offer(Offer("rename", path, to, expect, None))

@@ -111,10 +111,14 @@ class Mirroring(Indexing):
 
     def status(self) -> Status:
         """What waits and what is wrong; changes nothing."""
+        from vaultsync.adapters.daemon_file import DaemonFile
         from vaultsync.engine.status import status
 
         self._flush()
-        return status(self._mirror, engine=self._lock.holder())
+        holder = self._lock.holder()
+        told = DaemonFile(self.settings.state_dir)
+        daemon = None if holder == "idle" else told.read()
+        return status(self._mirror, engine=holder, daemon=daemon)
 
     def conflicts(self) -> tuple[Conflict, ...]:
         """The open conflicts, but for those about other agents' private facts."""
@@ -213,10 +217,14 @@ class Mirroring(Indexing):
     def doctor(self) -> tuple[Check, ...]:
         """Check this machine and this vault."""
         from vaultsync.adapters.machine import machine_checks
+        from vaultsync.adapters.watch_limits import watch_checks
         from vaultsync.engine.report import Check
 
         settings = self.settings
-        found = machine_checks(settings.root, settings.state_dir)
+        found = [
+            *machine_checks(settings.root, settings.state_dir),
+            *watch_checks(settings.root),
+        ]
         checks = [Check(*each) for each in found]
         for name, ask in (
             ("vault", self._mirror.vault.vault_id),

@@ -7,12 +7,13 @@ beside it: their notes come by the daemon's feed.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from vaultsync import config
+from vaultsync import __version__
 from vaultsync.adapters.announcement import Announcement
 from vaultsync.adapters.clock import SystemClock
 from vaultsync.adapters.home import make_state_dir
@@ -30,11 +31,6 @@ from vaultsync.errors import VaultsyncError
 T = TypeVar("T")
 
 
-def _no_daemon() -> Mapping[str, Value] | None:
-    """Nobody watches."""
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class Serving:
     """All that a bridge needs."""
@@ -50,8 +46,10 @@ class Serving:
     writes: AppWrites
     token: Callable[[], str]
     """The token as it is now."""
-    daemon: Callable[[], Mapping[str, Value] | None] = _no_daemon
-    """How the daemon is; None when there is none."""
+
+    def state(self, memory: Memory) -> dict[str, Value]:
+        """How things stand, for who listens."""
+        return stated(self.settings, self.writes, memory.status().as_json())
 
     def answer(
         self, write: str, *, applied: bool, found: str | None, reason: str
@@ -76,6 +74,18 @@ class Serving:
         Announcement(self.settings.state_dir).withdraw()
 
 
+def stated(
+    settings: Settings, writes: AppWrites, status: Mapping[str, Value]
+) -> dict[str, Value]:
+    """A status as a bridge tells it: of which vault, and whether an app listens."""
+    return {
+        **status,
+        "vault_id": settings.vault_id,
+        "version": __version__,
+        "app_connected": writes.is_connected,
+    }
+
+
 def guarded(
     app: Asgi,
     settings: Settings,
@@ -90,6 +100,35 @@ def guarded(
     return Guarded(app, token, port, limit, monotonic=monotonic, header=header)
 
 
+class Telling:
+    """Tells all who listen how things stand after something happened.
+
+    May be called from any thread, and waits for nothing: the state is looked up by the
+    worker when its turn comes, once for all that happened until then.
+    """
+
+    def __init__(self, serving: Serving, worker: Worker) -> None:
+        self._serving = serving
+        self._worker = worker
+        self._lock = threading.Lock()
+        self._asked = False
+
+    def __call__(self, kind: str, said: Mapping[str, Value]) -> None:
+        """A pass is told as it is, and every event may have changed the state."""
+        if kind == "pass":
+            self._serving.events.publish("pass", said)
+        with self._lock:
+            asked, self._asked = self._asked, True
+        if not asked:
+            self._worker.soon(self._look)
+
+    def _look(self, memory: Memory) -> None:
+        with self._lock:
+            self._asked = False
+        with suppress(VaultsyncError, OSError):
+            self._serving.events.publish("state", self._serving.state(memory))
+
+
 @contextmanager
 def alone(settings: Settings) -> Iterator[Serving]:
     """A bridge without a daemon.
@@ -98,7 +137,7 @@ def alone(settings: Settings) -> Iterator[Serving]:
         VaultsyncError: the vault cannot be opened.
     """
     events = Events()
-    writes = AppWrites(events, SystemClock())
+    writes = app_writes(events)
     with (
         Worker(lambda: Memory(settings), name="bridge-read") as reading,
         Worker(lambda: Memory(settings, app=writes), name="bridge-write") as writing,
@@ -106,26 +145,23 @@ def alone(settings: Settings) -> Iterator[Serving]:
 
         def engine(work: Callable[[Memory], T], /) -> T:
             done = writing(work)
-            with suppress(VaultsyncError, OSError):
-                events.publish("state", reading(_status))
+            telling("done", {})
             return done
 
         token = TokenFile(settings.state_dir).token
-        yield Serving(settings, reading, engine, engine, events, writes, token)
+        serving = Serving(settings, reading, engine, engine, events, writes, token)
+        telling = Telling(serving, reading)
+        yield serving
 
 
-def _status(memory: Memory) -> Mapping[str, Value]:
-    return memory.status().as_json()
+def app_writes(events: Events) -> AppWrites:
+    """The app that listens to some events, for a daemon that writes through it."""
+    return AppWrites(events, SystemClock())
 
 
 @contextmanager
 def beside(
-    settings: Settings,
-    engine: Runner,
-    *,
-    events: Events,
-    writes: AppWrites,
-    daemon: Callable[[], Mapping[str, Value] | None],
+    settings: Settings, engine: Runner, *, events: Events, writes: AppWrites
 ) -> Iterator[Serving]:
     """A bridge in a daemon, which has the engine.
 
@@ -134,7 +170,7 @@ def beside(
     """
     with Worker(lambda: Memory(settings), name="bridge") as reading:
         token = TokenFile(settings.state_dir).token
-        yield Serving(settings, reading, reading, engine, events, writes, token, daemon)
+        yield Serving(settings, reading, reading, engine, events, writes, token)
 
 
 def token_of(settings: Settings, *, rotate: bool = False) -> str:
@@ -146,16 +182,3 @@ def token_of(settings: Settings, *, rotate: bool = False) -> str:
     make_state_dir(settings.state_dir)
     file = TokenFile(settings.state_dir)
     return file.rotate() if rotate else file.token()
-
-
-def settings_of(
-    path: str | None, *, agent: str | None = None, state_dir: str | None = None
-) -> Settings:
-    """The settings of the vault at a folder, or of the nearest one upwards.
-
-    Raises:
-        NotAVaultError: there is none.
-        ConfigError: its settings make no sense.
-    """
-    root = config.find_root(path)
-    return config.load(root, agent=agent, state_dir=state_dir)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
@@ -31,6 +32,11 @@ class Worker:
     def __call__(self, work: Callable[[Memory], T], /) -> T:
         """Do the work in the thread, after all that was asked for before."""
         return self._pool.submit(self._do, work).result()
+
+    def soon(self, work: Callable[[Memory], object]) -> None:
+        """Have the work done when its turn comes; nobody waits, and its errors are lost."""
+        with suppress(RuntimeError):  # the worker has ended
+            self._pool.submit(self._do, work)
 
     def _do(self, work: Callable[[Memory], T]) -> T:
         if self._memory is None:

@@ -51,7 +51,11 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "graph": "graph.graph",
         "links": "links.links",
     },
-    "Long-running": {"bridge": "bridge.bridge", "mcp": "mcp.mcp"},
+    "Long-running": {
+        "watch": "watch.watch",
+        "bridge": "bridge.bridge",
+        "mcp": "mcp.mcp",
+    },
     "Shell": {"completion": "completion.completion"},
 }
 """All commands by their sections, in the order of `--help`, and where each is."""

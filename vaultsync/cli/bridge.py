@@ -12,8 +12,8 @@ from vaultsync.cli.options import Options, agent_option, common
 @click.option(
     "--port",
     metavar="N",
-    type=click.IntRange(1024, 65535),
-    help="Listen there; else at 27125, or where it is free.",
+    type=click.IntRange(0, 65535),
+    help="Listen there; else at 27125. 0 is any that is free.",
 )
 @agent_option
 @common

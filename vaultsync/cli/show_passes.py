@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from vaultsync.cli.failure import DONE, WAITS
 from vaultsync.cli.options import Options
@@ -21,6 +21,7 @@ from vaultsync.cli.output import (
 )
 from vaultsync.cli.show import count, pairs, shown
 from vaultsync.core.conflict import Conflict
+from vaultsync.core.fields import Value
 from vaultsync.core.reconcile import SAME_MEANING
 from vaultsync.engine.report import (
     ActionTaken,
@@ -194,10 +195,33 @@ def status(options: Options, found: Status) -> int:
             ("not taken", _then(found.foreign, "vaultsync adopt --dry-run")),
             ("last run", _last_run(found)),
             ("engine", found.engine),
+            *_daemon(found.daemon),
         ]
     )
     attention(found.attention)
     return code
+
+
+def _daemon(told: Mapping[str, Value] | None) -> list[tuple[str, str]]:
+    """What the daemon tells of itself, if one runs."""
+    if told is None:
+        return []
+    watcher = shown(told.get("watcher")) or "none"
+    if told.get("watcher_trouble"):
+        watcher += f" (the last one failed: {shown(told['watcher_trouble'])})"
+    rows = [
+        (
+            "daemon",
+            f"since {shown(told.get('since'))}, {shown(told.get('passes'))} passes",
+        ),
+        ("watcher", watcher),
+        ("lag", f"{shown(told.get('lag_seconds'))} s"),
+    ]
+    error = told.get("last_error")
+    if isinstance(error, Mapping):
+        said = f"{shown(error.get('at'))}: {shown(error.get('message'))}"
+        rows.append(("last error" if not told.get("failing") else "failing", said))
+    return rows
 
 
 def _then(number: int, command: str) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+import msgspec
+
 from vaultsync.core.fact import Fact, Value
 
 ENTITIES = "entities"
@@ -149,3 +151,12 @@ class ContextPack:
             "counter": self.counter,
             "degraded": list(self.degraded),
         }
+
+
+def pack_of(said: Mapping[str, Value]) -> ContextPack:
+    """The pack that `as_json()` made this of.
+
+    Raises:
+        ValueError: it is no pack.
+    """
+    return msgspec.convert(said, ContextPack)

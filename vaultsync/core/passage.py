@@ -95,6 +95,7 @@ def said_by(fact: Fact) -> str:
             fact.context or "",
             *fact.aliases,
             *fact.tags,
+            fact.type,
             *fact.entities,
             fact.agent_id or "",
             fact.created_at[:10],

@@ -100,6 +100,8 @@ class Status:
     """`idle`, or who has the vault now."""
     foreign: int = 0
     """Notes that vaultsync leaves alone until they are adopted."""
+    daemon: Mapping[str, Value] | None = None
+    """What the daemon tells of itself, while one runs."""
 
     def as_json(self) -> dict[str, Value]:
         """The status as the contract has it."""
@@ -113,6 +115,7 @@ class Status:
             "last_run": dict(self.last_run) if self.last_run else None,
             "engine": self.engine,
             "foreign": self.foreign,
+            "daemon": dict(self.daemon) if self.daemon else None,
         }
 
 

@@ -33,6 +33,12 @@ class Request:
     """Facts to look at even when nothing seems to have changed."""
     only_named: bool = False
     """Look at nothing else: an incremental pass."""
+    folders: frozenset[VaultPath] | None = None
+    """Look into these folders alone, and into those of what the store's feed names."""
+    unsettled: frozenset[VaultPath] = frozenset()
+    """Notes that somebody is saving just now: they wait."""
+    hashed: bool = False
+    """Read every note that is looked at, whatever its stamp says."""
     trust_store: bool = False
     """Take the store as it is, all of it, even when it lost what was seen: a rebuild."""
     deliver: bool = True

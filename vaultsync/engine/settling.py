@@ -31,11 +31,12 @@ def record_pass(work: Pass, outcome: Outcome) -> None:
     ]
     if work.found.partial or work.feed is None:
         # Not everything was looked at: what waited before waits on.
-        waiting = dict.fromkeys([*(archive.setting("waiting") or "").split(), *waiting])
-    settings = {
-        "waiting": " ".join(waiting) or None,
-        "stopped_run": None,
-    }
+        decided = _decided(work) if work.request.folders is not None else frozenset()
+        waited = (archive.setting("waiting") or "").split()
+        waiting = dict.fromkeys([*(x for x in waited if x not in decided), *waiting])
+    settings = {"waiting": " ".join(waiting) or None}
+    if not work.found.partial:
+        settings["stopped_run"] = None  # what the guard stopped was a whole pass
     seen = [*(work.feed or ()), *_our_own(work, outcome)]
     if seen or (work.request.trust_store and work.feed is not None):
         settings["cursor"] = str(seen[-1].seq) if seen else None
@@ -56,9 +57,14 @@ def record_pass(work: Pass, outcome: Outcome) -> None:
             archive.set_attention(path, listed)
 
 
+def _decided(work: Pass) -> frozenset[str]:
+    """The facts that this pass looked at, on both sides."""
+    return frozenset(case.fact_id for case in work.cases)
+
+
 def _our_own(work: Pass, outcome: Outcome) -> list[Written]:
     """The rows that this pass wrote itself, as far as nobody else wrote between them."""
-    if work.feed is None or work.found.partial or not outcome.revisions:
+    if work.feed is None or work.request.only_named or not outcome.revisions:
         return []
     since = work.feed[-1].seq if work.feed else work.since
     try:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from vaultsync.core.conflict import is_conflict_note
+from vaultsync.core.fields import Value
 from vaultsync.core.reconcile import Do
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Status
@@ -12,7 +15,41 @@ from vaultsync.engine.tables import is_listed_there
 from vaultsync.errors import StoreUnavailableError
 
 
-def status(mirror: Mirror, *, engine: str = "idle") -> Status:
+def known_status(mirror: Mirror, *, daemon: Mapping[str, Value]) -> Status:
+    """What the daemon that has the vault knows without looking: it looked before.
+
+    Raises:
+        StoreUnavailableError.
+    """
+    archive = mirror.archive
+    notes = archive.count_bases() - len(archive.missing_bases())
+    return Status(
+        facts=mirror.store.state().facts,
+        notes=notes,
+        pending=len((archive.setting("waiting") or "").split()),
+        conflicts=len(archive.conflicts()),
+        attention=archive.attention(),
+        outbox=len(archive.outbox()),
+        last_run=_last_run(mirror),
+        engine="this process",
+        daemon=daemon,
+    )
+
+
+def _last_run(mirror: Mirror) -> Mapping[str, Value] | None:
+    last = mirror.archive.last_run()
+    if last is None:
+        return None
+    counts = last.report.get("counts") or {}
+    return {"run": last.run, "at": last.at, "kind": last.kind, "counts": counts}
+
+
+def status(
+    mirror: Mirror,
+    *,
+    engine: str = "idle",
+    daemon: Mapping[str, Value] | None = None,
+) -> Status:
     """Look at both sides as a pass would, and say what it would find.
 
     Raises:
@@ -33,7 +70,6 @@ def status(mirror: Mirror, *, engine: str = "idle") -> Status:
         facts = mirror.store.state().facts
     except StoreUnavailableError:
         facts = notes
-    last = mirror.archive.last_run()
     return Status(
         facts=facts,
         notes=notes - len(work.who.gone),
@@ -41,14 +77,8 @@ def status(mirror: Mirror, *, engine: str = "idle") -> Status:
         conflicts=len(mirror.archive.conflicts()),
         attention=report.attention,
         outbox=len(mirror.archive.outbox()),
-        last_run=None
-        if last is None
-        else {
-            "run": last.run,
-            "at": last.at,
-            "kind": last.kind,
-            "counts": last.report.get("counts") or {},
-        },
+        last_run=_last_run(mirror),
         engine=engine,
+        daemon=daemon,
         foreign=max(files - (notes - len(work.who.gone)) - waiting, 0),
     )

@@ -44,6 +44,7 @@ VaultsyncError
 │   ├── IndexBusyError         another process is writing the index
 │   └── EmbedderError          the model is missing, or its service does not answer
 ├── EngineBusyError            another engine has this vault
+├── DaemonStoppedError         the daemon was told to stop
 └── GuardError                 the plan is not plausible; nothing was done
 """
 
@@ -98,6 +99,7 @@ from vaultsync.errors.usage import (
     WriteNotFoundError,
 )
 from vaultsync.errors.work import (
+    DaemonStoppedError,
     DerivedError,
     EmbedderError,
     EngineBusyError,
@@ -109,6 +111,7 @@ __all__ = [
     "ArchiveError",
     "ConfigError",
     "ConflictNotFoundError",
+    "DaemonStoppedError",
     "DerivedError",
     "EmbedderError",
     "EngineBusyError",

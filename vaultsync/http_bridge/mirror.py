@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vaultsync import __version__
 from vaultsync.app.serving import Serving
 from vaultsync.core.conflict import conflict_json
 from vaultsync.core.fields import Value
@@ -15,13 +14,7 @@ from vaultsync.http_bridge import bodies
 
 def status(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:
     """What waits, and how the daemon is."""
-    return {
-        **serving.reading(lambda memory: memory.status()).as_json(),
-        "daemon": serving.daemon(),
-        "vault_id": serving.settings.vault_id,
-        "version": __version__,
-        "app_connected": serving.writes.is_connected,
-    }
+    return serving.reading(serving.state)
 
 
 def conflicts(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:

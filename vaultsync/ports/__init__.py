@@ -24,6 +24,7 @@ from vaultsync.ports.store import RevisionMismatch, Store, StoreState, Write, Wr
 from vaultsync.ports.tokens import TokenCounter
 from vaultsync.ports.vault import Folder, NoteFile, Scan, Stamp, Vault
 from vaultsync.ports.vector_index import Near, VectorIndex, VectorRow
+from vaultsync.ports.watcher import Heard, Watcher
 
 __all__ = [
     "Archive",
@@ -34,6 +35,7 @@ __all__ = [
     "Entry",
     "Filters",
     "Folder",
+    "Heard",
     "HistoryEntry",
     "Identity",
     "Intent",
@@ -56,6 +58,7 @@ __all__ = [
     "Vault",
     "VectorIndex",
     "VectorRow",
+    "Watcher",
     "Write",
     "Written",
 ]
