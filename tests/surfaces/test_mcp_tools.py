@@ -340,6 +340,10 @@ def test_what_a_person_saved_last_is_in_every_answer(home: Home) -> None:
             note.write_text(f"{head}# Crane\n\nIt is {colour}.\n", encoding="utf-8")
             found = call(memory, "memory_recall", query="crane")
             assert hits(found) == [f"It is {colour}."]
+        by = {
+            entry.actor for entry in memory.history(made["id"]) if entry.side == "vault"
+        }
+        assert by == {"person"}
         renamed = note.with_name("The crane.md")
         note.rename(renamed)
         found = call(memory, "memory_recall", query="crane")
