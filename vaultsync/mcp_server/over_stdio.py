@@ -94,7 +94,7 @@ class _Lines:
                 yield line.decode("utf-8", errors="replace")
         # A script may pipe its questions in and close: it still wants the answers.
         await asyncio.sleep(SETTLE)
-        await self._worker.call(lambda _: None)
+        await self._worker.idle()
         await asyncio.sleep(SETTLE)
 
 
