@@ -41,6 +41,7 @@ TAKEN = {
     "retrieval/README.md": 1,
     "retrieval/questions.toml": 1,
     "surface/cli-help.txt": 1,
+    "surface/mcp.json": 1,
     "surface/openapi.json": 1,
     "sync/*/case.md": 12,
 }

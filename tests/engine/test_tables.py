@@ -14,7 +14,13 @@ from vaultsync.core.paths import VaultPath
 from vaultsync.engine.mirror import Policy
 from vaultsync.engine.request import Request
 from vaultsync.engine.status import status
-from vaultsync.engine.tables import DONE, Making, hidden_texts, write_tables
+from vaultsync.engine.tables import (
+    DONE,
+    Making,
+    hidden_texts,
+    tables_for,
+    write_tables,
+)
 from vaultsync.errors import StoreUnavailableError
 
 MASTER, BY_TYPE = ".index/vault-index.md", ".index/by-type.md"
@@ -396,3 +402,20 @@ def test_a_table_that_goes_while_it_is_looked_for_is_left_out() -> None:
     world.at("read_meta", clear)
 
     assert hidden_texts(world.mirror) == {}
+
+
+def test_an_agent_is_shown_the_tables_without_what_is_hidden_from_it(
+    world: Shelf,
+) -> None:
+    made = Making(world.entries, world.count)
+    assert tables_for(world.mirror, made, agent="indy") == {}
+    world.keeps("Open")
+    name = MASTER.removeprefix(".index/")
+    world.agent_remembers("-", agent="ada", title="Hidden", scope="private-ada")
+    world.sync()
+    world.tables()
+    for agent, sees in (("indy", False), ("ada", True), (None, True)):
+        shown = tables_for(world.mirror, made, agent=agent)
+        assert "Open" in shown[name]
+        assert ("Hidden" in shown[name]) == sees
+    assert shown[name] == world.table()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 from collections.abc import Awaitable, Callable, Iterator
@@ -17,6 +18,7 @@ from pydantic import AnyUrl
 
 from tests.mcp_clients import Home, ask, hits, in_memory, make_home
 from vaultsync import errors
+from vaultsync.adapters.vault_fs import VaultFs
 from vaultsync.app.agents import NAMELESS, AgentMemory
 from vaultsync.mcp_server.bounds import LIST, bounded
 from vaultsync.mcp_server.failure import in_words, told
@@ -340,6 +342,10 @@ def test_what_a_person_saved_last_is_in_every_answer(home: Home) -> None:
             note.write_text(f"{head}# Crane\n\nIt is {colour}.\n", encoding="utf-8")
             found = call(memory, "memory_recall", query="crane")
             assert hits(found) == [f"It is {colour}."]
+        by = {
+            entry.actor for entry in memory.history(made["id"]) if entry.side == "vault"
+        }
+        assert by == {"person"}
         renamed = note.with_name("The crane.md")
         note.rename(renamed)
         found = call(memory, "memory_recall", query="crane")
@@ -358,6 +364,21 @@ def test_a_vault_that_is_away_is_told_and_answers_are_given_all_the_same(
     assert said.startswith("edits of notes were not taken up: the vault at ")
     listed = call(memory, "query_vault")
     assert listed["degraded"] == [said]
+
+
+def test_a_disk_that_fails_is_told_and_the_store_answers(
+    memory: AgentMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call(memory, "memory_store_fact", text="The crane is green.")
+
+    def full(*_: object) -> object:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(VaultFs, "scan", full)
+    found = call(memory, "memory_recall", query="crane")
+    assert hits(found) == ["The crane is green."]
+    (said,) = found["degraded"]
+    assert said == "edits of notes were not taken up: No space left on device"
 
 
 def test_while_a_daemon_has_the_vault_nobody_waits_for_it_twice(home: Home) -> None:

@@ -12,7 +12,6 @@ from vaultsync.core.fact import Fact
 from vaultsync.core.scope import check_scope, private, sees
 from vaultsync.engine.report import Status
 from vaultsync.errors import (
-    EngineBusyError,
     NoteError,
     ScopeDeniedError,
     VaultsyncError,
@@ -24,6 +23,7 @@ PATIENCE = 0.5
 """Seconds to wait for another engine; who has the vault for longer is a daemon, and
 takes up what people save itself."""
 STEP = 0.02
+PERSON = "person"
 
 
 def settings_for(
@@ -63,15 +63,21 @@ class AgentMemory(Memory):
     def take_up(self) -> str:
         """Take up what people saved since, unless another engine does that.
 
+        What is derived follows in `settle()`; recall brings what it needs up to date.
+
         Returns:
             Why it could not be done, in a sentence; empty when all is well.
         """
+        from vaultsync.engine.relink import sync_and_relink
+        from vaultsync.engine.request import Request
+
         if not self._get_engine():
             return ""
         try:
-            self.sync()
-        except EngineBusyError:  # pragma: no cover - the lock is held here
-            return ""
+            # Who edits notes is a person, whoever looks.
+            request = Request(actor=PERSON)
+            with self._engine() as mirror:
+                sync_and_relink(mirror, self._derived.links, request, files=self._files)
         except VaultsyncError as error:
             return f"edits of notes were not taken up: {error.message}"
         except OSError as error:
@@ -81,8 +87,15 @@ class AgentMemory(Memory):
         return ""
 
     def settle(self) -> None:
-        """Do the bookkeeping that waits, for others use the vault meanwhile."""
+        """Do what waits: others use the vault meanwhile, and read the tables."""
+        from vaultsync.engine.deriving import derive, is_derived
+
         self._flush()
+        if not is_derived(self._mirror) and self._lock.try_lock():
+            try:
+                derive(self._mirror, self._parts())
+            finally:
+                self._lock.unlock()
 
     def _get_engine(self) -> bool:
         """Take the engine's lock, to be let go; whether that was possible."""
@@ -127,6 +140,7 @@ class AgentMemory(Memory):
         """The tables of `.index/` by their names, of the facts that the agent may see."""
         from vaultsync.engine.tables import tables_for
 
+        self.settle()
         return tables_for(self._mirror, self._derived.tables, agent=self.name)
 
     def note(self, id: str) -> tuple[Fact, str]:  # noqa: A002 - the contract's word

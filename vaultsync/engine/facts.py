@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from vaultsync.core.fact import Fact, make_fact
@@ -11,6 +10,7 @@ from vaultsync.core.fields import FIELD, OWN, Owner, Value
 from vaultsync.core.scope import private, sees
 from vaultsync.core.values import check_id
 from vaultsync.core.wire import from_values, to_values
+from vaultsync.engine.access import check_access
 from vaultsync.engine.auto_linking import linked
 from vaultsync.engine.mirror import Mirror
 from vaultsync.errors import (
@@ -20,7 +20,6 @@ from vaultsync.errors import (
     IdTakenError,
     InvalidFieldError,
     RevisionMismatchError,
-    ScopeDeniedError,
     StoreUnavailableError,
 )
 from vaultsync.ports import HistoryEntry, Outgoing, RevisionMismatch, Write
@@ -68,7 +67,7 @@ def remember(mirror: Mirror, values: Mapping[str, Value], *, agent: str | None) 
     fact = make_fact(filled)
     if not fact.content.strip() and not str(values.get("title") or "").strip():
         raise InvalidFieldError("content", fact.content, "text to be remembered")
-    _check_access(mirror, fact, agent=agent)
+    check_access(mirror, fact, agent=agent)
     fact = linked(mirror, fact, agent=agent)
     write = Write(fact.id, fact, None, agent or "person")
     try:
@@ -79,20 +78,6 @@ def remember(mirror: Mirror, values: Mapping[str, Value], *, agent: str | None) 
     if isinstance(result, RevisionMismatch):
         raise IdTakenError(fact.id)
     return fact.but(revision=result)
-
-
-def _check_access(
-    mirror: Mirror, fact: Fact, *, agent: str | None, before: Sequence[str] = ()
-) -> None:
-    """See that an agent may write a fact, and sees what it newly relates it to."""
-    if not sees(agent, fact.scope):
-        raise ScopeDeniedError(agent or "", fact.scope)
-    with suppress(StoreUnavailableError):  # nobody can tell now
-        for each in mirror.store.find_many(
-            {*fact.related_fact_ids} - {*before}
-        ).values():
-            if not sees(agent, each.scope):  # its note would say what that is called
-                raise FactNotFoundError(each.id)
 
 
 def _queue(
@@ -225,7 +210,7 @@ def update(
             fact = linked(mirror, fact, agent=agent, before=current.content)
             if fact == current and (expect is None or expect == current.revision):
                 return current
-            _check_access(mirror, fact, agent=agent, before=current.related_fact_ids)
+            check_access(mirror, fact, agent=agent, before=current.related_fact_ids)
             fact = fact.but(updated_at=mirror.today())
             write = Write(fact_id, fact, expect or current.revision, agent or "person")
             result = mirror.store.write([write])[0]

@@ -14,6 +14,9 @@ from vaultsync.engine.sync import preview
 from vaultsync.engine.tables import is_listed_there
 from vaultsync.errors import StoreUnavailableError
 
+_NO_CHANGE = frozenset({Do.NOTHING, Do.ATTEND, Do.RECORD, Do.DROP_BASE})
+"""What changes neither side: each recall counts in the store, and nobody waits for it."""
+
 
 def known_status(mirror: Mirror, *, daemon: Mapping[str, Value]) -> Status:
     """What the daemon that has the vault knows without looking: it looked before.
@@ -56,9 +59,7 @@ def status(
         VaultMissingError, VaultMismatchError, StoreMismatchError, StoreRewoundError.
     """
     work, report = preview(mirror, Request(dry_run=True))
-    pending = sum(
-        action.do not in (Do.NOTHING, Do.ATTEND) for action in work.plan.actions
-    )
+    pending = sum(action.do not in _NO_CHANGE for action in work.plan.actions)
     notes = mirror.archive.count_bases()
     files = sum(
         not is_conflict_note(name) and not is_listed_there(mirror, folder.path, name)

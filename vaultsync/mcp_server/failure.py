@@ -33,7 +33,7 @@ _HINTS: tuple[tuple[type[errors.VaultsyncError], str], ...] = (
         errors.EngineBusyError,
         (
             "a daemon or another program mirrors this vault now; try again in a moment,"
-            " or ask the person to do it in Obsidian"
+            " or ask the person to tick the box in the conflict note"
         ),
     ),
 )

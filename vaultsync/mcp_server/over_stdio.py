@@ -8,10 +8,8 @@ import signal
 import sys
 import threading
 from collections.abc import AsyncIterator
-from io import TextIOWrapper
 from typing import Any, cast
 
-import anyio
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
@@ -44,8 +42,8 @@ def _take_stdout() -> int:
 async def _serve(
     server: Server[dict[str, Any], Any], worker: Worker, protocol: int
 ) -> None:
-    stdin = cast("anyio.AsyncFile[str]", _Lines(worker))
-    writer = TextIOWrapper(os.fdopen(protocol, "wb"), encoding="utf-8")
+    # They do of a file what the transport does with it.
+    stdin, stdout = cast("Any", _Lines(worker)), cast("Any", _Writer(protocol))
     served = asyncio.current_task()
     assert served is not None  # noqa: S101 - this is a coroutine
     ended = False
@@ -58,7 +56,7 @@ async def _serve(
     for each in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, end)
     try:
-        async with stdio_server(stdin, anyio.wrap_file(writer)) as (read, write):
+        async with stdio_server(stdin, stdout) as (read, write):
             await server.run(read, write, server.create_initialization_options())
     except asyncio.CancelledError:
         if not ended:
@@ -96,5 +94,23 @@ class _Lines:
                 yield line.decode("utf-8", errors="replace")
         # A script may pipe its questions in and close: it still wants the answers.
         await asyncio.sleep(SETTLE)
-        await self._worker.call(lambda _: None)
+        await self._worker.idle()
         await asyncio.sleep(SETTLE)
+
+
+class _Writer:
+    """Writes to the protocol's descriptor; a client that reads slowly blocks nobody."""
+
+    def __init__(self, protocol: int) -> None:
+        self._file = os.fdopen(protocol, "wb")
+
+    async def write(self, text: str) -> None:
+        """A message."""
+        await asyncio.to_thread(self._write, text.encode())
+
+    async def flush(self) -> None:
+        """It was."""
+
+    def _write(self, data: bytes) -> None:
+        self._file.write(data)
+        self._file.flush()

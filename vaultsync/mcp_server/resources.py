@@ -5,7 +5,6 @@ from __future__ import annotations
 from urllib.parse import quote, unquote
 
 from mcp import types
-from pydantic import AnyUrl
 
 from vaultsync.app.agents import AgentMemory
 from vaultsync.errors import NotFoundError
@@ -35,13 +34,15 @@ TEMPLATES = [
 def listed(memory: AgentMemory) -> list[types.Resource]:
     """The tables of `.index/`; notes are too many to be listed."""
     return [
-        types.Resource(
-            name=name,
-            title=_title(text) or name,
-            uri=AnyUrl(INDEX + quote(name)),
-            description="A table of contents of the facts that you may see.",
-            mimeType=MARKDOWN,
-            size=len(text.encode()),
+        types.Resource.model_validate(
+            {
+                "name": name,
+                "title": _title(text) or name,
+                "uri": INDEX + quote(name),
+                "description": "A table of contents of the facts that you may see.",
+                "mimeType": MARKDOWN,
+                "size": len(text.encode()),
+            }
         )
         for name, text in memory.tables().items()
     ]

@@ -29,6 +29,10 @@ class Worker:
         self._thread.submit(self._settle)
         return await asyncio.wrap_future(doing)
 
+    async def idle(self) -> None:
+        """Wait until all that was asked for is done."""
+        await asyncio.wrap_future(self._thread.submit(int))
+
     def begin(self) -> None:
         """Open the memory and take up what was saved while nobody looked.
 
