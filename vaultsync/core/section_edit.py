@@ -39,6 +39,9 @@ def put_section(text: str, heading: str, body: str, *, replace: bool) -> str:
         raise InvalidFieldError(
             "the text", body, f"{SHORTEST} characters or more with its heading"
         )
+    probe = read_outline(f"## a\n\n{held}\n\n## b\n", name="")
+    if [block.heading for block in probe.blocks] != ["a", "b"]:
+        raise InvalidFieldError("the text", body, _WELL)
     line_end = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
     body = body.replace("\r\n", "\n").replace("\r", "\n").strip("\n").rstrip()
     body = body.replace("\n", line_end)

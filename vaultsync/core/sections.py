@@ -146,7 +146,12 @@ def front_end(text: str) -> int:
 def read_outline(text: str, *, name: str, start: int = 0) -> Outline:
     """Read a memory file from `start`, behind its frontmatter; `name` titles a preamble."""
     inside = [
-        Line(each.start + start, each.end + start, each.prose, each.fence)
+        Line(
+            start=each.start + start,
+            end=each.end + start,
+            prose=each.prose,
+            fence=each.fence + start if each.code else -1,
+        )
         for each in lines(text[start:])
     ]
     title, hidden = _title(text, inside)

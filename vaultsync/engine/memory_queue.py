@@ -20,6 +20,7 @@ from vaultsync.errors import (
     MemoryFileError,
     UnreadableMemoryFileError,
     UsageError,
+    VaultsyncError,
 )
 from vaultsync.ports import Clock, MemoryFile, Waiting, WriteQueue
 
@@ -50,12 +51,20 @@ def add(
     op = clock.new_id()
     item = Waiting(op, file.name, section, text, replace_all, agent, at)
     put_section("", section, text, replace=replace_all)  # see that it can be written
+    queue.put(item)
     try:
         with file.lock(PATIENCE):
-            drain(file, queue)
-            return _write(file, queue, item)
-    except (MemoryFileBusyError, MemoryFileChangedError) as error:
-        return _queued(queue, item, error.message)
+            ended: Added | VaultsyncError = _drain(file, queue)[op]
+    except MemoryFileBusyError as error:
+        ended = error
+        _log(queue, item, QUEUED, error.message)
+    if isinstance(ended, Added):
+        return ended
+    if isinstance(ended, (MemoryFileBusyError, MemoryFileChangedError)):
+        return Added(item.name, section, QUEUED, ended.message)
+    if isinstance(ended, UsageError):
+        queue.drop(op)
+    raise ended
 
 
 def drain(file: MemoryFile, queue: WriteQueue) -> int:
@@ -63,18 +72,23 @@ def drain(file: MemoryFile, queue: WriteQueue) -> int:
 
     To be called under the file's lock. What cannot be written yet goes on waiting.
     """
+    ends = _drain(file, queue).values()
+    return sum(isinstance(end, Added) and end.status == WRITTEN for end in ends)
+
+
+def _drain(file: MemoryFile, queue: WriteQueue) -> dict[str, Added | VaultsyncError]:
+    """What became of each text that waited, by op."""
     _recover(file, queue)
-    written = 0
+    ends: dict[str, Added | VaultsyncError] = {}
     for item in queue.waiting(file.name):
         try:
-            done = _write(file, queue, item)
+            ends[item.op] = _write(file, queue, item)
         except (MemoryFileError, UsageError) as error:
+            ends[item.op] = error
             if item.before or item.after:
                 queue.put(replace(item, before=None, after=None))
             _log(queue, item, QUEUED, error.message)
-        else:
-            written += done.status == WRITTEN
-    return written
+    return ends
 
 
 def _write(file: MemoryFile, queue: WriteQueue, item: Waiting) -> Added:
@@ -105,12 +119,6 @@ def _write(file: MemoryFile, queue: WriteQueue, item: Waiting) -> Added:
     _log(queue, item, WRITTEN, "")
     queue.drop(item.op)
     return Added(file.name, item.section, WRITTEN)
-
-
-def _queued(queue: WriteQueue, item: Waiting, why: str) -> Added:
-    queue.put(item)
-    _log(queue, item, QUEUED, why)
-    return Added(item.name, item.section, QUEUED, why)
 
 
 def _recover(file: MemoryFile, queue: WriteQueue) -> None:
