@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from vaultsync.adapters.syscalls import Place
 from vaultsync.errors import (
     MemoryFileBusyError,
     MemoryFileChangedError,
+    MemoryFileError,
     UnreadableMemoryFileError,
 )
 
@@ -154,13 +156,17 @@ class DiskMemoryFile:
         fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             syscalls.finish(fd)
-            yield fd
-            for name in syscalls.names(fd):
-                syscalls.remove(Place(fd, name))
+            try:
+                yield fd
+            except MemoryFileError:
+                _clear(fd)  # what of it anybody saved is in the error
+                raise
+            # After any other error what lies there is for `leftovers()`.
+            _clear(fd)
         finally:
             os.close(fd)
-        with contextlib.suppress(OSError):
-            where.rmdir()
+            with contextlib.suppress(OSError):
+                where.rmdir()
 
     def _stage(self, staged: Place, data: bytes) -> None:
         syscalls.remove_any(staged)
@@ -188,7 +194,7 @@ class DiskMemoryFile:
             looks = syscalls.looks_of(fd, os.fstat(fd))
         finally:
             os.close(fd)
-        if self.read(len(expect) + 1) != expect:
+        if self.read(sys.maxsize) != expect:
             raise MemoryFileChangedError(self._name)
         syscalls.give_looks(looks, staged, syscalls.stat_of(staged))
         met: list[bytes] = []
@@ -245,6 +251,11 @@ class DiskMemoryFile:
         except OSError:
             return False
         return True
+
+
+def _clear(folder: int) -> None:
+    for name in syscalls.names(folder):
+        syscalls.remove(Place(folder, name))
 
 
 def _bytes(place: Place) -> bytes:
