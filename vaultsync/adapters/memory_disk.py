@@ -26,6 +26,8 @@ _PAUSES = (0.0, 0.001, 0.004, 0.016, 0.064)
 """Seconds before a file that changed while being read is read again."""
 _SWAPS = 64
 """A person does not save so often within one call."""
+_WRITERS = (0.002, 0.008, 0.032, 0.128, 0.512)
+"""Seconds to wait, again and again, for an editor to close what was displaced."""
 _NEW = "new"
 
 
@@ -209,7 +211,7 @@ class DiskMemoryFile:
                     met.append(put)
                 raise MemoryFileChangedError(self._name, tuple(met)) from None
             found = _bytes(staged)
-            if found == under:
+            if found == under and (found := _at_rest(staged)) == under:
                 break
             met.append(found)
             put, under = found, put
@@ -256,6 +258,29 @@ class DiskMemoryFile:
 def _clear(folder: int) -> None:
     for name in syscalls.names(folder):
         syscalls.remove(Place(folder, name))
+
+
+def _at_rest(place: Place) -> bytes:
+    """The bytes of a displaced file once nobody has it open to write into it.
+
+    An editor that saves in place may have opened it, and emptied it, before the swap.
+    The system tells by refusing a read lease; where it has none, the file is read twice.
+    """
+    import fcntl
+
+    fd = syscalls.open_to_read(place)
+    try:
+        for pause in _WRITERS:
+            try:
+                fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+            except (OSError, AttributeError):
+                time.sleep(pause)
+            else:
+                fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+                break
+    finally:
+        os.close(fd)
+    return _bytes(place)
 
 
 def _bytes(place: Place) -> bytes:

@@ -54,7 +54,9 @@ def add(
     queue.put(item)
     try:
         with file.lock(PATIENCE):
-            ended: Added | VaultsyncError = _drain(file, queue)[op]
+            ends = _drain(file, queue)
+        # What is not there any more was written by another agent's call meanwhile.
+        ended = ends.get(op) or Added(item.name, section, WRITTEN)
     except MemoryFileBusyError as error:
         ended = error
         _log(queue, item, QUEUED, error.message)
