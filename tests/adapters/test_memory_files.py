@@ -250,11 +250,8 @@ def test_in_a_storm_of_saves_every_save_and_every_text_is_somewhere(
         work: list[Future[None]] = [
             pool.submit(saves_a_line_more_each_time, path, 60, by_rename=by_rename),
             *(
-                pool.submit(
-                    lambda agent: [adds(path, queue, agent, t) for t in texts[agent]],
-                    agent,
-                )
-                for agent in texts
+                pool.submit(adds, path, queue, agent, many)
+                for agent, many in texts.items()
             ),
         ]
     for each in work:
