@@ -61,7 +61,8 @@ class DiskMemoryFile:
             UnreadableMemoryFileError: it cannot be read, is no file, or is larger.
         """
         for pause in _PAUSES:
-            time.sleep(pause)
+            if pause:  # to sleep for no time costs a tenth of a millisecond
+                time.sleep(pause)
             try:
                 fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
             except FileNotFoundError:

@@ -228,4 +228,6 @@ def _name(path: Path, root: Path) -> str:
             break
     else:
         path_text = path.as_posix()
+    if path_text.isprintable():
+        return path_text
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in path_text)
