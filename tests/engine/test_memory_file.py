@@ -388,3 +388,81 @@ def test_what_is_written_is_pending_until_it_is_seen_to_be_embedded() -> None:
     settle([world.file], asked, lambda _: [])
     assert settle([world.file], asked, lambda _: []) == {}
     assert not world.syncs(embeds=True).pending
+
+
+def test_pending_facts_are_left_pending_while_somebody_else_has_the_file() -> None:
+    world = MemoryWorld()
+    world.file.says(ALL)
+    world.syncs(embeds=True)
+    world.file.busy = True
+    assert settle([world.file], Asked("indy"), lambda _: []) == {NAME: []}
+    world.file.busy = False
+    assert len(world.syncs(embeds=True).pending) == 3
+
+
+# --- what is wrong in a file ---------------------------------------------------------
+
+
+def test_broken_frontmatter_is_told_and_takes_no_tags_away() -> None:
+    world = MemoryWorld()
+    world.takes(memory(DEPLOY, head="---\ntags: [a]\n---\n"))
+    world.file.says(memory(DEPLOY, TESTS, head="---\ntags: [a\n---\n"))
+    report = world.syncs()
+    assert [each.kind for each in report.attention] == ["BadFrontmatter"]
+    assert {each.tags for each in world.remembered()} == {("a",)}
+
+
+def test_a_property_that_cannot_be_is_told_and_the_others_count() -> None:
+    world = MemoryWorld()
+    world.file.says(
+        memory(DEPLOY, head="---\npriority: high\ntype: lesson\nother: 1\n---\n")
+    )
+    report = world.syncs()
+    assert [each.kind for each in report.attention] == ["BadFrontmatter"]
+    assert world.by_title("Deployment").type == "lesson"
+
+
+def test_a_type_that_is_none_is_told_and_guessed() -> None:
+    world = MemoryWorld()
+    world.file.says(memory(("Tests", "<!-- type: poem -->\n" + TESTS[1])))
+    (told,) = world.syncs().attention
+    assert (told.kind, told.line) == ("UnknownType", 3)
+    assert world.by_title("Tests").type == "fact"
+
+
+def test_rules_around_text_are_no_frontmatter() -> None:
+    world = MemoryWorld()
+    world.takes("---\nWords between two rules, and enough of them.\n---\n")
+    assert "between two rules" in world.remembered()[0].content
+
+
+def test_tags_that_somebody_set_already_are_not_set_again() -> None:
+    world = MemoryWorld()
+    world.takes(memory(DEPLOY))
+    world.agent_updates(world.by_title("Deployment").id, tags=["a"])
+    done = world.takes(memory(DEPLOY, head="---\ntags: [a]\n---\n"))
+    assert not done.actions
+
+
+def test_facts_that_a_crash_left_unnoted_are_taken_up_and_not_written_again() -> None:
+    world = MemoryWorld()
+    world.takes(memory(DEPLOY))
+    before = world.file.kept
+    world.takes(ALL)
+    seq = world.store.state().seq
+    world.file.kept = before
+    world.syncs()
+    assert world.store.state().seq == seq
+    assert len(world.remembered()) == 3
+    assert world.syncs().quiet
+
+
+def test_a_section_that_comes_back_after_its_fact_was_let_go_is_a_new_fact() -> None:
+    world = MemoryWorld()
+    world.takes(ALL)
+    fact = world.by_title("Tests")
+    world.agent_updates(fact.id, content="A person knows it better.")
+    world.takes(memory(DEPLOY, PEOPLE))
+    world.takes(ALL)
+    assert world.by_title("Tests").id != fact.id
+    assert world.store.get(fact.id).content == "A person knows it better."

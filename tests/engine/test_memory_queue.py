@@ -160,6 +160,47 @@ def test_a_displaced_save_is_kept_when_somebody_saved_again() -> None:
     assert "kept" in what_of(world)
 
 
+def test_a_save_during_the_recovery_stands_and_the_displaced_one_is_kept() -> None:
+    world = MemoryWorld()
+    world.file.says(FILE)
+    crashes_with_a_save(world, "swap", "examine")
+    newer = iter(["A newer save of a person.", "The newest save of a person."])
+
+    def save(step: str) -> None:
+        if step in {"swap", "back"} and (words := next(newer, None)):
+            world.file.says(memory(("Tests", words)))
+
+    world.file.before = save
+    drain(world.file, world.queue)
+    world.file.before = lambda _: None
+    assert "The newest save" in world.file.text
+    kept = b"".join(world.queue.blobs.values())
+    assert b"save 0" in kept
+    assert b"A newer save" in kept
+
+
+def test_a_text_that_the_file_cannot_take_now_is_an_error_and_does_not_wait() -> None:
+    world = MemoryWorld()
+    world.file.says(f"{FILE}\n```\n")
+    with pytest.raises(InvalidFieldError):
+        world.agent_adds(TEXT)
+    assert not world.queue.items
+
+
+def test_a_text_that_another_agent_wrote_meanwhile_is_written() -> None:
+    world = MemoryWorld()
+    world.file.says(FILE)
+
+    def other(step: str) -> None:
+        if step == "lock":
+            world.file.before = lambda _: None
+            drain(world.file, world.queue)
+
+    world.file.before = other
+    assert world.agent_adds(TEXT).status == "written"
+    assert world.file.text.count(TEXT) == 1
+
+
 def crashes_with_a_save(world: MemoryWorld, save_at: str, crash_at: str) -> None:
     def act(step: str) -> None:
         if step == save_at:

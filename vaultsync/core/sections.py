@@ -241,8 +241,7 @@ def _paragraphs(text: str, inside: Sequence[Line]) -> list[list[Line]]:
         blank = not text[line.start : line.end].strip()
         if apart and not blank and not (line.code and line.fence < line.start):
             pieces.append([])
-        if pieces:
-            pieces[-1].append(line)
+        pieces[-1].append(line)
         apart = blank
     joined: list[list[Line]] = []
     small = False

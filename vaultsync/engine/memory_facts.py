@@ -56,6 +56,7 @@ class _Writing:
         self._facts = facts
         self._owner = owner
         self._used = set(facts)
+        self._alive = set(facts)
         self._equal: Counter[str] = Counter()
         self._writes: list[Write] = []
 
@@ -95,7 +96,9 @@ class _Writing:
             if there is None:
                 self._revive(fact_id, values)
             elif (there.source, there.agent_id) == (owner.source, owner.agent):
-                self._change(there, values)  # a crash came before the state was kept
+                # A crash came before the state was kept.
+                self._alive.add(fact_id)
+                self._change(there, values)
             else:
                 continue
             self._used.add(fact_id)
@@ -125,5 +128,7 @@ class _Writing:
         return make_fact(made)
 
     def _change(self, fact: Fact, values: Mapping[str, Value]) -> None:
-        changed = fact.changed(values).but(updated_at=self._at)
-        self._writes.append(Write(fact.id, changed, fact.revision, ACTOR))
+        changed = fact.changed(values)
+        if changed != fact or fact.id not in self._alive:
+            changed = changed.but(updated_at=self._at)
+            self._writes.append(Write(fact.id, changed, fact.revision, ACTOR))

@@ -9,6 +9,7 @@ agents had wanted to write into it while they could not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -19,6 +20,7 @@ from vaultsync.engine.memory_state import key_of, read_states, write_states
 from vaultsync.engine.memory_sync import Asked, FileSync, Room
 from vaultsync.engine.mirror import Mirror
 from vaultsync.errors import (
+    MemoryFileBusyError,
     MemoryFileError,
     TooManyFilesError,
     UnreadableMemoryFileError,
@@ -90,11 +92,11 @@ def settle(
         waits = list(missing(held.pending))
         left[file.name] = waits
         if waits != held.pending:
-            with file.lock(PATIENCE):
+            # When somebody else works with the file now, the next sync looks again.
+            with suppress(MemoryFileBusyError), file.lock(PATIENCE):
                 states = read_states(file.state())
-                now = states.files.get(key)
-                if now is not None:
-                    still = [each for each in now.pending if each in waits]
-                    kept = msgspec.structs.replace(now, pending=still)
-                    file.put_state(write_states(states, key, kept))
+                now = states.files.get(key, held)
+                still = [each for each in now.pending if each in waits]
+                kept = msgspec.structs.replace(now, pending=still)
+                file.put_state(write_states(states, key, kept))
     return left

@@ -11,7 +11,7 @@ from vaultsync.core.paths import VaultPath
 from vaultsync.core.section_plan import Metadata
 from vaultsync.core.sections import Outline, front_end, read_outline
 from vaultsync.core.values import canonical
-from vaultsync.errors import MemoryFileError, UnreadableMemoryFileError, UsageError
+from vaultsync.errors import UnreadableMemoryFileError, UsageError
 from vaultsync.ports import Attention, MetadataReader
 
 LARGE = 1 << 20
@@ -27,7 +27,8 @@ class Reading:
     """What a memory file says."""
 
     outline: Outline
-    metadata: Metadata
+    metadata: Metadata | None
+    """None when there is some, and it cannot be read."""
     notices: tuple[Attention, ...] = ()
 
 
@@ -48,17 +49,19 @@ def read_memory(
         why = f"it is larger than {LARGE >> 20} MB, which makes many facts"
         notices.append(notice("LargeFile", name, why, "part it into several files"))
     end = front_end(text)
-    metadata = Metadata()
+    metadata: Metadata | None = Metadata()
     if end:
         try:
             said = reader.read(text[:end], name)
-        except MemoryFileError as error:
-            said = {}
-            notices.append(notice("BadFrontmatter", name, error.message, error.hint, 1))
-        if said is None:
-            end = 0  # a rule, some text, a rule: all of it is content
+        except UnreadableMemoryFileError as error:
+            metadata = None
+            why = f"{error.why}; its sections were taken, and their tags stay"
+            hint = "mend the YAML between the lines of ---"
+            notices.append(notice("BadFrontmatter", name, why, hint, 1))
         else:
-            metadata, wrong = _metadata(said, name)
+            if said is None:
+                end = 0  # a rule, some text, a rule: all of it is content
+            metadata, wrong = _metadata(said or {}, name)
             notices += wrong
     outline = read_outline(text, name=title, start=end)
     for section in outline.sections:

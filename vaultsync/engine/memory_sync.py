@@ -199,12 +199,14 @@ class FileSync:
             data or b"", name=self._file.name, title=title, reader=self._reader
         )
         said, facts = self._said(held)
+        before = held.metadata if held else Metadata()
+        now = before if reading.metadata is None else reading.metadata
         steps = plan_sections(
             reading.outline.sections,
             said,
             facts,
-            before=held.metadata if held else Metadata(),
-            now=reading.metadata,
+            before=before,
+            now=now,
             again=self._asked.again,
         )
         notices = list(reading.notices)
@@ -218,7 +220,7 @@ class FileSync:
             why = f"{len(beyond)} new sections were left out: {SECTIONS} are the most"
             hint = "part off what is no memory, or merge sections"
             notices.append(notice("TooManySections", self._file.name, why, hint))
-        return _Plan(reading, said, facts, steps, notices)
+        return _Plan(reading, now, said, facts, steps, notices)
 
     def _said(self, held: FileState | None) -> tuple[list[Said], dict[str, Fact]]:
         """What the file said before, and the facts that are of it now."""
@@ -303,7 +305,7 @@ class FileSync:
         for step, fact_id in zip(plan.steps, ids, strict=True):
             if step.section is not None:
                 section = plan.sections[step.section]
-                kind = type_of(section, plan.reading.metadata)
+                kind = type_of(section, plan.metadata)
                 sections.append(state_of(section, fact_id, kind))
         room.sections -= len(sections)
         ours = {each.id for each in sections}
@@ -312,7 +314,7 @@ class FileSync:
         now = self._store.state()
         mine = now.seq == before.seq + len(done.actions)
         seq = now.seq if mine else before.seq
-        metadata = plan.reading.metadata
+        metadata = plan.metadata
         return FileState(
             store=version_at(self._store, now.store_id, seq, ""),
             scanned=self._today(),
@@ -340,6 +342,7 @@ class FileSync:
 @dataclass(frozen=True, slots=True)
 class _Plan:
     reading: Reading
+    metadata: Metadata
     said: Sequence[Said]
     facts: Mapping[str, Fact]
     steps: Sequence[Step]

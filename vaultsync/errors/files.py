@@ -34,6 +34,7 @@ class UnreadableMemoryFileError(MemoryFileError):
             hint="a memory file is markdown in UTF-8; what came from it before stays",
             name=name,
         )
+        self.why = why
 
 
 class MemoryFileChangedError(MemoryFileError):
