@@ -344,7 +344,7 @@ def _example(of: type[errors.VaultsyncError]) -> errors.VaultsyncError | None:
         if each.default is inspect.Parameter.empty:
             word = each.name.upper()
             kind = str(each.annotation).partition("[")[0]
-            given.append({"int": 7, "tuple": (word, "…")}.get(kind, word))
+            given.append({"int": 7, "float": 5.0, "tuple": (word, "…")}.get(kind, word))
     make: Callable[..., errors.VaultsyncError] = of
     return make(*given)
 

@@ -32,6 +32,20 @@ class WatchSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryFileSettings:
+    """The table `[memory_file]`: what `watch` keeps in step with the store."""
+
+    files: tuple[str, ...] = ()
+    """Files, or folders in which `include` looks; relative ones begin at the vault."""
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    agent: str = ""
+    scope: str = ""
+    settle_seconds: float = 2.0
+    """How long a file must be quiet before it is read (seed 000)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings of one vault."""
 
@@ -61,6 +75,8 @@ class Settings:
     index_folder: str = ""
     """A visible twin of `.index/` in the vault; none."""
     watch: WatchSettings = WatchSettings()
+    memory_file: MemoryFileSettings = MemoryFileSettings()
+    """Which memory files `watch` follows."""
 
 
 def find_root(path: str | None) -> Path:
@@ -142,6 +158,7 @@ def load(
         models=_models(),
         reranker=_word(said, "reranker", ""),
         index_folder=_word(said, "index_folder", ""),
+        memory_file=_memory_file(said),
         watch=_watch(_table(said, "watch")),
     )
 
@@ -159,6 +176,28 @@ def _watch(said: Mapping[str, object]) -> WatchSettings:
         watcher=watcher,
         poll_seconds=_seconds(said, "poll_seconds", default.poll_seconds),
     )
+
+
+def _memory_file(said: Mapping[str, object]) -> MemoryFileSettings:
+    table = said.get("memory_file", {})
+    if not isinstance(table, dict):
+        raise _senseless("memory_file", table, 'write [memory_file] files = ["…"]')
+    scope = _word(table, "scope", "")
+    return MemoryFileSettings(
+        files=_words(table, "files"),
+        include=_words(table, "include"),
+        exclude=_words(table, "exclude"),
+        agent=_word(table, "agent", ""),
+        scope=check_scope(scope) if scope else "",
+        settle_seconds=_seconds(table, "settle_seconds", 2.0),
+    )
+
+
+def _words(said: Mapping[str, object], key: str) -> tuple[str, ...]:
+    value = said.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(x, str) for x in value):
+        raise _senseless(key, value, 'give a list of texts, such as ["MEMORY.md"]')
+    return tuple(value)
 
 
 def _folder_name(vault_id: str) -> str:

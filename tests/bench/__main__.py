@@ -13,16 +13,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.bench import embedding, single, watching
+from tests.bench import embedding, memory_file, single, watching
 from tests.bench.passes import ADOPT, IDLE, KINDS, OUT, REBUILD, Passes
 from tests.bench.table import Growth, Row, as_json, show
 from tests.bench.worlds import seconds_to_make, spread
 
 GROWTH, REMEMBER, KEY, HELP = "growth", "remember", "key", "help"
-EMBED, FIRST = "embed", "first"
+EMBED, FIRST, MEMORY = "embed", "first", "memory-file"
 WATCH, BURST, WATCHERS = "watch", "burst", "watchers"
 NAMES = (
-    *(IDLE, ADOPT, REBUILD, OUT, REMEMBER, KEY, HELP, FIRST, EMBED),
+    *(IDLE, ADOPT, REBUILD, OUT, REMEMBER, KEY, HELP, FIRST, EMBED, MEMORY),
     *(WATCH, BURST, WATCHERS, GROWTH),
 )
 SIZES = (1_000, 10_000, 100_000)
@@ -118,6 +118,9 @@ def _measure(wanted: Wanted, folder: Path, *, quick: bool) -> None:
         ),
         KEY: lambda: single.one_key(times=200, few=30, target=1 / 30),
         HELP: lambda: single.shell_help(times=11, target=2),
+        MEMORY: lambda: memory_file.unchanged(
+            folder, times=5 if quick else 15, target=3
+        ),
         FIRST: lambda: embedding.first_vector(
             folder, times=3 if quick else 5, target=1 / 10
         ),

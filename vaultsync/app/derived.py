@@ -96,6 +96,16 @@ class Derived:
         return vectors
 
     @cached_property
+    def embeds(self) -> bool:
+        """Whether there is a model and a place for its vectors; loads neither."""
+        setting = self._settings.embedder
+        return (
+            setting != "none"
+            and _installed("numpy")
+            and (setting != "local" or _installed(_PACKAGED))
+        )
+
+    @cached_property
     def embedder(self) -> Embedder | None:
         """The model of the setting; None where there is none."""
         settings = self._settings

@@ -43,6 +43,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "verify": "mirror.verify",
         "rebuild": "mirror.rebuild",
         "doctor": "mirror.doctor",
+        "memory-file": "memory_file.memory_file",
     },
     "Recall": {
         "recall": "recall.recall",

@@ -10,6 +10,7 @@ VaultsyncError
 │   ├── InvalidScopeError      a scope that is not `private-…`, `team-…`, `project-…` or `public`
 │   ├── ScopeDeniedError       an agent reaches for a scope that is not its own
 │   ├── ImportLineError        a line of an import file
+│   ├── TooManyFilesError      more memory files than anybody means
 │   ├── ConfigError            a setting that makes no sense
 │   ├── MalformedBodyError     over HTTP came what the route does not take
 │   ├── InvalidArgumentsError  arguments that a tool does not take
@@ -31,6 +32,11 @@ VaultsyncError
 │   ├── NoteExistsError        a file is there already
 │   ├── NoteChangedError       the file is not what the writer thought it replaced
 │   └── NotRegularFileError    a link, a folder, a device
+├── MemoryFileError            one memory file; the others go on
+│   ├── MemoryFileMissingError  no file there, and no fact came from it
+│   ├── UnreadableMemoryFileError  binary, badly encoded, too large: its facts stay
+│   ├── MemoryFileChangedError  somebody saved it while an agent wrote into it
+│   └── MemoryFileBusyError    another process works with it
 ├── VaultError                 the whole vault
 │   ├── VaultMissingError      the root or its marker is not there
 │   └── VaultMismatchError     another vault stands at the same place
@@ -50,6 +56,14 @@ VaultsyncError
 
 from __future__ import annotations
 
+from vaultsync.errors.files import (
+    MemoryFileBusyError,
+    MemoryFileChangedError,
+    MemoryFileError,
+    MemoryFileMissingError,
+    TooManyFilesError,
+    UnreadableMemoryFileError,
+)
 from vaultsync.errors.notes import (
     NoteChangedError,
     NoteError,
@@ -129,6 +143,10 @@ __all__ = [
     "InvalidIdError",
     "InvalidScopeError",
     "MalformedBodyError",
+    "MemoryFileBusyError",
+    "MemoryFileChangedError",
+    "MemoryFileError",
+    "MemoryFileMissingError",
     "MissingExtraError",
     "NotAVaultError",
     "NotFoundError",
@@ -144,7 +162,9 @@ __all__ = [
     "StoreMismatchError",
     "StoreRewoundError",
     "StoreUnavailableError",
+    "TooManyFilesError",
     "UnknownTypeError",
+    "UnreadableMemoryFileError",
     "UnreadableNoteError",
     "UnsafePathError",
     "UnsafeSpliceError",

@@ -9,6 +9,12 @@ from vaultsync.ports.archive import Archive
 from vaultsync.ports.clock import Clock
 from vaultsync.ports.embedder import Embedder, Identity
 from vaultsync.ports.link_index import LinkIndex, Reference
+from vaultsync.ports.memory_file import (
+    MemoryFile,
+    MetadataReader,
+    Waiting,
+    WriteQueue,
+)
 from vaultsync.ports.note_index import Entry, Filters, Match, NoteIndex
 from vaultsync.ports.records import (
     Attention,
@@ -42,6 +48,8 @@ __all__ = [
     "Linger",
     "LinkIndex",
     "Match",
+    "MemoryFile",
+    "MetadataReader",
     "Near",
     "NoteFile",
     "NoteIndex",
@@ -58,7 +66,9 @@ __all__ = [
     "Vault",
     "VectorIndex",
     "VectorRow",
+    "Waiting",
     "Watcher",
     "Write",
+    "WriteQueue",
     "Written",
 ]
