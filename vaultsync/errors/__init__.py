@@ -33,6 +33,7 @@ VaultsyncError
 │   ├── StoreUnavailableError  away; what must reach it waits in the outbox
 │   ├── StoreMismatchError     another store answers
 │   ├── StoreLayoutError       its collection was made otherwise than the settings say
+│   ├── MigrationError         not all facts are in the new store
 │   └── StoreRewoundError      the store went back in time, or lost its facts
 ├── ArchiveError               the archive cannot be read
 ├── DerivedError               an index or a model: nothing is lost, an answer may be poorer
@@ -59,6 +60,7 @@ from vaultsync.errors.root import (
 )
 from vaultsync.errors.sides import (
     ArchiveError,
+    MigrationError,
     RevisionMismatchError,
     StoreError,
     StoreLayoutError,
@@ -112,6 +114,7 @@ __all__ = [
     "InvalidFieldError",
     "InvalidIdError",
     "InvalidScopeError",
+    "MigrationError",
     "NotAVaultError",
     "NotFoundError",
     "NotRegularFileError",
