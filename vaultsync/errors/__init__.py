@@ -44,6 +44,8 @@ VaultsyncError
 │   ├── RevisionMismatchError  the fact is not what the writer thought it replaced
 │   ├── StoreUnavailableError  away; what must reach it waits in the outbox
 │   ├── StoreMismatchError     another store answers
+│   ├── StoreLayoutError       its collection was made otherwise than the settings say
+│   ├── MigrationError         not all facts are in the new store
 │   └── StoreRewoundError      the store went back in time, or lost its facts
 ├── ArchiveError               the archive cannot be read
 ├── DerivedError               an index or a model: nothing is lost, an answer may be poorer
@@ -79,8 +81,10 @@ from vaultsync.errors.root import (
 )
 from vaultsync.errors.sides import (
     ArchiveError,
+    MigrationError,
     RevisionMismatchError,
     StoreError,
+    StoreLayoutError,
     StoreMismatchError,
     StoreRewoundError,
     StoreUnavailableError,
@@ -148,6 +152,7 @@ __all__ = [
     "MemoryFileError",
     "MemoryFileMissingError",
     "MissingExtraError",
+    "MigrationError",
     "NotAVaultError",
     "NotFoundError",
     "NotRegularFileError",
@@ -159,6 +164,7 @@ __all__ = [
     "RunNotFoundError",
     "ScopeDeniedError",
     "StoreError",
+    "StoreLayoutError",
     "StoreMismatchError",
     "StoreRewoundError",
     "StoreUnavailableError",
