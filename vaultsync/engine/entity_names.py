@@ -10,15 +10,13 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from vaultsync.core.links import folded
 from vaultsync.engine.follow import seen_of, version_at
-from vaultsync.engine.link_feed import SCHEMA, entity_of, follow
 from vaultsync.errors import DerivedError
-from vaultsync.ports.link_index import Entity, LinkIndex
-from vaultsync.ports.store import Store, StoreState
 
 if TYPE_CHECKING:  # every opened vault has one of these, and few are ever asked
     from vaultsync.core.mentions import Mention, Vocabulary
+    from vaultsync.ports.link_index import Entity, LinkIndex
+    from vaultsync.ports.store import Store, StoreState
 
 FAR = 500
 """Rows of the feed from which on the link index is brought up first."""
@@ -55,10 +53,17 @@ class EntityNames:
 
     def twins(self, name: str) -> set[str]:
         """The ids of all entities of that very name, whatever its case."""
+        from vaultsync.core.links import folded  # noqa: PLC0415 - see above
+
         with self._lock:
             return set(self._titles.get(folded(name), ()))
 
     def _refresh(self, store: Store) -> None:
+        from vaultsync.engine.link_feed import (  # noqa: PLC0415 - see above
+            SCHEMA,
+            entity_of,
+        )
+
         state = store.state()
         if version_at(store, state.store_id, self._seq, SCHEMA) != self._version:
             self._begin(store, state)
@@ -75,6 +80,7 @@ class EntityNames:
     def _begin(self, store: Store, state: StoreState) -> None:
         """Forget everything, and take what the link index knows."""
         from vaultsync.core.mentions import Vocabulary  # noqa: PLC0415 - see above
+        from vaultsync.engine.link_feed import SCHEMA, follow  # noqa: PLC0415 - see above
 
         self._seq = 0
         self._entities, self._names, self._titles = {}, Vocabulary(), {}
@@ -97,6 +103,8 @@ class EntityNames:
             return  # the feed tells it all, only slower
 
     def _set(self, fact_id: str, entity: Entity | None) -> None:
+        from vaultsync.core.links import folded  # noqa: PLC0415 - see above
+
         old = self._entities.pop(fact_id, None)
         if old is not None:
             self._names.drop(fact_id, old.names)
