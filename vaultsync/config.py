@@ -64,6 +64,8 @@ class Settings:
     max_note_bytes: int = 4 << 20
     auto_link: bool = True
     """Whether what agents write gets links to the entities it mentions."""
+    derive: bool = True
+    """Whether passes bring indexes, tables and vectors up to date at their end."""
     embedder: str = "local"
     """Which model makes vectors; see docs/concepts/choosing-an-embedder.md."""
     embedder_key: str = ""
@@ -154,6 +156,7 @@ def load(
         grace_seconds=_seconds(said, "grace_seconds", 1.0),
         max_note_bytes=int(_seconds(said, "max_note_bytes", 4 << 20)),
         auto_link=_flag(said, "auto_link", default=True),
+        derive=_flag(said, "derive", default=True),
         embedder=os.environ.get("VAULTSYNC_EMBEDDER")
         or _word(said, "embedder", "local"),
         embedder_key=_word(said, "embedder_key", ""),

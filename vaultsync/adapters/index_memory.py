@@ -11,6 +11,7 @@ from itertools import chain
 from vaultsync.core.around import Turn, moment, turn_of
 from vaultsync.core.fact import Fact, Value
 from vaultsync.core.language import ENGLISH, FUNCTION_WORDS
+from vaultsync.core.query import kind_of
 from vaultsync.core.words import (
     headings,
     words_of,
@@ -135,7 +136,7 @@ def _texts(entry: Entry) -> Iterator[str]:
     yield from (
         *fact.aliases,
         *fact.tags,
-        fact.type,
+        kind_of(fact),
         *fact.entities,
         *headings(fact.content),
     )

@@ -49,9 +49,14 @@ class Indexing(Session):
     def _derived_from(
         self, mirror: Mirror, report: Report, progress: Progress | None = None
     ) -> Report:
-        """The report of a pass, after which all that is derived follows it."""
+        """The report of a pass, after which all that is derived follows it.
+
+        Where the setting `derive` says no, it follows when somebody asks `index`.
+        """
         from vaultsync.engine.deriving import derive, is_derived
 
+        if not self.settings.derive:
+            return report
         if not report.dry_run and not (report.quiet and is_derived(mirror)):
             derive(mirror, self._parts(), progress=progress)
         return report

@@ -65,6 +65,8 @@ class Candidate:
     """The words of its content that matched, if any."""
     fit: float = 1.0
     """How well it fits the question, beside the one that fits best."""
+    brief: bool = False
+    """Whether its passage, with what stands around it, is enough."""
     named_by: frozenset[str] = frozenset()
     """For an entity: the ids of the facts that name it. It is packed beside one of them."""
 

@@ -89,6 +89,13 @@ person, to prefer) hint at nothing."""
 _HINTED: Mapping[str, str] = MappingProxyType(
     {word: name for name, words in _TYPE_WORDS.items() for word in words.split()}
 )
+
+
+def kind_of(fact: Fact) -> str:
+    """The type of a fact, where its name is a word that people ask with; else empty."""
+    return fact.type if fact.type in _TYPE_WORDS else ""
+
+
 _TIER_HINT = re.compile(
     r"\b(critical|notable|background)\s+(?:facts?|notes?|memory|memories|observations?|"
     r"decisions?|lessons?|commitments?)\b",
