@@ -248,13 +248,6 @@ def _word(said: Mapping[str, object], key: str, default: str) -> str:
     return value
 
 
-def _table(said: Mapping[str, object], key: str) -> Mapping[str, object]:
-    value = said.get(key, {})
-    if not isinstance(value, dict):
-        raise _senseless(key, value, f"write it as a table: [{key}]")
-    return value
-
-
 def _seconds(said: Mapping[str, object], key: str, default: float) -> float:
     value = said.get(key, default)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from vaultsync.app.graphing import Graphing
-from vaultsync.app.memory_files import MemoryFiles
 from vaultsync.app.keeping import Keeping
+from vaultsync.app.memory_files import MemoryFiles
 from vaultsync.app.packing import Packing
 from vaultsync.app.remembering import Remembering
 

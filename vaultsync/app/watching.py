@@ -72,9 +72,7 @@ class WatchedMemory(Memory):
     def reopen(self) -> None:
         """See whether a store that could not be opened is there now."""
         if isinstance(self._mirror.store, StoreAway):
-            self._mirror = replace(
-                self._mirror, store=self._open_store(self._mirror.clock)
-            )
+            self._mirror = replace(self._mirror, store=self._open_store())
 
     def mirror_some(self, request: Request, progress: Progress) -> Report:
         """One pass, and the links that follow moved notes; nothing that is derived."""
