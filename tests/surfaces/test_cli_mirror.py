@@ -235,6 +235,7 @@ def test_status_is_as_the_contract_says() -> None:
         "last_run": {"run": RUN, "at": "2026-02-14T13:45:00Z"},
         "engine": "idle",
         "foreign": 0,
+        "daemon": None,
     }
 
 
