@@ -514,3 +514,21 @@ def test_identical_chunks_across_files_are_two_facts() -> None:
     assert world.syncs(*files).counts["created"] == 6
     ids = [each.id for file in files for each in world.remembered(file)]
     assert len(set(ids)) == 6
+
+
+# --- the memory that the guide shows -------------------------------------------------
+
+
+def test_the_guide_shows_what_becomes_of_its_memory() -> None:
+    root = Path(__file__).parent.parent
+    world = MemoryWorld()
+    world.file.data = (root / "golden" / "memory-file" / "MEMORY.md").read_bytes()
+    done = world.syncs().files[0]
+    guide = (root / "docs" / "guides" / "memory-file.md").read_text(encoding="utf-8")
+    for each in done.actions:
+        assert f"create  {each.title} (line {each.line}) " in guide
+    world.quiesce()
+    for fact in world.remembered():
+        folder = world.path(fact.id).rpartition("/")[0]
+        assert f"\n{folder}/" in guide
+    assert {each.tags for each in world.remembered()} == {("tidebell",)}
