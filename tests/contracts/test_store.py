@@ -10,6 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes import FakeClock
+from vaultsync.adapters.qdrant_client_points import ClientPoints
+from vaultsync.adapters.qdrant_edge_points import EdgePoints
+from vaultsync.adapters.qdrant_place import QdrantPlace
+from vaultsync.adapters.qdrant_points import Points
+from vaultsync.adapters.qdrant_store import QdrantStore
 from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.adapters.store_sqlite import SqliteStore
 from vaultsync.core.fact import Fact, Value, make_fact
@@ -26,9 +31,25 @@ def _memory(folder: Path, clock: Clock) -> Store:
     return MemoryStore(clock)
 
 
+def _qdrant(points: Points, clock: Clock) -> Store:
+    return QdrantStore(points, clock=clock, create=True, dimension=lambda: 3)
+
+
+def _qdrant_local(folder: Path, clock: Clock) -> Store:
+    place = QdrantPlace("local", "agent_memory_test", path=folder / "qdrant")
+    return _qdrant(ClientPoints(place, clock=clock), clock)
+
+
+def _qdrant_edge(folder: Path, clock: Clock) -> Store:
+    place = QdrantPlace("edge", "agent_memory_test", path=folder / "edge")
+    return _qdrant(EdgePoints(place, clock=clock), clock)
+
+
 STORES: dict[str, Callable[[Path, Clock], Store]] = {
     "sqlite": _sqlite,
     "memory": _memory,
+    "qdrant local": _qdrant_local,
+    "qdrant edge": _qdrant_edge,
 }
 
 CLOCK = FakeClock()

@@ -38,6 +38,7 @@ VaultsyncError
 │   ├── RevisionMismatchError  the fact is not what the writer thought it replaced
 │   ├── StoreUnavailableError  away; what must reach it waits in the outbox
 │   ├── StoreMismatchError     another store answers
+│   ├── StoreLayoutError       its collection was made otherwise than the settings say
 │   └── StoreRewoundError      the store went back in time, or lost its facts
 ├── ArchiveError               the archive cannot be read
 ├── DerivedError               an index or a model: nothing is lost, an answer may be poorer
@@ -66,6 +67,7 @@ from vaultsync.errors.sides import (
     ArchiveError,
     RevisionMismatchError,
     StoreError,
+    StoreLayoutError,
     StoreMismatchError,
     StoreRewoundError,
     StoreUnavailableError,
@@ -138,6 +140,7 @@ __all__ = [
     "RunNotFoundError",
     "ScopeDeniedError",
     "StoreError",
+    "StoreLayoutError",
     "StoreMismatchError",
     "StoreRewoundError",
     "StoreUnavailableError",

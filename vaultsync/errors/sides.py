@@ -82,5 +82,17 @@ class StoreRewoundError(StoreError):
         self.run = run
 
 
+class StoreLayoutError(StoreError):
+    """What holds the facts was made otherwise than this vault's settings say."""
+
+    def __init__(self, where: str, why: str) -> None:
+        super().__init__(
+            f"the collection {where} was made otherwise: {why}; nothing was done",
+            hint="set what it was made with, or take all facts to another one:"
+            " `vaultsync migrate --to URL`; a collection is never altered",
+        )
+        self.where = where
+
+
 class ArchiveError(VaultsyncError):
     """The archive cannot be read."""

@@ -1,0 +1,423 @@
+"""Points of a server, a cluster, or the local mode of Qdrant's client."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from vaultsync.adapters import qdrant_layout as layout
+from vaultsync.adapters.qdrant_patience import Patience, Trouble
+from vaultsync.adapters.qdrant_place import QdrantPlace
+from vaultsync.adapters.qdrant_points import (
+    PAGE,
+    Between,
+    Close,
+    Condition,
+    Missing,
+    Payload,
+    Point,
+    Put,
+    Step,
+    Where,
+    space,
+)
+from vaultsync.adapters.qdrant_rows import INDEXED
+from vaultsync.errors import StoreLayoutError
+from vaultsync.ports import Clock
+
+_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Answers after which the same request may be answered."""
+_NO_ROOM = ("no space left", "disk is full", "out of disk", "available disk space")
+_FULL = "make room on the disk of the store; what must reach it waits in the outbox"
+_MODES = {"any": None, "new": "insert_only", "known": "update_only"}
+
+
+class ClientPoints:
+    """A collection behind `qdrant_client`.
+
+    The key of a server is read from the environment when it is opened, and is nowhere
+    else. Reads ask for the consistency of the settings; writes are ordered as they say.
+
+    `client` stands in for the one that the place names.
+    """
+
+    def __init__(
+        self, place: QdrantPlace, *, clock: Clock, client: Any = None
+    ) -> None:
+        self._place = place
+        self._client: Any = client
+        self._ours = client is None
+        self._patience = Patience(clock, judge, seconds=place.patience_seconds)
+        self._known = False
+        self._closed = False
+
+    def _ask(self, method: str, **words: object) -> Any:
+        """The answer of a method of the client, asked for with patience."""
+
+        def request() -> Any:
+            return getattr(self._opened(), method)(
+                collection_name=self._place.collection, **words
+            )
+
+        return self._patience.ask(request)
+
+    def _opened(self) -> Any:
+        if self._closed:
+            raise _ClosedError
+        if self._client is None:
+            self._client = self._open()
+        return self._client
+
+    def _open(self) -> Any:
+        from qdrant_client import QdrantClient
+
+        place = self._place
+        if place.kind == "local":
+            # Several threads may ask; one after the other, which `Patience` sees to.
+            return QdrantClient(
+                path=str(place.path), force_disable_check_same_thread=True
+            )
+        return QdrantClient(
+            host=place.host,
+            port=place.port,
+            https=place.tls,
+            api_key=os.environ.get(place.key_variable) or None,
+            grpc_port=place.grpc_port or 6334,
+            prefer_grpc=place.grpc_port is not None,
+            timeout=max(1, round(place.timeout_seconds)),
+            check_compatibility=False,  # it would ask the server each time
+        )
+
+    @property
+    def _reads(self) -> dict[str, object]:
+        if self._place.kind == "local":
+            return {}
+        return {"consistency": _consistency(self._place.read_consistency)}
+
+    @property
+    def _writes(self) -> dict[str, object]:
+        made: dict[str, object] = {"wait": True}
+        if self._place.kind != "local":
+            made["ordering"] = _models().WriteOrdering(self._place.ordering)
+        return made
+
+    # ---------------------------------------------------------------- collection
+
+    def there(self) -> bool:
+        """Whether the collection is there, made as it should be."""
+        if self._known:
+            return True
+        if not self._ask("collection_exists"):
+            return False
+        differ = layout.differences(self._config(), self._place)
+        if differ:
+            raise StoreLayoutError(self._place.collection, "; ".join(differ))
+        self._known = True
+        return True
+
+    def _config(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(
+            self._ask("get_collection").config.model_dump_json()
+        )
+        return found
+
+    def make(self, dimension: int) -> None:
+        """Make the collection with its payload indexes."""
+        models, place = _models(), self._place
+        try:
+            self._ask(
+                "create_collection",
+                vectors_config={
+                    space(dimension): models.VectorParams(
+                        size=dimension, distance=models.Distance.COSINE, on_disk=False
+                    )
+                },
+                hnsw_config=models.HnswConfigDiff(
+                    m=layout.M,
+                    ef_construct=layout.EF_CONSTRUCT,
+                    full_scan_threshold=layout.FULL_SCAN_THRESHOLD,
+                    on_disk=False,
+                ),
+                optimizers_config=models.OptimizersConfigDiff(
+                    default_segment_number=layout.SEGMENTS,
+                    indexing_threshold=layout.INDEXING_THRESHOLD,
+                    memmap_threshold=layout.MEMMAP_THRESHOLD,
+                ),
+                quantization_config=models.ScalarQuantization(
+                    scalar=models.ScalarQuantizationConfig(
+                        type=models.ScalarType.INT8,
+                        quantile=layout.QUANTILE,
+                        always_ram=True,
+                    )
+                ),
+                on_disk_payload=False,
+                shard_number=place.shard_number,
+                replication_factor=place.replication_factor,
+                write_consistency_factor=place.write_consistency_factor,
+            )
+        except Exception as error:
+            if not _exists_already(error):
+                raise
+        if place.kind != "local":  # where indexes have no effect
+            for field, kind in INDEXED.items():
+                self._ask(
+                    "create_payload_index", field_name=field, field_schema=kind
+                )
+        self.there()
+
+    def dimensions(self) -> set[int]:
+        """The lengths of vectors that the collection can hold."""
+        vectors = self._config()["params"].get("vectors") or {}
+        return {each["size"] for each in vectors.values()}
+
+    def widen(self, dimension: int) -> None:
+        """Let it hold vectors of another length, too."""
+        models = _models()
+        dense = models.DenseVectorConfig(
+            size=dimension, distance=models.Distance.COSINE
+        )
+        try:
+            self._ask(
+                "create_vector_name",
+                vector_name=space(dimension),
+                vector_name_config=models.DenseVectorNameConfig(dense=dense),
+                **self._writes,
+            )
+        except Exception as error:
+            if _exists_already(error):
+                return
+            if _status(error) is None:
+                raise
+            raise StoreLayoutError(
+                self._place.collection,
+                f"it holds vectors of {sorted(self.dimensions())} numbers, the model"
+                f" makes {dimension}, and this server cannot add others",
+            ) from error
+
+    # --------------------------------------------------------------------- reads
+
+    def take(
+        self, ids: Collection[str], fields: Sequence[str] | None = None
+    ) -> dict[str, Payload]:
+        """The payloads of those points that are there."""
+        wanted, found = list(ids), {}
+        for at in range(0, len(wanted), PAGE):
+            records = self._ask(
+                "retrieve",
+                ids=wanted[at : at + PAGE],
+                with_payload=True if fields is None else list(fields),
+                with_vectors=False,
+                **self._reads,
+            )
+            found.update({str(each.id): each.payload or {} for each in records})
+        return found
+
+    def walk(
+        self, where: Where, fields: Sequence[str], *, after: str = "", limit: int = PAGE
+    ) -> list[tuple[str, Payload]]:
+        """Points with an id greater than `after`, by id."""
+        records, _ = self._ask(
+            "scroll",
+            scroll_filter=_filter(where),
+            limit=limit + bool(after),
+            offset=after or None,
+            with_payload=list(fields),
+            with_vectors=False,
+            **self._reads,
+        )
+        found = [(str(each.id), each.payload or {}) for each in records]
+        return [each for each in found if each[0] > after][:limit]
+
+    def count(self, where: Where) -> int:
+        """How many points there are, exactly."""
+        found = self._ask("count", count_filter=_filter(where), exact=True)
+        return int(found.count)
+
+    def near(
+        self,
+        vector: Sequence[float],
+        where: Where,
+        fields: Sequence[str],
+        *,
+        limit: int,
+    ) -> list[Close]:
+        """The nearest points: the int8 vectors name them, the whole ones decide."""
+        models = _models()
+        found = self._ask(
+            "query_points",
+            query=list(vector),
+            using=space(len(vector)),
+            query_filter=_filter(where),
+            limit=limit,
+            with_payload=list(fields),
+            search_params=models.SearchParams(
+                hnsw_ef=max(layout.EF, limit),
+                quantization=models.QuantizationSearchParams(
+                    rescore=True, oversampling=layout.OVERSAMPLING
+                ),
+            ),
+            **self._reads,
+        )
+        return [
+            Close(str(each.id), each.score, each.payload or {}) for each in found.points
+        ]
+
+    def vectors(
+        self, where: Where, field: str, dimension: int
+    ) -> dict[str, Sequence[float]]:
+        """The vectors of points, by the value of a key."""
+        found: dict[str, Sequence[float]] = {}
+        offset: object = None
+        while True:
+            records, offset = self._ask(
+                "scroll",
+                scroll_filter=_filter(where),
+                limit=PAGE,
+                offset=offset,
+                with_payload=[field],
+                with_vectors=[space(dimension)],
+                **self._reads,
+            )
+            for each in records:
+                held = (each.vector or {}).get(space(dimension))
+                if held is not None:
+                    found[each.payload[field]] = held
+            if offset is None:
+                return found
+
+    # -------------------------------------------------------------------- writes
+
+    def do(self, steps: Sequence[Step]) -> None:
+        """Do the steps in order."""
+        operations = [made for step in steps for made in _operations(step)]
+        if operations:
+            self._ask(
+                "batch_update_points", update_operations=operations, **self._writes
+            )
+
+    def close(self) -> None:
+        """Let go of the connection, or of the folder."""
+        self._closed = True
+        if self._client is not None and self._ours:
+            self._client.close()
+        self._client = None
+
+
+class _ClosedError(Exception):
+    """It was closed."""
+
+
+def _models() -> Any:
+    from qdrant_client import models
+
+    return models
+
+
+def _consistency(said: str | int) -> Any:
+    return said if isinstance(said, int) else _models().ReadConsistencyType(said)
+
+
+def _operations(step: Step) -> list[Any]:
+    models = _models()
+    if isinstance(step, Put):
+        mode = _MODES[step.mode]
+        return [
+            models.UpsertOperation(
+                upsert=models.PointsList(
+                    points=[_struct(each) for each in step.points[at : at + PAGE]],
+                    update_filter=_filter(step.only_if) if step.only_if else None,
+                    update_mode=models.UpdateMode(mode) if mode else None,
+                )
+            )
+            for at in range(0, len(step.points), PAGE)
+        ]
+    selector = models.FilterSelector(filter=_filter(step.where))
+    return [models.DeleteOperation(delete=selector)]
+
+
+def _struct(point: Point) -> Any:
+    vector = {space(len(point.vector)): list(point.vector)} if point.vector else {}
+    return _models().PointStruct(id=point.id, payload=dict(point.payload), vector=vector)
+
+
+def _filter(where: Where) -> Any:
+    models = _models()
+    return models.Filter(
+        must=[_condition(each) for each in where.must],
+        must_not=[models.HasIdCondition(has_id=list(where.but))] if where.but else None,
+    )
+
+
+def _condition(said: Condition) -> Any:
+    models = _models()
+    if isinstance(said, Missing):
+        return models.IsEmptyCondition(is_empty=models.PayloadField(key=said.key))
+    if isinstance(said, Between):
+        return models.FieldCondition(
+            key=said.key,
+            range=models.Range(gte=said.least, lte=said.most, lt=said.below),
+        )
+    match = models.MatchAny(any=list(said.values))
+    return models.FieldCondition(key=said.key, match=match)
+
+
+def _status(error: BaseException) -> int | None:
+    """The number of an answer of a server; None when it is none."""
+    found = getattr(error, "status_code", None)
+    return found if isinstance(found, int) else None
+
+
+def _exists_already(error: BaseException) -> bool:
+    return "already exists" in str(error)
+
+
+def judge(error: Exception) -> Trouble | None:
+    """What an error of the client says about the store; None when it is our mistake."""
+    text = str(error)
+    if isinstance(error, _ClosedError):
+        return Trouble("it was closed", passing=False)
+    if any(each in text.lower() for each in _NO_ROOM):
+        return Trouble("its disk is full", passing=False, hint=_FULL)
+    if isinstance(error, RuntimeError) and "already accessed" in text:
+        return Trouble("another process has it", passing=True, refused=True)
+    if isinstance(error, (OSError, sqlite3.Error)):
+        return Trouble(text, passing=False)
+    kind = type(error).__name__
+    if kind == "ResourceExhaustedResponse":
+        wait = float(getattr(error, "retry_after_s", 0))
+        return Trouble("it is too busy (429)", passing=True, wait=wait or None)
+    if kind == "ResponseHandlingException":
+        source = getattr(error, "source", error)
+        refused = type(source).__name__ == "ConnectError"
+        return Trouble(f"{source}", passing=True, refused=refused)
+    if kind == "UnexpectedResponse":
+        return _answered(error)
+    if hasattr(error, "code") and hasattr(error, "details"):
+        return _by_grpc(error)
+    return None
+
+
+def _answered(error: Exception) -> Trouble | None:
+    status = _status(error)
+    if status in (401, 403):
+        return Trouble(
+            f"it refuses the key ({status})",
+            passing=False,
+            hint="set the key of the store in the environment, as QDRANT_API_KEY",
+        )
+    if status in _PASSING:
+        return Trouble(f"it answers {status}", passing=True)
+    return None
+
+
+def _by_grpc(error: Any) -> Trouble | None:
+    code = error.code().name
+    if code in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "INTERNAL"):
+        why = f"{code.lower().replace('_', ' ')}: {error.details()}"
+        return Trouble(why, passing=True, refused=code == "UNAVAILABLE")
+    if code in ("UNAUTHENTICATED", "PERMISSION_DENIED"):
+        return Trouble(f"it refuses the key ({code})", passing=False)
+    return None
