@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes import FakeClock
 from tests.vector_rows import ALL, IDS, X, Y, Z, a_fact, found, row, unit
+from vaultsync.adapters.qdrant_client_points import ClientPoints
+from vaultsync.adapters.qdrant_edge_points import EdgePoints
+from vaultsync.adapters.qdrant_place import QdrantPlace
+from vaultsync.adapters.qdrant_vectors import QdrantVectors
 from vaultsync.adapters.vectors_lancedb import LanceVectors
 from vaultsync.adapters.vectors_local import LocalVectors
 from vaultsync.adapters.vectors_matrix import MatrixVectors
@@ -24,14 +29,28 @@ def _large(folder: Path) -> VectorIndex:
     return made
 
 
+def _qdrant_local(folder: Path) -> VectorIndex:
+    place = QdrantPlace("local", "agent_memory_test", path=folder)
+    return QdrantVectors(ClientPoints(place, clock=FakeClock()), dimension=lambda: 3)
+
+
+def _qdrant_edge(folder: Path) -> VectorIndex:
+    place = QdrantPlace("edge", "agent_memory_test", path=folder)
+    return QdrantVectors(EdgePoints(place, clock=FakeClock()), dimension=lambda: 3)
+
+
 INDEXES: dict[str, Callable[[Path], VectorIndex]] = {
     "memory": lambda folder: MemoryVectors(),
     "matrix": MatrixVectors,
     "lancedb": LanceVectors,
     "local": LocalVectors,
     "local, answered by the table": _large,
+    "qdrant local": _qdrant_local,
+    "qdrant edge": _qdrant_edge,
 }
 LASTING = [name for name in INDEXES if name != "memory"]
+SHARED = [name for name in LASTING if "qdrant" not in name]
+"""Those that several may have open at once: not Qdrant within a process."""
 
 A, B, C, D = IDS[:4]
 
@@ -418,10 +437,9 @@ def test_what_was_put_is_there_after_closing(
     assert found(again, Filters(tags=frozenset({"tea"}))) == [A]
 
 
-def test_what_one_puts_another_finds_at_once(
-    reopen: Callable[[], VectorIndex],
-) -> None:
-    writer, reader = reopen(), reopen()
+@pytest.mark.parametrize("name", SHARED)
+def test_what_one_puts_another_finds_at_once(name: str, tmp_path: Path) -> None:
+    writer, reader = (INDEXES[name](tmp_path / "vectors") for _ in range(2))
     writer.reset("m/3/c")
     assert reader.identity() == "m/3/c"
     for at, each in enumerate([A, B, C]):
@@ -435,3 +453,5 @@ def test_what_one_puts_another_finds_at_once(
     writer.reset("n/3/c")
     assert reader.identity() == "n/3/c"
     assert found(reader) == []
+    writer.close()
+    reader.close()

@@ -245,7 +245,6 @@ class ClientPoints:
         limit: int,
     ) -> list[Close]:
         """The nearest points: the int8 vectors name them, the whole ones decide."""
-        models = _models()
         found = self._ask(
             "query_points",
             query=list(vector),
@@ -253,17 +252,24 @@ class ClientPoints:
             query_filter=_filter(where),
             limit=limit,
             with_payload=list(fields),
-            search_params=models.SearchParams(
-                hnsw_ef=max(layout.EF, limit),
-                quantization=models.QuantizationSearchParams(
-                    rescore=True, oversampling=layout.OVERSAMPLING
-                ),
-            ),
+            **self._search(limit),
             **self._reads,
         )
         return [
             Close(str(each.id), each.score, each.payload or {}) for each in found.points
         ]
+
+    def _search(self, limit: int) -> dict[str, object]:
+        if self._place.kind == "local":  # where search is exact
+            return {}
+        models = _models()
+        by_int8 = models.QuantizationSearchParams(
+            rescore=True, oversampling=layout.OVERSAMPLING
+        )
+        ef = max(layout.EF, limit)
+        return {
+            "search_params": models.SearchParams(hnsw_ef=ef, quantization=by_int8)
+        }
 
     def vectors(
         self, where: Where, field: str, dimension: int

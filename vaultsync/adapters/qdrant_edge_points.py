@@ -28,6 +28,8 @@ from vaultsync.adapters.qdrant_rows import INDEXED
 from vaultsync.errors import StoreLayoutError
 from vaultsync.ports import Clock
 
+_ASKED = ("kind", "seq", "fact", "chunk", "scope", "supersededById", "above", "type")
+"""What is indexed: nobody else asks this shard, and each index costs a write."""
 _FLUSH = 1_000
 """Writes after which the log may begin anew."""
 _MARK = "edge_config.json"
@@ -111,10 +113,10 @@ class EdgePoints:
             "integer": edge.PayloadSchemaType.Integer,
         }
         have = self._shard.info().payload_schema
-        for field, kind in INDEXED.items():
+        for field in _ASKED:
             if field not in have:
-                index = edge.UpdateOperation.create_field_index(field, kinds[kind])
-                self._shard.update(index)
+                kind = kinds[INDEXED[field]]
+                self._shard.update(edge.UpdateOperation.create_field_index(field, kind))
         self._shard.flush()
 
     def _ask(self, method: str, *words: object) -> Any:
