@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from vaultsync.core.scope import PUBLIC, check_scope
@@ -23,7 +23,7 @@ class Settings:
     state_dir: Path
     """Of this vault alone: archive, store, lock."""
     store: str
-    """`sqlite` (in the state folder) or `sqlite:PATH`."""
+    """`sqlite` (in the state folder), `sqlite:PATH`, or the URL of a Qdrant."""
     agent: str | None = None
     default_scope: str = PUBLIC
     ignore: tuple[str, ...] = ()
@@ -43,6 +43,8 @@ class Settings:
     """The folder of a model that reads question and answer together; none."""
     index_folder: str = ""
     """A visible twin of `.index/` in the vault; none."""
+    qdrant: Mapping[str, object] = field(default_factory=dict)
+    """How a Qdrant is used: the table `[qdrant]`; see docs/guides/qdrant.md."""
 
 
 def find_root(path: str | None) -> Path:
@@ -124,6 +126,7 @@ def load(
         models=_models(),
         reranker=_word(said, "reranker", ""),
         index_folder=_word(said, "index_folder", ""),
+        qdrant=_table(said, "qdrant"),
     )
 
 
@@ -159,6 +162,13 @@ def _word(said: Mapping[str, object], key: str, default: str) -> str:
     value = said.get(key, default)
     if not isinstance(value, str):
         raise _senseless(key, value, "give a text in quotes")
+    return value
+
+
+def _table(said: Mapping[str, object], key: str) -> Mapping[str, object]:
+    value = said.get(key, {})
+    if not isinstance(value, dict):
+        raise _senseless(key, value, f"write it as a table: [{key}]")
     return value
 
 

@@ -25,7 +25,7 @@ from vaultsync.adapters.qdrant_points import (
     space,
 )
 from vaultsync.adapters.qdrant_rows import INDEXED
-from vaultsync.errors import StoreLayoutError
+from vaultsync.errors import ConfigError, StoreLayoutError
 from vaultsync.ports import Clock
 
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -72,7 +72,13 @@ class ClientPoints:
         return self._client
 
     def _open(self) -> Any:
-        from qdrant_client import QdrantClient
+        try:
+            from qdrant_client import QdrantClient
+        except ImportError:
+            raise ConfigError(
+                "qdrant-client is not installed",
+                hint="pip install 'vaultsync[qdrant]'",
+            ) from None
 
         place = self._place
         if place.kind == "local":

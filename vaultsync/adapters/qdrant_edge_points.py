@@ -25,7 +25,7 @@ from vaultsync.adapters.qdrant_points import (
     space,
 )
 from vaultsync.adapters.qdrant_rows import INDEXED
-from vaultsync.errors import StoreLayoutError
+from vaultsync.errors import ConfigError, StoreLayoutError
 from vaultsync.ports import Clock
 
 _ASKED = ("kind", "seq", "fact", "chunk", "scope", "supersededById", "above", "type")
@@ -259,8 +259,12 @@ class _ClosedError(Exception):
 
 
 def _edge() -> Any:
-    import qdrant_edge
-
+    try:
+        import qdrant_edge
+    except ImportError:
+        raise ConfigError(
+            "qdrant-edge-py is not installed", hint="pip install 'vaultsync[qdrant]'"
+        ) from None
     return qdrant_edge
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultsync.adapters.home import EngineLock
-from vaultsync.adapters.store_away import StoreAway
 from vaultsync.app.opened import Opened
 from vaultsync.config import Settings
 from vaultsync.core.fact import Fact
@@ -20,6 +19,7 @@ from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.write_through import WriteThrough
 from vaultsync.errors import (
     NoteMissingError,
+    StoreUnavailableError,
     UnsafePathError,
     VaultError,
     VaultsyncError,
@@ -42,8 +42,10 @@ class Session(Opened):
 
     def _make_store(self) -> None:
         """A new store in the place of one that is gone, for a rebuild to fill."""
-        if isinstance(self._mirror.store, StoreAway):
-            store = self._open_store(self._mirror.clock, create=True)
+        try:
+            self._mirror.store.state()
+        except StoreUnavailableError:
+            store = self._open_store(create=True)
             self._mirror = replace(self._mirror, store=store)
             self._through = WriteThrough(self._mirror)
 
