@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from vaultsync.adapters import qdrant_layout as layout
-from vaultsync.adapters.qdrant_patience import Patience, Trouble
+from vaultsync.adapters.qdrant_models import (
+    Model,
+    consistency,
+    filter_of,
+    library,
+    operations,
+)
+from vaultsync.adapters.qdrant_patience import Patience
 from vaultsync.adapters.qdrant_place import QdrantPlace
 from vaultsync.adapters.qdrant_points import (
     PAGE,
-    Between,
     Close,
-    Condition,
-    Missing,
     Payload,
-    Point,
-    Put,
     Step,
     Where,
     space,
 )
 from vaultsync.adapters.qdrant_rows import INDEXED
+from vaultsync.adapters.qdrant_trouble import (
+    ClosedError,
+    exists_already,
+    judge,
+    status_of,
+)
 from vaultsync.errors import ConfigError, StoreLayoutError
 from vaultsync.ports import Clock
-
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Answers after which the same request may be answered."""
-_NO_ROOM = ("no space left", "disk is full", "out of disk", "available disk space")
-_FULL = "make room on the disk of the store; what must reach it waits in the outbox"
-_MODES = {"any": None, "new": "insert_only", "known": "update_only"}
 
 
 class ClientPoints:
@@ -45,33 +45,33 @@ class ClientPoints:
     """
 
     def __init__(
-        self, place: QdrantPlace, *, clock: Clock, client: Any = None
+        self, place: QdrantPlace, *, clock: Clock, client: Model = None
     ) -> None:
         self._place = place
-        self._client: Any = client
+        self._client: Model = client
         self._ours = client is None
         self._patience = Patience(clock, judge, seconds=place.patience_seconds)
         self._known = False
         self._closed = False
 
-    def _ask(self, method: str, **words: object) -> Any:
+    def _ask(self, method: str, **words: object) -> Model:
         """The answer of a method of the client, asked for with patience."""
 
-        def request() -> Any:
+        def request() -> Model:
             return getattr(self._opened(), method)(
                 collection_name=self._place.collection, **words
             )
 
         return self._patience.ask(request)
 
-    def _opened(self) -> Any:
+    def _opened(self) -> Model:
         if self._closed:
-            raise _ClosedError
+            raise ClosedError
         if self._client is None:
             self._client = self._open()
         return self._client
 
-    def _open(self) -> Any:
+    def _open(self) -> Model:
         try:
             from qdrant_client import QdrantClient
         except ImportError:
@@ -101,13 +101,13 @@ class ClientPoints:
     def _reads(self) -> dict[str, object]:
         if self._place.kind == "local":
             return {}
-        return {"consistency": _consistency(self._place.read_consistency)}
+        return {"consistency": consistency(self._place.read_consistency)}
 
     @property
     def _writes(self) -> dict[str, object]:
         made: dict[str, object] = {"wait": True}
         if self._place.kind != "local":
-            made["ordering"] = _models().WriteOrdering(self._place.ordering)
+            made["ordering"] = library().WriteOrdering(self._place.ordering)
         return made
 
     # ---------------------------------------------------------------- collection
@@ -124,15 +124,15 @@ class ClientPoints:
         self._known = True
         return True
 
-    def _config(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(
+    def _config(self) -> dict[str, Model]:
+        found: dict[str, Model] = json.loads(
             self._ask("get_collection").config.model_dump_json()
         )
         return found
 
     def make(self, dimension: int) -> None:
         """Make the collection with its payload indexes."""
-        models, place = _models(), self._place
+        models, place = library(), self._place
         try:
             self._ask(
                 "create_collection",
@@ -165,13 +165,11 @@ class ClientPoints:
                 write_consistency_factor=place.write_consistency_factor,
             )
         except Exception as error:
-            if not _exists_already(error):
+            if not exists_already(error):
                 raise
         if place.kind != "local":  # where indexes have no effect
             for field, kind in INDEXED.items():
-                self._ask(
-                    "create_payload_index", field_name=field, field_schema=kind
-                )
+                self._ask("create_payload_index", field_name=field, field_schema=kind)
         self.there()
 
     def dimensions(self) -> set[int]:
@@ -181,7 +179,7 @@ class ClientPoints:
 
     def widen(self, dimension: int) -> None:
         """Let it hold vectors of another length, too."""
-        models = _models()
+        models = library()
         dense = models.DenseVectorConfig(
             size=dimension, distance=models.Distance.COSINE
         )
@@ -193,9 +191,9 @@ class ClientPoints:
                 **self._writes,
             )
         except Exception as error:
-            if _exists_already(error):
+            if exists_already(error):
                 return
-            if _status(error) is None:
+            if status_of(error) is None:
                 raise
             raise StoreLayoutError(
                 self._place.collection,
@@ -227,7 +225,7 @@ class ClientPoints:
         """Points with an id greater than `after`, by id."""
         records, _ = self._ask(
             "scroll",
-            scroll_filter=_filter(where),
+            scroll_filter=filter_of(where),
             limit=limit + bool(after),
             offset=after or None,
             with_payload=list(fields),
@@ -239,7 +237,7 @@ class ClientPoints:
 
     def count(self, where: Where) -> int:
         """How many points there are, exactly."""
-        found = self._ask("count", count_filter=_filter(where), exact=True)
+        found = self._ask("count", count_filter=filter_of(where), exact=True)
         return int(found.count)
 
     def near(
@@ -255,7 +253,7 @@ class ClientPoints:
             "query_points",
             query=list(vector),
             using=space(len(vector)),
-            query_filter=_filter(where),
+            query_filter=filter_of(where),
             limit=limit,
             with_payload=list(fields),
             **self._search(limit),
@@ -268,14 +266,12 @@ class ClientPoints:
     def _search(self, limit: int) -> dict[str, object]:
         if self._place.kind == "local":  # where search is exact
             return {}
-        models = _models()
+        models = library()
         by_int8 = models.QuantizationSearchParams(
             rescore=True, oversampling=layout.OVERSAMPLING
         )
         ef = max(layout.EF, limit)
-        return {
-            "search_params": models.SearchParams(hnsw_ef=ef, quantization=by_int8)
-        }
+        return {"search_params": models.SearchParams(hnsw_ef=ef, quantization=by_int8)}
 
     def vectors(
         self, where: Where, field: str, dimension: int
@@ -286,7 +282,7 @@ class ClientPoints:
         while True:
             records, offset = self._ask(
                 "scroll",
-                scroll_filter=_filter(where),
+                scroll_filter=filter_of(where),
                 limit=PAGE,
                 offset=offset,
                 with_payload=[field],
@@ -304,11 +300,9 @@ class ClientPoints:
 
     def do(self, steps: Sequence[Step]) -> None:
         """Do the steps in order."""
-        operations = [made for step in steps for made in _operations(step)]
-        if operations:
-            self._ask(
-                "batch_update_points", update_operations=operations, **self._writes
-            )
+        changes = [made for step in steps for made in operations(step)]
+        if changes:
+            self._ask("batch_update_points", update_operations=changes, **self._writes)
 
     def close(self) -> None:
         """Let go of the connection, or of the folder."""
@@ -316,120 +310,3 @@ class ClientPoints:
         if self._client is not None and self._ours:
             self._client.close()
         self._client = None
-
-
-class _ClosedError(Exception):
-    """It was closed."""
-
-
-def _models() -> Any:
-    from qdrant_client import models
-
-    return models
-
-
-def _consistency(said: str | int) -> Any:
-    return said if isinstance(said, int) else _models().ReadConsistencyType(said)
-
-
-def _operations(step: Step) -> list[Any]:
-    models = _models()
-    if isinstance(step, Put):
-        mode = _MODES[step.mode]
-        return [
-            models.UpsertOperation(
-                upsert=models.PointsList(
-                    points=[_struct(each) for each in step.points[at : at + PAGE]],
-                    update_filter=_filter(step.only_if) if step.only_if else None,
-                    update_mode=models.UpdateMode(mode) if mode else None,
-                )
-            )
-            for at in range(0, len(step.points), PAGE)
-        ]
-    selector = models.FilterSelector(filter=_filter(step.where))
-    return [models.DeleteOperation(delete=selector)]
-
-
-def _struct(point: Point) -> Any:
-    vector = {space(len(point.vector)): list(point.vector)} if point.vector else {}
-    return _models().PointStruct(id=point.id, payload=dict(point.payload), vector=vector)
-
-
-def _filter(where: Where) -> Any:
-    models = _models()
-    return models.Filter(
-        must=[_condition(each) for each in where.must],
-        must_not=[models.HasIdCondition(has_id=list(where.but))] if where.but else None,
-    )
-
-
-def _condition(said: Condition) -> Any:
-    models = _models()
-    if isinstance(said, Missing):
-        return models.IsEmptyCondition(is_empty=models.PayloadField(key=said.key))
-    if isinstance(said, Between):
-        return models.FieldCondition(
-            key=said.key,
-            range=models.Range(gte=said.least, lte=said.most, lt=said.below),
-        )
-    match = models.MatchAny(any=list(said.values))
-    return models.FieldCondition(key=said.key, match=match)
-
-
-def _status(error: BaseException) -> int | None:
-    """The number of an answer of a server; None when it is none."""
-    found = getattr(error, "status_code", None)
-    return found if isinstance(found, int) else None
-
-
-def _exists_already(error: BaseException) -> bool:
-    return "already exists" in str(error)
-
-
-def judge(error: Exception) -> Trouble | None:
-    """What an error of the client says about the store; None when it is our mistake."""
-    text = str(error)
-    if isinstance(error, _ClosedError):
-        return Trouble("it was closed", passing=False)
-    if any(each in text.lower() for each in _NO_ROOM):
-        return Trouble("its disk is full", passing=False, hint=_FULL)
-    if isinstance(error, RuntimeError) and "already accessed" in text:
-        return Trouble("another process has it", passing=True, refused=True)
-    if isinstance(error, (OSError, sqlite3.Error)):
-        return Trouble(text, passing=False)
-    kind = type(error).__name__
-    if kind == "ResourceExhaustedResponse":
-        wait = float(getattr(error, "retry_after_s", 0))
-        return Trouble("it is too busy (429)", passing=True, wait=wait or None)
-    if kind == "ResponseHandlingException":
-        source = getattr(error, "source", error)
-        refused = type(source).__name__ == "ConnectError"
-        return Trouble(f"{source}", passing=True, refused=refused)
-    if kind == "UnexpectedResponse":
-        return _answered(error)
-    if hasattr(error, "code") and hasattr(error, "details"):
-        return _by_grpc(error)
-    return None
-
-
-def _answered(error: Exception) -> Trouble | None:
-    status = _status(error)
-    if status in (401, 403):
-        return Trouble(
-            f"it refuses the key ({status})",
-            passing=False,
-            hint="set the key of the store in the environment, as QDRANT_API_KEY",
-        )
-    if status in _PASSING:
-        return Trouble(f"it answers {status}", passing=True)
-    return None
-
-
-def _by_grpc(error: Any) -> Trouble | None:
-    code = error.code().name
-    if code in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "INTERNAL"):
-        why = f"{code.lower().replace('_', ' ')}: {error.details()}"
-        return Trouble(why, passing=True, refused=code == "UNAVAILABLE")
-    if code in ("UNAUTHENTICATED", "PERMISSION_DENIED"):
-        return Trouble(f"it refuses the key ({code})", passing=False)
-    return None

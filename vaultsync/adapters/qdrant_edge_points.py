@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from vaultsync.adapters import qdrant_layout as layout
 from vaultsync.adapters.qdrant_patience import Patience, Trouble
@@ -25,11 +25,14 @@ from vaultsync.adapters.qdrant_points import (
     space,
 )
 from vaultsync.adapters.qdrant_rows import INDEXED
+from vaultsync.adapters.qdrant_trouble import ClosedError
 from vaultsync.errors import ConfigError, StoreLayoutError
 from vaultsync.ports import Clock
 
 _ASKED = ("kind", "seq", "fact", "chunk", "scope", "supersededById", "above", "type")
 """What is indexed: nobody else asks this shard, and each index costs a write."""
+Part: TypeAlias = Any
+"""Of the engine. Its type would have the engine loaded."""
 _FLUSH = 1_000
 """Writes after which the log may begin anew."""
 _MARK = "edge_config.json"
@@ -47,7 +50,7 @@ class EdgePoints:
         self._place = place
         self._folder = place.path / place.collection
         self._patience = Patience(clock, judge, seconds=place.patience_seconds)
-        self._shard: Any = None
+        self._shard: Part = None
         self._since_flush = 0
         self._closed = False
 
@@ -73,7 +76,7 @@ class EdgePoints:
 
     def _not_closed(self) -> None:
         if self._closed:
-            raise _ClosedError
+            raise ClosedError
 
     def _load(self) -> None:
         edge = _edge()
@@ -119,10 +122,10 @@ class EdgePoints:
                 self._shard.update(edge.UpdateOperation.create_field_index(field, kind))
         self._shard.flush()
 
-    def _ask(self, method: str, *words: object) -> Any:
-        def request() -> Any:
+    def _ask(self, method: str, *words: object, **named: object) -> Part:
+        def request() -> Part:
             self._not_closed()
-            return getattr(self._shard, method)(*words)
+            return getattr(self._shard, method)(*words, **named)
 
         self.there()
         return self._patience.ask(request)
@@ -146,7 +149,9 @@ class EdgePoints:
     ) -> dict[str, Payload]:
         """The payloads of those points that are there."""
         payload = True if fields is None else list(fields)
-        records = self._ask("retrieve", list(ids), payload, False)
+        records = self._ask(
+            "retrieve", list(ids), with_payload=payload, with_vector=False
+        )
         return {str(each.id): each.payload or {} for each in records}
 
     def walk(
@@ -254,11 +259,7 @@ class EdgePoints:
             self._shard = None
 
 
-class _ClosedError(Exception):
-    """It was closed."""
-
-
-def _edge() -> Any:
+def _edge() -> Part:
     try:
         import qdrant_edge
     except ImportError:
@@ -272,7 +273,7 @@ def _has_shard(folder: Path) -> bool:
     return (folder / _MARK).exists()
 
 
-def _operations(step: Step) -> list[Any]:
+def _operations(step: Step) -> list[Part]:
     edge = _edge()
     update = edge.UpdateOperation
     if isinstance(step, Put):
@@ -292,12 +293,12 @@ def _operations(step: Step) -> list[Any]:
     return [update.delete_points_by_filter(_filter(step.where))]
 
 
-def _point(point: Point) -> Any:
+def _point(point: Point) -> Part:
     vector = {space(len(point.vector)): list(point.vector)} if point.vector else {}
     return _edge().Point(point.id, vector, dict(point.payload))
 
 
-def _filter(where: Where) -> Any:
+def _filter(where: Where) -> Part:
     edge = _edge()
     return edge.Filter(
         must=[_condition(each) for each in where.must],
@@ -305,7 +306,7 @@ def _filter(where: Where) -> Any:
     )
 
 
-def _condition(said: Condition) -> Any:
+def _condition(said: Condition) -> Part:
     edge = _edge()
     if isinstance(said, Missing):
         return edge.IsEmptyCondition(said.key)
@@ -318,7 +319,7 @@ def _condition(said: Condition) -> Any:
 def judge(error: Exception) -> Trouble | None:
     """What an error of the engine says about the store; None when it is our mistake."""
     text = str(error)
-    if isinstance(error, _ClosedError):
+    if isinstance(error, ClosedError):
         return Trouble("it was closed", passing=False)
     if "WouldBlock" in text:
         return Trouble("another process has it", passing=True, refused=True)

@@ -224,8 +224,7 @@ class QdrantStore:
             if payload["at"] < since[:19]
         ]
         steps: list[Step] = [
-            Forget(Where((*_GRAVES.must, Is("revision", [each]))))
-            for _, each in old
+            Forget(Where((*_GRAVES.must, Is("revision", [each])))) for _, each in old
         ]
         steps += [
             Forget(Where((*_PAGES.must, Is("revision", [page["revision"]]))))

@@ -175,9 +175,7 @@ class QdrantVectors:
         asked = max(64, OVER_FETCH * limit)
         while True:
             with _derived():
-                found = self._points.near(
-                    vector, where, ("fact", "chunk"), limit=asked
-                )
+                found = self._points.near(vector, where, ("fact", "chunk"), limit=asked)
             near = [
                 Near(
                     each.payload["fact"],

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from vaultsync.app.graphing import Graphing
-from vaultsync.app.mirroring import Mirroring
+from vaultsync.app.keeping import Keeping
 from vaultsync.app.packing import Packing
 from vaultsync.app.remembering import Remembering
 
 
-class Memory(Remembering, Graphing, Mirroring, Packing):
+class Memory(Remembering, Graphing, Keeping, Packing):
     """The memory that people and agents share: facts in a store, notes in a vault.
 
     To be used as a context manager, or closed: what was remembered is in the store and

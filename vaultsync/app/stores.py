@@ -71,13 +71,21 @@ class Stores:
         except StoreUnavailableError as away:
             return StoreAway(away.why)
 
+    def purge(self, store: Store) -> int:
+        """Forget tombstones whose time is over, where a store has one; how many."""
+        purge = getattr(store, "purge", None)
+        if purge is None or self._place is None:
+            return 0
+        return int(purge(days=self._place.retention_days))
+
     def dimension(self) -> int:
         """The length of the vectors that a new collection is made for."""
         try:
             embedder = self._embedder()
-            return embedder.dimension if embedder is not None else DIMENSION
+            known = embedder.dimension if embedder is not None else None
         except EmbedderError:
-            return DIMENSION
+            known = None
+        return known or DIMENSION
 
 
 def _sqlite_path(settings: Settings) -> str:

@@ -42,6 +42,8 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "undo": "mirror.undo",
         "verify": "mirror.verify",
         "rebuild": "mirror.rebuild",
+        "maintain": "upkeep.maintain",
+        "migrate": "upkeep.migrate",
         "doctor": "mirror.doctor",
     },
     "Recall": {

@@ -313,14 +313,17 @@ def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> 
         raise InvalidFieldError("content", text, "text that replaces the older one")
     fresh = linked(mirror, fresh, agent=agent)
     who = agent or "person"
-    # The new one first: the old one must not be hidden by a fact that never came to be.
-    made = mirror.store.write([Write(fresh.id, fresh, None, who)])[0]
+    # Both ends at once, the new one first: the old one must not be hidden by a fact that
+    # never came to be.
+    made: str | RevisionMismatch | None = None
     for _ in range(TRIES):
         replaced = old.but(superseded_by_id=fresh.id, updated_at=at)
-        done = mirror.store.write([Write(old.id, replaced, old.revision, who)])[0]
-        if not isinstance(done, RevisionMismatch) and not isinstance(
-            made, RevisionMismatch
-        ):
+        ends = [Write(old.id, replaced, old.revision, who)]
+        if made is None:
+            ends.insert(0, Write(fresh.id, fresh, None, who))
+        first, *_, done = mirror.store.write(ends)
+        made = made or first
+        if isinstance(made, str) and isinstance(done, str):
             return fresh.but(revision=made)
         old = get(mirror, fact_id, agent=agent)
     raise RevisionMismatchError(

@@ -45,7 +45,12 @@ def store_state(mirror: Mirror, run: str, request: Request) -> StoreState | None
             with mirror.archive.transaction():
                 mirror.archive.set_setting("store_id", state.store_id)
         return state
-    if known != state.store_id:
+    if known != state.store_id and state.store_id == mirror.archive.setting(
+        "next_store_id"
+    ):
+        # Its facts came from the store that was known; their revisions are its own.
+        _move_in(mirror, request, state)
+    elif known != state.store_id:
         raise StoreMismatchError(state.store_id, known)
     why = None if request.trust_store else _rewound(mirror, state)
     if why is None:
@@ -70,6 +75,16 @@ def look_at_everything(mirror: Mirror) -> None:
     mirror.archive.set_setting("cursor", None)
     mirror.archive.set_setting("cursor_row", None)
     mirror.archive.set_setting("waiting", everything)
+
+
+def _move_in(mirror: Mirror, request: Request, state: StoreState) -> None:
+    """Go on with the store that a migration filled: all of it is looked at once."""
+    if request.dry_run:
+        return
+    with mirror.archive.transaction():
+        mirror.archive.set_setting("store_id", state.store_id)
+        for key in ("next_store_id", "cursor", "cursor_row"):
+            mirror.archive.set_setting(key, None)
 
 
 def _rewound(mirror: Mirror, state: StoreState) -> str | None:

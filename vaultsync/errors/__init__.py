@@ -39,6 +39,7 @@ VaultsyncError
 │   ├── StoreUnavailableError  away; what must reach it waits in the outbox
 │   ├── StoreMismatchError     another store answers
 │   ├── StoreLayoutError       its collection was made otherwise than the settings say
+│   ├── MigrationError         not all facts are in the new store
 │   └── StoreRewoundError      the store went back in time, or lost its facts
 ├── ArchiveError               the archive cannot be read
 ├── DerivedError               an index or a model: nothing is lost, an answer may be poorer
@@ -65,6 +66,7 @@ from vaultsync.errors.root import (
 )
 from vaultsync.errors.sides import (
     ArchiveError,
+    MigrationError,
     RevisionMismatchError,
     StoreError,
     StoreLayoutError,
@@ -129,6 +131,7 @@ __all__ = [
     "InvalidScopeError",
     "MalformedBodyError",
     "MissingExtraError",
+    "MigrationError",
     "NotAVaultError",
     "NotFoundError",
     "NotRegularFileError",

@@ -94,5 +94,15 @@ class StoreLayoutError(StoreError):
         self.where = where
 
 
+class MigrationError(StoreError):
+    """Not all facts are in the new store; this vault stays with the old one."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"the facts are not all in the new store: {why}; nothing was switched",
+            hint="run the same command again: it goes on where it stopped",
+        )
+
+
 class ArchiveError(VaultsyncError):
     """The archive cannot be read."""
