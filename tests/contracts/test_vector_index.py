@@ -7,11 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes import FakeClock
+from tests import qdrants
 from tests.vector_rows import ALL, IDS, X, Y, Z, a_fact, found, row, unit
-from vaultsync.adapters.qdrant_client_points import ClientPoints
-from vaultsync.adapters.qdrant_edge_points import EdgePoints
-from vaultsync.adapters.qdrant_place import QdrantPlace
 from vaultsync.adapters.qdrant_vectors import QdrantVectors
 from vaultsync.adapters.vectors_lancedb import LanceVectors
 from vaultsync.adapters.vectors_local import LocalVectors
@@ -30,13 +27,11 @@ def _large(folder: Path) -> VectorIndex:
 
 
 def _qdrant_local(folder: Path) -> VectorIndex:
-    place = QdrantPlace("local", "agent_memory_test", path=folder)
-    return QdrantVectors(ClientPoints(place, clock=FakeClock()), dimension=lambda: 3)
+    return QdrantVectors(qdrants.in_folder(folder), dimension=lambda: 3)
 
 
 def _qdrant_edge(folder: Path) -> VectorIndex:
-    place = QdrantPlace("edge", "agent_memory_test", path=folder)
-    return QdrantVectors(EdgePoints(place, clock=FakeClock()), dimension=lambda: 3)
+    return QdrantVectors(qdrants.in_process(folder), dimension=lambda: 3)
 
 
 INDEXES: dict[str, Callable[[Path], VectorIndex]] = {

@@ -34,6 +34,9 @@ from vaultsync.adapters.qdrant_trouble import (
 from vaultsync.errors import ConfigError, StoreLayoutError
 from vaultsync.ports import Clock
 
+_UNKNOWN_THERE = (400, 404, 405)
+"""What a server answers that does not know a request."""
+
 
 class ClientPoints:
     """A collection behind `qdrant_client`.
@@ -193,7 +196,7 @@ class ClientPoints:
         except Exception as error:
             if exists_already(error):
                 return
-            if status_of(error) is None:
+            if status_of(error.__cause__) not in _UNKNOWN_THERE:
                 raise
             raise StoreLayoutError(
                 self._place.collection,

@@ -19,7 +19,7 @@ class ClosedError(Exception):
     """It was closed."""
 
 
-def status_of(error: BaseException) -> int | None:
+def status_of(error: BaseException | None) -> int | None:
     """The number of an answer of a server; None when it is none."""
     found = getattr(error, "status_code", None)
     return found if isinstance(found, int) else None
@@ -64,9 +64,10 @@ def _answered(error: Exception) -> Trouble | None:
             passing=False,
             hint="set the key of the store in the environment, as QDRANT_API_KEY",
         )
-    if status in _PASSING:
-        return Trouble(f"it answers {status}", passing=True)
-    return None
+    if exists_already(error):
+        return None
+    said = bytes(getattr(error, "content", b""))[:200].decode(errors="replace")
+    return Trouble(f"it answers {status}: {said}", passing=status in _PASSING)
 
 
 def _by_grpc(error: GrpcError) -> Trouble | None:
