@@ -37,10 +37,20 @@ def judge(error: Exception) -> Trouble | None:
         return Trouble("it was closed", passing=False)
     if any(each in text.lower() for each in _NO_ROOM):
         return Trouble("its disk is full", passing=False, hint=_FULL)
+    return _of_the_local_mode(error, text) or _of_a_server(error)
+
+
+def _of_the_local_mode(error: Exception, text: str) -> Trouble | None:
     if isinstance(error, RuntimeError) and "already accessed" in text:
         return Trouble("another process has it", passing=True, refused=True)
+    if isinstance(error, ValueError) and "not found" in text:
+        return Trouble("its collection is not there", passing=False)
     if isinstance(error, (OSError, sqlite3.Error)):
         return Trouble(text, passing=False)
+    return None
+
+
+def _of_a_server(error: Exception) -> Trouble | None:
     kind = type(error).__name__
     if kind == "ResourceExhaustedResponse":
         wait = float(getattr(error, "retry_after_s", 0))

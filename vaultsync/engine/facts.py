@@ -321,8 +321,8 @@ def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> 
         ends = [Write(old.id, replaced, old.revision, who)]
         if made is None:
             ends.insert(0, Write(fresh.id, fresh, None, who))
-        first, *_, done = mirror.store.write(ends)
-        made = made or first
+        answers = mirror.store.write(ends)
+        made, done = made or answers[0], answers[-1]
         if isinstance(made, str) and isinstance(done, str):
             return fresh.but(revision=made)
         old = get(mirror, fact_id, agent=agent)

@@ -45,9 +45,6 @@ def maintain(
         GuardError: it would delete too much to be plausible; nothing was done.
     """
     began = mirror.clock.monotonic()
-    if not dry_run:
-        mirror.store.state()
-        sync(mirror, Request(actor=actor))
     request = Request(
         kind="maintain",
         actor=actor,
@@ -55,10 +52,15 @@ def maintain(
         max_delete=max_delete,
         run=mirror.clock.new_id(),
     )
+    meant = confirmed(mirror, request)  # which the next pass forgets
+    if not dry_run:
+        mirror.store.state()
+        sync(mirror, Request(actor=actor))
     facts = mirror.store.iter_facts()
     duties = upkeep(facts, mirror.clock.now(), floor=floor, longest=longest)
     if not dry_run:
-        _check(mirror, request, duties)
+        if not meant:
+            _check(mirror, request, duties)
         duties = _carry_out(mirror, duties, actor, progress)
     told = _report(mirror, request, duties, began, dry_run=dry_run)
     if dry_run or not duties:
@@ -77,7 +79,7 @@ def maintain(
 
 
 def _check(mirror: Mirror, request: Request, duties: Sequence[Duty]) -> None:
-    """See that no more goes than is plausible, unless a person says so.
+    """See that no more goes than is plausible.
 
     Raises:
         GuardError: it would.
@@ -89,7 +91,7 @@ def _check(mirror: Mirror, request: Request, duties: Sequence[Duty]) -> None:
     ]
     facts = mirror.store.state().facts
     why = guard(gone, facts, max_delete=request.max_delete)
-    if why is None or confirmed(mirror, request):
+    if why is None:
         return
     run = request.run or ""
     with mirror.archive.transaction():
