@@ -71,7 +71,7 @@ def _edge(folder: Path, clock: Clock) -> Iterator[Sides]:
 class End:
     """How a tape ended."""
 
-    vault: dict[str, bytes]
+    vault: list[tuple[str, bytes]]
     facts: list[str]
     answers: list[list[tuple[str, float]]]
 
@@ -108,9 +108,8 @@ class Tape:
         self._ask()
         facts = [repr(replace(f, revision=None)) for f in self._world.facts()]
         files = self._world.vault.files
-        return End(
-            {p: _read(files[p].data) for p in sorted(files)}, facts, self._answers
-        )
+        vault = sorted((_named(p), _read(files[p].data)) for p in files)
+        return End(vault, facts, self._answers)
 
     def _text(self) -> str:
         lines = [" ".join(self._rng.choices(WORDS, k=6)) for _ in range(3)]
@@ -175,6 +174,11 @@ class Tape:
             found = self._world.ask(question, mode=mode, limit=8)
             assert not found.degraded
             self._answers.append([(hit.id, hit.score) for hit in found])
+
+
+def _named(path: str) -> str:
+    """A path without the id of a conflict."""
+    return re.sub(r"\.[0-9a-f]{8}\.conflict\.md$", ".x.conflict.md", path)
 
 
 def _read(data: bytes) -> bytes:
