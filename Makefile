@@ -16,13 +16,14 @@ MOVED := $(if $(filter $(CURDIR),$(shell cat $(STAMP) 2>/dev/null)),,moved)
 .DEFAULT_GOAL := help
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: help setup demo fmt lint types imports test gates test-all check bench eval golden \
+.PHONY: help setup demo demo-qdrant fmt lint types imports test gates test-all check bench eval \
+	golden \
 	mutants docs docs-check package lock clean moved
 
 help: ## List the targets
 	@echo "usage: make TARGET [PYTHON=python3.x]"
 	@awk -F ' ## ' '/^[a-z-]+:.* ## / { sub(/:.*/, "", $$1); \
-		printf "  %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+		printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: $(STAMP) ## Make or renew .venv with all that development needs
 	@echo "setup: .venv is up to date"
@@ -45,6 +46,9 @@ moved: ;
 
 demo: $(STAMP) ## Show the main job on a copy of sample-vault
 	@"$(PY)" -m tests.demo
+
+demo-qdrant: $(STAMP) ## Show the same job on a store in Qdrant, without a server
+	@"$(PY)" -m tests.demo --store qdrant+local:../store
 
 fmt: $(STAMP) ## Format, and mend what can be mended without a thought
 	@"$(PY)" -m ruff check --quiet --fix-only .

@@ -29,8 +29,10 @@ class NotAsToldError(Exception):
 class Stage:
     """A copy of the sample vault, and everybody's hands on it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, store: str | None = None) -> None:
         self.folder = folder
+        self.store = ("--store", store) if store else ()
+        """What `init` is told of the store."""
         self.vault = folder / "Tidebell"
         self._ids: dict[str, str] = {}
         self._notes: dict[str, Path] = {}

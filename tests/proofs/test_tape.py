@@ -178,12 +178,12 @@ class Tape:
 
 def _named(path: str) -> str:
     """A path without the id of a conflict."""
-    return re.sub(r"\.[0-9a-f]{8}\.conflict\.md$", ".x.conflict.md", path)
+    return re.sub(r"(\.[0-9a-f]{8})?\.conflict\.md$", ".conflict.md", path)
 
 
 def _read(data: bytes) -> bytes:
     """A file without the id of a conflict, which is made of the store's revision."""
-    return re.sub(rb'conflict: "[0-9a-f]+"', b"conflict", data)
+    return re.sub(rb'conflict: "[0-9a-f]+"|resolve [0-9a-f]{16}', b"conflict", data)
 
 
 def _play(make: Callable[..., object], folder: Path, length: int, seed: int) -> End:
