@@ -36,7 +36,7 @@ def take_in(stage: Stage) -> None:
         harbours. Their notes are an ordinary Obsidian vault. Today a store moves in
         behind it, where the agents, indy and moss, keep what they know.""",
     )
-    stage.run("init", "Tidebell", *stage.store)
+    stage.run("init", "Tidebell")
     stage.run("rebuild", "--from", "vault", lines=5)
     status = stage.ask("status")
     stage.claim(

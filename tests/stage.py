@@ -16,6 +16,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from vaultsync.adapters.home import set_store
+
 ROOT = Path(__file__).parents[1]
 WIDTH = 88
 LONG = 14
@@ -31,13 +33,13 @@ class Stage:
 
     def __init__(self, folder: Path, *, store: str | None = None) -> None:
         self.folder = folder
-        self.store = ("--store", store) if store else ()
-        """What `init` is told of the store."""
         self.vault = folder / "Tidebell"
         self._ids: dict[str, str] = {}
         self._notes: dict[str, Path] = {}
         self._steps = 0
         shutil.copytree(ROOT / "sample-vault", self.vault)
+        if store is not None:
+            set_store(self.vault, store)
 
     # --- telling ---------------------------------------------------------------------
 
