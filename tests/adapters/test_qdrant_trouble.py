@@ -6,6 +6,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from tests.vector_rows import ALL, X, row
 from vaultsync.adapters.qdrant_client_points import ClientPoints
 from vaultsync.adapters.qdrant_head import HEAD, REMEMBERED
 from vaultsync.adapters.qdrant_patience import Patience, Trouble
+from vaultsync.adapters.qdrant_points import Is, Put, Where
 from vaultsync.adapters.qdrant_store import QdrantStore
 from vaultsync.adapters.qdrant_trouble import judge
 from vaultsync.adapters.qdrant_vectors import QdrantVectors
@@ -510,10 +512,6 @@ def test_the_past_that_is_not_kept_is_not_told(clock: WatchedClock) -> None:
     store.write([a_write(A)])
     head = store._head()
     assert head is not None
-    from dataclasses import replace
-
-    from vaultsync.adapters.qdrant_points import Put
-
     points.do([Put([replace(head, log=()).point()])])
 
     assert store.revision_at(1) is None
@@ -557,9 +555,7 @@ def test_what_broke_off_before_it_counted_is_cleared_away(clock: WatchedClock) -
     assert list(store._walk(_pages(), ["at"])) == []
 
 
-def _pages() -> object:
-    from vaultsync.adapters.qdrant_points import Is, Where
-
+def _pages() -> Where:
     return Where((Is("kind", ["page"]),))
 
 

@@ -22,6 +22,8 @@ from vaultsync.adapters.store_sqlite import SqliteStore
 from vaultsync.adapters.vectors_local import LocalVectors
 from vaultsync.adapters.vectors_memory import MemoryVectors
 from vaultsync.engine import facts as fact_work
+from vaultsync.engine.request import Request
+from vaultsync.errors import GuardError
 from vaultsync.ports import Clock, Store, VectorIndex
 
 Sides = tuple[Store, VectorIndex]
@@ -96,20 +98,27 @@ class Tape:
             (1, self._restore),
             (5, self._edit),
             (1, self._delete),
-            (4, self._world.sync),
+            (4, self._sync),
             (2, self._ask),
         ]
         weights, acts = zip(*deeds, strict=True)
         for _ in range(length):
             self._world.clock.advance(self._rng.choice([2, 30, 4_000]))
             self._rng.choices(acts, weights)[0]()
+        self._sync()
         self._world.quiesce()
         self._world.assert_equal_sides()
         self._ask()
-        facts = [repr(replace(f, revision=None)) for f in self._world.facts()]
+        facts = [repr(replace(f, revision="")) for f in self._world.facts()]
         files = self._world.vault.files
         vault = sorted((_named(p), _read(files[p].data)) for p in files)
         return End(vault, facts, self._answers)
+
+    def _sync(self) -> None:
+        try:
+            self._world.sync()
+        except GuardError as stopped:
+            self._world.sync(Request(confirm=stopped.run))
 
     def _text(self) -> str:
         lines = [" ".join(self._rng.choices(WORDS, k=6)) for _ in range(3)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os.path import normpath
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -91,7 +92,7 @@ def place_of(url: str, said: Mapping[str, object], *, root: Path) -> QdrantPlace
                 hint="put it into the environment as QDRANT_API_KEY",
             )
     elif kind in ("local", "edge") and rest:
-        path = (root / Path(rest).expanduser()).absolute()
+        path = Path(normpath(root / Path(rest).expanduser()))
     if not (host or path.name):
         raise ConfigError(f"there is no store {url!r}", hint=_HINT)
     if not _SLUG.fullmatch(slug):
