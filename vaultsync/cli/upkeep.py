@@ -30,7 +30,7 @@ def maintain(
     confirm: str | None,
     verbose: bool,
 ) -> int:
-    """Delete what expired or faded, and collapse long chains of versions."""
+    """Delete what expired or faded, and collapse long chains."""
     from vaultsync.cli import session, show_passes
     from vaultsync.cli.progress import progress
 
