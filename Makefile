@@ -17,8 +17,7 @@ MOVED := $(if $(filter $(CURDIR),$(shell cat $(STAMP) 2>/dev/null)),,moved)
 .SUFFIXES:
 .DELETE_ON_ERROR:
 .PHONY: help setup demo demo-qdrant fmt lint types imports test gates test-all check bench eval \
-	golden \
-	mutants docs docs-check package lock clean moved
+	golden mutants docs docs-check package lock clean moved
 
 help: ## List the targets
 	@echo "usage: make TARGET [PYTHON=python3.x]"

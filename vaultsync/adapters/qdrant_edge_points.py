@@ -294,7 +294,8 @@ def _operations(step: Step) -> list[Part]:
 
 
 def _point(point: Point) -> Part:
-    vector = {space(len(point.vector)): list(point.vector)} if point.vector else {}
+    numbers = list(map(float, point.vector))
+    vector = {space(len(numbers)): numbers} if numbers else {}
     return _edge().Point(point.id, vector, dict(point.payload))
 
 

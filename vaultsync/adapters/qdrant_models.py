@@ -53,7 +53,8 @@ def operations(step: Step) -> list[Model]:
 
 
 def _struct(point: Point) -> Model:
-    vector = {space(len(point.vector)): list(point.vector)} if point.vector else {}
+    numbers = list(map(float, point.vector))
+    vector = {space(len(numbers)): numbers} if numbers else {}
     return library().PointStruct(
         id=point.id, payload=dict(point.payload), vector=vector
     )

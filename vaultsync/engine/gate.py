@@ -83,8 +83,8 @@ def _move_in(mirror: Mirror, request: Request, state: StoreState) -> None:
         return
     with mirror.archive.transaction():
         mirror.archive.set_setting("store_id", state.store_id)
-        for key in ("next_store_id", "cursor", "cursor_row"):
-            mirror.archive.set_setting(key, None)
+        mirror.archive.set_setting("next_store_id", None)
+        look_at_everything(mirror)
 
 
 def _rewound(mirror: Mirror, state: StoreState) -> str | None:
