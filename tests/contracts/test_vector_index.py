@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests import qdrants
@@ -16,7 +17,7 @@ from vaultsync.adapters.vectors_matrix import MatrixVectors
 from vaultsync.adapters.vectors_memory import MemoryVectors
 from vaultsync.core.fact import Value
 from vaultsync.errors import DerivedError, EmbedderError
-from vaultsync.ports import Filters, Near, VectorIndex
+from vaultsync.ports import Filters, Near, VectorIndex, VectorRow
 
 
 def _large(folder: Path) -> VectorIndex:
@@ -188,6 +189,13 @@ def test_of_equal_chunks_of_a_fact_the_smaller_id_is_named(index: VectorIndex) -
     index.put([row(A, "b", X), row(A, "a", X)])
 
     assert index.search(X, ALL, limit=1) == [Near(A, "a", 1.0)]
+
+
+def test_numbers_may_come_in_an_array(index: VectorIndex) -> None:
+    numbers = np.array(X, np.float32)
+    index.put([VectorRow(a_fact(A), "one", numbers)])  # type: ignore[arg-type]
+
+    assert index.search(numbers, ALL, limit=5) == [Near(A, "one", 1.0)]  # type: ignore[arg-type]
 
 
 def test_a_row_that_is_put_again_replaces_itself(index: VectorIndex) -> None:

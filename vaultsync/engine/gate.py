@@ -78,6 +78,16 @@ def _move_in(mirror: Mirror, request: Request, state: StoreState) -> None:
             mirror.archive.set_setting(key, None)
 
 
+def _move_in(mirror: Mirror, request: Request, state: StoreState) -> None:
+    """Go on with the store that a migration filled: all of it is looked at once."""
+    if request.dry_run:
+        return
+    with mirror.archive.transaction():
+        mirror.archive.set_setting("store_id", state.store_id)
+        mirror.archive.set_setting("next_store_id", None)
+        look_at_everything(mirror)
+
+
 def _rewound(mirror: Mirror, state: StoreState) -> str | None:
     """What shows that the store lost something; None when nothing does."""
     cursor = int(mirror.archive.setting("cursor") or 0)
