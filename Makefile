@@ -16,13 +16,8 @@ MOVED := $(if $(filter $(CURDIR),$(shell cat $(STAMP) 2>/dev/null)),,moved)
 .DEFAULT_GOAL := help
 .SUFFIXES:
 .DELETE_ON_ERROR:
-<<<<<<< HEAD
-.PHONY: help setup demo demo-qdrant fmt lint types imports test gates test-all check bench eval golden \
-	mutants docs docs-check package lock clean moved
-=======
 .PHONY: help setup demo demo-qdrant fmt lint types imports test gates test-all check bench eval \
 	golden mutants docs docs-check package lock clean moved
->>>>>>> f0b13604f60eed9105202416d1657d72f86dc3dc
 
 help: ## List the targets
 	@echo "usage: make TARGET [PYTHON=python3.x]"

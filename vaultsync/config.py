@@ -76,12 +76,9 @@ class Settings:
     """The folder of a model that reads question and answer together; none."""
     index_folder: str = ""
     """A visible twin of `.index/` in the vault; none."""
-<<<<<<< HEAD
     watch: WatchSettings = WatchSettings()
     memory_file: MemoryFileSettings = MemoryFileSettings()
     """Which memory files `watch` follows."""
-=======
->>>>>>> f0b13604f60eed9105202416d1657d72f86dc3dc
     qdrant: Mapping[str, object] = field(default_factory=dict)
     """How a Qdrant is used: the table `[qdrant]`; see docs/guides/qdrant.md."""
 
@@ -166,11 +163,8 @@ def load(
         models=_models(),
         reranker=_word(said, "reranker", ""),
         index_folder=_word(said, "index_folder", ""),
-<<<<<<< HEAD
         memory_file=_memory_file(said),
         watch=_watch(_table(said, "watch")),
-=======
->>>>>>> f0b13604f60eed9105202416d1657d72f86dc3dc
         qdrant=_table(said, "qdrant"),
     )
 
@@ -251,13 +245,6 @@ def _word(said: Mapping[str, object], key: str, default: str) -> str:
     value = said.get(key, default)
     if not isinstance(value, str):
         raise _senseless(key, value, "give a text in quotes")
-    return value
-
-
-def _table(said: Mapping[str, object], key: str) -> Mapping[str, object]:
-    value = said.get(key, {})
-    if not isinstance(value, dict):
-        raise _senseless(key, value, f"write it as a table: [{key}]")
     return value
 
 

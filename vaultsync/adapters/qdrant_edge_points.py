@@ -294,12 +294,8 @@ def _operations(step: Step) -> list[Part]:
 
 
 def _point(point: Point) -> Part:
-<<<<<<< HEAD
-    vector = {space(len(point.vector)): list(point.vector)} if point.vector else {}
-=======
     numbers = list(map(float, point.vector))
     vector = {space(len(numbers)): numbers} if numbers else {}
->>>>>>> f0b13604f60eed9105202416d1657d72f86dc3dc
     return _edge().Point(point.id, vector, dict(point.payload))
 
 

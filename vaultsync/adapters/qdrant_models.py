@@ -53,12 +53,8 @@ def operations(step: Step) -> list[Model]:
 
 
 def _struct(point: Point) -> Model:
-<<<<<<< HEAD
-    vector = {space(len(point.vector)): list(point.vector)} if point.vector else {}
-=======
     numbers = list(map(float, point.vector))
     vector = {space(len(numbers)): numbers} if numbers else {}
->>>>>>> f0b13604f60eed9105202416d1657d72f86dc3dc
     return library().PointStruct(
         id=point.id, payload=dict(point.payload), vector=vector
     )

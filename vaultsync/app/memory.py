@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from vaultsync.app.graphing import Graphing
 from vaultsync.app.keeping import Keeping
-<<<<<<< HEAD
 from vaultsync.app.memory_files import MemoryFiles
-=======
->>>>>>> f0b13604f60eed9105202416d1657d72f86dc3dc
 from vaultsync.app.packing import Packing
 from vaultsync.app.remembering import Remembering
 
 
-<<<<<<< HEAD
 class Memory(Remembering, Graphing, Keeping, MemoryFiles, Packing):
-=======
-class Memory(Remembering, Graphing, Keeping, Packing):
->>>>>>> f0b13604f60eed9105202416d1657d72f86dc3dc
     """The memory that people and agents share: facts in a store, notes in a vault.
 
     To be used as a context manager, or closed: what was remembered is in the store and

@@ -30,11 +30,7 @@ def maintain(
     confirm: str | None,
     verbose: bool,
 ) -> int:
-<<<<<<< HEAD
-    """Delete what expired or faded, and collapse long chains of versions."""
-=======
     """Delete what expired or faded, and collapse long chains."""
->>>>>>> f0b13604f60eed9105202416d1657d72f86dc3dc
     from vaultsync.cli import session, show_passes
     from vaultsync.cli.progress import progress
 

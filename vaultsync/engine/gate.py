@@ -61,21 +61,20 @@ def store_state(mirror: Mirror, run: str, request: Request) -> StoreState | None
                 mirror.archive.set_setting("stopped_run", run)
         raise StoreRewoundError(why, run)
     if not request.dry_run:
-        everything = " ".join(base.fact.id for base in mirror.archive.iter_bases())
         with mirror.archive.transaction():
-            mirror.archive.set_setting("cursor", "0")
-            mirror.archive.set_setting("waiting", everything)
+            _look_at_everything(mirror)
     return state
 
 
-def _move_in(mirror: Mirror, request: Request, state: StoreState) -> None:
-    """Go on with the store that a migration filled: all of it is looked at once."""
-    if request.dry_run:
-        return
-    with mirror.archive.transaction():
-        mirror.archive.set_setting("store_id", state.store_id)
-        for key in ("next_store_id", "cursor", "cursor_row"):
-            mirror.archive.set_setting(key, None)
+def _look_at_everything(mirror: Mirror) -> None:
+    """Have the passes compare all facts with the store, until one has come to its end.
+
+    Those too that the store's feed has no row of any more.
+    """
+    everything = " ".join(base.fact.id for base in mirror.archive.iter_bases())
+    mirror.archive.set_setting("cursor", None)
+    mirror.archive.set_setting("cursor_row", None)
+    mirror.archive.set_setting("waiting", everything)
 
 
 def _move_in(mirror: Mirror, request: Request, state: StoreState) -> None:
@@ -85,7 +84,7 @@ def _move_in(mirror: Mirror, request: Request, state: StoreState) -> None:
     with mirror.archive.transaction():
         mirror.archive.set_setting("store_id", state.store_id)
         mirror.archive.set_setting("next_store_id", None)
-        look_at_everything(mirror)
+        _look_at_everything(mirror)
 
 
 def _rewound(mirror: Mirror, state: StoreState) -> str | None:

@@ -147,13 +147,10 @@ __all__ = [
     "InvalidIdError",
     "InvalidScopeError",
     "MalformedBodyError",
-<<<<<<< HEAD
     "MemoryFileBusyError",
     "MemoryFileChangedError",
     "MemoryFileError",
     "MemoryFileMissingError",
-=======
->>>>>>> f0b13604f60eed9105202416d1657d72f86dc3dc
     "MigrationError",
     "MissingExtraError",
     "NotAVaultError",
