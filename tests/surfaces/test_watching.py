@@ -18,7 +18,7 @@ from vaultsync.adapters.daemon_file import DaemonFile
 from vaultsync.app import Memory
 from vaultsync.app.watchers import watcher_maker
 from vaultsync.app.watching import Watching, rhythm_of
-from vaultsync.config import Settings, WatchSettings
+from vaultsync.config import MemoryFileSettings, Settings, WatchSettings
 from vaultsync.core.fields import Value
 from vaultsync.errors import (
     ConfigError,
@@ -93,6 +93,28 @@ def test_both_ways_are_mirrored_while_it_runs(run: Run) -> None:
         wait_until(lambda: memory.status().facts == 0)
 
 
+def test_a_memory_file_is_taken_in_when_it_has_been_quiet(tmp_path: Path) -> None:
+    file = tmp_path / "MEMORY.md"
+    file.write_text("# Memory\n\n## Tea\n\nWe drink green tea in the morning.\n")
+    watched = replace(
+        settings_at(tmp_path),
+        memory_file=MemoryFileSettings(files=(str(file),), settle_seconds=0.1),
+    )
+    run = Run(watched)
+    try:
+        with Memory(watched) as memory:
+            wait_until(lambda: memory.status().facts == 1)
+            file.write_text(file.read_text().replace("green", "black"))
+            wait_until(lambda: "black" in memory.list().facts[0].content)
+            file.write_text(
+                file.read_text() + "\n## Bad\n\n" + "\udcff" * 40,
+                errors="surrogateescape",
+            )
+            wait_until(lambda: run.kinds().count("memory-file") > 1)
+    finally:
+        run.close()
+
+
 def test_the_engine_does_between_passes_what_it_is_asked(run: Run) -> None:
     def ask(memory: Memory) -> str:
         fact = memory.remember("Said by the daemon's own memory.", title="Own")
@@ -127,10 +149,15 @@ def test_who_waits_no_longer_is_told_so(run: Run) -> None:
 
 
 def test_who_asks_when_it_ends_or_later_is_refused(run: Run) -> None:
-    go = threading.Event()
+    go, begun = threading.Event(), threading.Event()
+
+    def hold(_: Memory) -> bool:
+        begun.set()
+        return go.wait(PATIENCE)
+
     with ThreadPoolExecutor(2) as pool:
-        held = pool.submit(run.watching.call, lambda _: go.wait(PATIENCE))
-        wait_until(held.running)
+        held = pool.submit(run.watching.call, hold)
+        assert begun.wait(PATIENCE)
         late = pool.submit(run.watching.call, lambda _: 42)
         run.watching.stop()
         go.set()

@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 from vaultsync.adapters.daemon_file import DaemonFile
 from vaultsync.adapters.store_away import StoreAway
 from vaultsync.adapters.vault_app import App
+from vaultsync.app.following import FollowedFiles
 from vaultsync.app.memory import Memory
 from vaultsync.app.watchers import watcher_maker
 from vaultsync.config import Settings
@@ -150,7 +151,7 @@ class Watching:
             settings: of the vault.
             tell: told of what happens, in the thread that works; it must not block. The
                 kinds are `ready`, `pass`, `state`, `watcher`, `store`, `rescan`,
-                `error`, `derived` and `stopped`.
+                `error`, `derived`, `memory-file` and `stopped`.
             once: whether to end at the first quiet moment.
             wait: whether to wait for another engine that has the vault.
             rhythm: the intervals; those of the settings.
@@ -241,9 +242,10 @@ class Watching:
         make = watcher_maker(self.settings, self._wake.set)
         daemon = Daemon(memory, make, self._rhythm, tell=self._told, jitter=_jitter)
         self._daemon = daemon
+        files = FollowedFiles(memory, self._told)
         self._told("ready", {"vault": str(self.settings.root)})
         try:
-            self._go_on(daemon, memory)
+            self._go_on(daemon, files, memory)
         except DaemonStoppedError:
             pass  # in the middle of a pass; the next one takes it up
         finally:
@@ -251,11 +253,12 @@ class Watching:
         self._told("stopped", daemon.state.as_json())
         return daemon.state.as_json()
 
-    def _go_on(self, daemon: Daemon, memory: Memory) -> None:
+    def _go_on(self, daemon: Daemon, files: FollowedFiles, memory: Memory) -> None:
         while not self._stopping.is_set():
             wait = daemon.step()
+            wait = min(wait, files.step(time.monotonic()))
             self._tell_lag(daemon)
-            if self._once and self._is_over(daemon):
+            if self._once and self._is_over(daemon) and files.settled:
                 return
             if wait > 0 and self._wake.wait(wait):
                 time.sleep(BREATH)
