@@ -57,6 +57,10 @@ class Door:
             self.inside, lambda: self.token, PORT, 100, monotonic=self.time, **settings
         )
         self.sent: list[Message] = []
+        self.unread = 0
+        """Parts of the last body that nobody read."""
+        self.stalls = False
+        """Whether the rest of a body never comes."""
 
     def ask(
         self,
@@ -85,12 +89,15 @@ class Door:
         self.sent = []
 
         async def receive() -> Message:
+            if self.stalls and not messages:
+                await asyncio.Event().wait()
             return messages.pop(0) if messages else {"type": "http.disconnect"}
 
         async def send(message: Message) -> None:
             self.sent.append(message)
 
         asyncio.run(self.guard(scope, receive, send))
+        self.unread = len(messages)
         return int(self.sent[0].get("status", -1)) if self.sent else 0
 
     @property
@@ -269,6 +276,20 @@ def test_a_length_that_is_too_much_is_refused_before_the_body(
 def test_a_body_is_counted_whatever_its_length_says(door: Door) -> None:
     assert door.ask(*GOOD, body=(b"x" * 60, b"x" * 60)) == 413
     assert door.inside.bodies == []
+
+
+def test_what_is_too_large_is_heard_out_so_that_its_sender_hears_the_answer(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert door.ask(*GOOD, body=[b"x" * 90] * 4) == 413
+    assert door.unread == 0
+    assert door.ask(*GOOD, body=[b"x" * 90] * 40) == 413
+    assert door.unread > 30
+    assert door.ask(*GOOD, ("content-length", "200"), body=[b"x" * 100] * 2) == 413
+    assert door.unread == 0
+    monkeypatch.setattr("vaultsync.adapters.loopback._LULL", 0.01)
+    door.stalls = True
+    assert door.ask(*GOOD, ("content-length", "200"), body=[]) == 413
 
 
 def test_half_a_body_is_none(door: Door) -> None:

@@ -26,6 +26,10 @@ LIMIT = 1 << 20
 """Bytes of a body; a note is no larger."""
 PATIENCE = 10.0
 """Seconds in which a body must have arrived."""
+_SPARE = 4
+"""So many times the limit is read of what is too large, to be able to answer."""
+_LULL = 0.5
+"""Seconds that may take."""
 FAILURES = 10
 """So many wrong tokens in `WITHIN` seconds are answered one by one."""
 WITHIN = 60.0
@@ -82,6 +86,7 @@ class Guarded:
             await _answer(send, status)
             return
         if trouble := self._unfit(scope, _headers(scope)):
+            await _drain(receive, self._limit)
             await _refuse(send, *trouble)
             return
         try:
@@ -93,6 +98,7 @@ class Guarded:
         except ConnectionError:
             return  # half of what was meant is not what was meant
         if body is None:
+            await _drain(receive, self._limit)
             await _refuse(send, *self._too_large())
             return
         await self._app(scope, _replayed(body, receive), send)
@@ -180,6 +186,20 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
         return messages.popleft() if messages else await receive()
 
     return replay
+
+
+async def _drain(receive: Receive, limit: int) -> None:
+    """Read on for a little: who is cut off while it sends does not hear the answer."""
+    left = _SPARE * limit
+    try:
+        async with asyncio.timeout(_LULL):
+            while left > 0:
+                message = await receive()
+                left -= len(message.get("body", b"")) or 1
+                if not message.get("more_body", False):
+                    return
+    except TimeoutError:
+        return
 
 
 async def _refuse(send: Send, status: int, kind: str, message: str) -> None:
