@@ -25,8 +25,11 @@ export const DEFAULTS: Readonly<Settings> = {
 /** The settings that were saved, and the default for each that was not or is of no use. */
 export function settingsFrom(saved: unknown): Settings {
 	const found = typeof saved === "object" && saved !== null ? (saved as Record<string, unknown>) : {};
-	const taken = Object.entries(DEFAULTS).map(([key, value]) => [key, typeof found[key] === typeof value ? found[key] : value]);
-	return Object.fromEntries(taken);
+	const taken: Record<string, unknown> = { ...DEFAULTS };
+	for (const [key, value] of Object.entries(DEFAULTS)) {
+		if (typeof found[key] === typeof value) taken[key] = found[key];
+	}
+	return taken as unknown as Settings;
 }
 
 /**

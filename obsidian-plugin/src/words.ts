@@ -23,8 +23,7 @@ export function shown(value: unknown): string {
 	if (value === null || value === undefined) return "";
 	if (typeof value === "string") return value;
 	if (Array.isArray(value)) return value.map(shown).join("\n");
-	if (typeof value === "object") return JSON.stringify(value, null, 2);
-	return String(value);
+	return JSON.stringify(value, null, 2);
 }
 
 /** A value in a few words, for a line of the history. */

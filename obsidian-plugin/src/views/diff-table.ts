@@ -17,6 +17,8 @@ export function drawDiff(parent: HTMLElement, compared: Compared): void {
 	const table = parent.createEl("table", { cls: "vaultsync-diff", attr: { "aria-label": `${compared.field}: both versions` } });
 	const single = !compared.left.includes("\n") && !compared.right.includes("\n");
 	table.toggleClass("is-single", single);
+	const columns = table.createEl("colgroup");
+	for (const cls of ["vaultsync-line", "", "vaultsync-line", ""]) columns.createEl("col", { cls });
 	const head = table.createEl("thead").createEl("tr");
 	heading(head, "user", compared.leftName, "left");
 	heading(head, "bot", compared.rightName, "right");
