@@ -2,6 +2,7 @@
 
 import { MarkdownView, Notice, TFile, type App, type Editor, type Plugin } from "obsidian";
 import { adoptNote } from "./adopting";
+import type { Fact } from "./answers";
 import type { Host, ViewName } from "./host";
 import { choose, confirm, remembering, write } from "./modals";
 import { syncNow } from "./syncing";
@@ -126,7 +127,18 @@ async function supersede(host: Host, id: string): Promise<void> {
 	const text = await write(host.app, "Supersede this note", "A new note takes its place; this one stays, and both are linked.", content, "Supersede");
 	if (text === null) return;
 	const made = await host.bridge.supersede(id, text);
-	if (made.path !== null) await host.openNote(made.path);
+	await openWhenThere(host, made);
+}
+
+/** Open the note of a fact that was just made: the daemon writes it a moment later. */
+async function openWhenThere(host: Host, made: Fact): Promise<void> {
+	let { path } = made;
+	for (let tries = 0; tries < 20; tries++) {
+		path ??= (await host.bridge.fact(made.id)).path;
+		if (path !== null && host.app.vault.getFileByPath(path)) break;
+		await sleep(150);
+	}
+	if (path !== null) await host.openNote(path);
 }
 
 async function forget(host: Host, id: string): Promise<void> {

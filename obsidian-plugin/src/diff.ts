@@ -5,6 +5,8 @@
  * both ends is set aside. Texts that differ in more than `MOST` lines are shown as wholly replaced.
  */
 
+import { shown } from "./words";
+
 export interface Piece {
 	text: string;
 	/** Whether only this side has it. */
@@ -26,7 +28,7 @@ export interface Row {
 /** A run of equal lines that need not be shown, or rows that do. */
 export type Block = { fold: true; rows: Row[] } | { fold: false; rows: Row[] };
 
-const MOST = 2_000;
+const MOST = 500;
 
 /** The rows that show `left` beside `right`. */
 export function sideBySide(left: string, right: string): Row[] {
@@ -36,7 +38,7 @@ export function sideBySide(left: string, right: string): Row[] {
 	let at = 0;
 	let beside = 0;
 	for (const [i, j] of [...matches(a, b), [a.length, b.length] as const]) {
-		rows.push(...differing(a, b, [at, i], [beside, j]));
+		rows.push(...unequal(a, b, [at, i], [beside, j]));
 		if (i < a.length) {
 			const text = a[i] ?? "";
 			rows.push({
@@ -121,8 +123,19 @@ function walkBack(trace: readonly Map<number, number>[], m: number, n: number): 
 	return found.reverse();
 }
 
+/** Two values in a few words each: of texts the lines that differ; empty where there is nothing. */
+export function differing(before: unknown, after: unknown, longest = 120): [string, string] {
+	const rows = sideBySide(shown(before), shown(after)).filter((row) => row.kind !== "same");
+	const brief = (cells: (Cell | null)[]): string => {
+		const lines = cells.filter((cell) => cell !== null).map(({ pieces }) => pieces.map(({ text }) => text).join("").trim());
+		const text = lines.filter((line) => line !== "").join(" / ");
+		return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
+	};
+	return [brief(rows.map(({ left }) => left)), brief(rows.map(({ right }) => right))];
+}
+
 /** Rows for lines that are not equal: paired in order, the rest alone. */
-function differing(
+function unequal(
 	a: readonly string[],
 	b: readonly string[],
 	[from, to]: [number, number],

@@ -1,6 +1,7 @@
 /** How things stand, in the few words of the status bar. */
 
 import type { Line } from "./connection";
+import { many } from "./words";
 
 export type Tone = "equal" | "waiting" | "conflict" | "attention" | "off";
 
@@ -60,9 +61,4 @@ function standing(status: {
 
 function made(tone: Tone, text: string, label: string): Summary {
 	return { tone, text, label, icon: ICONS[tone] };
-}
-
-/** A number and what it counts. */
-export function many(count: number, one: string, more: string): string {
-	return `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
 }

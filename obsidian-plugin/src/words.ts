@@ -26,13 +26,6 @@ export function shown(value: unknown): string {
 	return JSON.stringify(value, null, 2);
 }
 
-/** A value in a few words, for a line of the history. */
-export function brief(value: unknown, longest = 80): string {
-	const text = shown(value).replace(/\s+/g, " ").trim();
-	if (text === "") return "nothing";
-	return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
-}
-
 const FIELDS: Record<string, string> = { note: "Note", createdAt: "Created", updatedAt: "Updated", agentId: "Agent" };
 
 /** The name of a field, as a heading: `decisionOutcome` is “Decision outcome”. */
@@ -67,25 +60,32 @@ export function scopesOf(folders: readonly string[]): string[] {
 	return folders.filter((name) => /^((private|team|project)-.+|public)$/.test(name)).sort();
 }
 
+/** A number and what it counts. */
+export function many(count: number, one: string, more: string): string {
+	return `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
+}
+
 /** A count of bytes, short. */
 export function size(bytes: number): string {
 	return bytes < 1000 ? `${bytes} B` : `${(bytes / 1000).toFixed(bytes < 10_000 ? 1 : 0)} kB`;
 }
 
-const COUNTS: readonly (readonly [string, string])[] = [
-	["created_in_vault", "new notes"],
-	["updated_in_vault", "notes changed"],
-	["deleted_in_vault", "notes removed"],
-	["created_in_store", "new facts"],
-	["updated_in_store", "facts changed"],
-	["deleted_in_store", "facts forgotten"],
-	["moved", "moved"],
-	["merged", "merged"],
-	["conflicts", "conflicts"],
+const COUNTS: readonly (readonly [key: string, one: string, more: string])[] = [
+	["created_in_vault", "new note", "new notes"],
+	["updated_in_vault", "note changed", "notes changed"],
+	["deleted_in_vault", "note removed", "notes removed"],
+	["created_in_store", "new fact", "new facts"],
+	["updated_in_store", "fact changed", "facts changed"],
+	["deleted_in_store", "fact forgotten", "facts forgotten"],
+	["moved", "moved", "moved"],
+	["merged", "merged", "merged"],
+	["conflicts", "conflict", "conflicts"],
 ];
 
 /** What a pass did, in words. */
 export function passWords(counts: Record<string, number>): string {
-	const done = COUNTS.filter(([key]) => (counts[key] ?? 0) > 0).map(([key, words]) => `${counts[key] ?? 0} ${words}`);
+	const done = COUNTS.map(([key, one, more]) => [counts[key] ?? 0, one, more] as const)
+		.filter(([count]) => count > 0)
+		.map(([count, one, more]) => many(count, one, more));
 	return done.length === 0 ? "nothing to do" : done.join(" · ");
 }

@@ -6,6 +6,9 @@ import { summary } from "../summary";
 import { Abandoned } from "../transport";
 import { button, icon } from "./parts";
 
+/** What starts the daemon, in a terminal. */
+const START = "vaultsync watch";
+
 export abstract class BridgeView extends ItemView {
 	override navigation = false;
 	/** What the view shows; emptied and drawn by the kinds of views. */
@@ -71,6 +74,7 @@ export abstract class BridgeView extends ItemView {
 		if (!off) return;
 		icon(this.bannerEl, "unplug");
 		this.bannerEl.createSpan({ text: summary(line).label });
+		if (line.kind === "off") this.bannerEl.createEl("code", { text: START });
 		if (line.kind === "off") button(this.bannerEl, "Try again", () => this.host.retry());
 		else button(this.bannerEl, "Settings", () => this.host.openSettings());
 	}

@@ -5,11 +5,10 @@ import type { Conflict, ConflictField, Side } from "../answers";
 import type { Resolution } from "../client";
 import { bothOf } from "../diff";
 import { VIEWS } from "../host";
-import { many } from "../summary";
-import { fieldName, nameOf, shown } from "../words";
+import { fieldName, many, shown } from "../words";
 import { BridgeView } from "./bridge-view";
 import { drawDiff } from "./diff-table";
-import { button, empty, icon, iconButton, keepingFocus, link } from "./parts";
+import { button, empty, icon, iconButton, keepingFocus, link, titleOf } from "./parts";
 
 const NAMES: Record<Side, string> = { vault: "Yours, in the note", store: "The agent’s" };
 
@@ -62,7 +61,7 @@ export class ConflictsView extends BridgeView {
 	private drawConflict(conflict: Conflict): void {
 		const el = this.bodyEl.createEl("article", { cls: "vaultsync-conflict", attr: { "data-key": conflict.id } });
 		const head = el.createDiv({ cls: "vaultsync-conflict-head" });
-		const name = conflict.path === null ? "A note that is gone" : nameOf(conflict.path);
+		const name = conflict.path === null ? "A note that is gone" : titleOf(this.app, conflict.path);
 		const title = head.createEl("h3", { cls: "vaultsync-conflict-title" });
 		const { path } = conflict;
 		if (path === null) title.setText(name);
@@ -119,7 +118,7 @@ export class ConflictsView extends BridgeView {
 		const el = parent.createDiv({ cls: "vaultsync-merge" });
 		const id = `vaultsync-merge-${conflict.id}-${field.field}`;
 		el.createEl("label", { cls: "vaultsync-side-name", text: "The merged text", attr: { for: id } });
-		const area = el.createEl("textarea", { attr: { id, rows: "6", "data-key": "merge" } });
+		const area = el.createEl("textarea", { attr: { id, rows: String(Math.min(20, draft.split("\n").length + 2)), "data-key": "merge" } });
 		area.value = draft;
 		area.addEventListener("input", () => this.drafts.set(key, area.value));
 		const fill = (text: string): void => {

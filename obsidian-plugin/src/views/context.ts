@@ -4,8 +4,7 @@ import { Notice } from "obsidian";
 import type { Context } from "../answers";
 import { VIEWS } from "../host";
 import { wholePack } from "../picks";
-import { many } from "../summary";
-import { nameOf } from "../words";
+import { many, nameOf } from "../words";
 import { BridgeView } from "./bridge-view";
 import { button, chip, empty, iconButton, link, section, settled } from "./parts";
 

@@ -1,7 +1,7 @@
 /** Two texts side by side, as a table; one under the other where there is little room. */
 
 import { folded, sideBySide, type Cell, type Row } from "../diff";
-import { many } from "../summary";
+import { many } from "../words";
 import { icon } from "./parts";
 
 export interface Compared {

@@ -37,7 +37,8 @@ export class IndexView extends BridgeView {
 	}
 
 	protected override async update(stale: () => boolean): Promise<void> {
-		const files = await this.host.bridge.indexFiles();
+		const found = await this.host.bridge.indexFiles();
+		const files = [...found].sort((a, b) => Number(b.name === FIRST) - Number(a.name === FIRST));
 		if (stale()) return;
 		if (files.length === 0) {
 			this.bodyEl.empty();

@@ -7,7 +7,8 @@ import { BridgeRefusal } from "../client";
 import { factIdOf } from "../commands";
 import { VIEWS } from "../host";
 import { confirm } from "../modals";
-import { ago, brief, fieldName, passWords } from "../words";
+import { differing } from "../diff";
+import { ago, fieldName, passWords } from "../words";
 import { BridgeView } from "./bridge-view";
 import { button, chip, empty, icon, keepingFocus, link, section, tierChip } from "./parts";
 
@@ -118,14 +119,14 @@ export class NoteView extends BridgeView {
 
 	private drawSignals(signals: Related["signals"]): void {
 		const el = this.bodyEl.createEl("dl", { cls: "vaultsync-numbers", attr: { "aria-label": "Signals, kept out of the file" } });
-		const decay = signals.decayFactor === null ? "–" : `${Math.round(signals.decayFactor * 100)} %`;
-		const rows: [string, string][] = [
+		const rows: [string, string | undefined][] = [
 			["Recalls", signals.accessCount.toLocaleString("en")],
-			["Freshness", decay],
-			["Importance", signals.importance === null ? "–" : signals.importance.toFixed(2)],
-			["Utility", signals.utility === null ? "–" : signals.utility.toFixed(2)],
+			["Freshness", signals.decayFactor === null ? undefined : `${Math.round(signals.decayFactor * 100)} %`],
+			["Importance", signals.importance?.toFixed(2)],
+			["Utility", signals.utility?.toFixed(2)],
 		];
 		for (const [name, value] of rows) {
+			if (value === undefined) continue;
 			const number = el.createDiv({ cls: "vaultsync-number" });
 			number.createEl("dd", { text: value });
 			number.createEl("dt", { text: name });
@@ -168,10 +169,11 @@ export class NoteView extends BridgeView {
 		const head = words.createDiv();
 		head.createSpan({ cls: "vaultsync-change-field", text: fieldName(change.field) });
 		head.createSpan({ cls: "vaultsync-muted", text: ` ${change.actor}, in the ${change.side === "vault" ? "note" : "memory"}` });
+		const [before, after] = differing(change.before, change.after);
 		const values = words.createDiv({ cls: "vaultsync-values" });
-		values.createEl("del", { text: brief(change.before) });
-		icon(values, "arrow-right");
-		values.createEl("ins", { text: brief(change.after) });
+		if (before !== "") values.createEl("del", { text: before });
+		if (before !== "" && after !== "") icon(values, "arrow-right");
+		if (after !== "") values.createEl("ins", { text: after });
 	}
 
 	private neighbours(heading: string, list: readonly Neighbour[]): void {

@@ -1,7 +1,7 @@
 /** Small parts that several views are made of. */
 
-import { setIcon } from "obsidian";
-import { tierOf, TIERS } from "../words";
+import { setIcon, type App } from "obsidian";
+import { nameOf, tierOf, TIERS } from "../words";
 
 /** An icon that only eyes need. */
 export function icon(parent: HTMLElement, name: string, cls = "vaultsync-icon"): HTMLElement {
@@ -45,6 +45,13 @@ export function tierChip(parent: HTMLElement, priority: number): HTMLElement {
 	const el = chip(parent, TIERS[tier].label, tier);
 	el.setAttr("aria-label", `Priority ${priority}`);
 	return el;
+}
+
+/** The title of a note: its first heading, else its file name. */
+export function titleOf(app: App, path: string): string {
+	const file = app.vault.getFileByPath(path);
+	const first = file && app.metadataCache.getFileCache(file)?.headings?.find(({ level }) => level === 1);
+	return first ? first.heading : nameOf(path);
 }
 
 /** A part of a view with a heading. */

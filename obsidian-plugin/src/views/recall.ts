@@ -3,8 +3,7 @@
 import { MarkdownView, Notice, TFile } from "obsidian";
 import type { Hit, Recall } from "../answers";
 import { VIEWS } from "../host";
-import { many } from "../summary";
-import { scopesOf, TIERS, TYPES } from "../words";
+import { many, scopesOf, TIERS, TYPES } from "../words";
 import { BridgeView } from "./bridge-view";
 import { chip, choice, empty, icon, iconButton, link, settled } from "./parts";
 

@@ -4,9 +4,9 @@ import { Notice } from "obsidian";
 import type { Notice as Attention, Report, Status } from "../answers";
 import { VIEWS } from "../host";
 import { confirm } from "../modals";
-import { many, summary } from "../summary";
+import { summary } from "../summary";
 import { syncNow } from "../syncing";
-import { ago, passWords } from "../words";
+import { ago, many, passWords } from "../words";
 import { BridgeView } from "./bridge-view";
 import { button, icon, keepingFocus, link, section } from "./parts";
 
@@ -44,6 +44,8 @@ export class StatusView extends BridgeView {
 		words.createDiv({ cls: "vaultsync-hero-title", text: text.charAt(0).toUpperCase() + text.slice(1) });
 		words.createDiv({ cls: "vaultsync-muted", text: label });
 
+		if (status.conflicts > 0) button(head, "Resolve", () => this.host.show("conflicts"), "mod-cta").addClass("vaultsync-hero-action");
+
 		const numbers = this.bodyEl.createEl("dl", { cls: "vaultsync-numbers" });
 		this.number(numbers, "Facts", status.facts);
 		this.number(numbers, "Waiting", status.pending + status.outbox);
@@ -51,10 +53,9 @@ export class StatusView extends BridgeView {
 		this.number(numbers, "Attention", status.attention.length, "attention");
 
 		const actions = this.bodyEl.createDiv({ cls: "vaultsync-actions" });
-		button(actions, "Sync now", () => this.sync(), "mod-cta");
+		button(actions, "Sync now", () => this.sync(), status.conflicts > 0 ? "" : "mod-cta");
 		button(actions, "Preview", () => this.preview());
 		button(actions, "Verify", () => this.verify());
-		if (status.conflicts > 0) button(actions, "Resolve conflicts", () => this.host.show("conflicts"));
 		if (this.planned) this.drawPlan(this.planned);
 		if (status.attention.length > 0) this.drawAttention(status.attention);
 		this.drawDaemon(status);

@@ -33,15 +33,16 @@ export class Stage {
 	private watcher!: FSWatcher;
 	private profile = "";
 	private readonly changed = new Set<string>();
+	private readonly writes = new Set<string>();
 	private timer: NodeJS.Timeout | undefined;
 
 	private constructor(readonly vault: string) {}
 
 	/** Open the app on a vault. The plugin's settings are as they come, but for what is given. */
-	static async open(vault: string, look: Look, given: { address: string; token: string }): Promise<Stage> {
+	static async open(vault: string, look: Look, { address, token }: { address: string; token: string }): Promise<Stage> {
 		const stage = new Stage(vault);
 		await stage.launch(look);
-		await stage.load(look, given);
+		await stage.load(look, { address, token });
 		return stage;
 	}
 
@@ -63,13 +64,33 @@ export class Stage {
 			const { app } = window.running;
 			const file = app.vault.getFileByPath(at);
 			if (!file) throw new Error(`there is no ${at}`);
-			await app.workspace.getLeaf(false).openFile(file);
+			const leaf = app.workspace.getLeaf(false);
+			await leaf.openFile(file);
+			(leaf.view as unknown as { look(): void }).look();
 		}, path);
 	}
 
-	/** The words in the status bar. */
-	standing(): Promise<string> {
-		return this.page.locator(".vaultsync-bar-text").innerText();
+	/** Turn the open note to its source. */
+	edit(): Promise<void> {
+		return this.page.evaluate(() => {
+			const view = window.running.app.workspace.getMostRecentLeaf()?.view as unknown as { edit(): void };
+			view.edit();
+		});
+	}
+
+	/** Wait until the status bar says this. */
+	async says(words: string): Promise<void> {
+		await this.page.locator(".vaultsync-bar-text").getByText(words, { exact: true }).waitFor();
+	}
+
+	/** Wait until the app has seen a file. */
+	async knows(path: string): Promise<void> {
+		await this.page.waitForFunction((at) => window.running.app.vault.getFileByPath(at) !== null, path);
+	}
+
+	/** The files that the app itself wrote. */
+	written(): Promise<string[]> {
+		return Promise.resolve([...this.writes]);
 	}
 
 	async theme(theme: Look["theme"]): Promise<void> {
@@ -106,6 +127,7 @@ export class Stage {
 				}
 			},
 			write: async (path: string, text: string) => {
+				this.writes.add(path);
 				await mkdir(dirname(join(this.vault, path)), { recursive: true });
 				await writeFile(join(this.vault, path), text);
 			},
@@ -118,7 +140,7 @@ export class Stage {
 				this.requests.delete(id);
 			},
 		};
-		for (const [name, work] of Object.entries(files)) await page.exposeFunction(`outside_${name}`, work as () => unknown);
+		for (const [name, work] of Object.entries(files)) await page.exposeFunction(`outside_${name}`, work);
 		const [standin, source, styles, theme, manifest] = await Promise.all([
 			bundle(),
 			readFile(join(built(), "main.js"), "utf8"),
@@ -170,8 +192,8 @@ export class Stage {
 	}
 
 	private send(id: number, options: HttpOptions, body: string | null): void {
-		const tell = (kind: string, value: string): void => {
-			this.page.evaluate((told) => window.answered(...told), [id, kind, value] as never).catch(() => undefined);
+		const tell = (kind: "head" | "data" | "end" | "error", value: string): void => {
+			this.page.evaluate(([to, what, words]) => window.answered(to, what, words), [id, kind, value] as const).catch(() => undefined);
 		};
 		const sent = request(options, (answer) => {
 			tell("head", String(answer.statusCode));
@@ -183,6 +205,14 @@ export class Stage {
 		this.requests.set(id, sent);
 		if (body === null) sent.end();
 		else sent.end(body);
+	}
+}
+
+/** Take down what a test put up, as far as it came. */
+export async function strike(...parts: ({ close?: () => Promise<void>; remove?: () => Promise<void> } | undefined)[]): Promise<void> {
+	for (const part of parts) {
+		await part?.close?.();
+		await part?.remove?.();
 	}
 }
 

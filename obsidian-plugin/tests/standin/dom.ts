@@ -64,10 +64,10 @@ export function extendDocument(): void {
 			return el;
 		},
 		createDiv(this: Node, info?: Info | string, then?: (el: HTMLElement) => void) {
-			return (this as Element).createEl("div", info as string, then as never);
+			return (this as Element).createEl("div", info, then);
 		},
 		createSpan(this: Node, info?: Info | string, then?: (el: HTMLElement) => void) {
-			return (this as Element).createEl("span", info as string, then as never);
+			return (this as Element).createEl("span", info, then);
 		},
 	});
 	define(Element.prototype, {
@@ -123,6 +123,7 @@ export function extendDocument(): void {
 		},
 	});
 	define(window, {
+		sleep: (milliseconds: number) => new Promise((done) => window.setTimeout(done, milliseconds)),
 		activeDocument: document,
 		activeWindow: window,
 		createEl: make,

@@ -147,8 +147,13 @@ export class Vault extends Events {
 	}
 }
 
+interface Cached {
+	frontmatter: Record<string, unknown>;
+	headings: { level: number; heading: string }[];
+}
+
 export class MetadataCache extends Events {
-	private readonly found = new Map<TFile, { frontmatter?: Record<string, unknown> }>();
+	private readonly found = new Map<TFile, Cached>();
 
 	constructor(private readonly vault: Vault) {
 		super();
@@ -158,14 +163,16 @@ export class MetadataCache extends Events {
 	async parse(file: TFile): Promise<void> {
 		if (file.extension !== "md") return;
 		try {
-			this.found.set(file, { frontmatter: properties(await this.vault.read(file)) });
+			const text = await this.vault.read(file);
+			const headings = [...text.matchAll(/^(#{1,6}) (.+)$/gm)].map(([, marks, heading]) => ({ level: (marks ?? "").length, heading: heading ?? "" }));
+			this.found.set(file, { frontmatter: properties(text), headings });
 			this.trigger("changed", file);
 		} catch {
 			this.found.delete(file);
 		}
 	}
 
-	getFileCache(file: TFile): { frontmatter?: Record<string, unknown> } | null {
+	getFileCache(file: TFile): Cached | null {
 		return this.found.get(file) ?? null;
 	}
 

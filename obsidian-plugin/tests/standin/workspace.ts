@@ -153,6 +153,12 @@ export class MarkdownView extends ItemView {
 		this.areaEl.focus();
 	}
 
+	/** The page, to be read. */
+	look(): void {
+		this.areaEl.hide();
+		this.pageEl.show();
+	}
+
 	async show(file: TFile): Promise<void> {
 		this.file = file;
 		this.data = await this.app.vault.read(file);
@@ -212,8 +218,10 @@ export class WorkspaceLeaf {
 	}
 
 	async openFile(file: TFile): Promise<void> {
-		if (!(this.view instanceof MarkdownView)) await this.open(new MarkdownView(this));
-		await (this.view as MarkdownView).show(file);
+		const here = this.view;
+		const view = here instanceof MarkdownView ? here : new MarkdownView(this);
+		if (view !== here) await this.open(view);
+		await view.show(file);
 		await this.app.workspace.revealLeaf(this);
 		this.drawTab();
 		this.app.workspace.trigger("file-open", file);
@@ -283,15 +291,14 @@ export class Workspace extends Events {
 		return this.active.main ?? null;
 	}
 
-	getActiveViewOfType<T extends View>(type: abstract new (...given: never[]) => T): T | null {
+	getActiveViewOfType(type: abstract new (...given: never[]) => unknown): View | null {
 		const view = this.active.main?.view;
-		return view instanceof type ? view : null;
+		return view && view instanceof type ? view : null;
 	}
 
 	getActiveFile(): TFile | null {
-		const shown = this.leaves.find((leaf) => leaf.split === "main" && leaf.view instanceof MarkdownView)?.view;
-		const here = this.active.main?.view;
-		return (here instanceof MarkdownView ? here : (shown as MarkdownView | undefined))?.file ?? null;
+		const views = [this.active.main, ...this.leaves].filter((leaf) => leaf?.split === "main").map((leaf) => leaf?.view);
+		return views.find((view) => view instanceof MarkdownView)?.file ?? null;
 	}
 
 	async revealLeaf(leaf: WorkspaceLeaf): Promise<void> {
