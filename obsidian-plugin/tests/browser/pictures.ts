@@ -58,7 +58,7 @@ test("pictures of the views, light, dark and narrow", async () => {
 		await page.getByText("Supersession").waitFor();
 		await shoot("note-chain");
 		await stage.note(lamp.path);
-		await page.getByText("Freshness").waitFor();
+		await page.locator(".vaultsync-note-title", { hasText: "Mend the lamp" }).waitFor();
 		await page.waitForTimeout(300);
 		await shoot("note");
 
@@ -78,6 +78,8 @@ test("pictures of the views, light, dark and narrow", async () => {
 		await shoot("settings");
 		await page.keyboard.press("Escape");
 		await page.evaluate(() => window.running.app.setting.close());
+		await page.getByRole("button", { name: "Cancel" }).click();
+		await page.getByRole("button", { name: "Hide what both started from" }).click();
 
 		await page.evaluate(() => {
 			document.body.createEl("style", { text: ".mod-root { display: none !important } .mod-left-split, .workspace-ribbon { display: none !important } .mod-right-split { width: 100% !important }" });
