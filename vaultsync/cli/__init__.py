@@ -59,6 +59,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "bridge": "bridge.bridge",
         "mcp": "mcp.mcp",
     },
+    "Obsidian": {"plugin": "plugin.plugin"},
     "Shell": {"completion": "completion.completion"},
 }
 """All commands by their sections, in the order of `--help`, and where each is."""

@@ -15,6 +15,7 @@ VaultsyncError
 │   ├── MalformedBodyError     over HTTP came what the route does not take
 │   ├── InvalidArgumentsError  arguments that a tool does not take
 │   ├── MissingExtraError      a part that is not installed
+│   ├── PluginNotBuiltError    this installation has no plugin for Obsidian to copy
 │   └── NotAVaultError         no vault at or above the folder
 ├── NotFoundError
 │   ├── FactNotFoundError
@@ -110,6 +111,7 @@ from vaultsync.errors.usage import (
     MissingExtraError,
     NotAVaultError,
     NotFoundError,
+    PluginNotBuiltError,
     RunNotFoundError,
     ScopeDeniedError,
     UnknownTypeError,
@@ -160,6 +162,7 @@ __all__ = [
     "NoteError",
     "NoteExistsError",
     "NoteMissingError",
+    "PluginNotBuiltError",
     "RevisionMismatchError",
     "RunNotFoundError",
     "ScopeDeniedError",

@@ -127,6 +127,16 @@ class NotAVaultError(UsageError):
         )
 
 
+class PluginNotBuiltError(UsageError):
+    """This installation has no built plugin for Obsidian; nothing was copied."""
+
+    def __init__(self, missing: str) -> None:
+        super().__init__(
+            f"this installation has no plugin for Obsidian: {missing} is missing",
+            hint="in a clone, build it with `make plugin`, which needs Node.js and npm",
+        )
+
+
 class MalformedBodyError(UsageError):
     """What came over HTTP is not what its route takes; nothing was done."""
 
