@@ -40,6 +40,7 @@ TAKEN = {
     "notes/*.md": 14,
     "retrieval/README.md": 1,
     "retrieval/questions.toml": 1,
+    "retrieval/said.toml": 1,
     "memory-file/MEMORY.md": 1,
     "surface/cli-help.txt": 1,
     "surface/mcp.json": 1,

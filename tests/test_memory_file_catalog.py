@@ -461,7 +461,7 @@ def test_encoding_issues_skip_a_file_above_one_percent_and_are_told_below() -> N
     world = MemoryWorld()
     world.file.data = ALL.encode() + b"\xff" * 20
     assert kinds(world.syncs()) == ["UnreadableMemoryFileError"]
-    world.file.data = memory(*[DEPLOY, TESTS, PEOPLE] * 5).encode() + b"caf\xe9\n"
+    world.file.data = memory(*[DEPLOY, TESTS, PEOPLE] * 5).encode() + b"na\xefve\n"
     assert kinds(world.syncs()) == ["BadEncoding"]
     assert len(world.remembered()) == 15
 

@@ -199,7 +199,7 @@ def test_a_method_that_a_route_has_not_is_named(client: Client) -> None:
 
 
 def test_an_unknown_word_in_a_query_is_refused(client: Client) -> None:
-    for query in ("limit=0", "limit=x", "limt=1", "limit=1001", "after=../x"):
+    for query in ("limit=0", "limit=x", "limits=1", "limit=1001", "after=../x"):
         assert client("GET", f"/v1/facts?{query}").status == 400
 
 
