@@ -298,22 +298,17 @@ def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> 
         raise InvalidFieldError("content", text, "text that replaces the older one")
     fresh = linked(mirror, fresh, agent=agent)
     who = agent or "person"
-    # Both ends at once, the new one first: the old one must not be hidden by a fact that
-    # never came to be.
-    made: str | RevisionMismatch | None = None
+    # Both ends at once, the new one first: no fact that never came to be hides another.
+    writes, made = [Write(fresh.id, fresh, None, who)], ""
     for _ in range(TRIES):
         replaced = old.but(superseded_by_id=fresh.id, updated_at=at)
-        ends = [Write(old.id, replaced, old.revision, who)]
-        if made is None:
-            ends.insert(0, Write(fresh.id, fresh, None, who))
-        answers = mirror.store.write(ends)
-        made, done = made or answers[0], answers[-1]
-        if isinstance(made, str) and isinstance(done, str):
+        writes.append(Write(old.id, replaced, old.revision, who))
+        *first, done = mirror.store.write(writes)
+        made, writes = str(first[0]) if first else made, []
+        if isinstance(done, str):
             return fresh.but(revision=made)
         old = get(mirror, fact_id, agent=agent)
-    raise RevisionMismatchError(
-        fact_id, "the one just read", "another, again and again"
-    )
+    raise RevisionMismatchError(fact_id, "the one just read", "another, always")
 
 
 def forget(
