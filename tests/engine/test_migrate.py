@@ -9,7 +9,14 @@ from tests.world import World
 from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.adapters.vectors_memory import MemoryVectors
 from vaultsync.core.fact import make_fact
-from vaultsync.engine.migrate import ACTOR, carry_vectors, check, copy, expect_store
+from vaultsync.engine.migrate import (
+    ACTOR,
+    Migrated,
+    carry_vectors,
+    check,
+    copy,
+    expect_store,
+)
 from vaultsync.engine.request import Request
 from vaultsync.errors import (
     MigrationError,
@@ -150,3 +157,16 @@ def test_vectors_of_the_same_model_come_along() -> None:
     assert target.chunks() == source.chunks()
     assert [near.fact_id for near in target.search(X, ALL, limit=1)] == [one]
     assert carry_vectors(source, target, world.store) == 0
+
+
+def test_what_was_done_is_told_as_json() -> None:
+    done = Migrated("sqlite:x", 2, 1, 4, 2, 0.12345)
+
+    assert done.as_json() == {
+        "store": "sqlite:x",
+        "facts": 2,
+        "tombstones": 1,
+        "copied": 4,
+        "vectors": 2,
+        "seconds": 0.123,
+    }

@@ -194,6 +194,7 @@ class EdgePoints:
                 quantization=edge.QuantizationSearchParams(
                     rescore=True, oversampling=layout.OVERSAMPLING
                 ),
+                acorn=edge.AcornSearchParams(enable=True),
             ),
         )
         found = self._ask("query", request)
