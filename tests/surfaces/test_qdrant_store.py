@@ -134,12 +134,13 @@ def _started(words: list[str], vault: Path) -> subprocess.Popen[str]:
 
 
 def _said(process: subprocess.Popen[str]) -> dict[str, Any]:
-    out, err = process.communicate(timeout=100)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 0, out + err
     said: dict[str, Any] = json.loads(out)
     return said
 
 
+@pytest.mark.timeout(600)  # 12 processes, each of which loads the client
 def test_two_machines_over_one_server_say_the_same(tmp_path: Path, url: str) -> None:
     vaults = [tmp_path / "one", tmp_path / "two"]
     for vault in vaults:

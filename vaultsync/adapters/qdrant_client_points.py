@@ -274,7 +274,9 @@ class ClientPoints:
             rescore=True, oversampling=layout.OVERSAMPLING
         )
         ef = max(layout.EF, limit)
-        return {"search_params": models.SearchParams(hnsw_ef=ef, quantization=by_int8)}
+        acorn = models.AcornSearchParams(enable=True)
+        found = models.SearchParams(hnsw_ef=ef, quantization=by_int8, acorn=acorn)
+        return {"search_params": found}
 
     def vectors(
         self, where: Where, field: str, dimension: int
