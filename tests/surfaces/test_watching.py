@@ -16,8 +16,9 @@ import vaultsync.app
 from vaultsync import config
 from vaultsync.adapters.daemon_file import DaemonFile
 from vaultsync.app import Memory
+from vaultsync.app.daily import DONE, LOOKS, Daily
 from vaultsync.app.watchers import watcher_maker
-from vaultsync.app.watching import Watching, rhythm_of
+from vaultsync.app.watching import WatchedMemory, Watching, rhythm_of
 from vaultsync.config import MemoryFileSettings, Settings, WatchSettings
 from vaultsync.core.fields import Value
 from vaultsync.errors import (
@@ -113,6 +114,26 @@ def test_a_memory_file_is_taken_in_when_it_has_been_quiet(tmp_path: Path) -> Non
             wait_until(lambda: run.kinds().count("memory-file") > 1)
     finally:
         run.close()
+
+
+def test_what_expired_goes_once_a_day(settings: Settings) -> None:
+    told: list[str] = []
+    past = "2020-01-01T00:00:00Z"
+    memory = WatchedMemory(settings, stopped=lambda: False, asked=lambda: False)
+    with memory, memory.held(lambda: False):
+        fact = memory.remember("Good until then.", fields={"expiresAt": past})
+        daily = Daily(memory, lambda kind, _: told.append(kind))
+        daily.step(0.0)
+        assert memory.get(fact.id), "the first day counts as done"
+        with memory.mirror.archive.transaction():
+            memory.mirror.archive.set_setting(DONE, "2020-01-01")
+        daily.step(1.0)
+        assert memory.get(fact.id), "it looks at the calendar now and then"
+        daily.step(LOOKS)
+        with pytest.raises(FactNotFoundError):
+            memory.get(fact.id)
+        daily.step(2 * LOOKS)
+        assert told == ["pass"]
 
 
 def test_the_engine_does_between_passes_what_it_is_asked(run: Run) -> None:

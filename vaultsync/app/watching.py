@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 from vaultsync.adapters.daemon_file import DaemonFile
 from vaultsync.adapters.store_away import StoreAway
 from vaultsync.adapters.vault_app import App
+from vaultsync.app.daily import Daily
 from vaultsync.app.following import FollowedFiles
 from vaultsync.app.memory import Memory
 from vaultsync.app.watchers import watcher_maker
@@ -243,9 +244,10 @@ class Watching:
         daemon = Daemon(memory, make, self._rhythm, tell=self._told, jitter=_jitter)
         self._daemon = daemon
         files = FollowedFiles(memory, self._told)
+        daily = Daily(memory, self._told)
         self._told("ready", {"vault": str(self.settings.root)})
         try:
-            self._go_on(daemon, files, memory)
+            self._go_on(daemon, files, daily, memory)
         except DaemonStoppedError:
             pass  # in the middle of a pass; the next one takes it up
         finally:
@@ -253,10 +255,14 @@ class Watching:
         self._told("stopped", daemon.state.as_json())
         return daemon.state.as_json()
 
-    def _go_on(self, daemon: Daemon, files: FollowedFiles, memory: Memory) -> None:
+    def _go_on(
+        self, daemon: Daemon, files: FollowedFiles, daily: Daily, memory: Memory
+    ) -> None:
         while not self._stopping.is_set():
             wait = daemon.step()
             wait = min(wait, files.step(time.monotonic()))
+            if daemon.settled:
+                daily.step(time.monotonic())
             self._tell_lag(daemon)
             if self._once and self._is_over(daemon) and files.settled:
                 return
