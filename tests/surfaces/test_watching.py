@@ -122,7 +122,7 @@ def test_what_expired_goes_once_a_day(settings: Settings) -> None:
     memory = WatchedMemory(settings, stopped=lambda: False, asked=lambda: False)
     with memory, memory.held(lambda: False):
         fact = memory.remember("Good until then.", fields={"expiresAt": past})
-        daily = Daily(memory, lambda kind, _: told.append(kind))
+        daily = Daily(memory, lambda: memory.mirror, lambda kind, _: told.append(kind))
         daily.step(0.0)
         assert memory.get(fact.id), "the first day counts as done"
         with memory.mirror.archive.transaction():

@@ -9,7 +9,8 @@ from vaultsync.core.fields import Value
 from vaultsync.errors import VaultsyncError
 
 if TYPE_CHECKING:
-    from vaultsync.app.watching import WatchedMemory
+    from vaultsync.app.keeping import Keeping
+    from vaultsync.engine.mirror import Mirror
 
 LOOKS = 600.0
 """Seconds between two looks at the calendar."""
@@ -22,10 +23,12 @@ class Daily:
 
     def __init__(
         self,
-        memory: WatchedMemory,
+        memory: Keeping,
+        mirror: Callable[[], Mirror],
         tell: Callable[[str, Mapping[str, Value]], None],
     ) -> None:
         self._memory = memory
+        self._mirror = mirror
         self._tell = tell
         self._next = 0.0
 
@@ -34,7 +37,7 @@ class Daily:
         if now < self._next:
             return
         self._next = now + LOOKS
-        mirror = self._memory.mirror
+        mirror = self._mirror()
         day = mirror.today()[:10]
         done = mirror.archive.setting(DONE)
         if done == day:
