@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -139,7 +140,8 @@ class TwoMirrors(RuleBasedStateMachine):
     @rule(at=machine)
     def a_pass(self, at: int) -> None:
         self.worlds[at].clock.advance(61)
-        self.worlds[at].sync()
+        with suppress(StoreUnavailableError):  # the next pass repairs what it leaves
+            self.worlds[at].sync()
 
     @rule(at=machine, cut=st.booleans())
     def the_network_parts(self, at: int, cut: bool) -> None:

@@ -250,7 +250,8 @@ class EdgePoints:
 
     def tidy(self) -> None:
         """Merge segments and build the graph, which a server does by itself."""
-        self._ask("optimize")
+        if self._shard is not None:
+            self._ask("optimize")
 
     def close(self) -> None:
         """Let go of the folder."""

@@ -31,6 +31,8 @@ from vaultsync.errors import DaemonStoppedError, EngineBusyError
 
 T = TypeVar("T")
 Tell = Callable[[str, Mapping[str, Value]], None]
+TRIES = 8
+"""To get the engine's lock, a quarter of a second apart, when it is not to be waited for."""
 BREATH = 0.005
 """Seconds between two steps at least: in a storm of events each would be a step."""
 
@@ -172,6 +174,7 @@ class Watching:
         self._worker: int | None = None
         self._memory: WatchedMemory | None = None
         self._told_at = 0.0
+        self._tries = 0
         self._lags = False
         self.ready = threading.Event()
         """Set when the lock is held and calls are served."""
@@ -307,8 +310,12 @@ class Watching:
             self._told("state", daemon.state.as_json())
 
     def _next_try(self) -> bool:
-        """Whether to try again to get the lock, after a while."""
-        return self._wait and not self._stopping.wait(0.25)
+        """Whether to try again to get the lock, after a while.
+
+        Another engine may be a command that has done in a moment, so some tries are free.
+        """
+        self._tries += 1
+        return (self._wait or self._tries < TRIES) and not self._stopping.wait(0.25)
 
 
 def rhythm_of(settings: Settings) -> Rhythm:
