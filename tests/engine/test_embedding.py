@@ -89,8 +89,10 @@ class Watched(MemoryVectors):
         self.tidied += 1
 
     def said(self) -> Said:
+        """What it holds, but for the version: a fact that is as it was needs no new row."""
+        no_version = {"access_count": 0, "revision": "", "updated_at": None}
         return {
-            key: (tuple(row.vector), row.fact.but(access_count=0))
+            key: (tuple(row.vector), row.fact.but(**no_version))
             for key, row in self._rows.items()
         }
 
