@@ -118,7 +118,8 @@ def test_an_export_that_is_whole_is_left(source: Path, folder: Path) -> None:
     export(source, folder, reference)
 
     assert reference.loads == 0
-    assert (folder / "manifest.json").stat() == before
+    after = (folder / "manifest.json").stat()  # reading it may move its access time
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
 def test_what_a_crash_left_is_replaced(source: Path, folder: Path) -> None:
