@@ -66,16 +66,19 @@ BUGS: tuple[Bug, ...] = (
             (
                 (
                     "            if action.conflicts:\n"
-                    "                item.conflict = self._conflict(item)\n"
+                    "                item.conflict = conflict_of("
+                    "action, item.fact, self.run, self.at)\n"
                 ),
                 "",
             ),
             (
-                "            history += entries(",
+                "            if not item.told:\n",
                 (
                     "            if action.conflicts:\n"
-                    "                write_conflict_note(self.mirror, self._conflict(item))\n"
-                    "            history += entries("
+                    "                met = conflict_of("
+                    "action, item.fact, self.run, self.at)\n"
+                    "                write_conflict_note(self.mirror, met)\n"
+                    "            if not item.told:\n"
                 ),
             ),
         ),
@@ -83,11 +86,11 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "conflict notes named by time",
-        "engine/batch.py",
+        "engine/conflicts.py",
         (
             (
-                "            id=conflict_id(action.fact_id, action.conflicts),\n",
-                "            id=conflict_id(action.fact_id + self.at, action.conflicts),\n",
+                "        id=conflict_id(action.fact_id, action.conflicts),\n",
+                "        id=conflict_id(action.fact_id + at, action.conflicts),\n",
             ),
         ),
         f"{MODEL}::test_a_conflict_met_again_after_any_crash_has_one_conflict_note",
