@@ -17,7 +17,6 @@ from vaultsync import __version__
 from vaultsync.adapters.announcement import Announcement
 from vaultsync.adapters.clock import SystemClock
 from vaultsync.adapters.home import make_state_dir
-from vaultsync.adapters.loopback import HEADER, LIMIT, Asgi, Guarded
 from vaultsync.adapters.token_file import TokenFile
 from vaultsync.adapters.vault_app import Answer
 from vaultsync.app.app_writes import AppWrites
@@ -84,20 +83,6 @@ def stated(
         "version": __version__,
         "app_connected": writes.is_connected,
     }
-
-
-def guarded(
-    app: Asgi,
-    settings: Settings,
-    port: int,
-    *,
-    limit: int = LIMIT,
-    header: str | None = HEADER,
-) -> Guarded:
-    """An ASGI application behind the guard of loopback, with the token of a vault."""
-    token = TokenFile(settings.state_dir).token
-    monotonic = SystemClock().monotonic
-    return Guarded(app, token, port, limit, monotonic=monotonic, header=header)
 
 
 class Telling:

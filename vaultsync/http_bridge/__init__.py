@@ -1,7 +1,7 @@
 """The bridge: HTTP on loopback for Obsidian <-> `Memory`.
 
 One route is one call. Who may ask is decided before anything is routed, by the guard of
-`app.serving.guarded`; what can be asked is the one table in `routes.py`, from which the
+`app.listening.listen`; what can be asked is the one table in `routes.py`, from which the
 OpenAPI document and the reference are made.
 """
 

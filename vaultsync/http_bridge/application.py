@@ -26,7 +26,7 @@ from vaultsync.http_bridge.stream import events
 
 
 def make_app(serving: Serving) -> Starlette:
-    """The bridge of a vault. To be served behind `app.serving.guarded()` alone."""
+    """The bridge of a vault. To be served behind `app.listening.listen()` alone."""
     by_path = groupby(sorted(ROUTES, key=_by_path), key=_by_path)
     found = [_route(serving, path, list(rows)) for path, rows in by_path]
     app = Starlette(

@@ -1,0 +1,47 @@
+"""What listens on this machine: an application behind the guard of loopback.
+
+Nothing listens in any other way, so nothing answers before the guard has looked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from vaultsync.adapters.clock import SystemClock
+from vaultsync.adapters.loopback import HEADER, LIMIT, Asgi, Guarded
+from vaultsync.adapters.loopback_server import LoopbackServer
+from vaultsync.adapters.token_file import TokenFile
+from vaultsync.config import Settings
+
+
+def listen(
+    app: Asgi,
+    settings: Settings,
+    ports: Sequence[int],
+    *,
+    name: str,
+    lifespan: Literal["on", "off"] = "off",
+    header: str | None = HEADER,
+) -> LoopbackServer:
+    """Serve an ASGI application to those who have the token of a vault.
+
+    Args:
+        app: the application.
+        settings: of the vault.
+        ports: to be tried in order; 0 is any that is free.
+        name: of the thread that serves.
+        lifespan: whether the application is told of start and end.
+        header: of every request that may change something; None asks for none.
+
+    Raises:
+        OSError: none of the ports can be had.
+        ConfigError: the token cannot be used.
+    """
+    token = TokenFile(settings.state_dir).token
+    monotonic = SystemClock().monotonic
+
+    def behind_guard(port: int) -> Asgi:
+        return Guarded(app, token, port, LIMIT, monotonic=monotonic, header=header)
+
+    return LoopbackServer(behind_guard, ports, name=name, lifespan=lifespan)
