@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from vaultsync.core.fields import Value
+from vaultsync.engine.daemon_state import told
 from vaultsync.errors import VaultsyncError
 
 if TYPE_CHECKING:
@@ -46,9 +47,7 @@ class Daily:
             try:
                 report = self._memory.maintain()
             except (VaultsyncError, OSError) as error:
-                hint = error.hint if isinstance(error, VaultsyncError) else ""
-                kind = type(error).__name__
-                self._tell("error", {"kind": kind, "message": str(error), "hint": hint})
+                self._tell("error", told(error))
             else:
                 if not report.quiet:
                     self._tell("pass", report.as_json())

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from vaultsync.core.fields import Value
+from vaultsync.engine.daemon_state import told
 from vaultsync.errors import StoreUnavailableError, VaultsyncError
 
 if TYPE_CHECKING:
@@ -80,9 +81,7 @@ class FollowedFiles:
         except StoreUnavailableError:
             return  # they are as new as before: it is tried again
         except (VaultsyncError, OSError) as error:
-            hint = error.hint if isinstance(error, VaultsyncError) else ""
-            kind = type(error).__name__
-            self._tell("error", {"kind": kind, "message": str(error), "hint": hint})
+            self._tell("error", told(error))
         else:
             if report is not None and (report.fact_ids or report.attention):
                 said: dict[str, Value] = {

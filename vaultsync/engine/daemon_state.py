@@ -86,6 +86,12 @@ class Wanted:
         return min(max(soonest - now, 0.0), asks, self._rhythm.check)
 
 
+def told(error: Exception) -> dict[str, Value]:
+    """An error as it is told: its kind, what happened, and what helps."""
+    hint = error.hint if isinstance(error, VaultsyncError) else ""
+    return {"kind": type(error).__name__, "message": str(error), "hint": hint}
+
+
 @dataclass(slots=True)
 class DaemonState:
     """What the daemon tells of itself."""
@@ -111,14 +117,8 @@ class DaemonState:
 
     def fail(self, error: Exception, at: str) -> dict[str, Value]:
         """Remember an error; returns it as it is told."""
-        hint = error.hint if isinstance(error, VaultsyncError) else ""
         self.failing = True
-        self.last_error = {
-            "at": at,
-            "kind": type(error).__name__,
-            "message": str(error),
-            "hint": hint,
-        }
+        self.last_error = {"at": at, **told(error)}
         return dict(self.last_error)
 
     def as_json(self) -> dict[str, Value]:
