@@ -28,7 +28,7 @@ def bridge(options: Options, *, port: int | None, agent: str | None) -> int:
     from vaultsync.cli import serving, show_bridge
 
     with serving.bridge(options, port=port, agent=agent) as running:
-        show_bridge.listening(options, running.address)
+        show_bridge.listening(options, running.address, who="the plugin has")
         serving.until_signal(lambda: running.is_alive)
     return DONE
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from vaultsync.cli.failure import DONE
-from vaultsync.cli.options import Options, agent_option, common, complete_type
+from vaultsync.cli.options import Options, agent_option, common, filters
 
 FORMATS = ("markdown", "xml", "json")
 INTENTS = ("decisions", "recent", "balanced")
@@ -36,20 +36,7 @@ INTENTS = ("decisions", "recent", "balanced")
     type=click.Choice(INTENTS),
     help="What the question is after; else by its words.",
 )
-@click.option(
-    "--type",
-    "types",
-    metavar="T",
-    multiple=True,
-    shell_complete=complete_type,
-    help="Only those of a type; repeatable.",
-)
-@click.option(
-    "--scope", "scopes", metavar="S", multiple=True, help="Only a scope; repeatable."
-)
-@click.option(
-    "--tag", "tags", metavar="X", multiple=True, help="Only with a tag; repeatable."
-)
+@filters
 @agent_option
 @common
 def context(

@@ -46,9 +46,9 @@ def mcp(
         mcp_serving.stdio(options, agent=agent, scope=scope)
         return DONE
 
-    from vaultsync.cli import serving, show_mcp
+    from vaultsync.cli import serving, show_bridge
 
     with mcp_serving.http(options, agent=agent, scope=scope, port=port) as running:
-        show_mcp.listening(options, running.address)
+        show_bridge.listening(options, running.address, who="clients have")
         serving.until_signal(lambda: running.is_alive)
     return DONE

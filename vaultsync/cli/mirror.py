@@ -15,6 +15,9 @@ verbose_option = click.option(
 dry_run_option = click.option(
     "--dry-run", is_flag=True, help="Show what would be done, and do nothing."
 )
+confirm_option = click.option(
+    "--confirm", metavar="RUN", help="Do what the guard stopped, by the run it named."
+)
 sides = click.Choice(["store", "vault"])
 
 
@@ -55,9 +58,7 @@ def init(options: Options, *, path: str | None, store: str | None) -> int:
     type=click.IntRange(min=0),
     help="Stop before a pass that deletes more than N.",
 )
-@click.option(
-    "--confirm", metavar="RUN", help="Do what the guard stopped, by the run it named."
-)
+@confirm_option
 @verbose_option
 @common
 def sync(

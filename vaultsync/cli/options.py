@@ -69,6 +69,36 @@ def complete_type(
     return [name for name in TYPES if name.startswith(typed)]
 
 
+def filters(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command what narrows a question: `types`, `scopes` and `tags`."""
+    for option in (
+        click.option(
+            "--tag",
+            "tags",
+            metavar="X",
+            multiple=True,
+            help="Only with a tag; repeatable.",
+        ),
+        click.option(
+            "--scope",
+            "scopes",
+            metavar="S",
+            multiple=True,
+            help="Only a scope; repeatable.",
+        ),
+        click.option(
+            "--type",
+            "types",
+            metavar="T",
+            multiple=True,
+            shell_complete=complete_type,
+            help="Only those of a type; repeatable.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 def pairs(
     _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
 ) -> tuple[tuple[str, str], ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from vaultsync.cli.failure import DONE
-from vaultsync.cli.options import Options, agent_option, common, complete_type
+from vaultsync.cli.options import Options, agent_option, common, filters
 
 MODES = ("auto", "index", "vector", "fused")
 
@@ -29,20 +29,7 @@ MODES = ("auto", "index", "vector", "fused")
     show_default=True,
     help="By words, by meaning, by both, or as it needs.",
 )
-@click.option(
-    "--type",
-    "types",
-    metavar="T",
-    multiple=True,
-    shell_complete=complete_type,
-    help="Only those of a type; repeatable.",
-)
-@click.option(
-    "--scope", "scopes", metavar="S", multiple=True, help="Only a scope; repeatable."
-)
-@click.option(
-    "--tag", "tags", metavar="X", multiple=True, help="Only with a tag; repeatable."
-)
+@filters
 @click.option(
     "--max-priority",
     metavar="N",

@@ -1,4 +1,4 @@
-"""A bridge and its token, as JSON or for a person."""
+"""What listens on this machine and its token, as JSON or for a person."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from vaultsync.cli.options import Options
 from vaultsync.cli.output import echo, emit, say
 
 
-def listening(options: Options, address: str) -> None:
-    """Where it listens; at once, for somebody may wait for it."""
+def listening(options: Options, address: str, *, who: str) -> None:
+    """Where it listens, for `who` asks; at once, for somebody may wait for it."""
     if options.json:
         emit({"address": address})
     else:
         echo(address)
     sys.stdout.flush()
-    say(options, "`vaultsync bridge token` prints what the plugin has to know; ^C ends")
+    say(options, f"`vaultsync bridge token` prints what {who} to know; ^C ends")
 
 
 def token(options: Options, found: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from vaultsync.cli.failure import DONE
-from vaultsync.cli.mirror import dry_run_option, verbose_option
+from vaultsync.cli.mirror import confirm_option, dry_run_option, verbose_option
 from vaultsync.cli.options import Options, common
 
 
@@ -17,9 +17,7 @@ from vaultsync.cli.options import Options, common
     type=click.IntRange(min=0),
     help="Stop before more than N facts would be deleted.",
 )
-@click.option(
-    "--confirm", metavar="RUN", help="Do what the guard stopped, by the run it named."
-)
+@confirm_option
 @verbose_option
 @common
 def maintain(
