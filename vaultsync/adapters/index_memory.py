@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from vaultsync.core.around import Turn, moment, turn_of
+from vaultsync.core.around import Turn, turn_of
 from vaultsync.core.fact import Fact, Value
 from vaultsync.core.language import ENGLISH, FUNCTION_WORDS
 from vaultsync.core.query import kind_of
@@ -78,7 +78,7 @@ class MemoryIndex:
         average = (total or 1) / (len(self._held) or 1)
         found = []
         for fact_id, held in self._held.items():
-            if not _passes(held.fact, filters):
+            if not filters.admits(held.fact):
                 continue
             if not all(_holds(held.terms, each) for each in must):
                 continue
@@ -157,22 +157,3 @@ def _strings(value: Value) -> Iterator[str]:
 def _holds(terms: tuple[str, ...], phrase: tuple[str, ...]) -> bool:
     size = len(phrase)
     return any(terms[at : at + size] == phrase for at in range(len(terms) - size + 1))
-
-
-def _passes(fact: Fact, filters: Filters) -> bool:
-    tags = {each.casefold() for each in fact.tags}
-    return (
-        (filters.scopes is None or fact.scope in filters.scopes)
-        and (not filters.types or fact.type in filters.types)
-        and all(_tagged(tags, each) for each in filters.tags)
-        and filters.status in (None, fact.status)
-        and fact.priority <= filters.max_priority
-        and moment(fact.created_at) >= moment(filters.since or "")
-        and (filters.until is None or moment(fact.created_at) < moment(filters.until))
-        and not (filters.heads_only and fact.superseded_by_id)
-    )
-
-
-def _tagged(tags: Iterable[str], wanted: str) -> bool:
-    name = wanted.lstrip("#").casefold()
-    return any(each == name or each.startswith(f"{name}/") for each in tags)

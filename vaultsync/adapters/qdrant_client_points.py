@@ -23,6 +23,8 @@ from vaultsync.adapters.qdrant_points import (
     Step,
     Where,
     space,
+    those_after,
+    vectors_of,
 )
 from vaultsync.adapters.qdrant_rows import INDEXED
 from vaultsync.adapters.qdrant_trouble import (
@@ -235,8 +237,7 @@ class ClientPoints:
             with_vectors=False,
             **self._reads,
         )
-        found = [(str(each.id), each.payload or {}) for each in records]
-        return [each for each in found if each[0] > after][:limit]
+        return those_after(after, records)[:limit]
 
     def count(self, where: Where) -> int:
         """How many points there are, exactly."""
@@ -282,10 +283,8 @@ class ClientPoints:
         self, where: Where, field: str, dimension: int
     ) -> dict[str, Sequence[float]]:
         """The vectors of points, by the value of a key."""
-        found: dict[str, Sequence[float]] = {}
-        offset: object = None
-        while True:
-            records, offset = self._ask(
+        return vectors_of(
+            lambda offset: self._ask(
                 "scroll",
                 scroll_filter=filter_of(where),
                 limit=PAGE,
@@ -293,13 +292,10 @@ class ClientPoints:
                 with_payload=[field],
                 with_vectors=[space(dimension)],
                 **self._reads,
-            )
-            for each in records:
-                held = (each.vector or {}).get(space(dimension))
-                if held is not None:
-                    found[each.payload[field]] = held
-            if offset is None:
-                return found
+            ),
+            field,
+            space(dimension),
+        )
 
     # -------------------------------------------------------------------- writes
 

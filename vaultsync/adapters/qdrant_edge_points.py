@@ -23,6 +23,8 @@ from vaultsync.adapters.qdrant_points import (
     Step,
     Where,
     space,
+    those_after,
+    vectors_of,
 )
 from vaultsync.adapters.qdrant_rows import INDEXED
 from vaultsync.adapters.qdrant_trouble import ClosedError
@@ -166,8 +168,7 @@ class EdgePoints:
             with_vector=False,
         )
         records, _ = self._ask("scroll", request)
-        found = [(str(each.id), each.payload or {}) for each in records]
-        return [each for each in found if each[0] > after][:limit]
+        return those_after(after, records)[:limit]
 
     def count(self, where: Where) -> int:
         """How many points there are, exactly."""
@@ -204,9 +205,8 @@ class EdgePoints:
         self, where: Where, field: str, dimension: int
     ) -> dict[str, Sequence[float]]:
         """The vectors of points, by the value of a key."""
-        found: dict[str, Sequence[float]] = {}
-        offset: object = None
-        while True:
+
+        def page(offset: object) -> Part:
             request = _edge().ScrollRequest(
                 offset=offset,
                 limit=PAGE,
@@ -214,13 +214,9 @@ class EdgePoints:
                 with_payload=[field],
                 with_vector=[space(dimension)],
             )
-            records, offset = self._ask("scroll", request)
-            for each in records:
-                held = (each.vector or {}).get(space(dimension))
-                if held is not None:
-                    found[each.payload[field]] = held
-            if offset is None:
-                return found
+            return self._ask("scroll", request)
+
+        return vectors_of(page, field, space(dimension))
 
     # -------------------------------------------------------------------- writes
 

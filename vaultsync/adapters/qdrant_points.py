@@ -6,7 +6,7 @@ this process, a local mode and a cluster can each keep the same promises.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -159,3 +159,32 @@ class Points(Protocol):
 def space(dimension: int) -> str:
     """The name of the vectors of a length: another model may come, of another length."""
     return f"content{dimension}"
+
+
+def vectors_of(
+    page: Callable[[object], tuple[Iterable[Any], object]], field: str, vector: str
+) -> dict[str, Sequence[float]]:
+    """The vectors of a scroll, by the value of a key.
+
+    Args:
+        page: told where a page begins (None: the first), its records, and where the next
+            one does (None: there is none).
+        field: the key.
+        vector: the name of the vector.
+    """
+    found: dict[str, Sequence[float]] = {}
+    offset: object = None
+    while True:
+        records, offset = page(offset)
+        for each in records:
+            held = (each.vector or {}).get(vector)
+            if held is not None:
+                found[each.payload[field]] = held
+        if offset is None:
+            return found
+
+
+def those_after(after: str, records: Iterable[Any]) -> list[tuple[str, Payload]]:
+    """Ids and payloads of records, but for the one that a scroll began with."""
+    found = [(str(each.id), each.payload or {}) for each in records]
+    return [each for each in found if each[0] > after]

@@ -179,6 +179,7 @@ class QdrantStore:
             if now is not None and now.holds(mark):
                 self._finish(now, after, decided.rows)
                 return decided.answers
+            # Another one was faster; who waits how long is luck, and no secret.
             self._clock.sleep(random.random() * min(0.002 * 2**turn, 0.25))  # noqa: S311
         if not writes:
             return []

@@ -127,6 +127,7 @@ class Gathered:
 def _may_be_folder(path: str) -> bool:
     """Whether something that ends otherwise than a note is a folder, or was one."""
     try:
+        # Asked for each event of a burst, so without making a `Path`.
         return os.path.isdir(path) or not os.path.lexists(path)  # noqa: PTH112
     except (OSError, ValueError):
         return True

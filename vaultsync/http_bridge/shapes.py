@@ -45,7 +45,7 @@ class Fact(Shape):
     tags: list[str] | UnsetType = UNSET
     entities: list[str] | UnsetType = UNSET
     createdAt: str | UnsetType = UNSET  # noqa: N815 - as in frontmatter
-    updatedAt: str | UnsetType = UNSET  # noqa: N815
+    updatedAt: str | UnsetType = UNSET  # noqa: N815 - as in frontmatter
 
 
 class NewFact(Fact, kw_only=True):
@@ -104,8 +104,8 @@ class Signals(Shape):
     """What is kept out of the note."""
 
     accessCount: int  # noqa: N815 - as in frontmatter
-    lastAccessedAt: str | None  # noqa: N815
-    decayFactor: float | None  # noqa: N815
+    lastAccessedAt: str | None  # noqa: N815 - the same
+    decayFactor: float | None  # noqa: N815 - the same
     importance: float | None
     utility: float
 
