@@ -22,7 +22,7 @@ from mcp.types import CallToolResult, TextContent
 from vaultsync import app
 from vaultsync.app.agents import AgentMemory, settings_for
 from vaultsync.mcp_server.server import make_server
-from vaultsync.mcp_server.worker import Worker
+from vaultsync.mcp_server.worker import AgentWorker
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ class Home:
         )
         return AgentMemory(settings, scope=scope)
 
-    def worker(self, agent: str = "indy") -> Worker:
+    def worker(self, agent: str = "indy") -> AgentWorker:
         """The thread of such a memory."""
-        return Worker(lambda: self.memory(agent))
+        return AgentWorker(lambda: self.memory(agent))
 
     def note(self, path: object) -> Path:
         """A note in the vault."""
@@ -85,7 +85,7 @@ def make_home(folder: Path) -> Home:
 
 
 @asynccontextmanager
-async def in_memory(worker: Worker) -> AsyncIterator[ClientSession]:
+async def in_memory(worker: AgentWorker) -> AsyncIterator[ClientSession]:
     """A client in this process."""
     async with create_connected_server_and_client_session(
         make_server(worker)

@@ -92,7 +92,7 @@ class Telling:
     worker when its turn comes, once for all that happened until then.
     """
 
-    def __init__(self, serving: Serving, worker: Worker) -> None:
+    def __init__(self, serving: Serving, worker: Worker[Memory]) -> None:
         self._serving = serving
         self._worker = worker
         self._lock = threading.Lock()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from types import TracebackType
-from typing import Protocol, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 from vaultsync.app.memory import Memory
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Memory)
 
 
 class Runner(Protocol):
@@ -21,27 +22,45 @@ class Runner(Protocol):
         ...
 
 
-class Worker:
-    """A `Runner` with a thread and a `Memory` of its own, as a context manager."""
+class Worker(Generic[M]):
+    """A `Runner` with a thread and a `Memory` of its own, as a context manager.
 
-    def __init__(self, open: Callable[[], Memory], *, name: str) -> None:  # noqa: A002 - as in app
+    The memory is opened by the first work; what could not be opened is tried again by the
+    next: its disk may be back.
+    """
+
+    def __init__(self, open: Callable[[], M], *, name: str) -> None:  # noqa: A002 - as in app
         self._open = open
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
-        self._memory: Memory | None = None
+        self._memory: M | None = None
 
-    def __call__(self, work: Callable[[Memory], T], /) -> T:
+    def __call__(self, work: Callable[[M], T], /) -> T:
         """Do the work in the thread, after all that was asked for before."""
-        return self._pool.submit(self._do, work).result()
+        return self.submit(work).result()
 
-    def soon(self, work: Callable[[Memory], object]) -> None:
-        """Have the work done when its turn comes; nobody waits, and its errors are lost."""
+    def submit(self, work: Callable[[M], T]) -> Future[T]:
+        """Have the work done when its turn comes."""
+        return self._pool.submit(self._do, work)
+
+    def soon(self, work: Callable[[M], object]) -> None:
+        """The same; nobody waits, and its errors are lost."""
         with suppress(RuntimeError):  # the worker has ended
-            self._pool.submit(self._do, work)
+            self.submit(work)
 
-    def _do(self, work: Callable[[Memory], T]) -> T:
+    def close(self) -> None:
+        """Finish what is under way, and close the memory; waits for both."""
+        closed = self._pool.submit(self._close)
+        self._pool.shutdown()
+        closed.result()
+
+    def _do(self, work: Callable[[M], T]) -> T:
         if self._memory is None:
             self._memory = self._open()
         return work(self._memory)
+
+    def _close(self) -> None:
+        if self._memory is not None:
+            self._memory.close()
 
     def __enter__(self) -> Self:
         """Ready; opens the memory, so that what is wrong with it is said now."""
@@ -59,6 +78,4 @@ class Worker:
         trace: TracebackType | None,
     ) -> None:
         """End what is under way, and close the memory."""
-        if self._memory is not None:
-            self._pool.submit(self._memory.close).result()
-        self._pool.shutdown()
+        self.close()

@@ -27,10 +27,10 @@ def stdio(options: Options, *, agent: str | None, scope: str | None) -> None:
     settings = _settings(options, agent, scope)
     try:
         from vaultsync.mcp_server.over_stdio import serve
-        from vaultsync.mcp_server.worker import Worker
+        from vaultsync.mcp_server.worker import AgentWorker
     except ModuleNotFoundError as missing:
         raise _not_installed(missing) from None
-    serve(Worker(lambda: AgentMemory(settings, scope=scope)))
+    serve(AgentWorker(lambda: AgentMemory(settings, scope=scope)))
 
 
 @contextmanager
@@ -47,10 +47,10 @@ def http(
     settings = _settings(options, agent, scope)
     try:
         from vaultsync.mcp_server.over_http import PORT, running
-        from vaultsync.mcp_server.worker import Worker
+        from vaultsync.mcp_server.worker import AgentWorker
     except ModuleNotFoundError as missing:
         raise _not_installed(missing) from None
-    worker = Worker(lambda: AgentMemory(settings, scope=scope))
+    worker = AgentWorker(lambda: AgentMemory(settings, scope=scope))
     with running(worker, settings, port=PORT if port is None else port) as listening:
         yield listening
 

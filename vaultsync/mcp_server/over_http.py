@@ -15,7 +15,7 @@ from vaultsync.app.listening import listen
 from vaultsync.config import Settings
 from vaultsync.errors import ConfigError
 from vaultsync.mcp_server.server import make_server
-from vaultsync.mcp_server.worker import Worker
+from vaultsync.mcp_server.worker import AgentWorker
 
 PORT = 27126
 """Where it listens when nobody names a port: beside the bridge."""
@@ -26,7 +26,7 @@ _SESSIONS = 50
 class Listening:
     """The server of one agent's memory, from when it is made until it is stopped."""
 
-    def __init__(self, worker: Worker, settings: Settings, *, port: int) -> None:
+    def __init__(self, worker: AgentWorker, settings: Settings, *, port: int) -> None:
         """Listen; port 0 takes any that is free.
 
         Raises:
@@ -61,7 +61,7 @@ class Listening:
         self._worker.close()
 
 
-def make_app(worker: Worker) -> ASGIApp:
+def make_app(worker: AgentWorker) -> ASGIApp:
     """The application, without its guard."""
     # It tells of clients that left as of errors.
     logging.getLogger("mcp.server.streamable_http").setLevel(logging.CRITICAL)
@@ -88,7 +88,9 @@ class _Endpoint:
 
 
 @contextmanager
-def running(worker: Worker, settings: Settings, *, port: int) -> Iterator[Listening]:
+def running(
+    worker: AgentWorker, settings: Settings, *, port: int
+) -> Iterator[Listening]:
     """The server, while it is needed.
 
     Raises:

@@ -14,14 +14,14 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from vaultsync.mcp_server.server import make_server
-from vaultsync.mcp_server.worker import Worker
+from vaultsync.mcp_server.worker import AgentWorker
 
 CHUNK = 1 << 16
 SETTLE = 0.1
 """Seconds in which messages that were read come to where they are answered."""
 
 
-def serve(worker: Worker) -> None:
+def serve(worker: AgentWorker) -> None:
     """Serve until the client closes stdin, or a signal ends it."""
     protocol = _take_stdout()
     try:
@@ -40,7 +40,7 @@ def _take_stdout() -> int:
 
 
 async def _serve(
-    server: Server[dict[str, Any], Any], worker: Worker, protocol: int
+    server: Server[dict[str, Any], Any], worker: AgentWorker, protocol: int
 ) -> None:
     # They do of a file what the transport does with it.
     stdin, stdout = cast("Any", _Lines(worker)), cast("Any", _Writer(protocol))
@@ -69,7 +69,7 @@ class _Lines:
     The protocol's own reader waits in a call that no signal ends.
     """
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: AgentWorker) -> None:
         self._worker = worker
 
     async def __aiter__(self) -> AsyncIterator[str]:

@@ -18,7 +18,7 @@ from vaultsync.mcp_server.failure import in_words, told
 from vaultsync.mcp_server.prompts import PROMPTS, written
 from vaultsync.mcp_server.tool import Tool
 from vaultsync.mcp_server.tools import TOOLS
-from vaultsync.mcp_server.worker import Worker
+from vaultsync.mcp_server.worker import AgentWorker
 
 RESOURCE_NOT_FOUND = -32002
 """As the protocol numbers it."""
@@ -39,7 +39,7 @@ Given = Mapping[str, Any]
 T = TypeVar("T")
 
 
-def make_server(worker: Worker) -> Server[dict[str, Any], Any]:
+def make_server(worker: AgentWorker) -> Server[dict[str, Any], Any]:
     """The server of one agent's memory, to be run over any transport."""
     server: Server[dict[str, Any], Any] = Server(
         "vaultsync", version=__version__, instructions=INSTRUCTIONS
@@ -63,7 +63,7 @@ def make_server(worker: Worker) -> Server[dict[str, Any], Any]:
 class Handlers:
     """What each request of the protocol is answered with."""
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: AgentWorker) -> None:
         self._worker = worker
 
     async def begin(self, _: types.InitializedNotification) -> None:
