@@ -7,10 +7,14 @@ import os
 
 import pytest
 
+from tests.sim import SimVault
 from tests.world import AGENTS, LINES, World, kinds, notice
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
+from vaultsync.core.paths import VaultPath
 from vaultsync.engine.write_through import MANY, WriteThrough
+from vaultsync.errors import NoteChangedError
+from vaultsync.ports import NoteFile
 
 
 def _remembered(
@@ -94,6 +98,40 @@ def test_an_edit_before_the_base_is_no_conflict() -> None:
     assert "Alpha says the person's." in world.fact(fact.id).content
     assert "Charlie says what the agent says." in world.note(fact.id)
     world.assert_at_rest()
+
+
+@pytest.mark.parametrize("left", [0, 9])
+def test_a_save_that_is_under_way_before_the_base_is_no_conflict(left: int) -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    fact = _remembered(world, notes)
+    path, whole = str(fact.path), world.text(str(fact.path))
+    world.person_writes(path, whole[:left])  # as an editor that saves in place does
+    notes.flush()
+    world.person_writes(path, whole.replace("Alpha says this.", "Alpha says more."))
+    world.quiesce()
+    assert world.conflicts() == []
+    assert "Alpha says more." in world.fact(fact.id).content
+    world.assert_at_rest()
+
+
+def test_a_note_that_keeps_changing_before_its_base_is_no_conflict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    fact = _remembered(world, notes)
+    world.person_edits(str(fact.path), "Alpha says this.", "Alpha says more.")
+
+    def changing(_: SimVault, path: VaultPath) -> NoteFile:
+        raise NoteChangedError(path)
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(SimVault, "read", changing)
+        notes.flush()
+    world.quiesce()
+    assert world.conflicts() == []
+    assert "Alpha says more." in world.fact(fact.id).content
 
 
 @pytest.mark.parametrize("text", ["Another text.\n", "---\nid: [\n---\n"])

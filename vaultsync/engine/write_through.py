@@ -19,7 +19,7 @@ from vaultsync.core.render import render
 from vaultsync.engine.mirror import Links, Mirror
 from vaultsync.engine.planning import Taken, home_of, new_path
 from vaultsync.engine.snapshot import trusted
-from vaultsync.errors import NoteError, NoteExistsError
+from vaultsync.errors import NoteChangedError, NoteError, NoteExistsError
 from vaultsync.ports import Base, HistoryEntry, Run
 
 MANY = 256
@@ -130,11 +130,16 @@ class WriteThrough:
         path = each.fact.path or VaultPath("")
         try:
             file = self._mirror.vault.read(path)
-            if file.sha != sha:
-                # Somebody wrote in it already; both sides did agree on what it was.
-                ours = read_note(file.data, path).id == each.fact.id
-                return Base(each.fact, sha, None) if ours else None
+            if file.sha == sha:
+                now_ns = int(self._mirror.clock.now().timestamp() * 1e9)
+                return Base(each.fact, sha, trusted(file.stamp, now_ns))
+            # An editor that saves in place empties the file first.
+            half_saved = each.data.startswith(file.data)
+            if not half_saved and read_note(file.data, path).id != each.fact.id:
+                return None
+        except NoteChangedError:
+            pass  # it is being saved
         except NoteError:
             return None
-        now_ns = int(self._mirror.clock.now().timestamp() * 1e9)
-        return Base(each.fact, sha, trusted(file.stamp, now_ns))
+        # Somebody writes in it already; both sides did agree on what it was.
+        return Base(each.fact, sha, None)
