@@ -14,6 +14,7 @@ from vaultsync.adapters.home import make_state_dir
 from vaultsync.adapters.store_away import StoreAway
 from vaultsync.adapters.store_sqlite import SqliteStore
 from vaultsync.app.derived import Derived
+from vaultsync.app.hygiene import lens_of
 from vaultsync.config import Settings
 from vaultsync.engine.entity_names import EntityNames
 from vaultsync.engine.mirror import Mirror, Policy
@@ -64,7 +65,8 @@ class Opened:
         # A process that begins takes the names of entities from the link index.
         links = cast("LinkIndex", Late(lambda: self._derived.links))
         names = EntityNames(links)
-        self._mirror = Mirror(vault, store, archive, clock, policy, names)
+        lens = lens_of(settings)
+        self._mirror = Mirror(vault, store, archive, clock, policy, names, lens)
 
     def _open_vault(self) -> Vault:
         from vaultsync.adapters.vault_fs import VaultFs

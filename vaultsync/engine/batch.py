@@ -70,6 +70,7 @@ class Batch:
         actor: str,
     ) -> None:
         self.mirror = mirror
+        self.lens = mirror.lens
         self.outcome = outcome
         self.run = run
         self.seen = seen
@@ -138,7 +139,7 @@ class Batch:
                 assert note is not None  # noqa: S101 - these rows have a note
                 if action.do is not Do.CREATE_FACT and stale(note, fact, fact):
                     links = self.links.to(fact.related_fact_ids)
-                    return rewrite(note, fact, fact, links=links)
+                    return rewrite(note, fact, fact, links=links, lens=self.lens)
                 return with_id(note, fact.id) if note.id != fact.id else text_of(note)
             case _:
                 pass
@@ -147,7 +148,7 @@ class Batch:
             return action.text
         if action.do in EXCHANGES:
             links = self.links.to(fact.related_fact_ids)
-            return rewrite(note, action.vault, fact, links=links)
+            return rewrite(note, action.vault, fact, links=links, lens=self.lens)
         return text_of(note)
 
     def _note_again(self, fact: Fact) -> bytes:
@@ -156,13 +157,12 @@ class Batch:
         last = exhume(self.mirror.archive, self.buried.get(fact.id))
         if last is not None:
             try:
-                note = read_note(
-                    last.data, fact.path or last.fact.path or VaultPath("")
-                )
-                return rewrite(note, last.fact, fact, links=links)
+                path = fact.path or last.fact.path or VaultPath("")
+                note = self.lens.agreed(read_note(last.data, path), last.fact)
+                return rewrite(note, last.fact, fact, links=links, lens=self.lens)
             except NoteError:
                 pass  # its last text cannot be built upon: the new form says it all
-        return render(fact, links=links)
+        return render(self.lens.shown(fact), links=links)
 
     # 1 -------------------------------------------------------------------- intents
 

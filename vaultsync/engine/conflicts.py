@@ -20,6 +20,7 @@ from vaultsync.core.conflict import (
     ticked,
 )
 from vaultsync.core.fact import Fact
+from vaultsync.core.fields import Value
 from vaultsync.core.merge import differing, merge
 from vaultsync.core.paths import VaultPath
 from vaultsync.engine.facts import is_visible
@@ -39,7 +40,8 @@ def write_conflict_note(mirror: Mirror, conflict: Conflict) -> Conflict:
 
     Returns the conflict with the path and the sha of its note.
     """
-    data = render_conflict(conflict).encode()
+    shown = _shown(mirror, conflict)
+    data = render_conflict(shown).encode()
     sha = hashlib.sha256(data).hexdigest()
     op = f"conflict-{conflict.id}"
     mirror.vault.stage(op, data)
@@ -58,10 +60,50 @@ def write_conflict_note(mirror: Mirror, conflict: Conflict) -> Conflict:
             break
     mirror.vault.discard(op)
     written = replace(conflict, conflict_path=path, sha=sha)
-    mirror.vault.write_meta(_meta(conflict), _record(written))
+    mirror.vault.write_meta(
+        _meta(conflict), _record(replace(shown, conflict_path=path))
+    )
     with mirror.archive.transaction():
         mirror.archive.put_conflict(written)
     return written
+
+
+def _shown(mirror: Mirror, conflict: Conflict) -> Conflict:
+    """A conflict as a file of the vault may show it: no secrets, nothing that runs."""
+    hidden, lens = hidden_conflict(mirror, conflict), mirror.lens
+    fields = tuple(
+        FieldConflict(
+            each.field,
+            lens.disarmed(each.base),
+            lens.disarmed(each.vault),
+            lens.disarmed(each.store),
+        )
+        for each in hidden.fields
+    )
+    return replace(hidden, fields=fields, title=str(lens.disarmed(hidden.title)))
+
+
+def hidden_conflict(mirror: Mirror, conflict: Conflict) -> Conflict:
+    """A conflict as answers show it, without the secrets of its fact."""
+    lens = mirror.lens
+    if lens.redactor is None:
+        return conflict
+    base = mirror.archive.find_base(conflict.fact_id)
+    known = base.fact if base else None
+
+    def hide(key: str, value: Value) -> Value:
+        return lens.value(key, value, known)
+
+    fields = tuple(
+        FieldConflict(
+            each.field,
+            hide(each.field, each.base),
+            hide(each.field, each.vault),
+            hide(each.field, each.store),
+        )
+        for each in conflict.fields
+    )
+    return replace(conflict, fields=fields, title=str(hide("title", conflict.title)))
 
 
 def _holds(mirror: Mirror, path: VaultPath, conflict_id: str) -> bool:

@@ -111,7 +111,7 @@ def derive(
 
 
 def _state(mirror: Mirror) -> str:
-    state = mirror.store.state()
+    state = mirror.shown.state()
     return f"{state.store_id}:{state.seq}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from vaultsync.core.fact import Fact, make_fact
 from vaultsync.core.fields import FIELD, OWN, Owner, Value
@@ -21,6 +22,7 @@ from vaultsync.errors import (
     RevisionMismatchError,
     ScopeDeniedError,
     StoreUnavailableError,
+    UnknownPlaceholderError,
 )
 from vaultsync.ports import HistoryEntry, Outgoing, RevisionMismatch, Write
 
@@ -201,6 +203,7 @@ def update(
         FactNotFoundError.
         InvalidFieldError: a value that its field does not take.
         FixedFieldError: a field that never changes.
+        UnknownPlaceholderError: `[REDACTED:…]` stands for no secret of the fact.
         RevisionMismatchError: the fact is not at `expect`.
     """
     fact_id = check_id(fact_id)
@@ -210,7 +213,8 @@ def update(
     for _ in range(TRIES):
         try:
             current = get(mirror, fact_id, agent=agent)
-            fact = _changed(current, values, add_tags, remove_tags)
+            meant, add, remove = _meant(mirror, current, values, add_tags, remove_tags)
+            fact = _changed(current, meant, add, remove)
             fact = linked(mirror, fact, agent=agent, before=current.content)
             if fact == current and (expect is None or expect == current.revision):
                 return current
@@ -229,6 +233,29 @@ def update(
     raise RevisionMismatchError(
         fact_id, "the one just read", "another, again and again"
     )
+
+
+def _meant(
+    mirror: Mirror,
+    fact: Fact,
+    values: Mapping[str, Value],
+    add_tags: Sequence[str],
+    remove_tags: Sequence[str],
+) -> tuple[Mapping[str, Value], Sequence[str], Sequence[str]]:
+    """What somebody means who saw the fact with placeholders for its secrets.
+
+    Raises:
+        UnknownPlaceholderError: one stands for no secret of the fact.
+    """
+    named = {**values, _ADD: list(add_tags), _REMOVE: list(remove_tags)}
+    meant, unknown = mirror.lens.taken(named, fact)
+    if unknown:
+        raise UnknownPlaceholderError(fact.id, unknown)
+    add, remove = meant.pop(_ADD), meant.pop(_REMOVE)
+    return meant, cast("Sequence[str]", add), cast("Sequence[str]", remove)
+
+
+_ADD, _REMOVE = "+tags", "-tags"
 
 
 def _changed(
@@ -258,6 +285,8 @@ def _update_later(
     if known is None:
         why = "what it says of this fact is not known here"
         raise StoreUnavailableError(why)
+    values, add, remove = _meant(mirror, known, values, *tags)
+    tags = add, remove
     fact = _changed(known, values, *tags)
     keys = [*values, *(["tags"] if any(tags) else [])]
     _queue(
@@ -284,11 +313,12 @@ def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> 
     """
     old = get(mirror, fact_id, agent=agent)
     at = mirror.today()
+    content = mirror.lens.taken({"content": text}, old)[0]["content"]
     fresh = make_fact(
         {
             "id": mirror.clock.new_id(),
             "type": old.type,
-            "content": text,
+            "content": content,
             "priority": old.priority,
             "tags": list(old.tags),
             "entities": list(old.entities),

@@ -78,14 +78,14 @@ def _visible(
     mirror: Mirror, agent: str | None, after: str | None, *, gone: bool
 ) -> Iterator[Fact]:
     start = check_id(after) if after else ""
-    facts = _forgotten(mirror, start) if gone else mirror.store.iter_facts(start)
+    facts = _forgotten(mirror, start) if gone else mirror.shown.iter_facts(start)
     return (fact for fact in facts if sees(agent, fact.scope))
 
 
 def _forgotten(mirror: Mirror, start: str) -> Iterator[Fact]:
     """What tombstones last said, by id."""
-    rows = (row.fact_id for row in mirror.store.feed() if row.deleted)
+    rows = (row.fact_id for row in mirror.shown.feed() if row.deleted)
     for fact_id in sorted(each for each in rows if each > start):
-        fact = mirror.store.buried(fact_id)
+        fact = mirror.shown.buried(fact_id)
         if fact is not None:
             yield fact

@@ -4,6 +4,7 @@ VaultsyncError
 ├── UsageError                 the caller asked for something that cannot be
 │   ├── InvalidFieldError      a value that its field does not take
 │   ├── FixedFieldError        a field that never changes
+│   ├── UnknownPlaceholderError  a placeholder that stands for no secret of the fact
 │   ├── IdTakenError           an id that a fact has, or had
 │   ├── UnknownTypeError       a type that is not in the table of types
 │   ├── InvalidIdError         an id that is no UUID
@@ -82,6 +83,7 @@ from vaultsync.errors.usage import (
     NotFoundError,
     RunNotFoundError,
     ScopeDeniedError,
+    UnknownPlaceholderError,
     UnknownTypeError,
     UsageError,
 )
@@ -124,6 +126,7 @@ __all__ = [
     "StoreMismatchError",
     "StoreRewoundError",
     "StoreUnavailableError",
+    "UnknownPlaceholderError",
     "UnknownTypeError",
     "UnreadableNoteError",
     "UnsafePathError",
