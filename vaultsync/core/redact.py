@@ -168,7 +168,7 @@ def learned(shown: str, true: str) -> dict[str, str]:
         if found.setdefault(name, true[at:end]) != true[at:end]:
             return {}
         at = end + len(part)
-    return found
+    return {name: said for name, said in found.items() if MARK not in said}
 
 
 def joined(many: Iterable[Secrets]) -> Secrets:
