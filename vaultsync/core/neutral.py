@@ -195,6 +195,8 @@ _UNSURE = re.compile(r"%%|\$\$|<[A-Za-z!?/]")
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")
 _REACH = 2_000
 """Letters in which a tag, or the text of a link, ends."""
+_DEEP = 8
+"""Brackets in brackets, from which on it is not looked for where they are closed."""
 _IN_CODE_TOO = frozenset({"templater", "fence", "tick"})
 
 
@@ -274,7 +276,7 @@ class _Look:
 
 def _is_run(text: str, at: int) -> bool:
     line = text[at : at + 200].split("\n", 1)[0]
-    said = _decoded(line).lstrip("{. \t")
+    said = _unspelled(line).lstrip("{. \t")
     return LANGUAGES.match(said) is not None or line.startswith("$=")
 
 
@@ -296,6 +298,8 @@ def _closing(text: str, at: int) -> int | None:
             return None
         elif letter == "[":
             depth += 1
+            if depth > _DEEP:
+                return None
         elif letter == "]":
             depth -= 1
             if depth == 0:
@@ -324,11 +328,17 @@ _BLANK = re.compile(r"[\x00-\x20\x7f\xad\u200b-\u200f\u2028-\u202f\u2060\ufeff]"
 
 
 def _decoded(text: str) -> str:
+    """A destination, as a browser reads it."""
+    return _BLANK.sub("", _unspelled(text))
+
+
+def _unspelled(text: str) -> str:
+    """A text without the escapes of markdown and HTML."""
     if "&" in text:
         import html  # noqa: PLC0415 - its tables are large, and seldom asked for
 
         text = html.unescape(text)
-    return _BLANK.sub("", _PUNCTUATED.sub(r"\1", text))
+    return _PUNCTUATED.sub(r"\1", text)
 
 
 _OUT = re.compile(

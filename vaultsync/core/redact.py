@@ -52,26 +52,29 @@ class Redactor:
 
     def spans(self, text: str) -> list[Span]:
         """Where the secrets of a text are, in order; none overlaps another."""
-        found = list(spans_of(text))
+        found = _unquoted(text, [*spans_of(text), *self._own_spans(text)])
+        if not found:
+            return found
+        # What stood right beside a secret is a word of its own without it.
+        rest = replaced(
+            text, ((s.start, s.end, "\0" * (s.end - s.start)) for s in found)
+        )
+        more = [
+            span for span in spans_of(rest) if "\0" not in rest[span.start : span.end]
+        ]
+        return merged([*found, *_unquoted(text, more)]) if more else found
+
+    def _own_spans(self, text: str) -> Iterator[Span]:
+        """Those of the user's rules."""
         for value in self.values:
-            found += everywhere(text, value, "environment")
+            yield from everywhere(text, value, "environment")
         for pattern in self.patterns:
             for match in pattern.finditer(text):
                 start, end = match.span(1 if pattern.groups else 0)
                 if start < end:
-                    found.append(Span(start, end, "custom"))
+                    yield Span(start, end, "custom")
         for kind in self.optional:
-            found += optional_spans(text, kind)
-        if not found:
-            return found
-        if MARK in text:
-            taken = [match.span() for match in PLACEHOLDER.finditer(text)]
-            found = [
-                span
-                for span in found
-                if not any(at <= span.start and span.end <= end for at, end in taken)
-            ]
-        return merged(found)
+            yield from optional_spans(text, kind)
 
     def placeholder(self, kind: str, secret: str) -> str:
         """What stands for a secret."""
@@ -89,6 +92,18 @@ class Redactor:
                 for s in self.spans(text)
             ),
         )
+
+
+def _unquoted(text: str, spans: list[Span]) -> list[Span]:
+    """Spans in order, without those that are parts of placeholders."""
+    if spans and MARK in text:
+        taken = [match.span() for match in PLACEHOLDER.finditer(text)]
+        spans = [
+            span
+            for span in spans
+            if not any(at <= span.start and span.end <= end for at, end in taken)
+        ]
+    return merged(spans)
 
 
 def scrub(text: str) -> str:
@@ -252,8 +267,9 @@ def hiding(redactor: Redactor, pieces: Sequence[Piece], *, hides: bool) -> Hidin
             known[name] = secret
     changes: dict[tuple[str, bool], list[tuple[int, int, str]]] = {}
     for piece, spans in found.items():
-        quoted = _taken_for_secrets(redactor, piece, spans, known, names)
-        shown = merged([*(spans if hides else ()), *quoted])
+        hidden = spans if hides else ()
+        quoted = _taken_for_secrets(redactor, piece, hidden, known, names)
+        shown = merged([*hidden, *quoted])
         if shown:
             changes[piece.text, piece.bare] = [
                 (start, end, _named(names, piece, start, end))

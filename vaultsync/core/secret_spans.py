@@ -55,7 +55,7 @@ _RUNS = bytes(
     for each in range(256)
 )
 _LONG = b"x" * SHORTEST
-_BEFORE, _AFTER = 40, 4
+_BEFORE, _AFTER = 80, 4
 """Letters around a long word in which the literals of its kind are looked for."""
 
 
@@ -92,8 +92,10 @@ def _tokens(text: str, runs: bytes, at: int) -> Iterator[Span]:
             pattern = compiled(row.pattern)
             group = "s" if "s" in pattern.groupindex else 0
             for match in pattern.finditer(text):
-                if not _is_sample(match[group]):
-                    yield Span(*match.span(group), row.kind)
+                token = match[group].rstrip(".")  # it ends a sentence
+                if not _is_sample(token):
+                    start = match.start(group)
+                    yield Span(start, start + len(token), row.kind)
     if "-----BEGIN" in text:
         for match in compiled(PRIVATE_KEY).finditer(text):
             yield Span(*match.span(), "private-key")
@@ -159,12 +161,20 @@ def _is_password(value: str) -> bool:
     return mixed and len(value) >= _SHORT_WORD
 
 
+_LONG_HEX = 32
+"""Digits of a key that is written in hex: each has but four bits."""
+
+
 def _is_random(value: str) -> bool:
-    """Whether a value after `token` or `api_key` is too random for a word."""
+    """Whether a value after `token` or `api_key` is too random for a word or a path."""
+    longest = max(value.split("/"), key=len)
+    if not (any(map(str.isdigit, longest)) and any(map(str.isalpha, longest))):
+        return False
+    if len(value) >= _LONG_HEX and not set(value) - set("0123456789abcdefABCDEF"):
+        return entropy(value) >= 3  # noqa: PLR2004 - of the four that hex can have
     return (
         len(value) >= 16  # noqa: PLR2004
-        and any(map(str.isdigit, value))
-        and any(map(str.isalpha, value))
+        and len(longest) >= 8  # noqa: PLR2004
         and entropy(value) >= 3.5  # noqa: PLR2004 - as gitleaks' generic rule
         and "://" not in value
     )
