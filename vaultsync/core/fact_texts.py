@@ -22,10 +22,9 @@ Change = Callable[[str, bool], str]
 
 def gist(fact: Fact) -> str:
     """All texts of a fact in one, to be looked over at once."""
-    parts = [text for text in _GET_TEXTS(fact) if text]
-    for many in _GET_LISTS(fact):
-        if many:
-            parts += many
+    parts = list(filter(None, _GET_TEXTS(fact)))
+    for many in filter(None, _GET_LISTS(fact)):
+        parts += many
     if fact.own or fact.properties:
         parts += (
             f"{piece.label}: {piece.text}"

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from vaultsync.core.fact import Fact
 from vaultsync.core.fact_texts import LINKS, changed, gist, inside, mapped, pieces
@@ -41,6 +41,10 @@ RULES = "1"
 """Changes with what is a secret, where the table of providers does not."""
 
 
+MOST = 100_000
+"""Hashes that are kept at most."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lens:
     """What of a fact a note may show."""
@@ -53,6 +57,8 @@ class Lens:
     """Whether what would run in Obsidian is escaped. What is, is read back without, too."""
     version: str = ""
     """Changes with what answers hide, as far as all processes of a vault agree on it."""
+    _plain: set[int] = field(default_factory=set, compare=False, repr=False)
+    """Hashes of texts in which nothing was found: a pass looks at each fact some times."""
 
     @staticmethod
     def of(redactor: Redactor, *, hides: bool, disarms: bool) -> Lens:
@@ -67,18 +73,35 @@ class Lens:
 
     def hidden(self, fact: Fact) -> Fact:
         """The fact without its secrets, as answers and indexes have it."""
-        how = self._hiding(fact)
-        if not how.changes:
+        if self.redactor is None:
             return fact
-        return mapped(fact, lambda text, bare: how.hide(text, bare=bare))
+        words = gist(fact)
+        return fact if self._is_plain(words) else _hidden(fact, self._hiding(fact))
 
     def shown(self, fact: Fact) -> Fact:
         """The fact as a new note shows it."""
-        fact = self.hidden(fact)
-        if self.redactor is None or not may_run(gist(fact)):
+        if self.redactor is None:
+            return fact
+        words = gist(fact)
+        if not self._is_plain(words):
+            fact = _hidden(fact, self._hiding(fact))
+        if not may_run(words):
             return fact
         runs = not self.disarms
         return mapped(fact, lambda text, _: escaped(text, runs=runs))
+
+    def _is_plain(self, words: str) -> bool:
+        """Whether there is neither a secret in a text nor a placeholder."""
+        known = hash(words)
+        if known in self._plain:
+            return True
+        redactor = self.redactor
+        if redactor is not None and (MARK in words or redactor.spans(words)):
+            return False
+        if len(self._plain) >= MOST:
+            self._plain.clear()
+        self._plain.add(known)
+        return True
 
     def text(self, text: str) -> str:
         """A loose text without its secrets, as answers have it."""
@@ -108,10 +131,7 @@ class Lens:
 
     def _hiding(self, fact: Fact) -> Hiding:
         redactor = self.redactor
-        if redactor is None:
-            return NOTHING_TO_HIDE
-        words = gist(fact)
-        if MARK not in words and not redactor.spans(words):
+        if redactor is None or self._is_plain(gist(fact)):
             return NOTHING_TO_HIDE
         return hiding(redactor, list(pieces(fact)), hides=self.hides)
 
@@ -184,6 +204,12 @@ class Lens:
             return merged
         tell = Telling(note, how, runs=not self.disarms)
         return tell.fact(merged)
+
+
+def _hidden(fact: Fact, how: Hiding) -> Fact:
+    if not how.changes:
+        return fact
+    return mapped(fact, lambda text, bare: how.hide(text, bare=bare))
 
 
 CLEAR = Lens()

@@ -95,21 +95,47 @@ class Site(NamedTuple):
 
 
 def may_run(text: str) -> bool:
-    """Whether a text has to be looked at. One that has not costs less than a microsecond."""
+    """Whether a text has to be looked at; that most need not costs about a microsecond."""
     return (
-        "<" in text
-        or "`" in text
-        or "\\" in text
-        or "~~~" in text
-        or "![" in text
-        or "$=" in text
-        or (":" in text and _COLON.search(text) is not None)
-        or ("](" in text and "&" in text)
+        ("\\" in text and _SLASHED.search(text) is not None)
+        or "<" in text
+        or ("!" in text and "![" in text)
+        or ("$" in text and "$=" in text)
+        or (":" in text and _has_scheme(text))
+        or ("`" in text and _runs_code(text, "```"))
+        or ("~" in text and _runs_code(text, "~~~"))
+        or ("&" in text and ("](" in text or "]:" in text))
     )
 
 
-_COLON = re.compile(r"[tT]:\S|[nN]:\S|[eE]:/|[aA]:[tai]|\]:")
-"""How schemes that run end, and what follows them."""
+_SLASHED = re.compile(r"(?:[<`~!\]jJvVoOfFdDsShHbBpP]|(?:^|[\n`~])[ \t]{0,40})\\")
+"""A backslash where one of ours may be."""
+_SCHEME_ENDS = frozenset("tTnNeEaA")
+
+
+def _has_scheme(text: str) -> bool:
+    """Whether a word ends before a colon as the schemes do that run."""
+    at = text.find(":")
+    while at >= 0:
+        if text[at - 1 : at] in _SCHEME_ENDS and not text[at + 1 : at + 2].isspace():
+            return True
+        at = text.find(":", at + 1)
+    return False
+
+
+def _runs_code(text: str, fence: str) -> bool:
+    """Whether a fence may be one that runs, or code in a line begins as such code does."""
+    at = text.find(fence)
+    while at >= 0:
+        while text[at : at + 1] == fence[0]:
+            at += 1
+        if text[at : at + 1] != "\n" and _is_run(text, at):
+            return True
+        at = text.find(fence, at)
+    return fence == "```" and any(each in text for each in _BUTTONS)
+
+
+_BUTTONS = ("INPUT[", "VIEW[", "BUTTON[")
 
 
 def _sites(text: str) -> Iterator[Site]:
@@ -275,7 +301,7 @@ class _Look:
 
 
 def _is_run(text: str, at: int) -> bool:
-    line = text[at : at + 200].split("\n", 1)[0]
+    line = text[at : at + 200].partition("\n")[0]
     said = _unspelled(line).lstrip("{. \t")
     return LANGUAGES.match(said) is not None or line.startswith("$=")
 

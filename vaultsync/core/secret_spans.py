@@ -61,13 +61,11 @@ _BEFORE, _AFTER = 80, 4
 
 def spans_of(text: str) -> Iterator[Span]:
     """The secrets of the tables. A text without any costs a few microseconds."""
-    letters = text.encode("latin-1", "replace")
-    runs = letters.translate(_RUNS)
-    at = runs.find(_LONG)
-    if at >= 0:
-        yield from _tokens(text, runs, at)
+    letters = text.encode(errors="replace")
+    if _LONG in letters.translate(_RUNS):
+        yield from _tokens(text)
     if b"=" in letters or b":" in letters:
-        low = letters.lower()
+        low = _one_by_one(text).lower()
         if any(stem in low for stem in _STEMS):
             yield from _assigned(text, low)
         if b"://" in letters and b"@" in letters:
@@ -79,8 +77,15 @@ def spans_of(text: str) -> Iterator[Span]:
 _STEMS = tuple(stem.encode() for stem in STEMS)
 
 
-def _tokens(text: str, runs: bytes, at: int) -> Iterator[Span]:
+def _one_by_one(text: str) -> bytes:
+    """A byte for each letter; what is not Latin is none that matters."""
+    return text.encode("latin-1", "replace")
+
+
+def _tokens(text: str) -> Iterator[Span]:
     near: list[str] = []
+    runs = _one_by_one(text).translate(_RUNS)
+    at = runs.find(_LONG)
     while at >= 0:
         end = runs.find(b" ", at)
         end = len(runs) if end < 0 else end

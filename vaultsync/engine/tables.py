@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from vaultsync.core.entries import Entry, entry_of
 from vaultsync.core.index import index_texts
 from vaultsync.core.lens import Lens
+from vaultsync.core.neutral import may_run
 from vaultsync.core.paths import VaultPath, join, name_of, vault_path
 from vaultsync.core.tables import FOLDER, is_table
 from vaultsync.engine.follow import behind, version_at
@@ -146,6 +147,10 @@ def _followed(mirror: Mirror, making: Making, *, anew: bool) -> Mapping[str, Ent
 
 def _disarmed(entry: Entry, lens: Lens) -> Entry:
     """An entry in which nothing runs, wherever Obsidian shows it."""
+    if not may_run(
+        "\n".join((entry.title, entry.summary, *entry.entities, *entry.names))
+    ):
+        return entry
     names = lens.disarmed(entry.names)
     entities = lens.disarmed(entry.entities)
     assert isinstance(names, tuple) and isinstance(entities, tuple)  # noqa: S101, PT018 - narrows
