@@ -277,7 +277,7 @@ def _body_changes(
 
 
 def _prove(note: Note, vault: Fact, merged: Fact, made: bytes, lens: Lens) -> None:
-    again = lens.meant(read_note(made, note.path), merged, vault, before=note)
+    again = lens.meant(read_note(made, note.path), merged, before=note)
     held = {each.key for each in again.problems}.intersection(
         each.key for each in note.problems
     )  # what a person wrote there cannot be read, so it says nothing about the field
