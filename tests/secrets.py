@@ -32,6 +32,10 @@ def form(*parts: str | Make) -> Make:
     )
 
 
+def _uuid(dice: random.Random) -> str:
+    return str(uuid.UUID(int=dice.getrandbits(128), version=4))
+
+
 def _jwt(dice: random.Random) -> str:
     def part(said: object) -> str:
         text = json.dumps(said, separators=(",", ":")).encode()
@@ -55,7 +59,7 @@ TOKENS: Mapping[str, tuple[Make, ...]] = {
     "gitlab": (form("glp", "at-", of(WORD, 20)), form("gld", "t-", of(WORD, 20))),
     "anthropic": (form("sk-", "ant-", "api03-", of(WORD, 93), "AA"),),
     "openrouter": (form("sk-", "or-", "v1-", of(HEX, 64)),),
-    "langfuse": (form("sk-", "lf-", lambda dice: _uuid(dice)),),
+    "langfuse": (form("sk-", "lf-", _uuid),),
     "openai": (
         form("sk", "-", of(ALNUM, 48)),
         form("sk-", "proj-", _ending_in_word(of(WORD, 80))),
@@ -102,13 +106,13 @@ TOKENS: Mapping[str, tuple[Make, ...]] = {
         form(
             "https://acme.webhook.off",
             "ice.com/webhookb2/",
-            lambda dice: _uuid(dice),
+            _uuid,
             "@",
-            lambda dice: _uuid(dice),
+            _uuid,
             "/IncomingWebhook/",
             of(HEX, 32),
             "/",
-            lambda dice: _uuid(dice),
+            _uuid,
         ),
     ),
     "discord": (form("M", of(ALNUM, 23), ".", of(WORD, 6), ".", of(WORD, 38)),),
@@ -220,10 +224,6 @@ OTHERS: Mapping[str, tuple[Make, ...]] = {
     ),
 }
 """Secrets that are told by what stands around them."""
-
-
-def _uuid(dice: random.Random) -> str:
-    return str(uuid.UUID(int=dice.getrandbits(128), version=4))
 
 
 def _pem(dice: random.Random, name: str) -> str:

@@ -22,14 +22,17 @@ from vaultsync.core.neutral import (
 )
 
 _BITS = [
-    "<", "%", "<%", "%>", "\\", "`", "``", "```", "~~~", "~~~~", " ", "\n", "\n\n", "dataviewjs",
-    "DataviewJS", "js", "python", "$=", "$", "![", "]", "](", "(", ")", "https://e.org/a.png",
-    "//e.org", "a.png", "data:image/png;base64,AA", "data:text/html,x", "[", "[r]", "[r]: ", "[]", "![[a]]",
-    "javascript:alert(1)", "JaVaScRiPt:x", "obsidian://open", "file:///etc/passwd", "vbscript:x",
-    "&#106;avascript:x", "java&Tab;script:x", "javascript&colon;x", "java\\script:x", "<script", "<img src=x",
-    ">", "<b ", "onclick=", "style=", "href=", "'", '"', "onerror", "<iframe>", "</script>", "<svg/onload=x>",
-    "&#100;ataviewjs", "> ", "- ", "    ", "\t", "INPUT[", "word", "ä", "<!--", "-->", "%%", "$$", ":",
-    "<javascript:x>", "<https://e.org>", "{dataviewjs}", "execute-js", "meta-bind-button", "\\[", "\\!", "</b>",
+    "<", "%", "<%", "%>", "\\", "`", "``", "```", "~~~", "~~~~", " ", "\n", "\n\n",
+    "dataviewjs", "DataviewJS", "js", "python", "$=", "$", "![", "]", "](", "(", ")",
+    "https://e.org/a.png", "//e.org", "a.png", "data:image/png;base64,AA",
+    "data:text/html,x", "[", "[r]", "[r]: ", "[]", "![[a]]", "javascript:alert(1)",
+    "JaVaScRiPt:x", "obsidian://open", "file:///etc/passwd", "vbscript:x",
+    "&#106;avascript:x", "java&Tab;script:x", "javascript&colon;x", "java\\script:x",
+    "<script", "<img src=x", ">", "<b ", "onclick=", "style=", "href=", "'", '"',
+    "onerror", "<iframe>", "</script>", "<svg/onload=x>", "&#100;ataviewjs", "> ", "- ",
+    "    ", "\t", "INPUT[", "word", "ä", "<!--", "-->", "%%", "$$", ":",
+    "<javascript:x>", "<https://e.org>", "{dataviewjs}", "execute-js",
+    "meta-bind-button", "\\[", "\\!", "</b>",
 ]  # fmt: skip
 bits = st.lists(st.sampled_from(_BITS), max_size=10).map("".join)
 texts = bits | st.text() | st.lists(bits, max_size=3).map("\n".join)
@@ -113,7 +116,7 @@ def _leads(target: str) -> bool:
     return found is not None
 
 
-def _any(url: str) -> bool:  # noqa: ARG001 - all links are looked at
+def _any(url: str) -> bool:
     return True
 
 

@@ -40,13 +40,13 @@ texts = st.lists(st.sampled_from(_BITS), max_size=8).map("".join)
 names = texts.map(lambda text: re.sub(r"[\[\]|\n]", "", text))
 pieces = st.lists(
     st.builds(Piece, texts, st.sampled_from(["", "api_key", "note"]))
-    | st.builds(Piece, names, st.just(""), st.just(True)),  # noqa: FBT003 - a bare name
+    | st.builds(Piece, names, st.just(""), st.just(True)),
     max_size=5,
 )
 
 
 @given(pieces, st.booleans())
-def test_what_is_hidden_comes_back(many: list[Piece], hides: bool) -> None:  # noqa: FBT001
+def test_what_is_hidden_comes_back(many: list[Piece], hides: bool) -> None:
     how = hiding(REDACTOR, many, hides=hides)
     for piece in many:
         shown = how.hide(piece.text, bare=piece.bare)

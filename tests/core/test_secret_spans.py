@@ -200,7 +200,8 @@ _BITS = (
     "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n" + "A" * 20, "://a:b", "://",
     "password:", "password: a1", "token=", "M" + "a" * 24 + ".", "xoxb-", "AAAAAAAAAAAAAAAAAAAAAA",
     "hooks.slack.com/services/", "bearer ", "Authorization: Basic ", "\\n", "A3-AAAAAA-", "t1.A",
-    "1 ", "DE89", "A%", "discord.com/api/webhooks/1", "gh" + "p_", "[REDACTED:", "eyJ" + "a" * 12 + ".",
+    "1 ", "DE89", "A%", "discord.com/api/webhooks/1", "gh" + "p_", "[REDACTED:",
+    "eyJ" + "a" * 12 + ".",
 )  # fmt: skip
 
 

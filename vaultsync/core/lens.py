@@ -150,7 +150,8 @@ class Lens:
         """
         if self.redactor is None or not is_marked(note.parts.text):
             return note
-        told = {key: fact.value(key) for key in (*note.values, *note.properties)}
+        keys = ("entities", *note.values, *note.properties)
+        told = {key: fact.value(key) for key in keys}
         return Reading(note, lambda: self.secrets(fact), note, told, known=True).done()
 
     def meant(
@@ -168,7 +169,10 @@ class Lens:
         """
         if self.redactor is None or not is_marked(note.parts.text):
             return note
-        told = {**before.values, **before.properties} if before else {}
+        told: dict[str, Value] = {}
+        if before is not None:
+            told = {"entities": before.body.entities}
+            told |= {**before.values, **before.properties}
         return Reading(
             note,
             lambda: self.secrets(*facts),

@@ -95,10 +95,11 @@ class Reading:
         """What placeholders stand for by what is said where they are shown."""
         found: dict[str, str] = {}
         told, shown = self.told, self.shown
-        for key, value in {**shown.values, **shown.properties, **shown.spelled}.items():
+        seen = {"entities": shown.body.entities, **shown.values, **shown.properties}
+        for key, value in {**seen, **shown.spelled}.items():
             for true, text in spellings(told.get(key), value):
                 if MARK in text:
-                    found |= learned(unescaped(text), true)
+                    found |= learned(unescaped(text), true, bare=key in LINKS)
         return found
 
 

@@ -35,6 +35,8 @@ secret of the same text."""
 LONG_ENOUGH = 8
 """Letters of a secret that is hidden wherever it stands in a fact; shorter ones may be
 parts of words."""
+NO_WORD = 16
+"""Letters of a secret that is hidden in the middle of words, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +52,22 @@ class Redactor:
     optional: frozenset[str] = field(default_factory=frozenset)
     """Kinds of `OPTIONAL` that are looked for too."""
 
-    def spans(self, text: str) -> list[Span]:
-        """Where the secrets of a text are, in order; none overlaps another."""
-        found = _unquoted(text, [*spans_of(text), *self._own_spans(text)])
-        if not found:
-            return found
-        # What stood right beside a secret is a word of its own without it.
-        rest = replaced(
-            text, ((s.start, s.end, "\0" * (s.end - s.start)) for s in found)
-        )
-        more = [
-            span for span in spans_of(rest) if "\0" not in rest[span.start : span.end]
-        ]
-        return merged([*found, *_unquoted(text, more)]) if more else found
+    def spans(self, text: str, known: Iterable[Span] = ()) -> list[Span]:
+        """Where the secrets of a text are, in order; none overlaps another.
+
+        Those that are `known` are among them.
+        """
+        found = [*spans_of(text), *self._own_spans(text), *known]
+        while found:
+            found = _unquoted(text, found)
+            # What stood right beside a secret is a word of its own without it.
+            blank = ((s.start, s.end, "\0" * (s.end - s.start)) for s in found)
+            rest = replaced(text, blank)
+            more = [s for s in spans_of(rest) if "\0" not in rest[s.start : s.end]]
+            if not _unquoted(text, more):
+                break
+            found += more
+        return found
 
     def _own_spans(self, text: str) -> Iterator[Span]:
         """Those of the user's rules."""
@@ -165,10 +170,11 @@ class Secrets:
 NO_SECRETS = Secrets({})
 
 
-def learned(shown: str, true: str) -> dict[str, str]:
+def learned(shown: str, true: str, *, bare: bool = False) -> dict[str, str]:
     """What the placeholders of a text stand for, when it shows a true text; else nothing."""
-    names = PLACEHOLDER.findall(shown)
-    first, *parts = PLACEHOLDER.split(shown)
+    form = BARE if bare else PLACEHOLDER
+    names = [f"[{each}]" if bare else each for each in form.findall(shown)]
+    first, *parts = form.split(shown)
     if not names or not true.startswith(first):
         return {}
     found: dict[str, str] = {}
@@ -183,7 +189,7 @@ def learned(shown: str, true: str) -> dict[str, str]:
         if found.setdefault(name, true[at:end]) != true[at:end]:
             return {}
         at = end + len(part)
-    return {name: said for name, said in found.items() if MARK not in said}
+    return {x: said for x, said in found.items() if said not in (x, x[1:-1])}
 
 
 def joined(many: Iterable[Secrets]) -> Secrets:
@@ -259,7 +265,7 @@ def hiding(redactor: Redactor, pieces: Sequence[Piece], *, hides: bool) -> Hidin
     known: dict[str, str] = {}
     for piece, spans in found.items() if names else ():
         more = [*_repeated(piece.text, names), *_cut_off(piece.text, names)]
-        found[piece] = merged([*spans, *more])
+        found[piece] = redactor.spans(piece.text, [*spans, *more])
     for piece, spans in found.items():
         for start, end, kind in spans:
             secret = piece.text[start:end]
@@ -319,12 +325,13 @@ def _labelled(redactor: Redactor, piece: Piece) -> list[Span]:
 
 
 def _repeated(text: str, secrets: Iterable[str]) -> Iterator[Span]:
-    """Where secrets that were found elsewhere stand, as words of their own."""
+    """Where secrets that were found elsewhere stand; short ones as words of their own."""
     for secret in secrets:
         if len(secret) >= LONG_ENOUGH and not secret.isalpha():
             for span in everywhere(text, secret, "secret"):
                 before, after = text[: span.start][-1:], text[span.end :][:1]
-                if not before.isalnum() and not after.isalnum():
+                alone = not before.isalnum() and not after.isalnum()
+                if alone or len(secret) >= NO_WORD:
                     yield span
 
 

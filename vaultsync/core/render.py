@@ -19,6 +19,7 @@ from vaultsync.core.lens import CLEAR, Lens
 from vaultsync.core.merge import differing
 from vaultsync.core.note import Note, read_note
 from vaultsync.core.paths import stem_of
+from vaultsync.core.redact import MARK
 from vaultsync.core.values import canonical, link_name
 from vaultsync.errors import UnsafeSpliceError
 
@@ -172,6 +173,11 @@ def rewrite(
     Raises:
         UnsafeSpliceError: the result could not be proved to say `merged`.
     """
+    if MARK in note.parts.text:
+        # What a placeholder stands for is said by the fact that the note is to show.
+        again = read_note(note.parts.text.encode(), note.path)
+        meant = lens.meant(again, merged, before=note)
+        note = replace(meant, problems=note.problems)
     changed = stale(note, vault, merged)
     parts = note.parts
     told = lens.told(note, merged)

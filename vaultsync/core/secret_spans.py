@@ -74,6 +74,7 @@ def spans_of(text: str) -> Iterator[Span]:
                     yield Span(*match.span("s"), "url-password")
 
 
+_WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 _STEMS = tuple(stem.encode() for stem in STEMS)
 
 
@@ -100,7 +101,11 @@ def _tokens(text: str) -> Iterator[Span]:
                 token = match[group].rstrip(".")  # it ends a sentence
                 if not _is_sample(token):
                     start = match.start(group)
-                    yield Span(start, start + len(token), row.kind)
+                    end = start + len(token)
+                    # What is glued to a token is a part of it, or another one.
+                    while text[end : end + 1] in _WORD and end < len(text):
+                        end += 1
+                    yield Span(start, end, row.kind)
     if "-----BEGIN" in text:
         for match in compiled(PRIVATE_KEY).finditer(text):
             yield Span(*match.span(), "private-key")
