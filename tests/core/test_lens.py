@@ -14,7 +14,7 @@ from tests import secrets
 from tests.strategies import edits, facts
 from vaultsync.core.edit import edited
 from vaultsync.core.fact import Fact, Value, make_fact
-from vaultsync.core.lens import CLEAR, MOST, Lens, cleaned
+from vaultsync.core.lens import CLEAR, MOST, Lens
 from vaultsync.core.merge import differing
 from vaultsync.core.neutral import running
 from vaultsync.core.note import Note, UnknownPlaceholder, read_note
@@ -335,10 +335,6 @@ def test_only_so_many_texts_are_remembered() -> None:
     assert len(lens._plain) == 1
     assert lens.hidden(_fact(f"not {TOKEN}")).content == f"not {NAME}"
     assert len(lens._plain) == 1
-
-
-def test_errors_and_logs_have_secrets_cut_out() -> None:
-    assert cleaned(f"no: {TOKEN}") == "no: [REDACTED:github]"
 
 
 def test_properties_keep_their_shape() -> None:

@@ -195,6 +195,7 @@ class Mirroring(Indexing):
     def doctor(self) -> tuple[Check, ...]:
         """Check this machine and this vault."""
         from vaultsync.adapters.machine import machine_checks
+        from vaultsync.app.hygiene import hygiene_check
         from vaultsync.engine.report import Check
 
         settings = self.settings
@@ -212,6 +213,7 @@ class Mirroring(Indexing):
                 checks.append(
                     Check(name, ok=False, message=error.message, hint=error.hint)
                 )
+        checks.append(Check(*hygiene_check(settings)))
         holder = self._lock.holder()
         checks.append(Check("engine", ok=True, message=f"the engine is {holder}"))
         return tuple(checks)

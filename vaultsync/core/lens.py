@@ -33,7 +33,6 @@ from vaultsync.core.redact import (
     Secrets,
     hiding,
     joined,
-    scrub,
 )
 from vaultsync.core.secret_kinds import PROVIDERS
 
@@ -152,7 +151,9 @@ class Lens:
             return note
         keys = ("entities", *note.values, *note.properties)
         told = {key: fact.value(key) for key in keys}
-        return Reading(note, lambda: self.secrets(fact), note, told, known=True).done()
+        return Reading(
+            note, lambda: self.secrets(fact), note, told, known=True, sure=False
+        ).done()
 
     def meant(
         self, note: Note, *facts: Fact | None, before: Note | None = None
@@ -179,6 +180,7 @@ class Lens:
             before or note,
             told,
             known=any(each is not None for each in facts),
+            sure=True,
         ).done()
 
     def taken(
@@ -218,11 +220,6 @@ def _hidden(fact: Fact, how: Hiding) -> Fact:
 
 CLEAR = Lens()
 """Through it, notes are what they show."""
-
-
-def cleaned(text: str) -> str:
-    """A text for logs and errors, where no key is at hand: secrets are cut out."""
-    return scrub(text)
 
 
 def _restored(

@@ -28,6 +28,8 @@ class Reading:
     told: Mapping[str, Value]
     """that is said."""
     known: bool
+    sure: bool
+    """Whether it surely is said there; else only secrets of the fact are believed."""
     _secrets: Secrets | None = None
 
     def done(self) -> Note:
@@ -86,12 +88,12 @@ class Reading:
         if self._secrets is None:
             self._secrets = self.find()
         said, unknown = self._secrets.restore(text, bare=bare)
-        if unknown and (learned := self._learned()):
-            self._secrets = Secrets({**learned, **self._secrets.known})
+        if unknown and (more := self._learned(self._secrets)):
+            self._secrets = Secrets({**more, **self._secrets.known})
             said, unknown = self._secrets.restore(text, bare=bare)
         return said, unknown
 
-    def _learned(self) -> dict[str, str]:
+    def _learned(self, secrets: Secrets) -> dict[str, str]:
         """What placeholders stand for by what is said where they are shown."""
         found: dict[str, str] = {}
         told, shown = self.told, self.shown
@@ -100,7 +102,10 @@ class Reading:
             for true, text in spellings(told.get(key), value):
                 if MARK in text:
                     found |= learned(unescaped(text), true, bare=key in LINKS)
-        return found
+        if self.sure:
+            return found
+        # A person may have written one over a word that is no secret.
+        return {x: said for x, said in found.items() if said in secrets.known.values()}
 
 
 def _unknown(note: Note, key: str, name: str) -> UnknownPlaceholder:
