@@ -1,10 +1,14 @@
 # What a developer and CI run; both run it in the same way. `make` alone lists it.
-# Plain make 3.81 (macOS has no newer one), a POSIX shell, Python and its pip.
+# Plain make 3.81 (macOS has no newer one), a POSIX shell, Python and its pip; Node.js
+# and npm for the plugin, which is left out with a word where they are missing.
 
 PYTHON ?= python3
 BIN := .venv/bin
 PY := $(BIN)/python
 STAMP := .venv/.stamp
+PLUGIN := obsidian-plugin
+NODES := $(PLUGIN)/node_modules
+NPM := npm --prefix $(PLUGIN) --loglevel=error
 PIP := -m pip --disable-pip-version-check -qq
 
 export PIP_NO_INPUT := 1
@@ -16,15 +20,16 @@ MOVED := $(if $(filter $(CURDIR),$(shell cat $(STAMP) 2>/dev/null)),,moved)
 .DEFAULT_GOAL := help
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: help setup demo fmt lint types imports test test-all check bench eval golden \
-	mutants docs docs-check package lock clean moved
+.PHONY: help setup demo demo-qdrant fmt lint types imports test gates test-all check bench eval \
+	golden mutants docs docs-check package plugin plugin-setup plugin-test \
+	lock clean moved
 
 help: ## List the targets
 	@echo "usage: make TARGET [PYTHON=python3.x]"
 	@awk -F ' ## ' '/^[a-z-]+:.* ## / { sub(/:.*/, "", $$1); \
-		printf "  %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+		printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-setup: $(STAMP) ## Make or renew .venv with all that development needs
+setup: $(STAMP) plugin-setup ## Make or renew .venv with all that development needs
 	@echo "setup: .venv is up to date"
 
 $(STAMP): pyproject.toml constraints.txt $(MOVED)
@@ -46,6 +51,9 @@ moved: ;
 demo: $(STAMP) ## Show the main job on a copy of sample-vault
 	@"$(PY)" -m tests.demo
 
+demo-qdrant: $(STAMP) ## Show the same job on a store in Qdrant, without a server
+	@"$(PY)" -m tests.demo --store qdrant+local:../store
+
 fmt: $(STAMP) ## Format, and mend what can be mended without a thought
 	@"$(PY)" -m ruff check --quiet --fix-only .
 	@"$(PY)" -m ruff format .
@@ -62,22 +70,26 @@ types: $(STAMP) ## Check the types, strictly
 imports: $(STAMP) ## Check who imports whom
 	@"$(BIN)/lint-imports"
 
-# Coverage is decided per layer: the pure layers whole, the adapters but for what only
-# another platform or a broken disk reaches.
-test: $(STAMP) ## Run the tests but the slow ones, with the coverage gates
+test: $(STAMP) ## Run the tests but the slow ones; with COVER=1, the coverage gates too
 	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} "$(PY)" -m pytest \
-		-n auto --dist worksteal --cov --cov-report=
-	@echo "test: coverage of core and engine, which must be whole"
+		-n auto --dist worksteal $(if $(COVER),--cov --cov-report=)
+	@$(if $(COVER),$(MAKE) --no-print-directory gates)
+
+# Coverage is decided per layer: the pure layers whole, the adapters but for what only
+# another platform or a broken disk reaches. Measuring it makes the tests twice as long.
+gates:
+	@echo "gates: coverage of core and engine, which must be whole"
 	@"$(PY)" -m coverage report --fail-under=100 \
 		--include="vaultsync/core/*,vaultsync/engine/*"
-	@echo "test: coverage of the adapters, which must be 85 % or more"
+	@echo "gates: coverage of the adapters, which must be 85 % or more"
 	@"$(PY)" -m coverage report --fail-under=85 --include="vaultsync/adapters/*"
 
 test-all: $(STAMP) ## Run all tests, the slow ones and many more examples too
 	@HYPOTHESIS_PROFILE=thorough "$(PY)" -m pytest -n auto --dist worksteal \
 		-m "not bench" --timeout=1800 --durations=10
 
-check: lint types imports test docs-check package ## All that must hold; what CI runs
+check: COVER := 1
+check: lint types imports test plugin-test docs-check package ## All that must hold; what CI runs
 	@echo "check: all is well"
 
 bench: $(STAMP) ## Measure speed, as ratios within one run
@@ -100,7 +112,41 @@ docs: $(STAMP) ## Rewrite the generated pages of docs/
 docs-check: $(STAMP) ## Check that the generated pages are those of this code
 	@"$(PY)" docs/generate.py --check
 
-package: $(STAMP) ## Build the wheel and try it alone, with newest and oldest dependencies
+# What hinders the plugin here, in words; nothing when it can be built. 20.19 is what its
+# tools need (vitest, eslint).
+define hindrance
+$$(if ! command -v node >/dev/null || ! command -v npm >/dev/null; then \
+	echo "there is no Node.js with npm"; \
+elif ! node -e 'const [a, b] = process.versions.node.split("."); \
+		process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)'; then \
+	echo "Node.js is $$(node --version), but 20.19 or newer is needed"; \
+elif [ "$(1)" ] && [ ! -e "$(NODES)/.stamp" ]; then \
+	echo "npm could not install its packages (make setup)"; fi)
+endef
+
+plugin-setup:
+	@why="$(call hindrance)"; if [ "$$why" ]; then \
+		echo "setup: the plugin is SKIPPED, for $$why"; \
+	elif ! cmp -s "$(PLUGIN)/package-lock.json" "$(NODES)/.stamp"; then \
+		echo "setup: installing into $(NODES)"; \
+		rm -rf "$(NODES)"; \
+		if $(NPM) ci --no-audit --no-fund >&2; then \
+			cp "$(PLUGIN)/package-lock.json" "$(NODES)/.stamp"; \
+		else echo "setup: the plugin is SKIPPED, for npm could not install its packages"; \
+		fi; \
+	fi
+
+plugin: plugin-setup ## Build the plugin for Obsidian: what `vaultsync plugin install` copies
+	@why="$(call hindrance,packages)"; if [ "$$why" ]; then \
+		echo "plugin: SKIPPED, for $$why"; \
+	else $(NPM) run --silent build && echo "plugin: built into vaultsync/obsidian"; fi
+
+plugin-test: $(STAMP) plugin ## Check and test the plugin, in a browser too
+	@why="$(call hindrance,packages)"; if [ "$$why" ]; then \
+		echo "plugin-test: SKIPPED, for $$why"; \
+	else $(NPM) run --silent lint && $(NPM) run --silent test && $(NPM) run --silent browser; fi
+
+package: $(STAMP) plugin ## Build the wheel and try it alone, with newest and oldest dependencies
 	@"$(PY)" -m tests.wheel
 
 lock: ## Renew constraints.txt from a fresh resolution
@@ -116,6 +162,7 @@ lock: ## Renew constraints.txt from a fresh resolution
 	@echo "lock: constraints.txt holds $$(grep -c == constraints.txt) versions"
 
 clean: ## Remove all that these targets made, but for .venv
-	@rm -rf build .coverage .coverage.* .*_cache .hypothesis
-	@find . -name __pycache__ -not -path "./.venv/*" -prune -exec rm -rf {} +
-	@echo "clean: done; 'rm -r .venv' removes the environment too"
+	@rm -rf build .coverage .coverage.* .*_cache .hypothesis vaultsync/obsidian
+	@rm -rf $(NODES)/.vite $(NODES)/.vite-temp
+	@find . -name __pycache__ -not -path "./.venv/*" -not -path "./$(NODES)/*" -prune -exec rm -rf {} +
+	@echo "clean: done; 'rm -r .venv $(NODES)' removes what setup made"

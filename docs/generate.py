@@ -9,10 +9,13 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
+import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -32,6 +35,12 @@ from vaultsync.core.fields import FIELDS, TYPES, Field, Owner
 from vaultsync.core.reconcile import KNOWN, UNKNOWN, Row
 from vaultsync.core.render import render
 from vaultsync.engine.planning import Taken, new_path
+from vaultsync.http_bridge.answers import STATUSES
+from vaultsync.http_bridge.routes import EVENTS, ROUTES
+from vaultsync.mcp_server.prompts import PROMPTS
+from vaultsync.mcp_server.resources import TEMPLATES
+from vaultsync.mcp_server.tool import Tool
+from vaultsync.mcp_server.tools import TOOLS
 
 ROOT = Path(__file__).resolve().parent.parent
 PART = re.compile(
@@ -207,7 +216,18 @@ def conflict() -> str:
 
 # ----------------------------------------------------------------------------- layers
 
-LAYERS = ("cli", "app", "engine", "adapters", "config", "ports", "core", "errors")
+LAYERS = (
+    "cli",
+    "mcp_server",
+    "http_bridge",
+    "app",
+    "engine",
+    "adapters",
+    "config",
+    "ports",
+    "core",
+    "errors",
+)
 """From the top down; a layer imports only what stands below it."""
 
 
@@ -232,6 +252,51 @@ def _opening(file: Path) -> str:
     said = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
     paragraph = " ".join(said.partition("\n\n")[0].split())
     return re.split(r"(?<=\.) ", paragraph, maxsplit=1)[0]
+
+
+# ---------------------------------------------------------------------------- bridge
+
+
+def routes() -> str:
+    """The routes of the bridge, with what they take and answer."""
+    stream = [
+        "GET",
+        code(EVENTS),
+        "`app`",
+        "a stream",
+        "What happens, until either ends it.",
+    ]
+    found = [
+        [
+            row.method,
+            code(row.path),
+            listed(row.takes.__struct_fields__) or "",
+            listed(row.answers.__struct_fields__) or "`{}`",
+            row.says,
+        ]
+        for row in ROUTES
+    ]
+    return table(["", "route", "takes", "answers", ""], [*found, stream])
+
+
+def statuses() -> str:
+    """The statuses, and the errors that each stands for."""
+    by_status: dict[HTTPStatus, list[str]] = {}
+    for kind, status in STATUSES:
+        by_status.setdefault(status, []).append(kind.__name__)
+    return table(
+        ["status", "for"],
+        [
+            *(
+                [str(status.value), listed(kinds)]
+                for status, kinds in by_status.items()
+            ),
+            ["500", "all else"],
+            ["401 · 429", "no token, or a wrong one · too many of them"],
+            ["403", "a Host or an Origin that may not ask"],
+            ["405 · 413 · 415", "another method · a body too large · no JSON"],
+        ],
+    )
 
 
 # ---------------------------------------------------------------------------- errors
@@ -279,7 +344,7 @@ def _example(of: type[errors.VaultsyncError]) -> errors.VaultsyncError | None:
         if each.default is inspect.Parameter.empty:
             word = each.name.upper()
             kind = str(each.annotation).partition("[")[0]
-            given.append({"int": 7, "tuple": (word, "…")}.get(kind, word))
+            given.append({"int": 7, "float": 5.0, "tuple": (word, "…")}.get(kind, word))
     make: Callable[..., errors.VaultsyncError] = of
     return make(*given)
 
@@ -333,6 +398,84 @@ def commands() -> str:
     return "\n".join([links, *helps])
 
 
+# -------------------------------------------------------------------------------- MCP
+
+
+def mcp_tools() -> str:
+    """Every tool: what it does, takes and answers."""
+    said = [
+        table(
+            ["tool", "does", "changes something"],
+            (
+                [f"[`{each.name}`](#{each.name})", each.title, _changes(each)]
+                for each in TOOLS.values()
+            ),
+        )
+    ]
+    for each in TOOLS.values():
+        said += [f"### {each.name}\n", f"{each.description}\n"]
+        taken = each.input_schema
+        if taken["properties"]:
+            said.append(
+                table(
+                    ["argument", "takes", "usual", "what it says"],
+                    (_argument(key, taken) for key in taken["properties"]),
+                )
+            )
+        else:
+            said.append("It takes no arguments.\n")
+        said.append(f"It answers {listed(each.output_schema['properties'])}.\n")
+    return "\n".join(said)
+
+
+def _changes(tool: Tool[Any]) -> str:
+    if tool.reads:
+        return "no"
+    return "yes, and may take something away" if tool.destructive else "yes"
+
+
+def _argument(key: str, schema: Mapping[str, Any]) -> list[str]:
+    said = schema["properties"][key]
+    default = said.get("default")
+    usual = "" if default is None else code(json.dumps(default))
+    if key in schema.get("required", []):
+        usual = "must be given"
+    return [code(key), _taken(said), usual, said.get("description", "")]
+
+
+def _taken(said: Mapping[str, Any]) -> str:
+    """The values that a schema admits, in words."""
+    if "enum" in said:
+        return listed(said["enum"])
+    if "anyOf" in said:
+        kinds = [_taken(each) for each in said["anyOf"]]
+        return " or ".join(kind for kind in kinds if kind != "null")
+    if said["type"] == "array":
+        return f"a list of {_taken(said['items'])}"
+    kind = {"string": "text", "integer": "a whole number", "boolean": "true or false"}
+    kind |= {"object": "values by key"}
+    least, most = said.get("minimum"), said.get("maximum")
+    span = f" from {least}" if least is not None else ""
+    span += f" to {most}" if most is not None else ""
+    return f"{kind.get(said['type'], said['type'])}{span}"
+
+
+def mcp_resources() -> str:
+    """The addresses of resources."""
+    return table(
+        ["address", "what is there"],
+        ([code(each.uriTemplate), each.description or ""] for each in TEMPLATES),
+    )
+
+
+def mcp_prompts() -> str:
+    """The prompts."""
+    return table(
+        ["prompt", "argument", "what it brings"],
+        ([code(p.name), code(p.argument), p.description] for p in PROMPTS.values()),
+    )
+
+
 # ------------------------------------------------------------------------------ parts
 
 PARTS: Mapping[str, Callable[[], str]] = {
@@ -345,7 +488,12 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "fields": fields,
     "guard": guard,
     "layers": layers,
+    "mcp-prompts": mcp_prompts,
+    "mcp-resources": mcp_resources,
+    "mcp-tools": mcp_tools,
     "note": note,
+    "routes": routes,
+    "statuses": statuses,
     "types": types,
 }
 

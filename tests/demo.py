@@ -340,11 +340,13 @@ def main() -> int:
     """Tell the story; 1 when a step does not show what it claims."""
     parser = argparse.ArgumentParser(prog="python -m tests.demo", description=__doc__)
     parser.add_argument("--keep", action="store_true", help="keep the folder")
-    keep = parser.parse_args().keep
+    parser.add_argument("--store", help="the URL of the store; else SQLite")
+    said = parser.parse_args()
+    keep = said.keep
     folder = Path(tempfile.mkdtemp(prefix="vaultsync-demo-"))
     began = time.monotonic()
     try:
-        stage = Stage(folder)
+        stage = Stage(folder, store=said.store)
         stage.tell(
             f"""This is the real command line at work in {folder}, on a copy of
             sample-vault. Each command also gets --vault and --state-dir, which are left

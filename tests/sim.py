@@ -127,7 +127,7 @@ class SimVault(Disk):
         self._begin("create", path)
         staged = self._op(op)
         inode = self._staged(op)
-        self._check_new(path)
+        self.check_new(path)
         if self._find(path) or self._is_folder(path):
             raise NoteExistsError(path)
         return self._rename(inode, staged, path)
@@ -166,7 +166,7 @@ class SimVault(Disk):
     def move(self, path: VaultPath, to: VaultPath) -> Stamp:
         self._begin("move", path)
         self._check_writable(path)
-        self._check_new(to)
+        self.check_new(to)
         name = self._find(path)
         if not name:
             raise NoteMissingError(path)
@@ -229,6 +229,12 @@ class SimVault(Disk):
         self._check_derived(path)
         if path in self.names:
             self._set({path: None})
+
+    def touched(self, path: VaultPath, *gone: VaultPath) -> None:
+        self._begin("touched")
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
 
     def sync(self) -> None:
         self._begin("sync")
@@ -314,7 +320,7 @@ class SimVault(Disk):
         if self._is_broken(path):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
-    def _check_new(self, path: VaultPath) -> None:
+    def check_new(self, path: VaultPath) -> None:
         vault_path(path)
         self._check_writable(path)
         if self._is_ignored(path) or is_foreign(path):

@@ -16,6 +16,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from vaultsync.adapters.home import set_store
+
 ROOT = Path(__file__).parents[1]
 WIDTH = 88
 LONG = 14
@@ -29,13 +31,15 @@ class NotAsToldError(Exception):
 class Stage:
     """A copy of the sample vault, and everybody's hands on it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, store: str | None = None) -> None:
         self.folder = folder
         self.vault = folder / "Tidebell"
         self._ids: dict[str, str] = {}
         self._notes: dict[str, Path] = {}
         self._steps = 0
         shutil.copytree(ROOT / "sample-vault", self.vault)
+        if store is not None:
+            set_store(self.vault, store)
 
     # --- telling ---------------------------------------------------------------------
 

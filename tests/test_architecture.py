@@ -28,6 +28,7 @@ HEAVY = {
     "onnxruntime",
     "pyarrow",
     "qdrant_client",
+    "qdrant_edge",
     "rich",
     "ruamel",
     "sentence_transformers",

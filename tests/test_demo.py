@@ -12,9 +12,11 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.slow
-def test_the_demo_works_and_leaves_nothing_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("store", ["", "qdrant+local:../store", "qdrant+edge:../store"])
+def test_the_demo_works_and_leaves_nothing_behind(tmp_path: Path, store: str) -> None:
+    words = ["--store", store] if store else []
     done = subprocess.run(
-        [sys.executable, "-m", "tests.demo"],
+        [sys.executable, "-m", "tests.demo", *words],
         cwd=ROOT,
         env={"TMPDIR": str(tmp_path), "PATH": "", "PYTHONPATH": str(ROOT)},
         capture_output=True,

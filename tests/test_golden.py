@@ -34,12 +34,17 @@ TAKEN = {
     "edits/*.md": 12,
     "embedding/reference.jsonl": 1,
     "errors.md": 1,
+    "http/*.json": 40,
     "index/*.md": 2,
     "merge/*.md": 6,
     "notes/*.md": 14,
     "retrieval/README.md": 1,
     "retrieval/questions.toml": 1,
+    "retrieval/said.toml": 1,
+    "memory-file/MEMORY.md": 1,
     "surface/cli-help.txt": 1,
+    "surface/mcp.json": 1,
+    "surface/openapi.json": 1,
     "sync/*/case.md": 12,
 }
 """Every page is one of these, and there are at least so many."""

@@ -203,3 +203,12 @@ def test_words_are_the_notes_own_and_a_paraphrase_has_others(asked: Question) ->
         assert all(2 * len(each) >= len(words(asked.question)) for each in common)
     if asked.kind == "paraphrase":
         assert all(len(each) <= 1 for each in common)
+
+
+def test_the_words_that_answer_stand_in_the_notes_that_answer_fully() -> None:
+    page = (GOLDEN / "retrieval" / "said.toml").read_text(encoding="utf-8")
+    grades = {asked.id: asked.answers for asked in QUESTIONS}
+    for asked, said in tomllib.loads(page).items():
+        for path, words_said in said.items():
+            assert grades[asked][path] == 3
+            assert all(each in notes()[path].body for each in words_said)

@@ -53,6 +53,8 @@ def look_into(wheel: Path) -> None:
     wanted = {path.relative_to(ROOT).as_posix() for path in package_files()}
     if found != wanted:
         sys.exit(f"package: missing or too much: {sorted(found ^ wanted)}")
+    plugin = "vaultsync/obsidian/main.js" in found
+    print(f"package: {'with' if plugin else 'WITHOUT'} the plugin for Obsidian")
     if "vaultsync/py.typed" not in found:
         sys.exit("package: vaultsync/py.typed is missing; users get no types")
 
@@ -102,6 +104,9 @@ def try_alone(wheel: Path, name: str, constraints: str) -> None:
         sys.exit("package: the two sides are not equal")
     if not (place / "vault" / fact["path"]).is_file():
         sys.exit("package: there is no note")
+    if (ROOT / "vaultsync" / "obsidian").is_dir():
+        (place / "vault" / ".obsidian").mkdir()
+        vaultsync("plugin", "install")
     print(f"package: with {name} dependencies, {version} keeps a fact and its note")
 
 

@@ -17,7 +17,9 @@ from typing import Protocol
 
 import pytest
 
+from tests.apps import FakeApp
 from tests.sim import SimVault
+from vaultsync.adapters.vault_app import VaultThroughApp
 from vaultsync.adapters.vault_fs import VaultFs
 from vaultsync.ports import Vault
 
@@ -81,16 +83,23 @@ class FsWorld:
     """A real folder, in which another program saves as editors do."""
 
     def __init__(
-        self, root: Path, patch: pytest.MonkeyPatch, *, exchange: bool
+        self,
+        root: Path,
+        patch: pytest.MonkeyPatch,
+        *,
+        exchange: bool,
+        app: str = "",
     ) -> None:
         self.root = root
         self._patch = patch
         self._begin("")
         self._last_ns = 0
         (root / ".meta").mkdir(parents=True)
-        self.vault = VaultFs(
+        self.files = VaultFs(
             root, ignore=[IGNORED], max_bytes=MAX_BYTES, exchange=exchange
         )
+        self.app = FakeApp(self, app, sha)
+        self.vault: Vault = VaultThroughApp(self.files, self.app) if app else self.files
         self.swap_id(VAULT_ID)
         self._waiting: tuple[str, Callable[[], None]] = ("", lambda: None)
         self._watch("exchange", lambda: self._begin("exchange"))
@@ -130,7 +139,7 @@ class FsWorld:
         (self.root / path).rename(self.root / to)
 
     def make_folder(self, path: str) -> None:
-        (self.root / path).mkdir(parents=True)
+        (self.root / path).mkdir(parents=True, exist_ok=True)
 
     def make_odd(self, path: str, kind: str) -> None:
         file = self.root / path
@@ -166,7 +175,7 @@ class FsWorld:
 
     def _watch(self, method: str, steps: Callable[[], str]) -> None:
         """Call a method of the vault only after what waits for its step happened."""
-        real = getattr(self.vault, method)
+        real = getattr(self.files, method)
 
         def watched(*args: object, **named: object) -> object:
             step, act = self._waiting
@@ -175,7 +184,7 @@ class FsWorld:
                 act()
             return real(*args, **named)
 
-        self._patch.setattr(self.vault, method, watched)
+        self._patch.setattr(self.files, method, watched)
 
     def _begin(self, method: str) -> str:
         self._method, self._swaps = method, 0
@@ -186,7 +195,7 @@ class FsWorld:
         return "exchange.back" if self._swaps > 1 else "exchange.swap"
 
     def close(self) -> None:
-        self.vault.close()
+        self.files.close()
         for folder, names, _ in os.walk(self.root):
             for name in names:
                 with contextlib.suppress(OSError):
@@ -207,7 +216,17 @@ class FsEditor:
         self._file.close()
 
 
-WORLDS = ("sim", "fs", "fs without exchange")
+WORLDS = (
+    "sim",
+    "fs",
+    "fs without exchange",
+    "fs, an app that refuses",
+    "fs, an app that lies",
+    "fs, an app that is slow",
+)
+"""Those in which a note is swapped, at the end at least."""
+APPLYING = "fs, an app that applies"
+"""The one in which an app writes into the note itself."""
 
 
 @contextlib.contextmanager
@@ -218,7 +237,8 @@ def open_world(kind: str, root: Path, patch: pytest.MonkeyPatch) -> Iterator[Wor
             vault_uuid=VAULT_ID, ignore=frozenset({IGNORED}), max_bytes=MAX_BYTES
         )
         return
-    world = FsWorld(root, patch, exchange=kind == "fs")
+    app = kind.partition(", an app that ")[2]
+    world = FsWorld(root, patch, exchange=kind != "fs without exchange", app=app)
     with _ordinary():
         yield world
     world.close()

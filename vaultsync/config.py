@@ -16,6 +16,37 @@ from vaultsync.errors import ConfigError, NotAVaultError
 MARKER = Path(".meta") / "config.toml"
 
 
+WATCHERS = ("auto", "watchfiles", "watchdog", "polling")
+"""What can tell the daemon of changes; `auto` chooses by where the vault lies."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchSettings:
+    """The table `[watch]`: how the daemon works."""
+
+    settle_seconds: float = 0.3
+    settle_longest: float = 2.0
+    rescan_seconds: float = 60.0
+    hash_seconds: float = 3600.0
+    watcher: str = "auto"
+    poll_seconds: float = 2.0
+    """How often a watcher looks that is not told."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFileSettings:
+    """The table `[memory_file]`: what `watch` keeps in step with the store."""
+
+    files: tuple[str, ...] = ()
+    """Files, or folders in which `include` looks; relative ones begin at the vault."""
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    agent: str = ""
+    scope: str = ""
+    settle_seconds: float = 2.0
+    """How long a file must be quiet before it is read (seed 000)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hygiene:
     """What notes and answers may show: `[hygiene]`."""
@@ -41,7 +72,7 @@ class Settings:
     state_dir: Path
     """Of this vault alone: archive, store, lock."""
     store: str
-    """`sqlite` (in the state folder) or `sqlite:PATH`."""
+    """`sqlite` (in the state folder), `sqlite:PATH`, or the URL of a Qdrant."""
     agent: str | None = None
     default_scope: str = PUBLIC
     ignore: tuple[str, ...] = ()
@@ -51,6 +82,8 @@ class Settings:
     max_note_bytes: int = 4 << 20
     auto_link: bool = True
     """Whether what agents write gets links to the entities it mentions."""
+    derive: bool = True
+    """Whether passes bring indexes, tables and vectors up to date at their end."""
     embedder: str = "local"
     """Which model makes vectors; see docs/concepts/choosing-an-embedder.md."""
     embedder_key: str = ""
@@ -63,6 +96,11 @@ class Settings:
     """A visible twin of `.index/` in the vault; none."""
     hygiene: Hygiene = field(default_factory=Hygiene)
     """Secrets, and text that would run."""
+    watch: WatchSettings = WatchSettings()
+    memory_file: MemoryFileSettings = MemoryFileSettings()
+    """Which memory files `watch` follows."""
+    qdrant: Mapping[str, object] = field(default_factory=dict)
+    """How a Qdrant is used: the table `[qdrant]`; see docs/guides/qdrant.md."""
 
 
 def find_root(path: str | None) -> Path:
@@ -138,6 +176,7 @@ def load(
         grace_seconds=_seconds(said, "grace_seconds", 1.0),
         max_note_bytes=int(_seconds(said, "max_note_bytes", 4 << 20)),
         auto_link=_flag(said, "auto_link", default=True),
+        derive=_flag(said, "derive", default=True),
         embedder=os.environ.get("VAULTSYNC_EMBEDDER")
         or _word(said, "embedder", "local"),
         embedder_key=_word(said, "embedder_key", ""),
@@ -145,7 +184,47 @@ def load(
         reranker=_word(said, "reranker", ""),
         index_folder=_word(said, "index_folder", ""),
         hygiene=_hygiene(said.get("hygiene", {})),
+        memory_file=_memory_file(said),
+        watch=_watch(_table(said, "watch")),
+        qdrant=_table(said, "qdrant"),
     )
+
+
+def _watch(said: Mapping[str, object]) -> WatchSettings:
+    default = WatchSettings()
+    watcher = _word(said, "watcher", default.watcher)
+    if watcher not in WATCHERS:
+        raise _senseless("watcher", watcher, "give one of " + ", ".join(WATCHERS))
+    return WatchSettings(
+        settle_seconds=_seconds(said, "settle_seconds", default.settle_seconds),
+        settle_longest=_seconds(said, "settle_longest", default.settle_longest),
+        rescan_seconds=_seconds(said, "rescan_seconds", default.rescan_seconds),
+        hash_seconds=_seconds(said, "hash_seconds", default.hash_seconds),
+        watcher=watcher,
+        poll_seconds=_seconds(said, "poll_seconds", default.poll_seconds),
+    )
+
+
+def _memory_file(said: Mapping[str, object]) -> MemoryFileSettings:
+    table = said.get("memory_file", {})
+    if not isinstance(table, dict):
+        raise _senseless("memory_file", table, 'write [memory_file] files = ["…"]')
+    scope = _word(table, "scope", "")
+    return MemoryFileSettings(
+        files=_words(table, "files"),
+        include=_words(table, "include"),
+        exclude=_words(table, "exclude"),
+        agent=_word(table, "agent", ""),
+        scope=check_scope(scope) if scope else "",
+        settle_seconds=_seconds(table, "settle_seconds", 2.0),
+    )
+
+
+def _words(said: Mapping[str, object], key: str) -> tuple[str, ...]:
+    value = said.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(x, str) for x in value):
+        raise _senseless(key, value, 'give a list of texts, such as ["MEMORY.md"]')
+    return tuple(value)
 
 
 def _folder_name(vault_id: str) -> str:
@@ -184,13 +263,6 @@ def _hygiene(said: object) -> Hygiene:
     )
 
 
-def _words(said: Mapping[str, object], key: str) -> tuple[str, ...]:
-    value = said.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(x, str) and x for x in value):
-        raise _senseless(key, value, "give a list of texts in quotes")
-    return tuple(value)
-
-
 _REPEATED_TWICE = re.compile(
     r"\((?:[^()\\]|\\.)*?(?:[*+]|\{\d*,\d*\})(?:[^()\\]|\\.)*\)(?:[*+]|\{)"
 )
@@ -212,6 +284,13 @@ def _check_pattern(pattern: str) -> None:
     if _REPEATED_TWICE.search(pattern):
         hint = "nothing may be repeated in what is repeated: it could take for ever"
         raise _senseless("patterns", pattern, hint)
+
+
+def _table(said: Mapping[str, object], key: str) -> Mapping[str, object]:
+    value = said.get(key, {})
+    if not isinstance(value, dict):
+        raise _senseless(key, value, f"write a line [{key}] and its settings below")
+    return value
 
 
 def _flag(said: Mapping[str, object], key: str, *, default: bool) -> bool:

@@ -13,14 +13,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.bench import embedding, single
+from tests.bench import embedding, indexing, memory_file, single, watching
+from tests.bench.asking import COLD, PACK, RECALL, VECTOR, Asking
+from tests.bench.indexing import FOUND, INDEX, MEANING
 from tests.bench.passes import ADOPT, IDLE, KINDS, OUT, REBUILD, Passes
 from tests.bench.table import Growth, Row, as_json, show
 from tests.bench.worlds import seconds_to_make, spread
 
 GROWTH, REMEMBER, KEY, HELP = "growth", "remember", "key", "help"
-EMBED, FIRST = "embed", "first"
-NAMES = (IDLE, ADOPT, REBUILD, OUT, REMEMBER, KEY, HELP, FIRST, EMBED, GROWTH)
+EMBED, FIRST, MEMORY = "embed", "first", "memory-file"
+WATCH, BURST, WATCHERS = "watch", "burst", "watchers"
+ASKED = (RECALL, VECTOR, PACK, COLD)
+NAMES = (
+    *(IDLE, ADOPT, REBUILD, OUT, REMEMBER, KEY, HELP),
+    *(*ASKED, INDEX, FOUND, MEANING, FIRST, EMBED, MEMORY),
+    *(WATCH, BURST, WATCHERS, GROWTH),
+)
 SIZES = (1_000, 10_000, 100_000)
 QUICK = (500, 5_000)
 STEEPEST = 1.1
@@ -51,6 +59,7 @@ def main() -> None:
     wanted = Wanted(asked.only or NAMES, sizes)
     with tempfile.TemporaryDirectory(prefix="bench-", dir=folder) as temp:
         spread(Path(temp))
+        os.environ.setdefault("VAULTSYNC_MODELS", str(Path(temp) / "models"))
         _about(Path(temp))
         try:
             _measure(wanted, Path(temp), quick=asked.quick)
@@ -108,23 +117,37 @@ def _measure(wanted: Wanted, folder: Path, *, quick: bool) -> None:
             _passes(wanted, passes, n, at_main=n == main_size, some=some)
     finally:
         wanted.rows += sorted(passes.rows, key=lambda row: _order(row.operation))
+    if any(name in wanted for name in ASKED):
+        for n in wanted.sizes:
+            _asked(wanted, Asking.of(folder, n), at_most=n == wanted.sizes[-1])
     singles: dict[str, Callable[[], Row]] = {
         REMEMBER: lambda: single.remember(
             folder, times=100 if quick else 300, target=5
         ),
         KEY: lambda: single.one_key(times=200, few=30, target=1 / 30),
         HELP: lambda: single.shell_help(times=11, target=2),
+        MEMORY: lambda: memory_file.unchanged(
+            folder, times=5 if quick else 15, target=3
+        ),
+        INDEX: lambda: indexing.changed_notes(folder, main_size, times=3, target=1.6),
+        FOUND: lambda: indexing.searchable(folder, main_size),
+        MEANING: lambda: indexing.embedded(folder, 200 if quick else 2_000, target=1.1),
         FIRST: lambda: embedding.first_vector(
             folder, times=3 if quick else 5, target=1 / 10
         ),
         EMBED: lambda: embedding.notes(
             folder, times=2 if quick else 8, each=50 if quick else 250, target=1 / 1.5
         ),
+        BURST: lambda: watching.burst(folder, count=1_000, target=3),
+        WATCHERS: lambda: watching.watchers(folder, count=4_000 if quick else 10_000),
     }
     for name, measure in singles.items():
         if name in wanted:
             _say(name)
             wanted.rows.append(measure())
+    if WATCH in wanted:
+        _say(WATCH)
+        wanted.rows += watching.latencies(folder, times=20 if quick else 100)
     if GROWTH in wanted:
         wanted.growths += [
             Growth(KINDS[kind], seconds, STEEPEST)
@@ -155,6 +178,19 @@ def _passes(
         passes.rebuild(n, times=times, target=_if(at_main and REBUILD in wanted, 6))
     if grows or (ADOPT in wanted and at_main):
         passes.adopt(n, times=times, target=_if(at_main and ADOPT in wanted, 12))
+
+
+def _asked(wanted: Wanted, asking: Asking, *, at_most: bool) -> None:
+    """All questions over facts of one number."""
+    _say(f"questions over {asking.n:,} facts")
+    if RECALL in wanted:
+        wanted.rows += asking.by_index(target=_if(at_most, 6))
+    if VECTOR in wanted:
+        wanted.rows += asking.by_meaning(target=_if(at_most, 1.8))
+    if PACK in wanted:
+        wanted.rows += asking.packed(target=_if(at_most, 2))
+    if COLD in wanted:
+        wanted.rows += asking.cold(by_index=2.5, by_meaning=1 / 10)
 
 
 def _if(held: bool, target: float) -> float | None:

@@ -9,20 +9,24 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 import tantivy
+from tantivy import Occur, Query
 
 from tests.bench import corpus
 from tests.bench.measure import in_turns, p95
 from tests.bench.table import Row, row_of
 from tests.bench.worlds import World, new_folder, with_facts
 from vaultsync.app import Memory
-from vaultsync.core.chunk import CHUNKER
-from vaultsync.ports import Identity, VectorRow
+from vaultsync.engine.embed_texts import identity_of
+from vaultsync.engine.packing import MOST
+from vaultsync.ports import VectorRow
 
+RECALL, VECTOR, PACK, COLD = "recall", "vector", "pack", "cold"
 ROOT = Path(__file__).parents[2]
 QUESTIONS = 200
 WORDS = 4
@@ -82,7 +86,7 @@ class Asking:
         asked = questions(QUESTIONS)
         with self.open(_LOCAL) as memory:
             product = _product(memory, self.n)
-            pair = _in_turns(product, lambda q: memory.recall(q, mode="vector"), asked)
+            pair = _in_turns(product, partial(_by_vectors, memory), asked)
         limit = MOST_BY_MEANING if target else None
         floor = "embedding + numpy product"
         return _rows(
@@ -94,8 +98,8 @@ class Asking:
         asked = questions(50)
         with self.open("none") as memory:
             pair = _in_turns(
-                lambda q: memory.recall(q, mode="index", limit=50),
-                lambda q: memory.context(q, budget=BUDGET),
+                lambda q: memory.recall(q, mode="index", limit=MOST, max_priority=4),
+                lambda q: memory.context(q, mode="index", budget=BUDGET),
                 asked,
             )
         limit = MOST_PACKED if target else None
@@ -140,7 +144,7 @@ def _give_vectors(memory: Memory) -> None:
     if vectors is None or embedder is None:
         raise SystemExit("bench: install the extra `all`, it is about vectors")
     size = embedder.dimension
-    vectors.reset(str(Identity(embedder.model, size, CHUNKER)))
+    vectors.reset(str(identity_of(embedder, lends=True)))
     dice = np.random.default_rng(1)
     facts = list(memory._mirror.store.iter_facts())
     for start in range(0, len(facts), 10_000):
@@ -155,13 +159,22 @@ def _give_vectors(memory: Memory) -> None:
         )
 
 
+def _by_vectors(memory: Memory, question: str) -> None:
+    if memory.recall(question, mode="vector").source != "vector":
+        raise SystemExit("bench: the vectors did not answer")
+
+
 def _bare_query(memory: Memory) -> Callable[[str], object]:
     folder = memory.settings.state_dir / "index" / "words"
     index = tantivy.Index.open(str(folder))
     searcher = index.searcher()
 
     def ask(question: str) -> object:
-        return searcher.search(index.parse_query(question, ["content"]), 10).hits
+        terms = [
+            (Occur.Should, Query.term_query(index.schema, "content", term))
+            for term in memory._derived.words.tokens(question)
+        ]
+        return searcher.search(Query.boolean_query(terms), 10).hits
 
     return ask
 

@@ -22,6 +22,8 @@ class Row:
     target: float | None
     """The ratio to reach; None when it is only told."""
     cpu: float | None = None
+    limit: float | None = None
+    """The seconds to reach, where a person waits for them and no ratio tells that."""
 
     @property
     def ratio(self) -> float:
@@ -31,7 +33,13 @@ class Row:
     @property
     def missed(self) -> bool:
         """Whether the target was not reached."""
-        return self.target is not None and self.ratio > self.target
+        late = self.limit is not None and self.ours > self.limit
+        return late or (self.target is not None and self.ratio > self.target)
+
+    def _target(self) -> str:
+        if self.limit is not None:
+            return f"≤ {_time(self.limit)}"
+        return f"≤ {_ratio(self.target)}" if self.target is not None else ""
 
     def cells(self) -> tuple[str, ...]:
         """As shown."""
@@ -43,8 +51,8 @@ class Row:
             self.beside,
             _time(self.floor),
             _ratio(self.ratio),
-            f"≤ {_ratio(self.target)}" if self.target is not None else "",
-            _verdict(self.target, missed=self.missed),
+            self._target(),
+            _verdict(self.limit or self.target, missed=self.missed),
         )
 
 

@@ -9,7 +9,7 @@ import argparse
 import random
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import median
 
@@ -17,6 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.fakes import FakeClock
+from vaultsync.adapters.qdrant_edge_points import EdgePoints
+from vaultsync.adapters.qdrant_place import QdrantPlace
+from vaultsync.adapters.qdrant_vectors import QdrantVectors
 from vaultsync.adapters.vectors_lancedb import LanceVectors
 from vaultsync.adapters.vectors_matrix import MatrixVectors
 from vaultsync.core.fact import Fact
@@ -48,11 +51,16 @@ def main() -> None:
 def _measure(n: int, folder: Path) -> None:
     rng = np.random.default_rng(n)
     centres = rng.standard_normal((200, DIMENSION), dtype=np.float32)
+    place = QdrantPlace("edge", "agent_memory_bench", path=folder / "edge")
+    edge = QdrantVectors(
+        EdgePoints(place, clock=FakeClock()), dimension=lambda: DIMENSION
+    )
     matrix = MatrixVectors(folder / "matrix")
     flat = LanceVectors(folder / "flat")
     indexed = LanceVectors(folder / "indexed", index_from=0)
-    for index in (matrix, flat, indexed):
+    for index in (matrix, flat, indexed, edge):
         index.reset("bench")
+    spent: dict[VectorIndex, float] = {}
     held = _around(centres, rng, n)
     facts = _facts(n)
     for start in range(0, n, AT_ONCE):
@@ -64,10 +72,15 @@ def _measure(n: int, folder: Path) -> None:
                 strict=True,
             )
         ]
-        for index in (matrix, flat, indexed):
+        for index in (matrix, flat, indexed, edge):
+            began = time.perf_counter()
             index.put(rows)
-    for index in (matrix, flat, indexed):
+            spent[index] = spent.get(index, 0.0) + time.perf_counter() - began
+    for index in (matrix, flat, indexed, edge):
+        began = time.perf_counter()
         index.tidy()
+        spent[index] += time.perf_counter() - began
+    _tell_writes(n, folder, {"matrix": matrix, "flat": flat, "edge": edge}, spent)
     questions = _around(centres, rng, QUESTIONS)
 
     def by(index: VectorIndex, filters: Filters) -> Callable[[Vectors], list[Near]]:
@@ -81,6 +94,8 @@ def _measure(n: int, folder: Path) -> None:
         "LanceDB, filtered": by(flat, AN_AGENTS),
         "LanceDB, IVF_RQ": by(indexed, EVERYTHING),
         "LanceDB, IVF_RQ, filtered": by(indexed, AN_AGENTS),
+        "Qdrant Edge, int8": by(edge, EVERYTHING),
+        "Qdrant Edge, int8, filtered": by(edge, AN_AGENTS),
     }
     times: dict[str, list[float]] = {name: [] for name in arms}
     found: dict[str, list[set[str]]] = {name: [] for name in arms}
@@ -103,6 +118,24 @@ def _measure(n: int, folder: Path) -> None:
             f"| {n:,} | {name} | {median(seconds) * 1e3:.2f} ms"
             f" | {sorted(seconds)[int(0.95 * QUESTIONS)] * 1e3:.2f} ms | {ratio:.1f}"
             f" | {f'{sum(shares) / len(shares):.3f}' if shares else ''} |",
+            flush=True,
+        )
+
+
+def _tell_writes(
+    n: int,
+    folder: Path,
+    indexes: Mapping[str, VectorIndex],
+    spent: Mapping[VectorIndex, float],
+) -> None:
+    """What putting took, with what makes searching fast, and what lies on the disk."""
+    for name, index in indexes.items():
+        size = sum(p.stat().st_size for p in (folder / name).rglob("*") if p.is_file())
+        if name == "edge":  # the log is made of files of 32 MiB, however few the rows
+            size -= sum(p.stat().st_size for p in folder.rglob("wal/*"))
+        print(
+            f"| {n:,} | {name}, written | {spent[index] / n * 1e6:.0f} µs a row |"
+            f" | | {size / n:,.0f} bytes a row |",
             flush=True,
         )
 

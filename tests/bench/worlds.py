@@ -30,10 +30,10 @@ class World:
             str(self.vault), store=f"sqlite:{self.store}", state_dir=str(self.state)
         )
 
-    def open(self, *, embedder: str = "none") -> Memory:
-        """Its memory; passes make vectors only where that is what is measured."""
+    def open(self, *, embedder: str = "none", derived: bool = False) -> Memory:
+        """Its memory; passes make indexes and vectors only where those are measured."""
         settings = config.load(self.vault, state_dir=str(self.state))
-        return Memory(replace(settings, embedder=embedder))
+        return Memory(replace(settings, embedder=embedder, derive=derived))
 
     def lose_archive(self) -> None:
         """Lose all bases; both sides stay equal."""

@@ -56,6 +56,13 @@ def test_a_new_index_is_empty_and_has_to_be_built(index: NoteIndex) -> None:
     assert found(index, "tea") == []
 
 
+def test_a_fact_is_found_by_its_type(index: NoteIndex) -> None:
+    put(index, a_fact(A, type="lesson"), a_fact(B, type="decision"), a_fact(C))
+
+    assert found(index, "which lessons did we learn?") == [A]
+    assert found(index, "decisions") == [B]
+
+
 def test_what_was_put_is_found(index: NoteIndex) -> None:
     put(index, a_fact(A, "Green tea."), a_fact(B, "Black coffee.", title="Coffee"))
 

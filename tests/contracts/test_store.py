@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests import qdrants
 from tests.fakes import FakeClock
+from vaultsync.adapters.qdrant_points import PAGE
 from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.adapters.store_sqlite import SqliteStore
 from vaultsync.core.fact import Fact, Value, make_fact
@@ -26,10 +28,31 @@ def _memory(folder: Path, clock: Clock) -> Store:
     return MemoryStore(clock)
 
 
+def _qdrant_local(folder: Path, clock: Clock) -> Store:
+    return qdrants.store_in(qdrants.in_memory(clock=clock), clock)
+
+
+def _qdrant_edge(folder: Path, clock: Clock) -> Store:
+    return qdrants.store_in(qdrants.in_process(folder, clock), clock)
+
+
+def _qdrant_http(folder: Path, clock: Clock) -> Store:
+    return qdrants.ServedStore(clock)
+
+
 STORES: dict[str, Callable[[Path, Clock], Store]] = {
     "sqlite": _sqlite,
     "memory": _memory,
+    "qdrant local": _qdrant_local,
+    "qdrant edge": _qdrant_edge,
+    "qdrant over http": _qdrant_http,
 }
+QUICK: dict[str, Callable[[Path, Clock], Store]] = {
+    "sqlite": _sqlite,
+    "memory": _memory,
+    "qdrant": lambda _, clock: qdrants.store_in(qdrants.in_memory(), clock),
+}
+"""One of each kind, without those that wait for a disk at each step."""
 
 CLOCK = FakeClock()
 IDS = [CLOCK.new_id() for _ in range(1_200)]
@@ -48,6 +71,13 @@ def store(
     opened = STORES[request.param](tmp_path, clock)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def many(request: pytest.FixtureRequest) -> list[str]:
+    """More ids than any store takes in one step."""
+    slow = "qdrant" in request.node.callspec.params["store"]
+    return IDS[: 2 * PAGE + 10] if slow else IDS
 
 
 def a_fact(fact_id: str = A, **values: Value) -> Fact:
@@ -309,36 +339,39 @@ def test_every_number_keeps_its_revision(store: Store) -> None:
     ]
 
 
-def test_any_number_of_facts_is_found_at_once(store: Store) -> None:
-    answers = store.write(
-        [Write(each, a_fact(each), None, "x") for each in IDS[:1_100]]
-    )
+def test_any_number_of_facts_is_found_at_once(store: Store, many: list[str]) -> None:
+    known = many[:-5]
+    answers = store.write([Write(each, a_fact(each), None, "x") for each in known])
     assert all(isinstance(answer, str) for answer in answers)
 
-    found = store.find_many(iter(IDS))
+    found = store.find_many(iter(many))
 
     assert {each: fact.id for each, fact in found.items()} == {
-        each: each for each in IDS[:1_100]
+        each: each for each in known
     }
     assert store.find_many([]) == {}
 
 
-def test_facts_are_walked_by_id_from_where_one_wants(store: Store) -> None:
-    store.write([Write(each, a_fact(each), None, "x") for each in reversed(IDS)])
+def test_facts_are_walked_by_id_from_where_one_wants(
+    store: Store, many: list[str]
+) -> None:
+    store.write([Write(each, a_fact(each), None, "x") for each in reversed(many)])
 
-    assert [fact.id for fact in store.iter_facts()] == IDS
-    assert [fact.id for fact in store.iter_facts(after=IDS[700])] == IDS[701:]
-    assert list(store.iter_facts(after=IDS[-1])) == []
+    assert [fact.id for fact in store.iter_facts()] == many
+    assert [fact.id for fact in store.iter_facts(after=many[70])] == many[71:]
+    assert list(store.iter_facts(after=many[-1])) == []
 
 
-def test_facts_can_be_written_while_they_are_walked(store: Store) -> None:
-    store.write([Write(each, a_fact(each), None, "x") for each in IDS])
+def test_facts_can_be_written_while_they_are_walked(
+    store: Store, many: list[str]
+) -> None:
+    store.write([Write(each, a_fact(each), None, "x") for each in many])
 
     for fact in store.iter_facts():
         wrote(store, Write(fact.id, a_fact(fact.id, title="New"), fact.revision, "x"))
 
     assert {fact.title for fact in store.iter_facts()} == {"New"}
-    assert store.state().seq == 2 * len(IDS)
+    assert store.state().seq == 2 * len(many)
 
 
 def test_a_closed_store_does_not_answer(store: Store) -> None:
@@ -366,7 +399,7 @@ TURNS = st.lists(
 def test_all_stores_do_the_same(turns: list[list[tuple[str, str, str]]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         stories = []
-        for make in STORES.values():
+        for make in QUICK.values():
             store = make(Path(folder), FakeClock())
             try:
                 stories.append(_story(store, turns))

@@ -215,6 +215,7 @@ def test_other_bytes_than_expected_are_left_alone(world: World, vault: Vault) ->
 
 
 @pytest.mark.parametrize("style", ["save_in_place", "save_by_rename"])
+@pytest.mark.swaps
 def test_a_save_in_the_window_before_the_swap_is_put_back(
     world: World, vault: Vault, style: str
 ) -> None:
@@ -230,6 +231,7 @@ def test_a_save_in_the_window_before_the_swap_is_put_back(
 
 
 @pytest.mark.parametrize("style", ["save_in_place", "save_by_rename"])
+@pytest.mark.swaps
 def test_a_save_over_ours_stays_in_the_note(
     world: World, vault: Vault, style: str
 ) -> None:
@@ -242,6 +244,7 @@ def test_a_save_over_ours_stays_in_the_note(
     assert world.content(NOTE) == b"hers"
 
 
+@pytest.mark.swaps
 def test_a_stamp_never_hides_a_save_over_ours(world: World, vault: Vault) -> None:
     world.save_in_place(NOTE, b"old")
     vault.stage("op", b"new")
@@ -253,6 +256,7 @@ def test_a_stamp_never_hides_a_save_over_ours(world: World, vault: Vault) -> Non
 
 
 @pytest.mark.parametrize("style", ["save_in_place", "save_by_rename"])
+@pytest.mark.swaps
 def test_of_two_saves_the_newer_is_in_the_note_and_the_older_handed_over(
     world: World, vault: Vault, style: str
 ) -> None:
@@ -272,6 +276,7 @@ def test_of_two_saves_the_newer_is_in_the_note_and_the_older_handed_over(
     assert world.content(NOTE) == b"second"
 
 
+@pytest.mark.swaps
 def test_a_save_is_put_back_though_the_note_was_renamed_meanwhile(
     world: World, vault: Vault
 ) -> None:
@@ -291,6 +296,7 @@ def test_a_save_is_put_back_though_the_note_was_renamed_meanwhile(
     assert world.content("public/moved.md") == b"new"
 
 
+@pytest.mark.swaps
 def test_a_note_that_goes_before_the_swap_is_missing(
     world: World, vault: Vault
 ) -> None:
@@ -305,6 +311,7 @@ def test_a_note_that_goes_before_the_swap_is_missing(
     assert staged.data == b"new"
 
 
+@pytest.mark.swaps
 def test_what_an_editor_writes_into_a_displaced_file_is_found_there(
     world: World, vault: Vault
 ) -> None:

@@ -5,16 +5,19 @@ import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from tests import qdrants
 from tests.vector_rows import ALL, IDS, X, Y, Z, a_fact, found, row, unit
+from vaultsync.adapters.qdrant_vectors import QdrantVectors
 from vaultsync.adapters.vectors_lancedb import LanceVectors
 from vaultsync.adapters.vectors_local import LocalVectors
 from vaultsync.adapters.vectors_matrix import MatrixVectors
 from vaultsync.adapters.vectors_memory import MemoryVectors
 from vaultsync.core.fact import Value
 from vaultsync.errors import DerivedError, EmbedderError
-from vaultsync.ports import Filters, Near, VectorIndex
+from vaultsync.ports import Filters, Near, VectorIndex, VectorRow
 
 
 def _large(folder: Path) -> VectorIndex:
@@ -24,14 +27,26 @@ def _large(folder: Path) -> VectorIndex:
     return made
 
 
+def _qdrant_local(folder: Path) -> VectorIndex:
+    return QdrantVectors(qdrants.in_folder(folder), dimension=lambda: 3)
+
+
+def _qdrant_edge(folder: Path) -> VectorIndex:
+    return QdrantVectors(qdrants.in_process(folder), dimension=lambda: 3)
+
+
 INDEXES: dict[str, Callable[[Path], VectorIndex]] = {
     "memory": lambda folder: MemoryVectors(),
     "matrix": MatrixVectors,
     "lancedb": LanceVectors,
     "local": LocalVectors,
     "local, answered by the table": _large,
+    "qdrant local": _qdrant_local,
+    "qdrant edge": _qdrant_edge,
 }
 LASTING = [name for name in INDEXES if name != "memory"]
+SHARED = [name for name in LASTING if "qdrant" not in name]
+"""Those that several may have open at once: not Qdrant within a process."""
 
 A, B, C, D = IDS[:4]
 
@@ -174,6 +189,13 @@ def test_of_equal_chunks_of_a_fact_the_smaller_id_is_named(index: VectorIndex) -
     index.put([row(A, "b", X), row(A, "a", X)])
 
     assert index.search(X, ALL, limit=1) == [Near(A, "a", 1.0)]
+
+
+def test_numbers_may_come_in_an_array(index: VectorIndex) -> None:
+    numbers = np.array(X, np.float32)
+    index.put([VectorRow(a_fact(A), "one", numbers)])  # type: ignore[arg-type]
+
+    assert index.search(numbers, ALL, limit=5) == [Near(A, "one", 1.0)]  # type: ignore[arg-type]
 
 
 def test_a_row_that_is_put_again_replaces_itself(index: VectorIndex) -> None:
@@ -418,10 +440,9 @@ def test_what_was_put_is_there_after_closing(
     assert found(again, Filters(tags=frozenset({"tea"}))) == [A]
 
 
-def test_what_one_puts_another_finds_at_once(
-    reopen: Callable[[], VectorIndex],
-) -> None:
-    writer, reader = reopen(), reopen()
+@pytest.mark.parametrize("name", SHARED)
+def test_what_one_puts_another_finds_at_once(name: str, tmp_path: Path) -> None:
+    writer, reader = (INDEXES[name](tmp_path / "vectors") for _ in range(2))
     writer.reset("m/3/c")
     assert reader.identity() == "m/3/c"
     for at, each in enumerate([A, B, C]):
@@ -435,3 +456,5 @@ def test_what_one_puts_another_finds_at_once(
     writer.reset("n/3/c")
     assert reader.identity() == "n/3/c"
     assert found(reader) == []
+    writer.close()
+    reader.close()

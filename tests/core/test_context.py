@@ -374,6 +374,66 @@ def test_a_fact_without_content_cannot_be_cut() -> None:
     assert made.items == ()
 
 
+# --- what fits less ------------------------------------------------------------------
+
+
+def brief(number: int, fit: float, **values: Value) -> Candidate:
+    """A long fact that fits much less than the best."""
+    said = long(number, 30, **values)
+    return replace(said, fit=fit, brief=True, passage=f"p20 of {number}")
+
+
+def test_of_what_fits_less_the_sentences_around_the_passage_are_packed() -> None:
+    made = pack("q", [long(1, 30), brief(2, 0.4)], budget=PLENTY, count=words)
+
+    assert [each.cut for each in made.items] == [False, True]
+    assert made.items[1].reason == "words: fact; in brief"
+    assert "p20 of 2" in made.text
+    assert "p0 of 2" not in made.text
+    assert made.items[1].tokens < 110
+    assert made.truncated
+
+
+def test_a_short_fact_that_fits_less_is_packed_whole() -> None:
+    made = pack("q", [replace(candidate(1), brief=True)], budget=PLENTY, count=words)
+
+    assert [each.cut for each in made.items] == [False]
+    assert not made.truncated
+
+
+def test_what_fits_less_has_the_room_that_is_left_best_first() -> None:
+    lesser = [brief(n, n / 10, priority=0) for n in range(2, 6)]
+
+    made = pack("q", [long(1, 10, priority=2), *lesser], budget=360, count=words)
+
+    assert packed(made) == [4, 5, 1]
+    assert not made.items[-1].cut
+    assert left(made) == [2, 3]
+
+
+def test_an_excerpt_is_not_cut_again() -> None:
+    made = pack("q", [brief(1, 0.4)], budget=40, count=words)
+
+    assert made.items == ()
+    assert left(made) == [1]
+
+
+def test_entities_have_no_more_than_their_share_while_facts_wait() -> None:
+    found = [long(1, 10), *(brief(n, n / 10) for n in range(2, 9))]
+    named = [
+        Candidate(
+            fact(100 + n, "word " * 30, type="person", title=f"Person {n}"),
+            "named",
+            named_by=frozenset({found[0].fact.id}),
+        )
+        for n in range(9)
+    ]
+
+    made = pack("q", found, budget=700, count=words, entities=named)
+
+    assert len([each for each in made.items if each.tier == "notable"]) > 4
+
+
 # --- where it is tight ---------------------------------------------------------------
 
 

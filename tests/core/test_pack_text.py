@@ -190,6 +190,28 @@ def test_what_the_path_tells_is_not_said_again() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("title", "body", "shown"),
+    [
+        ("The gate opens", "The gate opens. At noon.", "### The gate opens|*|At noon."),
+        ("Does it open?", "Does it open? At noon.", "### Does it open?|*|At noon."),
+        ("The gate", "The gate\n\nAt noon.", "### The gate|*|At noon."),
+        ("The gate", "The gate opens.", "### The gate|*|The gate opens."),
+        ("Gate 1", "Gate 1.5 opens.", "### Gate 1|*|Gate 1.5 opens."),
+        ("The gate…", "The gate opens at noon.", "###|The gate opens at noon."),
+    ],
+)
+def test_markdown_says_the_first_sentence_once(
+    title: str, body: str, shown: str
+) -> None:
+    one = fact(1, body, title=title)
+    said = FORMS["markdown"].piece(Piece(one, "notable", "x", cite(one), body))
+
+    line = "2026-02-14 · public/facts/1.md"
+    shown = shown.replace("*", f"*{line}*").replace("###|", f"### {line}|")
+    assert said.strip().split("\n\n") == shown.split("|")
+
+
 def test_an_entity_takes_one_line_of_markdown() -> None:
     one = fact(1, "A gate.", title="Skarvik", type="entity", entityType="place")
     card = Piece(one, "entities", "named", cite(one), card_of(one))

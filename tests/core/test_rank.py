@@ -129,7 +129,7 @@ def test_nothing_found_is_nothing_fused() -> None:
 
 def test_words_alone_keep_their_order_and_proportions() -> None:
     assert fused({"a": 8.0, "b": 4.0}, {}) == {"a": 1.0, "b": 0.5}
-    assert fused({"a": 8.0, "b": 4.0}, {}, trust=0.5) == {"a": 0.5, "b": 0.25}
+    assert fused({"a": 8.0, "b": 4.0}, {}, trust=0.5) == {"a": 0.25, "b": 0.125}
 
 
 def test_vectors_alone_keep_their_order() -> None:

@@ -6,10 +6,16 @@ import pytest
 
 from tests.world import World, kinds
 from vaultsync.core.paths import VaultPath
-from vaultsync.engine.adopt import adopt
+from vaultsync.engine.adopt import adopt, note_of_id
 from vaultsync.engine.status import status
 from vaultsync.engine.undo import undo
-from vaultsync.errors import InvalidScopeError, NoteMissingError, UnknownTypeError
+from vaultsync.errors import (
+    IdNotInVaultError,
+    InvalidIdError,
+    InvalidScopeError,
+    NoteMissingError,
+    UnknownTypeError,
+)
 
 DIARY = "# Today\n\nDear diary. [[Tomorrow]]\n"
 
@@ -261,3 +267,52 @@ def test_a_strangers_note_is_left_alone_whatever_its_properties() -> None:
     world.quiesce()
     assert world.text("Journal/today.md") == text
     assert len(world.facts()) == 1
+
+
+def _adopt_id(world: World, fact_id: str) -> None:
+    world.clock.advance(1)
+    adopt(world.mirror, [note_of_id(world.mirror, fact_id)], type_name="lesson")
+
+
+def test_the_note_that_bears_an_id_becomes_the_fact_of_that_id() -> None:
+    world = _foreign()
+    fresh = world.clock.new_id()
+    text = f"---\nid: {fresh}\n---\nMind the gap.\n"
+    world.person_writes("Journal/gap.md", text)
+    world.person_writes("Journal/about.md", f"About {fresh}.\n")
+    _adopt_id(world, fresh)
+    assert world.fact(fresh).content == "Mind the gap."
+    assert world.fact(fresh).type == "lesson"
+    assert world.text("Journal/gap.md") == text
+    assert len(world.facts()) == 1
+    _adopt_id(world, fresh)
+    assert len(world.facts()) == 1
+    world.assert_at_rest()
+
+
+def test_of_two_notes_with_an_id_the_one_saved_last_is_meant() -> None:
+    world = World()
+    fresh = world.clock.new_id()
+    world.person_writes("b.md", f"---\nid: {fresh}\n---\nFirst.\n")
+    world.person_writes("a.md", f"---\nid: {fresh}\n---\nLast.\n")
+    assert note_of_id(world.mirror, fresh) == "a.md"
+    world.person_writes("b.md", f"---\nid: {fresh}\n---\nAfter all.\n")
+    assert note_of_id(world.mirror, fresh) == "b.md"
+
+
+def test_a_known_note_that_was_moved_is_found_by_its_id() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_renames(world.path(fact.id), "elsewhere.md")
+    assert note_of_id(world.mirror, fact.id) == "elsewhere.md"
+
+
+def test_an_id_that_no_note_bears_is_told() -> None:
+    world = _foreign()
+    fresh = world.clock.new_id()
+    world.person_writes("bad.md", f"---\nid: {fresh}\nid: {fresh}\n---\n")
+    world.person_writes("x.conflict.md", f"---\nid: {fresh}\n---\n")
+    with pytest.raises(IdNotInVaultError, match=fresh):
+        note_of_id(world.mirror, fresh)
+    with pytest.raises(InvalidIdError):
+        note_of_id(world.mirror, "../x")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.world import LINES, World, notice
-from vaultsync.core.conflict import Conflict
+from vaultsync.core.conflict import Conflict, FieldConflict
 from vaultsync.engine.conflicts import Verdict, find_conflict, settle
 from vaultsync.engine.request import Request
 from vaultsync.errors import ConflictNotFoundError
@@ -320,3 +322,29 @@ def test_the_agent_that_lost_is_named_though_the_mirror_wrote_last() -> None:
     world.sync()
     (conflict,) = world.conflicts()
     assert conflict.actor == "indy"
+
+
+def test_a_text_made_of_both_versions_stands_on_both_sides() -> None:
+    world = World()
+    conflict = _conflict(world)
+    (field,) = conflict.fields
+    merged = str(field.vault).replace(PERSONS, "Alpha, as both see it.") + "\nBoth."
+    settled = settle(world.mirror, Verdict(conflict, "vault", (field.field,), merged))
+    assert settled.outcome == "mixed"
+    world.quiesce()
+    assert world.conflicts() == []
+    assert world.fact(conflict.fact_id).content == merged
+    assert "Alpha, as both see it." in world.note(conflict.fact_id)
+    world.assert_at_rest()
+
+
+def test_a_list_made_of_both_versions_has_an_item_in_each_line() -> None:
+    world = World()
+    conflict = replace(
+        _conflict(world), fields=(FieldConflict("tags", [], ["mine"], ["theirs"]),)
+    )
+    verdict = Verdict(conflict, "vault", ("tags",), "mine\n\n theirs \n")
+    settle(world.mirror, verdict)
+    world.quiesce()
+    assert set(world.fact(conflict.fact_id).tags) >= {"theirs"}
+    world.assert_at_rest()

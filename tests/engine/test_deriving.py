@@ -67,6 +67,18 @@ def test_a_change_is_followed_and_nothing_is_done_twice() -> None:
     assert is_derived(world.mirror)
 
 
+def test_a_store_that_was_restored_and_written_to_since_is_followed() -> None:
+    world, held = a_world(), parts()
+    kept = world.store.snapshot()
+    world.agent_remembers("Lost.", title="Lost")
+    derive(world.mirror, held)
+
+    world.store.restore(kept)
+    world.agent_remembers("New.", title="New")
+
+    assert not is_derived(world.mirror)
+
+
 def test_a_rebuild_makes_the_indexes_anew() -> None:
     world, held = a_world(), parts()
     derive(world.mirror, held)

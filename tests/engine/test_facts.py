@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.world import LINES, SCOPE, World
-from vaultsync.core.fact import Value
+from vaultsync.core.fact import Fact, Value
 from vaultsync.engine import facts as work
 from vaultsync.engine.listing import select
 from vaultsync.errors import (
@@ -347,12 +347,79 @@ def test_listing_filters_and_pages() -> None:
 
 @pytest.mark.parametrize(
     "filters",
-    [{"limit": 0}, {"type_name": "poem"}, {"scope": "x"}, {"after": "../x"}],
+    [
+        {"limit": 0},
+        {"type_name": "poem"},
+        {"scope": "x"},
+        {"after": "../x"},
+        {"since": "tomorrow"},
+        {"until": "2026-02-30"},
+    ],
 )
 def test_a_filter_that_makes_no_sense_is_refused(filters: dict[str, object]) -> None:
     world = World()
     with pytest.raises(UsageError):
         select(world.mirror, agent="indy", **filters)  # type: ignore[arg-type]
+
+
+def _on(world: World, day: str) -> Fact:
+    return world.agent_remembers(f"Of {day}.", createdAt=f"{day}T12:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("span", "days"),
+    [
+        ({"since": "2026-01-31"}, "31 01 28 01"),
+        ({"since": "2026-02"}, "01 28 01"),
+        ({"since": "2026-02-01T12:00:01Z"}, "28 01"),
+        ({"until": "2026-02-01"}, "30 31 01"),
+        ({"until": "2026-02"}, "30 31 01 28"),
+        ({"until": "2026-01-31T12:00:00Z"}, "30"),
+        ({"since": "2026-02", "until": "2026-02"}, "01 28"),
+    ],
+)
+def test_listing_is_of_days_and_months(span: dict[str, str], days: str) -> None:
+    world = World()
+    for day in ("2026-01-30", "2026-01-31", "2026-02-01", "2026-02-28", "2026-03-01"):
+        _on(world, day)
+    found = select(world.mirror, agent="indy", **span)  # type: ignore[arg-type]
+    assert [fact.created_at[8:10] for fact in found.facts] == days.split()
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_the_newest_may_come_first_page_by_page(gone: bool) -> None:
+    world = World()
+    made = [world.agent_remembers(f"{number}.").id for number in range(5)]
+    status = None
+    if gone:
+        status = "forgotten"
+        for each in made:
+            world.agent_forgets(each)
+    seen: list[str] = []
+    after: str | None = None
+    while True:
+        page = select(
+            world.mirror, agent="indy", status=status, newest=True, limit=2, after=after
+        )
+        seen += [fact.id for fact in page.facts]
+        after = page.next
+        if after is None:
+            break
+    assert seen == sorted(made, reverse=True)
+
+
+def test_listing_among_some_ids_lists_no_others() -> None:
+    world = World()
+    made = sorted(world.agent_remembers(f"{number}.").id for number in range(6))
+    world.agent_forgets(made[4])
+    world.agent_forgets(made[5])
+    among = {made[1], made[3], made[4]}
+    listed = select(world.mirror, agent="indy", among=among)
+    assert [fact.id for fact in listed.facts] == [made[1], made[3]]
+    rest = select(world.mirror, agent="indy", among=among, after=made[1])
+    assert [fact.id for fact in rest.facts] == [made[3]]
+    buried = select(world.mirror, agent="indy", among=among, status="forgotten")
+    assert [fact.id for fact in buried.facts] == [made[4]]
 
 
 def test_a_field_may_be_named_without_its_types_prefix() -> None:
@@ -380,3 +447,20 @@ def test_what_was_forgotten_is_listed_by_id_for_those_who_may_see_it() -> None:
         world.mirror, agent="indy", status="forgotten", after=listed.facts[0].id
     )
     assert rest.facts == listed.facts[1:]
+
+
+def test_forgetting_and_restoring_name_what_they_replace() -> None:
+    world = World()
+    fact = world.agent_remembers("Words.")
+    mirror = world.mirror
+    with pytest.raises(RevisionMismatchError):
+        work.forget(mirror, fact.id, agent=None, expect="0-other")
+    assert world.is_alive(fact.id)
+    work.forget(mirror, fact.id, agent=None, expect=fact.revision)
+    with pytest.raises(RevisionMismatchError):
+        work.restore(mirror, fact.id, agent=None, expect=fact.revision)
+    assert not world.is_alive(fact.id)
+    buried = world.store.buried(fact.id)
+    assert buried
+    work.restore(mirror, fact.id, agent=None, expect=buried.revision)
+    assert world.is_alive(fact.id)

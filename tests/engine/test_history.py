@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.world import AGENTS, LINES, PERSONS, World
+from vaultsync.engine.accesses import Accesses
 from vaultsync.engine.rebuild import rebuild
 from vaultsync.engine.request import Request
 from vaultsync.engine.status import status
@@ -143,6 +144,16 @@ def test_the_status_shows_open_conflicts_and_what_waits_for_a_person() -> None:
     assert now.conflicts == 1
     assert [each.kind for each in now.attention] == ["unreadable"]
     assert now.pending == 0
+
+
+def test_what_was_recalled_waits_for_nothing() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.quiesce()
+    recalled = Accesses(world.mirror)
+    recalled.add([fact.id])
+    assert recalled.flush() == 1
+    assert status(world.mirror).pending == 0
 
 
 def test_progress_is_told_of_scan_and_apply() -> None:

@@ -9,7 +9,9 @@ from vaultsync.adapters.links_memory import MemoryLinks
 from vaultsync.core.fact import Fact, Value
 from vaultsync.core.paths import VaultPath
 from vaultsync.engine import link_feed
-from vaultsync.engine.link_feed import seen_of
+from vaultsync.engine.entity_names import EntityNames
+from vaultsync.engine.follow import version_at
+from vaultsync.engine.link_feed import SCHEMA
 from vaultsync.engine.linking import backlinks, catch_up
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.ports import Base
@@ -42,7 +44,7 @@ def world() -> Linked:
 
 def test_an_index_without_anything_to_hold_is_up_to_date(world: Linked) -> None:
     assert catch_up(world.mirror, world.links)
-    assert world.links.version() == "memory:0:1"
+    assert world.links.version() == version_at(world.store, "memory", 0, SCHEMA)
     assert not catch_up(world.mirror, world.links)
 
 
@@ -58,7 +60,9 @@ def test_the_index_follows_the_feed(world: Linked) -> None:
 
     assert world.links.links_to(["Tea", "Mate"]) == []
     assert [link.fact_id for link in world.links.links_to(["Coffee"])] == [one.id]
-    assert world.links.version() == f"memory:{world.store.state().seq}:1"
+    assert world.links.version() == version_at(
+        world.store, "memory", world.store.state().seq, SCHEMA
+    )
 
 
 def test_the_index_is_brought_up_in_steps(
@@ -70,7 +74,7 @@ def test_the_index_is_brought_up_in_steps(
     catch_up(world.mirror, world.links)
 
     assert all(world.links.links_from(fact.id) for fact in facts)
-    assert world.links.version() == "memory:5:1"
+    assert world.links.version() == version_at(world.store, "memory", 5, SCHEMA)
 
 
 @pytest.mark.parametrize("version", ["other:1:1", "memory:1:0", "memory:99:1", "odd"])
@@ -90,9 +94,24 @@ def _entity(fact_id: str) -> Entity:
     return Entity(fact_id, "public", ("x",))
 
 
-def test_the_version_names_the_number_of_the_feed() -> None:
-    assert seen_of("a:b:7:1", "a:b") == 7
-    assert seen_of(None, "a") is None
+def test_a_store_that_was_restored_and_written_to_since_is_noticed(
+    world: Linked,
+) -> None:
+    world.agent_remembers("[[kept]]", title="Kept")
+    kept = world.store.snapshot()
+    world.agent_remembers("[[lost]]", title="Lost", type="person")
+    catch_up(world.mirror, world.links)
+    names = EntityNames(world.links)
+    assert names.mentions(world.store, "Lost")
+
+    world.store.restore(kept)
+    world.agent_remembers("[[new]]", title="New", type="person")
+    catch_up(world.mirror, world.links)
+
+    assert world.links.links_to(["lost"]) == []
+    assert len(world.links.links_to(["new"])) == 1
+    assert names.mentions(world.store, "Lost") == []
+    assert names.mentions(world.store, "New")
 
 
 def test_a_store_that_is_away_leaves_the_index_as_it_was(world: Linked) -> None:

@@ -338,7 +338,7 @@ def test_a_sure_index_answers_alone_and_an_unsure_one_asks_the_vectors(
             "vaultsync.engine.recalling.confidence", lambda _, sure=sure: sure
         )
         found = world.ask("berths")
-        assert (found.source, found.confidence) == (source, sure)
+        assert (found.source, found.confidence) == (source, round(sure, 3))
 
 
 def test_an_index_that_is_behind_is_said_to_be() -> None:

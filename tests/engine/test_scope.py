@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.world import LINES, PERSONS, World, kinds, notice
+from vaultsync.core.fields import Value
 from vaultsync.engine import facts as work
 from vaultsync.engine.conflicts import find_conflict, visible_conflicts
 from vaultsync.engine.listing import select
@@ -230,3 +231,22 @@ def test_a_fact_that_never_was_has_no_history() -> None:
     world.agent_forgets(fact.id)
     with pytest.raises(FactForgottenError):
         work.history(world.mirror, fact.id, agent=None)
+
+
+def test_an_agent_relates_facts_to_those_that_it_sees_alone() -> None:
+    world = World()
+    hidden = work.remember(world.mirror, {"content": "Ada's."}, agent="ada")
+    shared = world.agent_remembers("Shared.", agent="ada")
+    own = world.agent_remembers("Indy's.", agent="indy")
+    both: dict[str, Value] = {"relatedFactIds": [shared.id, hidden.id]}
+    with pytest.raises(FactNotFoundError):
+        work.remember(world.mirror, {"content": "-", **both}, agent="indy")
+    with pytest.raises(FactNotFoundError):
+        work.update(world.mirror, own.id, both, agent="indy")
+    one: dict[str, Value] = {"relatedFactIds": [shared.id]}
+    related = work.update(world.mirror, own.id, one, agent="indy")
+    assert related.related_fact_ids == (shared.id,)
+    # What somebody else related stays, whoever changes the rest.
+    work.update(world.mirror, own.id, both, agent=None)
+    done = work.update(world.mirror, own.id, {"priority": 0}, agent="indy")
+    assert done.related_fact_ids == (shared.id, hidden.id)

@@ -14,7 +14,13 @@ from vaultsync.core.paths import VaultPath
 from vaultsync.engine.mirror import Policy
 from vaultsync.engine.request import Request
 from vaultsync.engine.status import status
-from vaultsync.engine.tables import DONE, Making, write_tables
+from vaultsync.engine.tables import (
+    DONE,
+    Making,
+    hidden_texts,
+    tables_for,
+    write_tables,
+)
 from vaultsync.errors import StoreUnavailableError
 
 MASTER, BY_TYPE = ".index/vault-index.md", ".index/by-type.md"
@@ -367,3 +373,49 @@ def test_what_they_are_made_with_needs_nothing_else() -> None:
     world.mirrored(title="Tea at four")
 
     assert write_tables(world.mirror, making()) == 4
+
+
+def test_the_tables_are_told_by_name_and_nothing_else_is() -> None:
+    world = World()
+    world.mirrored()
+    write_tables(world.mirror, making())
+    world.vault.write_meta(VaultPath(".index/mine.md"), b"# Mine\n")
+
+    found = hidden_texts(world.mirror)
+
+    assert "vault-index.md" in found
+    assert "mine.md" not in found
+    assert found["by-type.md"].encode() == world.vault.read_meta(
+        VaultPath(".index/by-type.md")
+    )
+
+
+def test_a_table_that_goes_while_it_is_looked_for_is_left_out() -> None:
+    world = World()
+    world.mirrored()
+    write_tables(world.mirror, making())
+
+    def clear() -> None:
+        for name in [each for each in world.vault.names if each.startswith(".index/")]:
+            del world.vault.names[name]
+
+    world.at("read_meta", clear)
+
+    assert hidden_texts(world.mirror) == {}
+
+
+def test_an_agent_is_shown_the_tables_without_what_is_hidden_from_it(
+    world: Shelf,
+) -> None:
+    made = Making(world.entries, world.count)
+    assert tables_for(world.mirror, made, agent="indy") == {}
+    world.keeps("Open")
+    name = MASTER.removeprefix(".index/")
+    world.agent_remembers("-", agent="ada", title="Hidden", scope="private-ada")
+    world.sync()
+    world.tables()
+    for agent, sees in (("indy", False), ("ada", True), (None, True)):
+        shown = tables_for(world.mirror, made, agent=agent)
+        assert "Open" in shown[name]
+        assert ("Hidden" in shown[name]) == sees
+    assert shown[name] == world.table()

@@ -122,6 +122,19 @@ def test_verify_names_a_note_that_cannot_be_read() -> None:
     assert path in found.why
 
 
+def test_verify_names_a_value_that_its_field_does_not_take() -> None:
+    world = _populated()
+    path = world.notes()[0]
+    world.person_edits(path, "priority: 2", "priority: 7")
+    world.sync()
+    proof = verify(world.mirror)
+    (found,) = proof.held
+    assert (found.path, found.field) == (path, "priority")
+    assert (found.vault, found.store) == (7, 2)
+    assert "7" in found.why
+    assert proof.equal
+
+
 def test_verify_says_how_far_it_is() -> None:
     world = _populated()
     seen: list[tuple[str, int, int]] = []

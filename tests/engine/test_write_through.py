@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from tests.world import LINES, World, kinds, notice
+from tests.world import AGENTS, LINES, World, kinds, notice
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
 from vaultsync.engine.write_through import MANY, WriteThrough
@@ -80,6 +80,35 @@ def test_a_note_that_a_person_edited_before_its_base_is_merged() -> None:
     world.quiesce()
     assert "Alpha says the person's." in world.fact(fact.id).content
     world.assert_at_rest()
+
+
+def test_an_edit_before_the_base_is_no_conflict() -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    fact = _remembered(world, notes)
+    world.agent_updates(fact.id, content=AGENTS)
+    world.person_edits(str(fact.path), "Alpha says this.", "Alpha says the person's.")
+    notes.flush()
+    world.quiesce()
+    assert world.conflicts() == []
+    assert "Alpha says the person's." in world.fact(fact.id).content
+    assert "Charlie says what the agent says." in world.note(fact.id)
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("text", ["Another text.\n", "---\nid: [\n---\n"])
+def test_what_took_the_place_of_a_note_before_its_base_is_another_note(
+    text: str,
+) -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    fact = _remembered(world, notes)
+    world.person_writes(str(fact.path), text)
+    notes.flush()
+    assert world.archive.find_base(fact.id) is None
+    world.quiesce()
+    assert world.text(str(fact.path)).endswith(text)
+    assert LINES in world.note(fact.id)
 
 
 def test_a_note_that_a_person_deleted_before_its_base_is_written_again() -> None:

@@ -11,12 +11,18 @@ from pathlib import Path
 
 from tests.eval.arms import ARMS, Answer, ask, summary
 from tests.eval.collections import HEADLINE, KINDS, LOCOMO, locomo
+from tests.eval.packs import pack_all
 from tests.eval.worlds import MODELS, conversation, sample_vault
 
 HEAD = (
     f"{'arm':7} {'questions':16} {'n':>4} {'R@5':>6} {'R@10':>6} {'nDCG':>6}"
     f" {'MRR':>6} {'hit@5':>6} {'tokens':>7} {'index':>6} {'sure':>6} {'right':>6}"
 )
+PACKS = """context packs: tokens, the share of the relevant facts that are in a pack, and how
+many fewer tokens that is than the first hits take, packed whole, to hold as many.
+answered: of those in brief only such as still hold the words that answer.
+
+budget  tokens   found   saved  answered   saved"""
 
 
 def main() -> None:
@@ -49,6 +55,13 @@ def _retrieval(arms: Sequence[str]) -> None:
             _row(arm, "priority facts", (a for a in answers if a.asked.priority_fact))
             for kind in dict.fromkeys(each.kind for each in questions):
                 _row(arm, f"  {kind}", (a for a in answers if a.asked.kind == kind))
+        print(f"\n{PACKS}")
+        for each in pack_all(sources, questions):
+            print(
+                f"{each.budget:6} {each.tokens:7.0f} {each.found:7.3f}"
+                f" {each.saved_found:7.0%} {each.answered:9.3f}"
+                f" {each.saved_answered:7.0%}"
+            )
     print()
 
 

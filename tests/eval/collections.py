@@ -19,6 +19,7 @@ HERE = Path(__file__).parents[2]
 LOCOMO = HERE.parent / "shared" / "data" / "locomo-dev.json"
 """Four conversations of LoCoMo (Maharana et al., 2024); beside the project, not in it."""
 RETRIEVAL = HERE / "golden" / "retrieval" / "questions.toml"
+SAID = HERE / "golden" / "retrieval" / "said.toml"
 KINDS = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
 """LoCoMo's number of a category -> its name in the paper. The last one is no part of the
 headline: what it asks was never said."""
@@ -38,6 +39,8 @@ class Asked:
     agent: str | None = None
     filter: Mapping[str, Any] = field(default_factory=dict)
     priority_fact: bool = False
+    said: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Words of a fact that must be read to know the answer, by its id."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,7 @@ def _evidence(told: Iterable[str], ids: Mapping[str, str]) -> list[str]:
 def retrieval(ids: Mapping[str, str]) -> tuple[list[Asked], datetime]:
     """The questions over the sample vault, by the paths of its notes, and when."""
     page = tomllib.loads(RETRIEVAL.read_text(encoding="utf-8"))
+    said = tomllib.loads(SAID.read_text(encoding="utf-8"))
     questions = [
         Asked(
             id=each["id"],
@@ -121,6 +125,7 @@ def retrieval(ids: Mapping[str, str]) -> tuple[list[Asked], datetime]:
             agent=each.get("agent"),
             filter=_filter(each.get("filter", {})),
             priority_fact=each.get("priority_fact", False),
+            said={ids[path]: words for path, words in said.get(each["id"], {}).items()},
         )
         for each in page["question"]
     ]

@@ -84,6 +84,10 @@ class People(Sides):
         over = inode.data
         who = f"person saves {editor.path} through an old handle of {alive[0]}"
         self.ledger.wrote(who, saw=editor.view, over=over, after=after)
+        lingering = {f".meta/staging/{each.op}" for each in self.archive.lingers()}
+        if alive[0].startswith(".meta/") and alive[0] not in lingering:
+            # The archive that knew whose note it was is lost.
+            self.ledger.at_least_kept(words(after))
         editor.handle.write(after)
 
     def save_stale(self, editor: Editor) -> None:

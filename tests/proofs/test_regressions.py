@@ -9,8 +9,8 @@ from vaultsync.engine.rebuild import rebuild
 from vaultsync.ports import Write
 
 
-def _mirrored(count: int = 1, **more: str) -> World:
-    world = World()
+def _mirrored(count: int = 1, *, batch: int = 1000, **more: str) -> World:
+    world = World(batch=batch)
     for _ in range(count):
         word = world.ledger.word
         lines = f"One {word()}.\nTwo {word()}.\nThree {word()}."
@@ -148,6 +148,71 @@ def test_what_a_rebuild_from_the_vault_replaces_in_the_store_is_kept() -> None:
     world.quiesce()
 
 
+def test_what_waits_in_the_outbox_is_not_what_a_rebuild_replaces() -> None:
+    world = _mirrored()
+    world.keep_backup()
+    world.new_note("public/notes/A.md")
+    world.turn()
+    world.restore_backup()
+    world.store.away = True
+    _agent(world, agents.append)
+    world.store.away = False
+    world.quiesce()
+
+
+def test_a_rebuild_that_was_interrupted_is_completed_by_the_next_pass() -> None:
+    world = _mirrored(batch=1)
+    world.keep_backup()
+    _agent(world, agents.append)
+    world.new_note("public/notes/A.md")
+    world.turn()
+    world.restore_backup()
+    world.store.lose_ack = True
+    world.turn()
+    world.store.lose_ack = False
+    world.quiesce()
+
+
+def test_after_a_rebuild_that_was_interrupted_the_older_store_is_noticed_again() -> (
+    None
+):
+    world = _mirrored(2, batch=1)
+    world.keep_backup()
+    _agent(world, agents.append, 1)
+    world.turn()
+    world.restore_backup()
+    _agent(world, agents.append, 0)
+    _agent(world, agents.append, 1)
+    world.store.lose_ack = True
+    world.turn()
+    world.store.lose_ack = False
+    world.quiesce()
+
+
+def test_a_change_whose_answer_was_lost_is_a_change_of_what_was_read() -> None:
+    world = _mirrored()
+    world.keep_backup()
+    _agent(world, agents.append)
+    world.turn()
+    world.restore_backup()
+    world.store.lose_ack = True
+    _agent(world, agents.append)
+    world.store.lose_ack = False
+    world.quiesce()
+
+
+def test_what_an_interrupted_rebuild_replaced_in_the_store_is_kept() -> None:
+    world = _mirrored()
+    world.keep_backup()
+    _agent(world, agents.append)
+    world.turn()
+    world.restore_backup()
+    _agent(world, agents.append)
+    world.store.lose_ack = True
+    world.turn()
+    world.quiesce()
+
+
 def test_a_folder_with_a_racy_note_is_looked_into_again() -> None:
     # All of it within one tick of the file system's clock, and of equal length.
     world = _mirrored()
@@ -160,6 +225,17 @@ def test_a_folder_with_a_racy_note_is_looked_into_again() -> None:
     assert world.vault.names[path].stamp == stamp
     world.quiesce()
     assert next(iter(world.facts().values())).content.startswith("Now")
+
+
+def test_a_save_into_a_displaced_file_outlives_the_archive() -> None:
+    world = _mirrored()
+    world.edit(world.notes()[0], texts.append)
+    world.open(world.notes()[0])
+    _agent(world, agents.first_line)
+    world.turn()
+    world.drop_archive()
+    world.save_through_handle(world.editors[0])
+    world.quiesce()
 
 
 def test_a_rescued_save_survives_a_power_cut() -> None:

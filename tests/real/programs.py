@@ -118,6 +118,29 @@ def agent(home: Home, name: str, shared: str, rounds: str) -> None:
     say(json.dumps({"told": told}))
 
 
+def adder(home: Home, name: str) -> None:
+    """Remember facts until told to stop, and change some of them; tell every word."""
+    told: list[str] = []
+    with vaultsync.app.open(str(home.root), name, str(home.state)) as memory:
+        while not _told_to_stop(home):
+            word, more = f"w{name}{len(told):04}1w", f"w{name}{len(told):04}2w"
+            fact = memory.remember(f"I saw {word}.", title="Seen", scope="public")
+            told.append(word)
+            if len(told) % 3 == 0:
+                memory.update(fact.id, add_tags=[more])
+                told.append(more)
+            time.sleep(0.05)
+    say(json.dumps({"told": told}))
+
+
+def burst(home: Home, name: str, count: str) -> None:
+    """Write many notes as fast as can be."""
+    for number in range(int(count)):
+        path = home.root / "public" / "notes" / f"b{name}-{number}.md"
+        path.write_bytes(f"# Note {name}-{number}\n\nText.\n".encode())
+    say(json.dumps({"wrote": int(count)}))
+
+
 KEEP = 12
 """How many of its words a line keeps; older ones are taken out by who wrote them."""
 
@@ -197,7 +220,9 @@ def updater(home: Home, number: str, *fact_ids: str) -> None:
 PROGRAMS: dict[str, Callable[..., None]] = {
     "hold": hold,
     "engine": engine,
+    "adder": adder,
     "agent": agent,
+    "burst": burst,
     "writer": writer,
     "updater": updater,
 }

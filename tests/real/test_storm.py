@@ -7,6 +7,8 @@ word is in a note, the store, a conflict, or at least in the archive.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,8 +25,28 @@ AGENT = (WRITERS + 1) * 1_000_000
 """The number of an agent's first word."""
 
 
-def storm(where: Path, seconds: float) -> dict[str, int]:
-    """Let them all loose for some seconds; returns the numbers of it."""
+Numbers = dict[str, float]
+
+
+@contextmanager
+def one_engine(home: Home, numbers: Numbers) -> Iterator[None]:
+    """An engine that does pass after pass."""
+    engine = start("engine", home)
+    wait_for(engine)
+    yield
+    numbers |= told_by(engine)
+
+
+def storm(
+    where: Path,
+    seconds: float,
+    *,
+    engines: Callable[[Home, Numbers], AbstractContextManager[None]] = one_engine,
+) -> Numbers:
+    """Let them all loose for some seconds; returns the numbers of it.
+
+    The engines begin before the writers, and end after them.
+    """
     home = Home.make(where, linger=LINGER, settle=SETTLE)
     everyone = range(1, WRITERS + AGENTS + 1)
     with home.open() as memory:
@@ -41,24 +63,26 @@ def storm(where: Path, seconds: float) -> dict[str, int]:
         memory.sync()
         paths = [memory.get(each).path or "" for each in ids]
 
-    engine = start("engine", home)
-    writers = [
-        start("writer", home, n, paths[SHARED + n - 1], *paths[:SHARED])
-        for n in range(1, WRITERS + 1)
-    ]
-    writers += [start("updater", home, WRITERS + n, *ids) for n in range(1, AGENTS + 1)]
-    wait_for(engine, *writers)
-    time.sleep(seconds)
-    running = [each.poll() for each in (engine, *writers)]
-    stop(home)
     wrote: set[str] = set()
     dropped: set[str] = set()
-    for each in writers:
-        told = told_by(each)
-        wrote |= set(told["wrote"])
-        dropped |= set(told["dropped"])
-    passes = told_by(engine)
-    assert running == [None] * len(running)
+    numbers: Numbers = {}
+    with engines(home, numbers):
+        writers = [
+            start("writer", home, n, paths[SHARED + n - 1], *paths[:SHARED])
+            for n in range(1, WRITERS + 1)
+        ]
+        writers += [
+            start("updater", home, WRITERS + n, *ids) for n in range(1, AGENTS + 1)
+        ]
+        wait_for(*writers)
+        time.sleep(seconds)
+        running = [each.poll() for each in writers]
+        stop(home)
+        for each in writers:
+            told = told_by(each)
+            wrote |= set(told["wrote"])
+            dropped |= set(told["dropped"])
+        assert running == [None] * len(running)
 
     home.sync()
     time.sleep(LINGER)
@@ -76,7 +100,7 @@ def storm(where: Path, seconds: float) -> dict[str, int]:
         "kept in the archive": len(owed - seen),
         "of these by people": sum(int(x[1:-1]) < AGENT for x in owed - seen),
         "conflict notes": len(list(home.root.rglob("*.conflict.md"))),
-        **passes,
+        **numbers,
     }
 
 

@@ -17,6 +17,7 @@ from vaultsync.core.fact import Fact
 from vaultsync.core.paths import VaultPath
 from vaultsync.engine.facts import Forgotten
 from vaultsync.engine.listing import Page
+from vaultsync.engine.memory_report import Added, FileDone, MemoryFileReport
 from vaultsync.engine.report import (
     COUNTS,
     ActionTaken,
@@ -101,6 +102,8 @@ ANSWERS: Mapping[str, Any] = {
         )
     ],
     "verify": Verification(7),
+    "sync_memory_file": MemoryFileReport([FileDone("~/work/MEMORY.md", 3, 3)]),
+    "add_to_memory_file": Added("~/work/MEMORY.md", "Lessons", "written"),
     "doctor": (Check("python", ok=True, message="Python 3.14"),),
 }
 """What each method answers when a test says nothing else: all is well."""

@@ -205,6 +205,8 @@ def test_the_filters_of_a_list_reach_the_memory() -> None:
     run(
         *("list", "--type", "note", "--scope", "public", "--status", "active"),
         *("--tag", "a", "--limit", "5", "--after", ID),
+        *("--since", "2026-01", "--until", "2026-02", "--newest"),
+        *("--links-to", "Tea", "--links-from", "public/notes/a.md"),
         memory=memory,
     )
 
@@ -213,6 +215,11 @@ def test_the_filters_of_a_list_reach_the_memory() -> None:
         "scope": "public",
         "status": "active",
         "tag": "a",
+        "since": "2026-01",
+        "until": "2026-02",
+        "links_to": "Tea",
+        "links_from": "public/notes/a.md",
+        "newest": True,
         "limit": 5,
         "after": ID,
     }

@@ -21,6 +21,7 @@ from tests.surfaces.command_line import (
     one_object,
     run,
 )
+from vaultsync.core.reconcile import SAME_MEANING
 from vaultsync.engine.report import COUNTS, ActionTaken, Report, Verification
 from vaultsync.errors import StoreUnavailableError, VaultMissingError
 
@@ -84,6 +85,21 @@ def test_a_report_is_as_the_contract_says(method: str, words: list[str]) -> None
         ],
     }
     assert list(one_object(result)["counts"]) == list(COUNTS)
+
+
+def test_what_both_sides_said_already_is_listed_only_when_all_is_wanted() -> None:
+    same = ActionTaken("record_base", ID, NOTE, (), SAME_MEANING)
+    moved = ActionTaken(
+        "record_base", ID, "public/notes/A.md", (), "moved in the vault"
+    )
+    memory = FakeMemory(sync=replace(BUSY_PASS, actions=[same, moved]))
+
+    some = run("sync", memory=memory).stdout
+    whole = run("sync", "--verbose", memory=memory).stdout
+
+    assert SAME_MEANING not in some
+    assert "moved in the vault" in some
+    assert SAME_MEANING in whole
 
 
 @pytest.mark.parametrize(("method", "words"), REPORTS)
@@ -219,6 +235,7 @@ def test_status_is_as_the_contract_says() -> None:
         "last_run": {"run": RUN, "at": "2026-02-14T13:45:00Z"},
         "engine": "idle",
         "foreign": 0,
+        "daemon": None,
     }
 
 
@@ -313,8 +330,24 @@ def test_a_proof_is_as_the_contract_says() -> None:
     result = run("verify", "--json")
 
     assert result.exit_code == 0
-    assert one_object(result) == {"equal": True, "checked": 7, "differences": []}
+    assert one_object(result) == {
+        "equal": True,
+        "checked": 7,
+        "differences": [],
+        "held": [],
+    }
     assert run("verify").stdout == "equal: 7 facts, field by field\n"
+
+
+def test_a_proof_tells_what_no_field_takes() -> None:
+    held = replace(DIFFERENCE, why="priority cannot be 7", held=True)
+    memory = FakeMemory(verify=Verification(7, held=(held,)))
+
+    result = run("verify", memory=memory)
+
+    assert result.exit_code == 0
+    assert "equal: 7 facts, field by field\n\n1 value in notes" in result.stdout
+    assert "priority cannot be 7" in result.stdout
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])

@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import sqlite3
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
 from vaultsync.adapters import sqlite_file
 from vaultsync.core import wire
-from vaultsync.core.conflict import Conflict, FieldConflict
 from vaultsync.core.paths import VaultPath
 from vaultsync.ports import (
     Attention,
@@ -23,6 +22,9 @@ from vaultsync.ports import (
     Run,
     Stamp,
 )
+
+if TYPE_CHECKING:  # few who open an archive ask for conflicts
+    from vaultsync.core.conflict import Conflict
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -174,6 +176,8 @@ def attention_of(body: str) -> Attention:
 
 def conflict_of(body: str) -> Conflict:
     """The conflict of a line of JSON."""
+    from vaultsync.core.conflict import Conflict, FieldConflict
+
     held = json.loads(body)
     fields = tuple(FieldConflict(**each) for each in held.pop("fields"))
     return Conflict(**held, fields=fields)

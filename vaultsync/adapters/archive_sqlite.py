@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from vaultsync.adapters import archive_rows, sqlite_file
-from vaultsync.core.conflict import Conflict
 from vaultsync.core.paths import VaultPath
 from vaultsync.errors import ArchiveError
 from vaultsync.ports import (
@@ -24,6 +23,9 @@ from vaultsync.ports import (
     Outgoing,
     Run,
 )
+
+if TYPE_CHECKING:  # few who open an archive ask for conflicts
+    from vaultsync.core.conflict import Conflict
 
 _LOG_PAGES = 4_096
 """A first pass over 10,000 notes fits: its end need not wait for the file itself."""

@@ -48,6 +48,30 @@ def make_marker(root: Path, vault_id: str, *, scope: str, store: str | None) -> 
         ) from None
 
 
+def set_store(root: Path, store: str) -> None:
+    """Name another store in the marker; every other line of it stays.
+
+    Raises:
+        OSError: the marker cannot be written; it is as it was.
+    """
+    path = root / ".meta" / "config.toml"
+    line = f"store = {json.dumps(store)}"
+    before = path.read_text(encoding="utf-8").split("\n")
+    table = next((n for n, each in enumerate(before) if each.startswith("[")), None)
+    top, rest = before[:table], before[len(before) if table is None else table :]
+    at = [n for n, each in enumerate(top) if each.partition("=")[0].strip() == "store"]
+    if at:
+        top[at[0]] = line
+    else:
+        top.insert(len(top) - (table is None and top[-1:] == [""]), line)
+    fresh = path.with_name("config.toml.new")
+    with fresh.open("w", encoding="utf-8") as file:
+        file.write("\n".join([*top, *rest]))
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+
+
 def make_state_dir(path: Path) -> None:
     """Make the state folder, open to its owner alone.
 

@@ -11,6 +11,7 @@ from itertools import chain
 from vaultsync.core.around import Turn, moment, turn_of
 from vaultsync.core.fact import Fact, Value
 from vaultsync.core.language import ENGLISH, FUNCTION_WORDS
+from vaultsync.core.query import kind_of
 from vaultsync.core.words import (
     headings,
     words_of,
@@ -132,7 +133,13 @@ def _stem(word: str) -> str:
 def _texts(entry: Entry) -> Iterator[str]:
     fact = entry.fact
     yield from (fact.title, fact.context or "", fact.content, entry.around)
-    yield from (*fact.aliases, *fact.tags, *fact.entities, *headings(fact.content))
+    yield from (
+        *fact.aliases,
+        *fact.tags,
+        kind_of(fact),
+        *fact.entities,
+        *headings(fact.content),
+    )
     for value in (*fact.own.values(), *fact.properties.values()):
         yield from _strings(value)
 

@@ -11,6 +11,7 @@ import tantivy
 
 from vaultsync.core.around import day_words, number, own_title, turn_of, who
 from vaultsync.core.fact import Fact, Value
+from vaultsync.core.query import kind_of
 from vaultsync.core.words import headings, words_to_index
 from vaultsync.ports import Entry
 
@@ -75,7 +76,7 @@ def texts_of(entry: Entry) -> dict[str, str]:
     texts = {
         "title": own_title(fact),
         "aliases": "\n".join(fact.aliases),
-        "tags": "\n".join(fact.tags),
+        "tags": "\n".join(filter(None, (*fact.tags, kind_of(fact)))),
         "entities": "\n".join(who(fact)),
         "headings": "\n".join(headings(fact.content)),
         "context": fact.context or "",

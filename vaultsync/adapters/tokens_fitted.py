@@ -154,7 +154,7 @@ def _features(data: bytes) -> tuple[float, ...]:
         data.count(b"  "),
         number(b"t"),
         *(map(number, _WIDE) if wide else _NONE),
-        len([word for word in words if len(word) > _LONG]),
+        sum(map(_LONG.__lt__, map(len, words))),
         letters * strange,
         len(_UNJOINED.findall(data)) if wide else 0,
     )

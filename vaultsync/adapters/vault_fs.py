@@ -149,7 +149,7 @@ class VaultFs:
 
     def create(self, op: str, path: VaultPath) -> Stamp:
         """Rename the staged file to `path`."""
-        self._check_new(path)
+        self.check_new(path)
         staged = self._staging.place(op)
         found = vault_list.stamp(syscalls.stat_of(staged))
 
@@ -239,7 +239,7 @@ class VaultFs:
     def move(self, path: VaultPath, to: VaultPath) -> Stamp:
         """Rename; a change of case only is one too."""
         vault_path(path)
-        self._check_new(to)
+        self.check_new(to)
         with self._tree.place(path) as source:
             try:
                 before = _stamp(path, source)
@@ -323,6 +323,19 @@ class VaultFs:
             syscalls.remove_any(place)
             self._tree.forget(path)
 
+    def check_new(self, path: VaultPath) -> None:
+        """Refuse a path that no scan would find again."""
+        vault_path(path)
+        name = path.rpartition("/")[2]
+        if vault_list.is_foreign(name) or self._ignore.path(path):
+            raise UnsafePathError(path, "it is ignored by the settings of this vault")
+
+    def touched(self, path: VaultPath, *gone: VaultPath) -> None:
+        """Remember to sync what an app wrote, and where it took it from."""
+        for each in gone:
+            self._tree.forget(each)
+        self._tree.touch(path)
+
     def sync(self) -> None:
         """Sync what was touched; once that failed, it fails for good."""
         self._tree.sync()
@@ -347,13 +360,6 @@ class VaultFs:
             return vault_tree.read(staged, path, limit=self._max_bytes)
         except NoteError:
             return None
-
-    def _check_new(self, path: VaultPath) -> None:
-        """Refuse a path that no scan would find again."""
-        vault_path(path)
-        name = path.rpartition("/")[2]
-        if vault_list.is_foreign(name) or self._ignore.path(path):
-            raise UnsafePathError(path, "it is ignored by the settings of this vault")
 
     def _swap(self, path: VaultPath, staged: Place, note: Place) -> None:
         if self._exchange and syscalls.exchange(staged, note):

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vaultsync import config
-from vaultsync.app.recalling import Recalling
+from vaultsync.app.warm import WarmRecalling
 
 if TYPE_CHECKING:  # an answer needs none of what packs it
     from vaultsync.app.packing import Packing
+    from vaultsync.app.recalling import Recalling
     from vaultsync.engine.answer import Recall
 
 
@@ -23,17 +24,17 @@ def ask(
         ConfigError: its settings make no sense.
     """
     root = config.find_root(path)
-    return Recalling(config.load(root, agent=agent, state_dir=state_dir))
+    return WarmRecalling(config.load(root, agent=agent, state_dir=state_dir))
 
 
 def ask_for_packs(
     path: str | None = None, agent: str | None = None, state_dir: str | None = None
 ) -> Packing:
     """The same, to ask for context packs. Raises as `ask()`."""
-    from vaultsync.app.packing import Packing
+    from vaultsync.app.warm import WarmPacking
 
     root = config.find_root(path)
-    return Packing(config.load(root, agent=agent, state_dir=state_dir))
+    return WarmPacking(config.load(root, agent=agent, state_dir=state_dir))
 
 
 def ask_files(

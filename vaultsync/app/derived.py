@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vaultsync.app.stores import Stores
 from vaultsync.config import Settings
 from vaultsync.errors import EmbedderError
 from vaultsync.ports import (
@@ -55,8 +56,11 @@ class Missing:
 class Derived:
     """The indexes and models of a vault. Each loads its libraries when it is first used."""
 
-    def __init__(self, settings: Settings, clock: Clock, closing: ExitStack) -> None:
+    def __init__(
+        self, settings: Settings, clock: Clock, closing: ExitStack, stores: Stores
+    ) -> None:
         self._settings = settings
+        self._stores = stores
         self._clock = clock
         self._closing = closing
         self._folder = settings.state_dir / "index"
@@ -86,7 +90,15 @@ class Derived:
 
     @cached_property
     def vectors(self) -> VectorIndex | None:
-        """The vector index; None where its libraries are not installed."""
+        """The vector index: where the facts are, if that can search; else beside.
+
+        None where its libraries are not installed.
+        """
+        points = self._stores.points
+        if points is not None:
+            from vaultsync.adapters.qdrant_vectors import QdrantVectors
+
+            return QdrantVectors(points, dimension=self._stores.dimension)
         if not _installed("numpy"):
             return None
         from vaultsync.adapters.vectors_local import LocalVectors
@@ -94,6 +106,16 @@ class Derived:
         vectors: VectorIndex = LocalVectors(self._made("vectors"))
         self._closing.callback(vectors.close)
         return vectors
+
+    @cached_property
+    def embeds(self) -> bool:
+        """Whether there is a model and a place for its vectors; loads neither."""
+        setting = self._settings.embedder
+        return (
+            setting != "none"
+            and _installed("numpy")
+            and (setting != "local" or _installed(_PACKAGED))
+        )
 
     @cached_property
     def embedder(self) -> Embedder | None:

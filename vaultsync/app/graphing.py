@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # each method loads what it calls
     from vaultsync.core.graph_stats import GraphStats
     from vaultsync.engine.graphing import Neighborhood
     from vaultsync.engine.link_check import LinkReport
+    from vaultsync.engine.related import Related
     from vaultsync.engine.report import Progress
 
 
@@ -23,6 +24,8 @@ class GraphExport:
     format: str
     nodes: int
     links: int
+    left_out: int = 0
+    """Nodes that were left out, for there were more than were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +46,18 @@ class Graphing(Session):
         scope: str | None = None,
         around: str | None = None,
         depth: int = 1,
+        limit: int | None = None,
     ) -> GraphExport:
         """The graph as `json`, `graphml`, `canvas` or `html`.
+
+        Of more nodes than `limit` those that are joined to most are kept.
 
         Raises:
             InvalidFieldError: another format.
             NotFoundError: no node, or more than one, is called `around`.
         """
         from vaultsync.core.graph_export import EXPORTS
+        from vaultsync.core.graph_stats import most_joined
         from vaultsync.engine.graphing import load_graph
 
         if format not in EXPORTS:
@@ -59,8 +66,12 @@ class Graphing(Session):
         graph = load_graph(
             self._mirror, agent=self.agent, scope=scope, around=around, depth=depth
         )
+        whole = len(graph.nodes)
+        if limit is not None and whole > limit:
+            graph = graph.only(most_joined(graph, limit))
         text = EXPORTS[format](graph)
-        return GraphExport(text, format, len(graph.nodes), len(graph.edges))
+        nodes = len(graph.nodes)
+        return GraphExport(text, format, nodes, len(graph.edges), whole - nodes)
 
     def graph_stats(self, *, scope: str | None = None, hubs: int = 10) -> GraphStats:
         """Components, hubs and orphans of the graph."""
@@ -83,6 +94,17 @@ class Graphing(Session):
         self._flush()
         graph = load_graph(self._mirror, agent=self.agent, scope=scope)
         return neighborhood(graph, name, depth)
+
+    def related(self, id: str) -> Related:  # noqa: A002 - the contract's word
+        """What stands around a fact: links to it, what it names, what it replaced.
+
+        Raises:
+            FactNotFoundError, InvalidIdError.
+        """
+        from vaultsync.engine.related import related
+
+        self._flush()
+        return related(self._mirror, self._derived.links, id, agent=self.agent)
 
     def graph_colours(self) -> GraphColours:
         """Give Obsidian's graph view a colour group for each type; the rest stays.

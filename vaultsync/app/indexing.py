@@ -40,12 +40,23 @@ class Indexing(Session):
                 progress=progress,
             )
 
+    def index_files(self) -> dict[str, str]:
+        """The texts of `.index/`, by the names of the files."""
+        from vaultsync.engine.tables import hidden_texts
+
+        return hidden_texts(self._mirror)
+
     def _derived_from(
         self, mirror: Mirror, report: Report, progress: Progress | None = None
     ) -> Report:
-        """The report of a pass, after which all that is derived follows it."""
+        """The report of a pass, after which all that is derived follows it.
+
+        Where the setting `derive` says no, it follows when somebody asks `index`.
+        """
         from vaultsync.engine.deriving import derive, is_derived
 
+        if not self.settings.derive:
+            return report
         if not report.dry_run and not (report.quiet and is_derived(mirror)):
             derive(mirror, self._parts(), progress=progress)
         return report

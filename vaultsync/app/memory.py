@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from vaultsync.app.graphing import Graphing
-from vaultsync.app.mirroring import Mirroring
+from vaultsync.app.keeping import Keeping
+from vaultsync.app.memory_files import MemoryFiles
 from vaultsync.app.packing import Packing
 from vaultsync.app.remembering import Remembering
 
 
-class Memory(Remembering, Graphing, Mirroring, Packing):
+class Memory(Remembering, Graphing, Keeping, MemoryFiles, Packing):
     """The memory that people and agents share: facts in a store, notes in a vault.
 
     To be used as a context manager, or closed: what was remembered is in the store and

@@ -84,12 +84,41 @@ class Mirroring(Indexing):
             )
             return self._derived_from(mirror, report, progress)
 
+    def adopt_id(
+        self,
+        id: str,  # noqa: A002 - the contract's word
+        *,
+        scope: str | None = None,
+        type: str | None = None,  # noqa: A002 - the contract's word
+    ) -> Report:
+        """The note that bears an id becomes the fact of that id, wherever it lies.
+
+        Raises:
+            IdNotInVaultError: no note bears it.
+            InvalidIdError, InvalidScopeError, UnknownTypeError.
+        """
+        from vaultsync.engine.adopt import adopt, note_of_id
+
+        with self._engine() as mirror:
+            report = adopt(
+                mirror,
+                [note_of_id(mirror, id)],
+                scope=scope,
+                type_name=type,
+                actor=self._person(),
+            )
+            return self._derived_from(mirror, report)
+
     def status(self) -> Status:
         """What waits and what is wrong; changes nothing."""
+        from vaultsync.adapters.daemon_file import DaemonFile
         from vaultsync.engine.status import status
 
         self._flush()
-        return status(self._mirror, engine=self._lock.holder())
+        holder = self._lock.holder()
+        told = DaemonFile(self.settings.state_dir)
+        daemon = None if holder == "idle" else told.read()
+        return status(self._mirror, engine=holder, daemon=daemon)
 
     def conflicts(self) -> tuple[Conflict, ...]:
         """The open conflicts, but for those about other agents' private facts."""
@@ -106,6 +135,25 @@ class Mirroring(Indexing):
         Raises:
             ConflictNotFoundError, InvalidFieldError.
         """
+        if take not in SOURCES:
+            raise InvalidFieldError("take", take, "`store` or `vault`")
+        return self._settle(conflict_id, take, field, None)
+
+    def resolve_by_hand(self, conflict_id: str, *, field: str, text: str) -> Conflict:
+        """Settle one field of a conflict by a text made of both versions.
+
+        In a field that is a list, each line is an item.
+
+        Raises:
+            ConflictNotFoundError.
+            InvalidFieldError: no such field, or it does not take the text.
+        """
+        return self._settle(conflict_id, "vault", field, text)
+
+    def _settle(
+        self, conflict_id: str, take: str, field: str | None, text: str | None
+    ) -> Conflict:
+        from vaultsync.core.conflict import is_deletion
         from vaultsync.engine.conflicts import (
             Verdict,
             find_conflict,
@@ -115,14 +163,16 @@ class Mirroring(Indexing):
         from vaultsync.engine.request import Request
         from vaultsync.engine.sync import sync
 
-        if take not in SOURCES:
-            raise InvalidFieldError("take", take, "`store` or `vault`")
         with self._engine() as mirror:
             conflict = find_conflict(mirror, conflict_id, agent=self.agent)
-            fields = tuple(each.field for each in conflict.fields)
+            fields = tuple(
+                each.field
+                for each in conflict.fields
+                if text is None or not is_deletion(each)
+            )
             if field is not None and field not in fields:
                 raise InvalidFieldError("field", field, "one of " + ", ".join(fields))
-            verdict = Verdict(conflict, take, (field,) if field else fields)
+            verdict = Verdict(conflict, take, (field,) if field else fields, text)
             settled = settle(mirror, verdict, actor=self._person())
             request = Request(
                 kind="resolve", named=(conflict.fact_id,), only_named=True
@@ -195,11 +245,15 @@ class Mirroring(Indexing):
     def doctor(self) -> tuple[Check, ...]:
         """Check this machine and this vault."""
         from vaultsync.adapters.machine import machine_checks
+        from vaultsync.adapters.watch_limits import watch_checks
         from vaultsync.app.hygiene import hygiene_check
         from vaultsync.engine.report import Check
 
         settings = self.settings
-        found = machine_checks(settings.root, settings.state_dir)
+        found = [
+            *machine_checks(settings.root, settings.state_dir),
+            *watch_checks(settings.root),
+        ]
         checks = [Check(*each) for each in found]
         for name, ask in (
             ("vault", self._mirror.vault.vault_id),

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 from types import TracebackType
-from typing import Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 from vaultsync.adapters.archive_sqlite import SqliteArchive
 from vaultsync.adapters.clock import SystemClock
 from vaultsync.adapters.home import make_state_dir
-from vaultsync.adapters.store_away import StoreAway
-from vaultsync.adapters.store_sqlite import SqliteStore
 from vaultsync.app.derived import Derived
 from vaultsync.app.hygiene import lens_of
+from vaultsync.app.stores import Stores
 from vaultsync.config import Settings
 from vaultsync.engine.entity_names import EntityNames
 from vaultsync.engine.mirror import Mirror, Policy
-from vaultsync.errors import ConfigError, StoreUnavailableError
-from vaultsync.ports import Clock, LinkIndex, Store, Vault
+from vaultsync.ports import LinkIndex, Store, Vault
+
+if TYPE_CHECKING:  # only a daemon or a bridge has one
+    from vaultsync.adapters.vault_app import App
 
 
 class Late:
@@ -39,17 +39,20 @@ class Late:
 class Opened:
     """The two sides and the archive of one vault.
 
+    `app` is asked to make the changes of notes that it may have open.
     To be used as a context manager, or closed.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, app: App | None = None) -> None:
         self.settings = settings
+        self._app = app
         self.agent = settings.agent
         self._closing = ExitStack()
         make_state_dir(settings.state_dir)
         clock = SystemClock()
-        self.store_path = _store_path(settings)
-        store = self._open_store(clock)
+        self._stores = Stores(settings, clock, lambda: self._derived.embedder)
+        self.store_path = self._stores.where
+        store = self._open_store()
         archive = SqliteArchive.open(settings.state_dir / "archive.sqlite3")
         self._closing.callback(archive.close)
         policy = Policy(
@@ -61,7 +64,7 @@ class Opened:
             index_folder=settings.index_folder,
         )
         vault = cast("Vault", Late(self._open_vault))
-        self._derived = Derived(settings, clock, self._closing)
+        self._derived = Derived(settings, clock, self._closing, self._stores)
         # A process that begins takes the names of entities from the link index.
         links = cast("LinkIndex", Late(lambda: self._derived.links))
         names = EntityNames(links)
@@ -76,18 +79,14 @@ class Opened:
             settings.root, ignore=settings.ignore, max_bytes=settings.max_note_bytes
         )
         self._closing.callback(vault.close)
+        if self._app is not None:
+            from vaultsync.adapters.vault_app import VaultThroughApp
+
+            return VaultThroughApp(vault, self._app)
         return vault
 
-    def _open_store(self, clock: Clock, *, create: bool = False) -> Store:
-        path = Path(self.store_path)
-        known = (self.settings.state_dir / "archive.sqlite3").exists()
-        # A store that was there before and is gone now is away: an empty one in its
-        # place would look as if every fact had been lost.
-        create = create or not known or path.exists()
-        try:
-            store = SqliteStore.open(path, clock=clock, create=create)
-        except StoreUnavailableError as away:
-            return StoreAway(away.why)
+    def _open_store(self, *, create: bool = False) -> Store:
+        store = self._stores.open(create=create)
         self._closing.callback(store.close)
         return store
 
@@ -110,15 +109,3 @@ class Opened:
 
     def _flush(self) -> None:
         """See to it that nothing waits to be seen by whoever asks next."""
-
-
-def _store_path(settings: Settings) -> str:
-    """Where the SQLite file of a store is."""
-    kind, _, path = settings.store.partition(":")
-    if kind != "sqlite":
-        raise ConfigError(
-            f"there is no store {settings.store!r}", hint="use sqlite, or sqlite:PATH"
-        )
-    if not path:
-        return str(settings.state_dir / "store.sqlite3")
-    return str((settings.root / Path(path).expanduser()).absolute())

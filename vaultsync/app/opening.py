@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from vaultsync import config
@@ -44,6 +45,24 @@ def init(
         memory.check()
         where = memory.store_path
     return Initialised(str(root), settings.vault_id, str(settings.state_dir), where)
+
+
+def settings_of(
+    path: str | None = None,
+    *,
+    agent: str | None = None,
+    state_dir: str | None = None,
+) -> config.Settings:
+    """The settings of the vault at a folder, or of the nearest one upwards.
+
+    Raises: as `open()`.
+    """
+    return config.load(config.find_root(path), agent=agent, state_dir=state_dir)
+
+
+def now() -> datetime:
+    """The time of this machine, for surfaces that tell when something happened."""
+    return SystemClock().now()
 
 
 def open(  # noqa: A001 - `vaultsync.open()` is what its users say

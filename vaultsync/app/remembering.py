@@ -63,6 +63,10 @@ class Remembering(Session):
         fact = fact_work.remember(self._mirror, values, agent=who)
         return self._answer(self._note(fact, who))
 
+    def new_id(self) -> str:
+        """A fresh id, for a note that is to become a fact."""
+        return self._mirror.clock.new_id()
+
     def get(self, id: str) -> Fact:  # noqa: A002 - the contract's word
         """One fact.
 
@@ -79,10 +83,23 @@ class Remembering(Session):
         scope: str | None = None,
         status: str | None = None,
         tag: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        links_to: str | None = None,
+        links_from: str | None = None,
+        newest: bool = False,
         limit: int = 100,
         after: str | None = None,
     ) -> Page:
-        """Facts by id, a page at a time."""
+        """Facts by id, a page at a time; see `engine.listing.select`.
+
+        `links_to` names a note, by its id, path, title or an alias: only facts that link
+        to it. `links_from`: only those that it links to.
+
+        Raises:
+            UsageError: a filter makes no sense.
+            NotFoundError: no note, or more than one, is called so.
+        """
         self._flush()
         return select(
             self._mirror,
@@ -91,9 +108,27 @@ class Remembering(Session):
             scope=scope,
             status=status,
             tag=tag,
+            since=since,
+            until=until,
+            among=self._joined(links_to, links_from),
+            newest=newest,
             limit=limit,
             after=after,
         )
+
+    def _joined(self, to: str | None, source: str | None) -> set[str] | None:
+        """The ids of what links to a note, and is linked to from another; None for all."""
+        if to is None and source is None:
+            return None
+        from vaultsync.engine.joined import linked_from, linking_to
+
+        links = self._derived.links
+        found = []
+        if to is not None:
+            found.append(linking_to(self._mirror, links, to, agent=self.agent))
+        if source is not None:
+            found.append(linked_from(self._mirror, links, source, agent=self.agent))
+        return found[0].intersection(*found[1:])
 
     def update(
         self,
@@ -148,17 +183,39 @@ class Remembering(Session):
         self._follow(fresh.id, fresh.supersedes_id or "")
         return self._answer(self._with_path(fresh))
 
-    def forget(self, id: str, *, agent: str | None = None) -> Forgotten:  # noqa: A002
-        """Delete a fact and its note; `restore` brings both back."""
+    def forget(
+        self,
+        id: str,  # noqa: A002 - the contract's word
+        *,
+        expect: str | None = None,
+        agent: str | None = None,
+    ) -> Forgotten:
+        """Delete a fact and its note; `restore` brings both back.
+
+        Raises:
+            FactNotFoundError.
+            RevisionMismatchError: the fact is not at `expect`.
+        """
         self._flush()
-        done = fact_work.forget(self._mirror, id, agent=agent or self.agent)
+        who = agent or self.agent
+        done = fact_work.forget(self._mirror, id, agent=who, expect=expect)
         self._follow(done.id)
         return done
 
-    def restore(self, id: str) -> Forgotten:  # noqa: A002 - the contract's word
-        """Bring back a deleted fact and its note as it was."""
+    def restore(
+        self,
+        id: str,  # noqa: A002 - the contract's word
+        *,
+        expect: str | None = None,
+    ) -> Forgotten:
+        """Bring back a deleted fact and its note as it was.
+
+        Raises:
+            FactNotFoundError: the store never knew it.
+            RevisionMismatchError: what was deleted is not at `expect`.
+        """
         self._flush()
-        done = fact_work.restore(self._mirror, id, agent=self.agent)
+        done = fact_work.restore(self._mirror, id, agent=self.agent, expect=expect)
         self._follow(done.id)
         return done
 

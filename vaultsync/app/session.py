@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vaultsync.adapters.home import EngineLock
-from vaultsync.adapters.store_away import StoreAway
 from vaultsync.app.opened import Opened
 from vaultsync.config import Settings
 from vaultsync.core.fact import Fact
@@ -19,10 +19,14 @@ from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.write_through import WriteThrough
 from vaultsync.errors import (
     NoteMissingError,
+    StoreUnavailableError,
     UnsafePathError,
     VaultError,
     VaultsyncError,
 )
+
+if TYPE_CHECKING:  # only a daemon or a bridge has one
+    from vaultsync.adapters.vault_app import App
 
 
 class Session(Opened):
@@ -31,15 +35,17 @@ class Session(Opened):
     To be used as a context manager, or closed.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        super().__init__(settings)
+    def __init__(self, settings: Settings, *, app: App | None = None) -> None:
+        super().__init__(settings, app=app)
         self._lock = EngineLock(settings.state_dir, str(settings.root))
         self._through = WriteThrough(self._mirror)
 
     def _make_store(self) -> None:
         """A new store in the place of one that is gone, for a rebuild to fill."""
-        if isinstance(self._mirror.store, StoreAway):
-            store = self._open_store(self._mirror.clock, create=True)
+        try:
+            self._mirror.store.state()
+        except StoreUnavailableError:
+            store = self._open_store(create=True)
             self._mirror = replace(self._mirror, store=store)
             self._through = WriteThrough(self._mirror)
 

@@ -42,7 +42,10 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "undo": "mirror.undo",
         "verify": "mirror.verify",
         "rebuild": "mirror.rebuild",
+        "maintain": "upkeep.maintain",
+        "migrate": "upkeep.migrate",
         "doctor": "mirror.doctor",
+        "memory-file": "memory_file.memory_file",
     },
     "Recall": {
         "recall": "recall.recall",
@@ -51,6 +54,12 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "graph": "graph.graph",
         "links": "links.links",
     },
+    "Long-running": {
+        "watch": "watch.watch",
+        "bridge": "bridge.bridge",
+        "mcp": "mcp.mcp",
+    },
+    "Obsidian": {"plugin": "plugin.plugin"},
     "Shell": {"completion": "completion.completion"},
 }
 """All commands by their sections, in the order of `--help`, and where each is."""

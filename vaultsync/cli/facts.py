@@ -127,6 +127,15 @@ def get(options: Options, *, fact_id: str, agent: str | None) -> int:
 @click.option("--scope", metavar="S", help="Only those of a scope.")
 @click.option("--status", metavar="S", help="Only those of a status, such as active.")
 @click.option("--tag", metavar="X", help="Only those with a tag.")
+@click.option("--since", metavar="DATE", help="Only those from this day or month on.")
+@click.option("--until", metavar="DATE", help="Only those up to this day or month.")
+@click.option(
+    "--links-to",
+    metavar="NOTE",
+    help="Only those that link to a note: its id, path, title or an alias.",
+)
+@click.option("--links-from", metavar="NOTE", help="Only those that a note links to.")
+@click.option("--newest", is_flag=True, help="The newest first.")
 @click.option(
     "--limit",
     metavar="N",
@@ -145,6 +154,11 @@ def list_facts(
     scope: str | None,
     status: str | None,
     tag: str | None,
+    since: str | None,
+    until: str | None,
+    links_to: str | None,
+    links_from: str | None,
+    newest: bool,
     limit: int,
     after: str | None,
     agent: str | None,
@@ -158,6 +172,11 @@ def list_facts(
             scope=scope,
             status=status,
             tag=tag,
+            since=since,
+            until=until,
+            links_to=links_to,
+            links_from=links_from,
+            newest=newest,
             limit=limit,
             after=after,
         )

@@ -21,7 +21,9 @@ sides = click.Choice(["store", "vault"])
 @click.command()
 @click.argument("path", required=False)
 @click.option(
-    "--store", metavar="URL", help="Where its facts lie: sqlite, sqlite:PATH."
+    "--store",
+    metavar="URL",
+    help="Where its facts lie: sqlite, sqlite:PATH, qdrant://HOST:6333, …",
 )
 @common
 def init(options: Options, *, path: str | None, store: str | None) -> int:

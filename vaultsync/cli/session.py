@@ -5,7 +5,7 @@ Loaded by a command when it runs, for `--help` needs none of it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from vaultsync import app
@@ -15,9 +15,15 @@ from vaultsync.errors import UsageError, VaultsyncError
 __all__ = ["Cost", "answers", "doctor", "from_files", "init", "memory", "packs"]
 
 if TYPE_CHECKING:  # what is only asked for an answer need not load all of it
+    from datetime import datetime
+
     from vaultsync.app import Initialised, Memory
+    from vaultsync.app.app_writes import AppWrites
     from vaultsync.app.packing import Packing
     from vaultsync.app.recalling import Recalling
+    from vaultsync.app.watching import Watching
+    from vaultsync.config import Settings
+    from vaultsync.core.fields import Value
     from vaultsync.engine.answer import Recall
     from vaultsync.engine.embed_cost import Cost
     from vaultsync.engine.report import Check
@@ -68,6 +74,41 @@ def packs(options: Options, *, agent: str | None = None) -> Packing:
 def memory(options: Options, *, agent: str | None = None) -> Memory:
     """The memory of the vault that the options name, to be used in a `with`."""
     return app.open(options.vault, agent=agent, state_dir=options.state_dir)
+
+
+def settings(options: Options) -> Settings:
+    """The settings of the vault that the options name."""
+    from vaultsync.app.opening import settings_of
+
+    return settings_of(options.vault, state_dir=options.state_dir)
+
+
+def watching(
+    settings: Settings,
+    *,
+    tell: Callable[[str, Mapping[str, Value]], None],
+    once: bool,
+    wait: bool,
+    app: AppWrites | None,
+) -> Watching:
+    """The daemon of a vault, to be run."""
+    from vaultsync.app.watching import Watching
+
+    return Watching(settings, tell=tell, once=once, wait=wait, app=app)
+
+
+def waits(options: Options) -> bool:
+    """Whether something waits for a person."""
+    with memory(options) as opened:
+        found = opened.status()
+    return bool(found.attention or found.conflicts)
+
+
+def now() -> datetime:
+    """The time, for a log."""
+    from vaultsync.app.opening import now
+
+    return now()
 
 
 def init(path: str, *, store: str | None, options: Options) -> Initialised:

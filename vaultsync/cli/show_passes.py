@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from vaultsync.cli.failure import DONE, WAITS
 from vaultsync.cli.options import Options
@@ -21,9 +21,12 @@ from vaultsync.cli.output import (
 )
 from vaultsync.cli.show import count, pairs, shown
 from vaultsync.core.conflict import Conflict
+from vaultsync.core.fields import Value
+from vaultsync.core.reconcile import SAME_MEANING
 from vaultsync.engine.report import (
     ActionTaken,
     Check,
+    Difference,
     Report,
     Status,
     Verification,
@@ -105,6 +108,8 @@ def report(
 
 
 def _actions(taken: Sequence[ActionTaken], options: Options, *, verbose: bool) -> None:
+    if not verbose:  # what both sides say already is news to nobody
+        taken = [each for each in taken if each.reason != SAME_MEANING]
     if not taken:
         return
     some = taken if verbose else taken[:MANY]
@@ -190,10 +195,33 @@ def status(options: Options, found: Status) -> int:
             ("not taken", _then(found.foreign, "vaultsync adopt --dry-run")),
             ("last run", _last_run(found)),
             ("engine", found.engine),
+            *_daemon(found.daemon),
         ]
     )
     attention(found.attention)
     return code
+
+
+def _daemon(told: Mapping[str, Value] | None) -> list[tuple[str, str]]:
+    """What the daemon tells of itself, if one runs."""
+    if told is None:
+        return []
+    watcher = shown(told.get("watcher")) or "none"
+    if told.get("watcher_trouble"):
+        watcher += f" (the last one failed: {shown(told['watcher_trouble'])})"
+    rows = [
+        (
+            "daemon",
+            f"since {shown(told.get('since'))}, {shown(told.get('passes'))} passes",
+        ),
+        ("watcher", watcher),
+        ("lag", f"{shown(told.get('lag_seconds'))} s"),
+    ]
+    error = told.get("last_error")
+    if isinstance(error, Mapping):
+        said = f"{shown(error.get('at'))}: {shown(error.get('message'))}"
+        rows.append(("last error" if not told.get("failing") else "failing", said))
+    return rows
 
 
 def _then(number: int, command: str) -> str:
@@ -214,9 +242,22 @@ def verification(options: Options, found: Verification) -> None:
         return
     if found.equal:
         echo(f"equal: {count(found.checked, 'fact')}, field by field")
-        return
-    differ = count(len(found.differences), "difference")
-    echo(style(f"not equal: {differ} in {count(found.checked, 'fact')}", bold=True))
+    else:
+        differ = count(len(found.differences), "difference")
+        echo(style(f"not equal: {differ} in {count(found.checked, 'fact')}", bold=True))
+        _differences(found.differences)
+        say(
+            options,
+            "`vaultsync sync` makes them equal; what waits for a person is named by"
+            " `vaultsync status`",
+        )
+    if found.held:
+        values = count(len(found.held), "value")
+        echo(f"\n{values} in notes that no field takes; the facts keep what they have")
+        _differences(found.held)
+
+
+def _differences(found: Sequence[Difference]) -> None:
     table(
         ["note or fact", "field", "vault", "store", "base", "why"],
         [
@@ -228,14 +269,9 @@ def verification(options: Options, found: Verification) -> None:
                 shown(each.base),
                 _without_path(each.why, each.path),
             ]
-            for each in found.differences
+            for each in found
         ],
         whole=("field",),
-    )
-    say(
-        options,
-        "`vaultsync sync` makes them equal; what waits for a person is named by"
-        " `vaultsync status`",
     )
 
 

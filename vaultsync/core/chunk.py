@@ -25,8 +25,8 @@ from itertools import pairwise
 from operator import itemgetter
 
 from vaultsync.core.fact import OWN, Fact, Kind
+from vaultsync.core.fences import Line, closed_title, lines
 from vaultsync.core.links import find_links
-from vaultsync.core.prose import paragraphs
 
 CHUNKER = "paragraphs-1"
 """Name and version of these rules, for `Identity`; other rules make other chunks."""
@@ -36,7 +36,6 @@ _FEW = 64
 """The `size()` under which a paragraph goes into the lead: some ten words."""
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=\s|\Z)")
-_FENCE = re.compile(r"(?:[\s>]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*(`{3,}|~{3,})")
 _ITEM = re.compile(r"\s*(?:[-*+]|[0-9]{1,9}[.)])\s")
 _GOES_ON = re.compile(_ITEM.pattern + r"|(?: {2}|\t)")
 """A line that goes on with a list behind a blank one."""
@@ -163,7 +162,7 @@ class _Block:
 def _blocks(text: str) -> Iterator[_Block]:
     """Headings, and what blank lines part. A list is one block, and so is fenced code."""
     above: list[tuple[int, str]] = []
-    run: list[_Line] = []
+    run: list[Line] = []
     apart = in_list = False
 
     def block() -> Iterator[_Block]:
@@ -174,12 +173,12 @@ def _blocks(text: str) -> Iterator[_Block]:
             yield _Block(run[0].start, run[-1].end, headings, code)
             run.clear()
 
-    for line in _lines(text):
+    for line in lines(text):
         words = text[line.start : line.end]
         heading = _HEADING.match(words) if line.prose else None
         if heading:
             yield from block()
-            level, title = len(heading[1]), _title(words[heading.end() :])
+            level, title = len(heading[1]), closed_title(words[heading.end() :])
             above = [each for each in above if each[0] < level]
             yield _Block(line.start, line.end, tuple(t for _, t in above), title=title)
             above.append((level, title))
@@ -191,48 +190,6 @@ def _blocks(text: str) -> Iterator[_Block]:
             run.append(line)
         apart = not words.strip()
     yield from block()
-
-
-def _title(words: str) -> str:
-    """The words of a heading, without the signs that may close it."""
-    title = words.strip()
-    bare = title.rstrip("#")
-    return bare.rstrip() if bare[-1:] in ("", " ", "\t") else title
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    start: int
-    end: int
-    prose: bool
-    fence: int
-    """Where the fenced code that it belongs to begins; -1 when it belongs to none."""
-
-    @property
-    def code(self) -> bool:
-        return self.fence >= 0
-
-
-def _lines(text: str) -> Iterator[_Line]:
-    spans = [*paragraphs(text), (len(text), len(text))]
-    start = at = 0
-    fence, mark = -1, ""
-    for words in text.splitlines(keepends=True):
-        end = start + len(words)
-        while spans[at][1] <= start and at + 1 < len(spans):
-            at += 1
-        prose = spans[at][0] < end
-        ends = False
-        if prose:
-            fence = -1
-        elif fence >= 0:
-            bare = words.strip("> \t\r\n")
-            ends = len(bare) >= len(mark) and not bare.strip(mark[0])
-        elif opened := _FENCE.match(words):
-            fence, mark = start, opened[1]
-        yield _Line(start, end, prose, fence)
-        fence = -1 if ends else fence
-        start = end
 
 
 def _cut(

@@ -5,9 +5,10 @@ does not need the next may use, and what is left goes round again. In a tier tho
 get the room that fit the question best, in the order of priority, importance, recency.
 What nearly repeats another fact is packed once.
 
-Where not all of them fit, a long fact is first packed in brief: the paragraphs about the
-passage that was found. What is then left of the budget makes the first ones whole again.
-What is cut is cut at a paragraph, and says so.
+Of a long fact that fits the question much less than the best only the sentences around
+the passage are packed, whatever room there is. Where the others do not all fit, they are
+first packed in brief: the paragraphs about the passage that was found. What is then left
+of the budget makes the first ones whole again. What is cut says so.
 
 Tokens of a whole are not the sum of the tokens of its parts. Each part is counted once
 to plan with, the whole is counted at the end, and while that is more than the budget the
@@ -18,11 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from vaultsync.core.duplicates import Duplicates
-from vaultsync.core.fact import Fact, tier_of
+from vaultsync.core.excerpt import excerpt
+from vaultsync.core.fact import tier_of
 from vaultsync.core.pack_cut import cut
+from vaultsync.core.pack_parts import Part, Whole, in_order, item_of
 from vaultsync.core.pack_text import (
     FORMS,
     Form,
@@ -42,7 +44,6 @@ from vaultsync.core.packed import (
     LeftOut,
     intent_of,
 )
-from vaultsync.core.rank import IMPORTANCE
 
 __all__ = [
     "INTENTS",
@@ -68,6 +69,7 @@ WORTH_GROWING = 40
 """Tokens that must be left for a cut fact to be made longer: about a paragraph."""
 
 NO_ROOM = "no room left"
+IN_BRIEF = "in brief"
 SAYS_THE_SAME = "says the same as"
 
 
@@ -105,7 +107,7 @@ def pack(
         by_tier={
             tier: sum(part.tokens for part in packing.packed[tier]) for tier in TIERS
         },
-        items=tuple(map(_item, packed)),
+        items=tuple(map(item_of, packed)),
         left_out=tuple(
             LeftOut(part.piece.fact.id, part.whole.tokens, why, part.piece.fact.title)
             for part, why in sorted(packing.left, key=lambda each: each[0].rank)
@@ -117,58 +119,11 @@ def pack(
     )
 
 
-class _Whole(NamedTuple):
-    """A fact as it is packed uncut."""
-
-    piece: Piece
-    text: str
-    tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A piece with its text and what it costs."""
-
-    piece: Piece
-    text: str
-    tokens: int
-    whole: _Whole
-    rank: int
-    """Its place in the order of all."""
-    candidate: Candidate
-
-
-def _item(part: _Part) -> Item:
-    piece = part.piece
-    return Item(
-        id=piece.fact.id,
-        tokens=part.tokens,
-        tier=piece.tier,
-        reason=piece.reason,
-        citation=piece.citation,
-        title=piece.fact.title,
-        cut=piece.cut,
-    )
-
-
-def _in_order(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """By priority, then importance, then the newest first; by id when all that is equal."""
-    by_age = sorted(candidates, key=lambda each: each.fact.id)
-    by_age.sort(key=lambda each: each.fact.created_at, reverse=True)
-    return sorted(
-        by_age, key=lambda each: (each.fact.priority, -_importance(each.fact))
-    )
-
-
-def _importance(fact: Fact) -> float:
-    return IMPORTANCE if fact.importance is None else fact.importance
-
-
-def _never(_part: _Part, _free: int) -> bool:
+def _never(_part: Part, _free: int) -> bool:
     return False
 
 
-def _is_worth_it(part: _Part, free: int) -> bool:
+def _is_worth_it(part: Part, free: int) -> bool:
     return free >= WORTH_CUTTING * part.tokens
 
 
@@ -180,12 +135,15 @@ class _Packing:
     question: str
     budget: int
     count: Count
-    waiting: dict[str, list[_Part]] = field(default_factory=dict)
-    packed: dict[str, list[_Part]] = field(default_factory=dict)
-    left: list[tuple[_Part, str]] = field(default_factory=list)
+    waiting: dict[str, list[Part]] = field(default_factory=dict)
+    """Those that share the budget, by tier."""
+    lesser: list[Part] = field(default_factory=list)
+    """Those that fit much less; they have what is left."""
+    packed: dict[str, list[Part]] = field(default_factory=dict)
+    left: list[tuple[Part, str]] = field(default_factory=list)
     heads: dict[str, int] = field(default_factory=dict)
     """What it costs to open and close each tier."""
-    briefs: dict[int, _Part] = field(default_factory=dict)
+    briefs: dict[int, Part] = field(default_factory=dict)
     """By rank; what was cut once."""
     tight: bool = False
     """Whether not all of it fits whole."""
@@ -197,16 +155,17 @@ class _Packing:
         self.waiting = {tier: [] for tier in TIERS}
         self.packed = {tier: [] for tier in TIERS}
         seen, kept = Duplicates(), list[str]()
-        for rank, each in enumerate(_in_order(candidates)):
+        for rank, each in enumerate(in_order(candidates)):
             part = self._part(each, rank, tier_of(each.fact.priority))
-            same = seen.find(f"{each.fact.title}\n{part.piece.body}")
+            same = seen.find(f"{each.fact.title}\n{body_of(each.fact)}")
             if same is None:
                 kept.append(each.fact.id)
-                self.waiting[part.piece.tier].append(part)
+                many = self.lesser if each.brief else self.waiting[part.piece.tier]
+                many.append(part)
             else:
                 self.left.append((part, f"{SAYS_THE_SAME} {kept[same]}"))
         found = {each.fact.id for each in candidates}
-        named = [each for each in _in_order(entities) if each.fact.id not in found]
+        named = [each for each in in_order(entities) if each.fact.id not in found]
         named.sort(key=lambda each: -len(each.named_by))
         for rank, each in enumerate(named, start=len(found)):
             self.waiting[ENTITIES].append(self._part(each, rank, ENTITIES))
@@ -215,11 +174,20 @@ class _Packing:
                 self.form.tier(tier) + self.form.end_tier(tier)
             )
 
-    def _part(self, each: Candidate, rank: int, tier: str) -> _Part:
+    def _part(self, each: Candidate, rank: int, tier: str) -> Part:
         body = card_of(each.fact) if tier == ENTITIES else body_of(each.fact)
         piece = Piece(each.fact, tier, each.reason, cite(each.fact), body)
-        whole = _Whole(piece, *self._rendered(piece))
-        return _Part(*whole, whole, rank, each)
+        short = excerpt(body, each.passage) if each.brief else None
+        if short is not None:
+            piece = replace(
+                piece,
+                reason=f"{each.reason}; {IN_BRIEF}",
+                citation=cite(each.fact, short.section),
+                body=short.text,
+                cut=True,
+            )
+        whole = Whole(piece, *self._rendered(piece))
+        return Part(*whole, whole, rank, each)
 
     def _rendered(self, piece: Piece) -> tuple[str, int]:
         text = self.form.piece(piece)
@@ -231,20 +199,35 @@ class _Packing:
         if free > 0:
             rooms = self._rooms(shares, free)
             spare = 0
-            for tier in TIERS:
+            for tier in TIERS[:-1]:
                 room = rooms[tier] + spare
                 spare = room - self._fill_tier(tier, room, self._is_first)
             spare += free - sum(rooms.values())
             for may_cut in (_never, _is_worth_it):
                 for tier in TIERS[:-1]:
                     spare -= self._fill_tier(tier, spare, may_cut)
-            spare = self._grow(spare)
-            self._fill_tier(ENTITIES, spare, _never)
+            spare = self._grow(self._fill_lesser(spare))
+            self._fill_tier(ENTITIES, spare + rooms[ENTITIES], _never)
         for tier in TIERS[:-1]:
             self.left += [(part, NO_ROOM) for part in self.waiting[tier]]
-        self.left += [(part, NO_ROOM) for part in self._named()]
+        self.left += [(part, NO_ROOM) for part in (*self.lesser, *self._named())]
 
-    def _is_first(self, part: _Part, _free: int) -> bool:
+    def _fill_lesser(self, room: int) -> int:
+        """Pack what fits less, best first, whatever its tier; returns the room left."""
+        waiting, self.lesser = self.lesser, []
+        for part in sorted(waiting, key=lambda each: (-each.candidate.fit, each.rank)):
+            packed = self.packed[part.piece.tier]
+            cost = part.tokens + (0 if packed else self.heads[part.piece.tier])
+            if cost <= room:
+                packed.append(part)
+                room -= cost
+            else:
+                self.lesser.append(part)
+        for many in self.packed.values():
+            many.sort(key=lambda part: part.rank)
+        return room
+
+    def _is_first(self, part: Part, _free: int) -> bool:
         """The first fact of a tier is cut when it is larger than all of the room."""
         return not self.packed[part.piece.tier]
 
@@ -263,25 +246,25 @@ class _Packing:
             rooms[tier] = min(have, needs[tier])
             spare = have - rooms[tier]
         spare = free - sum(rooms.values())
-        for tier in TIERS:
+        for tier in TIERS[:-1]:
             more = min(spare, needs[tier] - rooms[tier])
             rooms[tier] += more
             spare -= more
         return rooms
 
-    def _least(self, part: _Part) -> int:
+    def _least(self, part: Part) -> int:
         """About what a part costs, in brief where it is tight."""
         return min(part.tokens, BRIEF) if self.tight else part.tokens
 
     def _fill_tier(
-        self, tier: str, room: int, may_cut: Callable[[_Part, int], bool]
+        self, tier: str, room: int, may_cut: Callable[[Part, int], bool]
     ) -> int:
         """Pack what waits in a tier and fits best, in order; returns the tokens."""
         waiting = self.waiting[tier]
         free, taken = room, set[int]()
         for part in self._named() if tier == ENTITIES else self._best(waiting, room):
             inside = free - (0 if self.packed[tier] else self.heads[tier])
-            fitting: _Part | None = part
+            fitting: Part | None = part
             if part.tokens > inside:
                 cuts = tier != ENTITIES and inside > 0 and may_cut(part, inside)
                 fitting = self._cut(part, inside) if cuts else None
@@ -293,12 +276,12 @@ class _Packing:
         self.packed[tier].sort(key=lambda part: part.rank)
         return room - free
 
-    def _best(self, parts: Sequence[_Part], room: int) -> list[_Part]:
+    def _best(self, parts: Sequence[Part], room: int) -> list[Part]:
         """Those that fit the question best and fill the room, in brief where it is tight.
 
         Of those that fit equally well all compete.
         """
-        chosen: list[_Part] = []
+        chosen: list[Part] = []
         if room <= 0:
             return chosen
         for part in sorted(parts, key=lambda part: (-part.candidate.fit, part.rank)):
@@ -308,7 +291,7 @@ class _Packing:
             room -= chosen[-1].tokens
         return sorted(chosen, key=lambda part: part.rank)
 
-    def _brief(self, part: _Part) -> _Part:
+    def _brief(self, part: Part) -> Part:
         """A part in brief, when it is long and can be cut."""
         if part.tokens <= BRIEF:
             return part
@@ -316,7 +299,7 @@ class _Packing:
             self.briefs[part.rank] = self._cut(part, BRIEF) or part
         return self.briefs[part.rank]
 
-    def _named(self) -> list[_Part]:
+    def _named(self) -> list[Part]:
         """The entities that wait and that a packed fact names."""
         there = {part.piece.fact.id for parts in self.packed.values() for part in parts}
         return [
@@ -328,7 +311,7 @@ class _Packing:
         for tier in TIERS[:-1]:
             for number, part in enumerate(self.packed[tier]):
                 room = part.tokens + spare
-                longer: _Part | None = part
+                longer: Part | None = part
                 if part.piece.cut and part.whole.tokens <= room:
                     longer = replace(part, **part.whole._asdict())
                 elif part.piece.cut and spare >= WORTH_GROWING:
@@ -338,7 +321,7 @@ class _Packing:
                     spare = room - longer.tokens
         return spare
 
-    def _cut(self, part: _Part, room: int) -> _Part | None:
+    def _cut(self, part: Part, room: int) -> Part | None:
         piece, _, tokens = part.whole
         shorter = cut(piece, part.candidate.passage, room, tokens, self._rendered)
         return replace(part, **shorter._asdict()) if shorter else None

@@ -113,6 +113,12 @@ def pagerank(graph: Graph) -> dict[str, float]:
     return dict(zip(graph.nodes, ranks, strict=True))
 
 
+def most_joined(graph: Graph, limit: int) -> list[str]:
+    """The ids of so many nodes at most, those that are joined to most first."""
+    degree = Counter(end for edge in graph.edges for end in (edge.source, edge.target))
+    return sorted(graph.nodes, key=lambda key: (-degree[key], key))[:limit]
+
+
 def find_nodes(graph: Graph, name: str) -> list[Node]:
     """The nodes of that id, name, alias, file name or path, the best match first.
 

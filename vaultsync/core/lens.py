@@ -16,14 +16,11 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from vaultsync.core.fact import Fact
 from vaultsync.core.fact_texts import LINKS, changed, gist, inside, mapped, pieces
 from vaultsync.core.fields import Value
-from vaultsync.core.neutral import escaped, may_run
-from vaultsync.core.note import Note
-from vaultsync.core.note_meaning import Reading, is_marked
-from vaultsync.core.note_spelling import Telling
 from vaultsync.core.redact import (
     MARK,
     NO_SECRETS,
@@ -35,6 +32,9 @@ from vaultsync.core.redact import (
     joined,
 )
 from vaultsync.core.secret_kinds import PROVIDERS
+
+if TYPE_CHECKING:  # answers are seen through a lens too, and know no notes
+    from vaultsync.core.note import Note
 
 RULES = "1"
 """Changes with what is a secret, where the table of providers does not."""
@@ -79,6 +79,8 @@ class Lens:
 
     def shown(self, fact: Fact) -> Fact:
         """The fact as a new note shows it."""
+        from vaultsync.core.neutral import escaped, may_run  # noqa: PLC0415 - see above
+
         if self.redactor is None:
             return fact
         words = gist(fact)
@@ -124,6 +126,8 @@ class Lens:
 
     def disarmed(self, value: Value) -> Value:
         """A value as a file of the vault may show it that is never read back."""
+        from vaultsync.core.neutral import escaped  # noqa: PLC0415 - see above
+
         if self.redactor is None or not self.disarms:
             return value
         return changed(value, lambda text, _: escaped(text))
@@ -147,6 +151,8 @@ class Lens:
         Placeholders that were made with another key, or by other rules, are told from
         what the fact says in their place.
         """
+        from vaultsync.core.note_meaning import Reading, is_marked  # noqa: PLC0415 - see above
+
         if self.redactor is None or not is_marked(note.parts.text):
             return note
         keys = ("entities", *note.values, *note.properties)
@@ -168,6 +174,8 @@ class Lens:
             facts: the versions of its fact that are known, of base and store.
             before: what `agreed()` said of the note of the base.
         """
+        from vaultsync.core.note_meaning import Reading, is_marked  # noqa: PLC0415 - see above
+
         if self.redactor is None or not is_marked(note.parts.text):
             return note
         told: dict[str, Value] = {}
@@ -184,16 +192,17 @@ class Lens:
         ).done()
 
     def taken(
-        self, values: Mapping[str, Value], fact: Fact
+        self, values: Mapping[str, Value], *facts: Fact | None
     ) -> tuple[dict[str, Value], str]:
         """What an agent means by values that it made of an answer.
 
-        Returns them, and the first placeholder that stands for nothing of the fact, if any.
+        Returns them, and the first placeholder that stands for nothing of `facts`, the
+        versions of the fact, if any.
         """
         found = dict(values)
         if self.redactor is None or MARK not in repr(values):
             return found, ""
-        secrets = self.secrets(fact)
+        secrets = self.secrets(*facts)
         unknown: list[str] = []
         for key, value in values.items():
             found[key] = _restored(value, secrets, unknown, bare=key in LINKS)
@@ -203,6 +212,9 @@ class Lens:
 
     def told(self, note: Note, merged: Fact) -> Fact:
         """The merged fact as this note is to spell it: what it shows already, as it does."""
+        from vaultsync.core.neutral import may_run  # noqa: PLC0415 - see above
+        from vaultsync.core.note_spelling import Telling  # noqa: PLC0415 - see above
+
         if self.redactor is None:
             return merged
         how = self._hiding(merged)

@@ -140,7 +140,7 @@ def cite(fact: Fact, section: str = "") -> str:
 def paragraphs(text: str) -> list[str]:
     """The paragraphs of a text; what a code fence holds stays together."""
     found: list[list[str]] = [[]]
-    for line, code in _lines(text):
+    for line, code in lines_of(text):
         if code or line.strip():
             found[-1].append(line)
         elif found[-1]:
@@ -148,7 +148,7 @@ def paragraphs(text: str) -> list[str]:
     return ["\n".join(lines) for lines in found if lines]
 
 
-def _lines(text: str) -> Iterator[tuple[str, bool]]:
+def lines_of(text: str) -> Iterator[tuple[str, bool]]:
     """Each line, and whether it is of a code fence."""
     fence = ""
     for line in text.split("\n"):
@@ -176,7 +176,7 @@ def below(text: str, level: int) -> str:
     if not text.startswith("#") and "\n#" not in text:
         return text
     lines = []
-    for line, code in _lines(text):
+    for line, code in lines_of(text):
         heading = None if code else _HEADING.match(line)
         deep = "#" * min(6, level + heading.end()) if heading else ""
         lines.append(deep + line[heading.end() if heading else 0 :])
@@ -195,8 +195,16 @@ def _md_piece(piece: Piece) -> str:
         said = f": {piece.body}" if piece.body else ""
         return f"\n- **{title}** ({_kind(fact)}){said} · {source}"
     line = " · ".join(filter(None, (_what(fact), source)))
-    body = f"\n\n{below(piece.body, _TITLE)}" if piece.body else ""
-    return f"\n\n### {title}\n\n*{line}*{body}"
+    told = _TOLD.match(piece.body, len(title)) if piece.body.startswith(title) else None
+    said = piece.body[told.end() :] if told else piece.body
+    if title.endswith("…") and said.startswith(title[:-1]):
+        title, line = line, ""  # the body says all of it
+    parts = [f"### {title}", f"*{line}*" if line else "", below(said, _TITLE)]
+    return "".join(f"\n\n{part}" for part in parts if part)
+
+
+_TOLD = re.compile(r"(?:\.|(?<=[!?。！？]))\s+|\n+")
+"""What follows the title where a text begins with it as its first sentence."""
 
 
 def _what(fact: Fact) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+import msgspec
+
 from vaultsync.core.fact import Fact, Value
 
 ENTITIES = "entities"
@@ -63,6 +65,8 @@ class Candidate:
     """The words of its content that matched, if any."""
     fit: float = 1.0
     """How well it fits the question, beside the one that fits best."""
+    brief: bool = False
+    """Whether its passage, with what stands around it, is enough."""
     named_by: frozenset[str] = frozenset()
     """For an entity: the ids of the facts that name it. It is packed beside one of them."""
 
@@ -149,3 +153,12 @@ class ContextPack:
             "counter": self.counter,
             "degraded": list(self.degraded),
         }
+
+
+def pack_of(said: Mapping[str, Value]) -> ContextPack:
+    """The pack that `as_json()` made this of.
+
+    Raises:
+        ValueError: it is no pack.
+    """
+    return msgspec.convert(said, ContextPack)

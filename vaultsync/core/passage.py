@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from vaultsync.core.fact import Fact
+from vaultsync.core.query import kind_of
 
 LENGTH = 200
 """Letters of a passage, some more where a word ends."""
@@ -95,6 +96,7 @@ def said_by(fact: Fact) -> str:
             fact.context or "",
             *fact.aliases,
             *fact.tags,
+            kind_of(fact),
             *fact.entities,
             fact.agent_id or "",
             fact.created_at[:10],

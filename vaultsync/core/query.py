@@ -89,6 +89,13 @@ person, to prefer) hint at nothing."""
 _HINTED: Mapping[str, str] = MappingProxyType(
     {word: name for name, words in _TYPE_WORDS.items() for word in words.split()}
 )
+
+
+def kind_of(fact: Fact) -> str:
+    """The type of a fact, where its name is a word that people ask with; else empty."""
+    return fact.type if fact.type in _TYPE_WORDS else ""
+
+
 _TIER_HINT = re.compile(
     r"\b(critical|notable|background)\s+(?:facts?|notes?|memory|memories|observations?|"
     r"decisions?|lessons?|commitments?)\b",
@@ -138,7 +145,7 @@ def parse(text: str, *, today: date) -> Question:
             tags.add(value.lstrip("#"))
         elif key == "tier" and value.lower() in TIERS:
             tiers.add(value.lower())
-        elif key not in ("type", "tier") and (days := _iso(value)):
+        elif key not in ("type", "tier") and (days := days_of(value)):
             first, after = days
             since = first if key == "since" else after if key == "after" else since
             until = after if key == "until" else first if key == "before" else until
@@ -226,7 +233,7 @@ def _said(text: str, today: date) -> Span | None:
 def _span(found: re.Match[str], today: date) -> tuple[str, str] | None:
     """The first day that a date names, and the day after the last."""
     if found["iso"]:
-        return _iso(found["iso"])
+        return days_of(found["iso"])
     if found["year4"]:
         return _between(int(found["year4"]), None, None)
     name = found["month"] or found["month2"] or found["month3"]
@@ -242,10 +249,11 @@ def _span(found: re.Match[str], today: date) -> tuple[str, str] | None:
 
 def is_day(text: str) -> bool:
     """Whether a text is a day or a month, as ISO 8601 spells it."""
-    return _iso(text) is not None
+    return days_of(text) is not None
 
 
-def _iso(text: str) -> tuple[str, str] | None:
+def days_of(text: str) -> tuple[str, str] | None:
+    """The first day of a day or a month, and the day after its last; None for others."""
     if not re.fullmatch(_ISO, text):
         return None
     year, month, *day = map(int, text.split("-"))

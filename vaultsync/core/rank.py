@@ -63,10 +63,11 @@ def utility(importance: float | None, access_count: int) -> float:
     return min(1.0, weight * (1 + log10(1 + max(0, access_count))) / 2)
 
 
-VECTOR_SHARE = 2.0
-"""What a cosine of 1 counts beside the best match by words that can be trusted. From 1 to
-2.5 the turn recall@5 of LoCoMo is 0.70 to 0.72, and the more vectors count, the better are
-headings of the help of Obsidian found; adding ranks (RRF) fell below words alone."""
+VECTOR_SHARE = 1.0
+"""What a cosine of 1 counts beside the best match by words that can be trusted. With the
+square of the trust the turn recall@5 of LoCoMo is 0.69 to 0.71 from 0.5 to 2; with the
+trust itself, from 1 to 2.5, it is the same or less. Adding ranks (RRF) fell below words
+alone."""
 MISFIT = 0.7
 """What is left of the fit of a fact that is not what the question hints at. In dialogues a
 hint is worth little (the turn recall@5 of LoCoMo is 0.67 from 0.5 to 1), where facts have
@@ -79,14 +80,15 @@ def fused(
     """How well each fact fits the question; greater is better, 0 is not at all.
 
     `words` are BM25 scores, `near` cosines, by the id of the fact. `trust`, 0 to 1, is
-    what the best match by words counts: there always is a best one, though it may have
-    one word of seven. Whoever is missing in one of them was below its last one: no word
+    how far the best match by words can be trusted: there always is a best one, though it
+    may have one word of seven. It counts squared: where few of the words were found,
+    the vectors decide. Whoever is missing in one of them was below its last one: no word
     fits, or no vector is nearer than the farthest that is known.
     """
     best = max(words.values(), default=0.0) or 1.0
     least = max(0.0, min(near.values(), default=0.0))
     return {
-        key: trust * words.get(key, 0.0) / best
+        key: trust**2 * words.get(key, 0.0) / best
         + VECTOR_SHARE * max(0.0, near.get(key, least))
         for key in [*words, *(key for key in near if key not in words)]
     }

@@ -49,7 +49,8 @@ class Row(NamedTuple):
 
 _V, _S = VaultChange, StoreChange
 
-_SAME = Row(Do.RECORD, "same meaning, only the base moves")
+SAME_MEANING = "same meaning, only the base moves"
+_SAME = Row(Do.RECORD, SAME_MEANING)
 _FROZEN = Row(Do.ATTEND, "the note cannot be read; it is left alone")
 _HALF = Row(
     Do.WAIT, "the note looks half saved; it counts as an edit if it stays so for 30 s"
@@ -189,6 +190,8 @@ class Action:
     """Fields a person changed that are not theirs."""
     overruled: tuple[str, ...] = ()
     """Fields of which the note said what nobody else did, and which it is not to say."""
+    replaces: bool = False
+    """The store is not to say what it says, though nobody else says it: a rebuild."""
     actor: str = ""
     """The agent that wrote the store's version."""
     moved: bool = False

@@ -139,7 +139,7 @@ def _assigned_at(text: str, at: int) -> Iterator[Span]:
         yield Span(start, start + len(value), "password" if match["pass"] else "secret")
 
 
-_DUMMY = re.compile(
+_DUMMY = (
     r"(?i)\$[A-Z_{(]|%[A-Z_]+%|\.{0,2}/\S*[/.]|https?:|process\.|os\.|env\.|self\.|this\."
     r"|your|example|change|placeholder|redacted|dummy|none\b|null\b|true\b|false\b"
     r"|(?:password|passwd|secret|token|pw)\d{0,3}\Z"
@@ -149,7 +149,7 @@ _DUMMY = re.compile(
 
 def _is_dummy(value: str) -> bool:
     """Whether a value is a variable, a path or a word that stands for a value."""
-    return _DUMMY.match(value) is not None or len(set(value)) < 4  # noqa: PLR2004
+    return compiled(_DUMMY).match(value) is not None or len(set(value)) < 4  # noqa: PLR2004
 
 
 def _classes(value: str) -> int:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from vaultsync.core.conflict import is_conflict_note
 from vaultsync.core.fact import Fact
+from vaultsync.core.note import read_note
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.scope import check_scope
+from vaultsync.core.values import check_id
 from vaultsync.engine.cases import adopted_folders
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.newcomers import leave_alone, left_alone
@@ -15,7 +17,7 @@ from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.snapshot import path_in
 from vaultsync.engine.sync import sync
-from vaultsync.errors import NoteMissingError
+from vaultsync.errors import IdNotInVaultError, NoteError, NoteMissingError
 
 
 def adopt(
@@ -75,3 +77,37 @@ def adopt(
         with mirror.archive.transaction():
             mirror.archive.set_setting("adopted_folders", "\n".join(listed))
     return sync(mirror, request, progress=progress)
+
+
+def note_of_id(mirror: Mirror, fact_id: str) -> VaultPath:
+    """The note whose frontmatter bears an id; of several, the one that was saved last.
+
+    Raises:
+        InvalidIdError: it is no id.
+        IdNotInVaultError: no note bears it.
+        VaultMissingError.
+    """
+    fact_id = check_id(fact_id)
+    base = mirror.archive.find_base(fact_id)
+    if base is not None and _bears(mirror, base.path, fact_id):
+        return base.path
+    scan = mirror.vault.scan()
+    newest = sorted(
+        (-stamp.mtime_ns, path_in(folder.path, name))
+        for folder in scan.folders.values()
+        for name, stamp in folder.files.items()
+        if not is_conflict_note(name)
+    )
+    known = mirror.archive.paths()
+    for _, path in newest:
+        if path not in known and _bears(mirror, path, fact_id):
+            return path
+    raise IdNotInVaultError(fact_id)
+
+
+def _bears(mirror: Mirror, path: VaultPath, fact_id: str) -> bool:
+    try:
+        data = mirror.vault.read(path).data
+        return fact_id.encode() in data and read_note(data, path).id == fact_id
+    except NoteError:
+        return False

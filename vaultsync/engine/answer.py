@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
@@ -151,3 +151,30 @@ class Recall:
         if self.stages:
             found["stages"] = [each.as_json() for each in self.stages]
         return found
+
+
+def recall_of(said: Mapping[str, Any]) -> Recall:
+    """The answer that `as_json()` made this of; of each fact it holds what a hit shows.
+
+    Raises:
+        KeyError, TypeError: it is no answer.
+    """
+    hits = [
+        Hit(
+            Fact(each["id"], type=each["type"], title=each["title"], path=each["path"]),
+            **{key: each[key] for key in _OF_HIT},
+        )
+        for each in said["hits"]
+    ]
+    stages = [
+        Stage(
+            each["stage"], each["seconds"], tuple(Seen(**x) for x in each["candidates"])
+        )
+        for each in said.get("stages", ())
+    ]
+    told = {key: said[key] for key in ("query", "source", "confidence", "seconds")}
+    degraded = tuple(said["degraded"])
+    return Recall(**told, degraded=degraded, hits=tuple(hits), stages=tuple(stages))
+
+
+_OF_HIT = ("score", "similarity", "recency", "utility", "stage", "why", "snippet")

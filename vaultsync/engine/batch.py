@@ -1,10 +1,10 @@
 """Some actions carried out together, so that they share their waits for the disk.
 
-The order of
-effects is that of the protocol (docs/concepts/what-is-safe.md), so that a crash anywhere
-leaves what `engine/recovery.py` can repair:
+The order of effects is that of the protocol (docs/concepts/what-is-safe.md), so that a
+crash anywhere leaves what `engine/recovery.py` can repair:
 
-1. one archive transaction: the bytes of before and after, conflicts, intents
+1. one archive transaction: the bytes of before and after, conflicts, intents, and the
+   history of what is nowhere else once it has been replaced
 2. conflict notes and staged files, then one wait for the disk
 3. the store: conditional writes, all in one transaction
 4. the vault: atomic exchange, what was displaced is examined
@@ -15,16 +15,16 @@ leaves what `engine/recovery.py` can repair:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from vaultsync.core.conflict import Conflict, conflict_id
+from vaultsync.core.conflict import Conflict
 from vaultsync.core.fact import Fact
 from vaultsync.core.note import read_note
 from vaultsync.core.paths import VaultPath, parent
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.core.render import render, rewrite, stale, with_id
 from vaultsync.engine.cases import is_back
-from vaultsync.engine.conflicts import write_conflict_note
+from vaultsync.engine.conflicts import conflict_of, write_conflict_note
 from vaultsync.engine.item import (
     CREATES_NOTE,
     EXCHANGES,
@@ -33,7 +33,6 @@ from vaultsync.engine.item import (
     WRITES_STORE,
     Item,
     Outcome,
-    agent_of,
     text_of,
 )
 from vaultsync.engine.mirror import Links, Mirror
@@ -175,7 +174,7 @@ class Batch:
             if action.note is not None and action.sha:
                 self.blobs[action.sha] = text_of(action.note)
             if action.conflicts:
-                item.conflict = self._conflict(item)
+                item.conflict = conflict_of(action, item.fact, self.run, self.at)
             if item.op:
                 after = item.sha if item.data is not None else None
                 before = None if action.do is Do.DELETE_FACT else action.sha
@@ -184,29 +183,23 @@ class Batch:
                     Intent(item.op, item.fact.id, path, before, after, item.fact)
                 )
         conflicts = [item.conflict for item in items if item.conflict]
-        if not (intents or conflicts):
+        history: list[HistoryEntry] = []
+        for item in items:
+            if (
+                item.action.replaces
+            ):  # it is nowhere else once the store has been written
+                history += self._history(item)
+                item.told = True
+        if not (intents or conflicts or history):
             return
         with self.mirror.archive.transaction():
             self.mirror.archive.put_blobs(self.blobs)
+            self.mirror.archive.add_history(history)
             for conflict in conflicts:
                 self.mirror.archive.put_conflict(conflict)
             self.mirror.archive.put_intents(intents)
         self.kept = set(self.blobs)
         self.blobs = {}
-
-    def _conflict(self, item: Item) -> Conflict:
-        action = item.action
-        return Conflict(
-            id=conflict_id(action.fact_id, action.conflicts),
-            fact_id=action.fact_id,
-            path=action.to or action.path or VaultPath(""),
-            conflict_path=None,
-            fields=action.conflicts,
-            actor=agent_of(action),
-            at=self.at,
-            run=self.run,
-            title=item.fact.title,
-        )
 
     # 2 --------------------------------------------------------------------- stage
 
@@ -362,7 +355,8 @@ class Batch:
             if item.failed:
                 continue
             action = item.action
-            history += entries(action, item.fact, self.run, self.at, self.actor)
+            if not item.told:
+                history += self._history(item)
             if action.do in (Do.DELETE_NOTE, Do.DELETE_FACT, Do.DROP_BASE):
                 dropped.append(item.fact.id)
             else:
@@ -383,6 +377,9 @@ class Batch:
             if len(self.lingers) > FEW_LINGERS:
                 self.mirror.archive.set_setting(MANY_UNTIL, str(self.lingers[-1].due))
             self.mirror.archive.drop_intents([i.op for i in items if i.op])
+
+    def _history(self, item: Item) -> Iterable[HistoryEntry]:
+        return entries(item.action, item.fact, self.run, self.at, self.actor)
 
     def _base(self, item: Item) -> Base:
         action = item.action

@@ -23,7 +23,9 @@ from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
 from vaultsync.core.merge import differing, merge
 from vaultsync.core.paths import VaultPath
+from vaultsync.core.reconcile import Action
 from vaultsync.engine.facts import is_visible
+from vaultsync.engine.item import agent_of
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.snapshot import Snapshot
 from vaultsync.errors import (
@@ -31,8 +33,24 @@ from vaultsync.errors import (
     NoteError,
     NoteExistsError,
     RevisionMismatchError,
+    UnknownPlaceholderError,
 )
 from vaultsync.ports import RevisionMismatch, Write
+
+
+def conflict_of(action: Action, fact: Fact, run: str, at: str) -> Conflict:
+    """The record of what an action could not merge."""
+    return Conflict(
+        id=conflict_id(action.fact_id, action.conflicts),
+        fact_id=action.fact_id,
+        path=action.to or action.path or VaultPath(""),
+        conflict_path=None,
+        fields=action.conflicts,
+        actor=agent_of(action),
+        at=at,
+        run=run,
+        title=fact.title,
+    )
 
 
 def write_conflict_note(mirror: Mirror, conflict: Conflict) -> Conflict:
@@ -132,6 +150,8 @@ class Verdict:
     """`store` for what was ticked, `keep` when the conflict note was deleted; `vault` is
     only ever said by a command."""
     fields: tuple[str, ...]
+    text: str | None = None
+    """What a person made of both versions of one field; goes before `take`."""
 
 
 def verdicts(mirror: Mirror, found: Snapshot) -> list[Verdict]:
@@ -213,10 +233,13 @@ def settle(mirror: Mirror, verdict: Verdict, *, actor: str = "person") -> Confli
     conflict = verdict.conflict
     chosen = [each for each in conflict.fields if each.field in verdict.fields]
     wish = _wish(chosen, verdict.take)
+    if verdict.text is not None:
+        wish = _by_hand(mirror, conflict, chosen, verdict.text)
     if wish is not None:
         _write_wish(mirror, conflict, wish, actor)
     left = tuple(each for each in conflict.fields if each not in chosen)
-    outcome = "" if left else verdict.take.replace("keep", "vault")
+    taken = "mixed" if verdict.text is not None else verdict.take
+    outcome = "" if left else taken.replace("keep", "vault")
     settled = replace(conflict, fields=left or conflict.fields, outcome=outcome)
     if outcome:
         _take_away(mirror, conflict)
@@ -224,6 +247,39 @@ def settle(mirror: Mirror, verdict: Verdict, *, actor: str = "person") -> Confli
     with mirror.archive.transaction():
         mirror.archive.put_conflict(settled)
     return settled
+
+
+def _by_hand(
+    mirror: Mirror, conflict: Conflict, chosen: Sequence[FieldConflict], text: str
+) -> list[FieldConflict]:
+    """The fields with what a person typed, who was shown placeholders for secrets.
+
+    Raises:
+        UnknownPlaceholderError: one stands for nothing.
+    """
+    base = mirror.archive.find_base(conflict.fact_id)
+    current = mirror.store.find_many([conflict.fact_id]).get(conflict.fact_id)
+    agreed = base.fact if base else Fact(conflict.fact_id)
+    sides = [
+        agreed.changed({each.field: value})
+        for each in conflict.fields
+        for value in (each.vault, each.store)
+    ]
+    made = []
+    for each in chosen:
+        said = {each.field: _typed(each, text)}
+        meant, unknown = mirror.lens.taken(said, agreed, current, *sides)
+        if unknown:
+            raise UnknownPlaceholderError(conflict.fact_id, unknown)
+        made.append(replace(each, store=meant[each.field]))
+    return made
+
+
+def _typed(field: FieldConflict, text: str) -> Value:
+    """What a person typed as a value of the field: a list has an item in each line."""
+    if any(isinstance(side, (list, tuple)) for side in (field.vault, field.store)):
+        return [line.strip() for line in text.splitlines() if line.strip()]
+    return text
 
 
 def _wish(chosen: Sequence[FieldConflict], take: str) -> Sequence[FieldConflict] | None:

@@ -10,6 +10,7 @@ from vaultsync.engine import indexing, linking
 from vaultsync.engine.embed_cost import Cost, cost_of_change
 from vaultsync.engine.embed_texts import identity_of
 from vaultsync.engine.embedding import EmbedReport, embed_pending
+from vaultsync.engine.follow import version_at
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress
 from vaultsync.engine.tables import Making, write_tables
@@ -112,7 +113,7 @@ def derive(
 
 def _state(mirror: Mirror) -> str:
     state = mirror.shown.state()
-    return f"{state.store_id}:{state.seq}"
+    return version_at(mirror.shown, state.store_id, state.seq, "")
 
 
 def _links(mirror: Mirror, links: LinkIndex, *, rebuild: bool) -> str:

@@ -9,7 +9,7 @@ from vaultsync.core.around import AFTER, BEFORE, turn_of
 from vaultsync.core.chunk import CHUNKER, Chunk, chunk_fact
 from vaultsync.core.fact import Fact
 from vaultsync.engine.neighbours import surroundings
-from vaultsync.ports import Embedder, Identity, NoteIndex, Store
+from vaultsync.ports import Embedder, Identity, NoteIndex, Store, VectorIndex
 
 
 def identity_of(embedder: Embedder, *, lends: bool = False) -> Identity:
@@ -34,6 +34,26 @@ def chunks_of(
     return {
         key: chunk_fact(fact, around=lent.get(key, "")) for key, fact in facts.items()
     }
+
+
+def unembedded(
+    store: Store,
+    index: NoteIndex | None,
+    vectors: VectorIndex,
+    fact_ids: Sequence[str],
+) -> list[str]:
+    """Those of the facts that exist of which a text has no vector.
+
+    Raises:
+        StoreUnavailableError: the store is away.
+    """
+    chunks = chunks_of(store, index, store.find_many(fact_ids))
+    held = vectors.chunks(chunks)
+    return [
+        each
+        for each in fact_ids
+        if {chunk.id for chunk in chunks.get(each, ())} - set(held.get(each, ()))
+    ]
 
 
 def neighbours_of(

@@ -10,14 +10,13 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from vaultsync.core.links import folded
-from vaultsync.engine.link_feed import entity_of, follow, seen_of
+from vaultsync.engine.follow import seen_of, version_at
 from vaultsync.errors import DerivedError
-from vaultsync.ports.link_index import Entity, LinkIndex
-from vaultsync.ports.store import Store, StoreState
 
 if TYPE_CHECKING:  # every opened vault has one of these, and few are ever asked
     from vaultsync.core.mentions import Mention, Vocabulary
+    from vaultsync.ports.link_index import Entity, LinkIndex
+    from vaultsync.ports.store import Store, StoreState
 
 FAR = 500
 """Rows of the feed from which on the link index is brought up first."""
@@ -29,7 +28,8 @@ class EntityNames:
     def __init__(self, links: LinkIndex | None = None) -> None:
         self._links = links
         self._lock = threading.Lock()
-        self._store_id = ""
+        self._version = ""
+        """What they are of, as `follow.version_at()` names it."""
         self._seq = 0
         self._entities: dict[str, Entity] = {}
         self._names: Vocabulary
@@ -53,12 +53,19 @@ class EntityNames:
 
     def twins(self, name: str) -> set[str]:
         """The ids of all entities of that very name, whatever its case."""
+        from vaultsync.core.links import folded  # noqa: PLC0415 - see above
+
         with self._lock:
             return set(self._titles.get(folded(name), ()))
 
     def _refresh(self, store: Store) -> None:
+        from vaultsync.engine.link_feed import (  # noqa: PLC0415 - see above
+            SCHEMA,
+            entity_of,
+        )
+
         state = store.state()
-        if state.store_id != self._store_id or state.seq < self._seq:
+        if version_at(store, state.store_id, self._seq, SCHEMA) != self._version:
             self._begin(store, state)
         if state.seq == self._seq:
             return
@@ -68,28 +75,36 @@ class EntityNames:
             fact = facts.get(row.fact_id)
             self._set(row.fact_id, entity_of(fact) if fact else None)
         self._seq = max([state.seq, *(row.seq for row in rows)])
+        self._version = version_at(store, state.store_id, self._seq, SCHEMA)
 
     def _begin(self, store: Store, state: StoreState) -> None:
         """Forget everything, and take what the link index knows."""
         from vaultsync.core.mentions import Vocabulary  # noqa: PLC0415 - see above
+        from vaultsync.engine.link_feed import SCHEMA, follow  # noqa: PLC0415 - see above
 
-        self._store_id, self._seq = state.store_id, 0
+        self._seq = 0
         self._entities, self._names, self._titles = {}, Vocabulary(), {}
+        self._version = version_at(store, state.store_id, 0, SCHEMA)
         if self._links is None:
             return
         try:
-            if state.seq - (seen_of(self._links.version(), state.store_id) or 0) > FAR:
+            version = self._links.version()
+            seen = seen_of(store, state.store_id, version, SCHEMA)
+            if state.seq - (seen or 0) > FAR:
                 follow(store, self._links)
-            seen = seen_of(self._links.version(), state.store_id)
-            if seen is None or seen > state.seq:
+                version = self._links.version()
+                seen = seen_of(store, state.store_id, version, SCHEMA)
+            if version is None or seen is None:
                 return
             for entity in self._links.entities():
                 self._set(entity.fact_id, entity)
-            self._seq = seen
+            self._seq, self._version = seen, version
         except (DerivedError, OSError):
             return  # the feed tells it all, only slower
 
     def _set(self, fact_id: str, entity: Entity | None) -> None:
+        from vaultsync.core.links import folded  # noqa: PLC0415 - see above
+
         old = self._entities.pop(fact_id, None)
         if old is not None:
             self._names.drop(fact_id, old.names)

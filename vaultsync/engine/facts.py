@@ -11,6 +11,7 @@ from vaultsync.core.fields import FIELD, OWN, Owner, Value
 from vaultsync.core.scope import private, sees
 from vaultsync.core.values import check_id
 from vaultsync.core.wire import from_values, to_values
+from vaultsync.engine.access import check_access
 from vaultsync.engine.auto_linking import linked
 from vaultsync.engine.mirror import Mirror
 from vaultsync.errors import (
@@ -20,7 +21,6 @@ from vaultsync.errors import (
     IdTakenError,
     InvalidFieldError,
     RevisionMismatchError,
-    ScopeDeniedError,
     StoreUnavailableError,
     UnknownPlaceholderError,
 )
@@ -69,7 +69,7 @@ def remember(mirror: Mirror, values: Mapping[str, Value], *, agent: str | None) 
     fact = make_fact(filled)
     if not fact.content.strip() and not str(values.get("title") or "").strip():
         raise InvalidFieldError("content", fact.content, "text to be remembered")
-    _check_access(agent, fact.scope)
+    check_access(mirror, fact, agent=agent)
     fact = linked(mirror, fact, agent=agent)
     write = Write(fact.id, fact, None, agent or "person")
     try:
@@ -80,11 +80,6 @@ def remember(mirror: Mirror, values: Mapping[str, Value], *, agent: str | None) 
     if isinstance(result, RevisionMismatch):
         raise IdTakenError(fact.id)
     return fact.but(revision=result)
-
-
-def _check_access(agent: str | None, scope: str) -> None:
-    if not sees(agent, scope):
-        raise ScopeDeniedError(agent or "", scope)
 
 
 def _queue(
@@ -210,22 +205,23 @@ def update(
     for key in values:
         if key in FIELD and FIELD[key].owner is Owner.IDENTITY:
             raise FixedFieldError(key)
+    known: Fact | None = None
     for _ in range(TRIES):
         try:
-            current = get(mirror, fact_id, agent=agent)
+            current = known = get(mirror, fact_id, agent=agent)
             meant, add, remove = _meant(mirror, current, values, add_tags, remove_tags)
             fact = _changed(current, meant, add, remove)
             fact = linked(mirror, fact, agent=agent, before=current.content)
             if fact == current and (expect is None or expect == current.revision):
                 return current
-            _check_access(agent, fact.scope)
+            check_access(mirror, fact, agent=agent, before=current.related_fact_ids)
             fact = fact.but(updated_at=mirror.today())
             write = Write(fact_id, fact, expect or current.revision, agent or "person")
             result = mirror.store.write([write])[0]
         except StoreUnavailableError:
-            return _update_later(
-                mirror, fact_id, values, (add_tags, remove_tags), agent=agent
-            )
+            known = known or _offline(mirror, fact_id)
+            tags = (add_tags, remove_tags)
+            return _update_later(mirror, known, values, tags, agent=agent)
         if not isinstance(result, RevisionMismatch):
             return fact.but(revision=result, path=current.path)
         if expect is not None:
@@ -274,14 +270,13 @@ def _changed(
 
 def _update_later(
     mirror: Mirror,
-    fact_id: str,
+    known: Fact | None,
     values: Mapping[str, Value],
     tags: tuple[Sequence[str], Sequence[str]],
     *,
     agent: str | None,
 ) -> Fact:
     """Queue an update against the last that is known of the fact."""
-    known = _offline(mirror, fact_id)
     if known is None:
         why = "what it says of this fact is not known here"
         raise StoreUnavailableError(why)
@@ -333,30 +328,32 @@ def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> 
         raise InvalidFieldError("content", text, "text that replaces the older one")
     fresh = linked(mirror, fresh, agent=agent)
     who = agent or "person"
-    # The new one first: the old one must not be hidden by a fact that never came to be.
-    made = mirror.store.write([Write(fresh.id, fresh, None, who)])[0]
+    # Both ends at once, the new one first: no fact that never came to be hides another.
+    writes, made = [Write(fresh.id, fresh, None, who)], ""
     for _ in range(TRIES):
         replaced = old.but(superseded_by_id=fresh.id, updated_at=at)
-        done = mirror.store.write([Write(old.id, replaced, old.revision, who)])[0]
-        if not isinstance(done, RevisionMismatch) and not isinstance(
-            made, RevisionMismatch
-        ):
+        writes.append(Write(old.id, replaced, old.revision, who))
+        *first, done = mirror.store.write(writes)
+        made, writes = str(first[0]) if first else made, []
+        if isinstance(done, str):
             return fresh.but(revision=made)
         old = get(mirror, fact_id, agent=agent)
-    raise RevisionMismatchError(
-        fact_id, "the one just read", "another, again and again"
-    )
+    raise RevisionMismatchError(fact_id, "the one just read", "another, always")
 
 
-def forget(mirror: Mirror, fact_id: str, *, agent: str | None) -> Forgotten:
+def forget(
+    mirror: Mirror, fact_id: str, *, agent: str | None, expect: str | None = None
+) -> Forgotten:
     """Delete a fact: it becomes a tombstone, and `restore` brings it back.
 
     Raises:
         FactNotFoundError.
+        RevisionMismatchError: the fact is not at `expect`.
     """
     for _ in range(TRIES):
         try:
             fact = get(mirror, fact_id, agent=agent)
+            _check_revision(fact, expect)
             write = Write(fact.id, None, fact.revision, agent or "person")
             if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
                 return Forgotten(fact.id, FORGOTTEN)
@@ -373,11 +370,19 @@ def forget(mirror: Mirror, fact_id: str, *, agent: str | None) -> Forgotten:
     )
 
 
-def restore(mirror: Mirror, fact_id: str, *, agent: str | None) -> Forgotten:
+def _check_revision(fact: Fact, expect: str | None) -> None:
+    if expect is not None and expect != fact.revision:
+        raise RevisionMismatchError(fact.id, expect, fact.revision)
+
+
+def restore(
+    mirror: Mirror, fact_id: str, *, agent: str | None, expect: str | None = None
+) -> Forgotten:
     """Bring back a fact that was deleted, on whichever side.
 
     Raises:
         FactNotFoundError: the store never knew it.
+        RevisionMismatchError: what was deleted is not at `expect`.
     """
     fact_id = check_id(fact_id)
     for _ in range(TRIES):
@@ -387,6 +392,7 @@ def restore(mirror: Mirror, fact_id: str, *, agent: str | None) -> Forgotten:
             return Forgotten(fact_id, "active")
         if not sees(agent, buried.scope):
             raise FactNotFoundError(fact_id)
+        _check_revision(buried, expect)
         fact = buried.but(updated_at=mirror.today())
         write = Write(fact_id, fact, buried.revision, agent or "person")
         if not isinstance(mirror.store.write([write])[0], RevisionMismatch):

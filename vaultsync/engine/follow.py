@@ -26,11 +26,22 @@ def behind(store: Store, version: str | None, schema: str) -> Behind:
         StoreUnavailableError: the store is away.
     """
     state = store.state()
-    since = seq_of(version, state.store_id)
-    known = version == version_at(store, state.store_id, since, schema)
-    rows = [] if known and since == state.seq else store.feed(since if known else 0)
+    since = seen_of(store, state.store_id, version, schema)
+    rows = [] if since == state.seq else store.feed(since or 0)
     seq = rows[-1].seq if rows else state.seq
-    return Behind(rows, state.store_id, seq, anew=not known)
+    return Behind(rows, state.store_id, seq, anew=since is None)
+
+
+def seen_of(
+    store: Store, store_id: str, version: str | None, schema: str
+) -> int | None:
+    """How far of the feed a version is; None when it is of another store, schema or past.
+
+    Raises:
+        StoreUnavailableError: the store is away.
+    """
+    seq = seq_of(version, store_id)
+    return seq if version == version_at(store, store_id, seq, schema) else None
 
 
 def version_at(store: Store, store_id: str, seq: int, schema: str) -> str:

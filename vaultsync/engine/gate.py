@@ -45,7 +45,12 @@ def store_state(mirror: Mirror, run: str, request: Request) -> StoreState | None
             with mirror.archive.transaction():
                 mirror.archive.set_setting("store_id", state.store_id)
         return state
-    if known != state.store_id:
+    if known != state.store_id and state.store_id == mirror.archive.setting(
+        "next_store_id"
+    ):
+        # Its facts came from the store that was known; their revisions are its own.
+        _move_in(mirror, request, state)
+    elif known != state.store_id:
         raise StoreMismatchError(state.store_id, known)
     why = None if request.trust_store else _rewound(mirror, state)
     if why is None:
@@ -56,11 +61,30 @@ def store_state(mirror: Mirror, run: str, request: Request) -> StoreState | None
                 mirror.archive.set_setting("stopped_run", run)
         raise StoreRewoundError(why, run)
     if not request.dry_run:
-        everything = " ".join(base.fact.id for base in mirror.archive.iter_bases())
         with mirror.archive.transaction():
-            mirror.archive.set_setting("cursor", "0")
-            mirror.archive.set_setting("waiting", everything)
+            _look_at_everything(mirror)
     return state
+
+
+def _look_at_everything(mirror: Mirror) -> None:
+    """Have the passes compare all facts with the store, until one has come to its end.
+
+    Those too that the store's feed has no row of any more.
+    """
+    everything = " ".join(base.fact.id for base in mirror.archive.iter_bases())
+    mirror.archive.set_setting("cursor", None)
+    mirror.archive.set_setting("cursor_row", None)
+    mirror.archive.set_setting("waiting", everything)
+
+
+def _move_in(mirror: Mirror, request: Request, state: StoreState) -> None:
+    """Go on with the store that a migration filled: all of it is looked at once."""
+    if request.dry_run:
+        return
+    with mirror.archive.transaction():
+        mirror.archive.set_setting("store_id", state.store_id)
+        mirror.archive.set_setting("next_store_id", None)
+        _look_at_everything(mirror)
 
 
 def _rewound(mirror: Mirror, state: StoreState) -> str | None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from vaultsync.core.fields import Value
 from vaultsync.engine.follow import behind, version_at
-from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.neighbours import entries
-from vaultsync.engine.report import Progress
 from vaultsync.errors import IndexBusyError, StoreUnavailableError
 from vaultsync.ports import NoteIndex, Written
+
+if TYPE_CHECKING:  # a question asks here first, and loads little
+    from vaultsync.engine.mirror import Mirror
+    from vaultsync.engine.report import Progress
 
 SCHEMA = "2"
 """Changes with what is put into the index for a fact."""

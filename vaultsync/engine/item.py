@@ -41,6 +41,8 @@ class Item:
     """The bytes the note shall have; None when it is to go, or is not written."""
     sha: str = ""
     conflict: Conflict | None = None
+    told: bool = False
+    """Its history is written already."""
     failed: bool = False
     store_done: bool = False
     stamp: Stamp | None = None

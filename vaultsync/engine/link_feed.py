@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vaultsync.core.fact import Fact
+from vaultsync.engine.follow import behind, version_at
 from vaultsync.ports.link_index import Entity, LinkIndex, Reference
 from vaultsync.ports.store import Store, Written
 
@@ -23,30 +24,18 @@ def follow(store: Store, links: LinkIndex) -> bool:
         StoreUnavailableError: the store does not answer; the index is as it was.
         IndexBusyError, OSError: as `LinkIndex.update()`.
     """
-    state = store.state()
-    current = f"{state.store_id}:{state.seq}:{SCHEMA}"
-    held = links.version()
-    if held == current:
-        return False
-    since = seen_of(held, state.store_id)
-    if since is None or since > state.seq:
+    late = behind(store, links.version(), SCHEMA)
+    if late.anew:
         links.clear()
-        since = 0
-    rows = store.feed(since)
-    for start in range(0, len(rows), BATCH):
-        some = rows[start : start + BATCH]
-        _put(store, links, some, f"{state.store_id}:{some[-1].seq}:{SCHEMA}")
-    if not rows:
-        links.update({}, [], version=current)
+    elif not late.rows:
+        return False
+    for start in range(0, len(late.rows), BATCH):
+        some = late.rows[start : start + BATCH]
+        _put(store, links, some, version_at(store, late.store_id, some[-1].seq, SCHEMA))
+    if not late.rows:
+        version = version_at(store, late.store_id, late.seq, SCHEMA)
+        links.update({}, [], version=version)
     return True
-
-
-def seen_of(version: str | None, store_id: str) -> int | None:
-    """The number of the feed that a version stands for; None for another store's."""
-    parts = (version or "").rsplit(":", 2)
-    if len(parts) == 3 and parts[0] == store_id and parts[2] == SCHEMA:  # noqa: PLR2004 - the parts of a version
-        return int(parts[1])
-    return None
 
 
 def _put(store: Store, links: LinkIndex, rows: Sequence[Written], version: str) -> None:

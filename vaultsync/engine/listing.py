@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from vaultsync.core.around import moment
 from vaultsync.core.fact import Fact, make_fact
 from vaultsync.core.fields import Value
+from vaultsync.core.query import days_of
 from vaultsync.core.scope import check_scope, sees
 from vaultsync.core.values import check_id
 from vaultsync.core.wire import public
 from vaultsync.engine.facts import FORGOTTEN
 from vaultsync.engine.mirror import Mirror
 from vaultsync.errors import InvalidFieldError
+
+_DAY = len("2026-02-14")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +39,30 @@ def select(
     scope: str | None = None,
     status: str | None = None,
     tag: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    among: Collection[str] | None = None,
+    newest: bool = False,
     limit: int = 100,
     after: str | None = None,
 ) -> Page:
     """Facts by id, those that match; superseded ones too.
 
-    The status `forgotten` lists what was deleted and can be restored.
+    Args:
+        mirror: the sides.
+        agent: who looks; a person (None) sees all.
+        type_name: only those of a type.
+        scope: only those of a scope.
+        status: only those of a status; `forgotten` lists what was deleted and can be
+            restored.
+        tag: only those that have it.
+        since: only those created on this day (or month, or time) or later.
+        until: only those created on this day (or in this month) or earlier, or before
+            this time.
+        among: only these ids.
+        newest: from the greatest id down. An id that was made here begins with its time.
+        limit: at most so many.
+        after: go on after the fact of this id.
 
     Raises:
         UnknownTypeError, InvalidScopeError, InvalidFieldError: a filter makes no sense.
@@ -51,15 +73,18 @@ def select(
         make_fact({"id": "0" * 8 + "-0000-0000-0000-" + "0" * 12, "type": type_name})
     if scope is not None:
         check_scope(scope)
+    start, end = _moment("since", since), _moment("until", until)
     found: list[Fact] = []
     more = False
     gone = status == FORGOTTEN
-    for fact in _visible(mirror, agent, after, gone=gone):
+    for fact in _visible(mirror, agent, after, gone=gone, among=among, newest=newest):
         if (
             (type_name and fact.type != type_name.lower())
             or (scope and fact.scope != scope)
             or (status and not gone and fact.status != status)
             or (tag and tag.lstrip("#").casefold() not in map(str.casefold, fact.tags))
+            or (start is not None and moment(fact.created_at) < start)
+            or (end is not None and moment(fact.created_at) >= end)
         ):
             continue
         if len(found) == limit:
@@ -74,18 +99,49 @@ def select(
     return Page(facts, facts[-1].id if more else None)
 
 
+def _moment(name: str, text: str | None) -> int | None:
+    """Where a span begins (`since`) or has ended (`until`)."""
+    if text is None:
+        return None
+    days = days_of(text[:_DAY])
+    if days is None:
+        raise InvalidFieldError(name, text, "a date such as 2026-02-14")
+    if len(text) > _DAY:
+        return moment(text)
+    return moment(days[name == "until"])
+
+
 def _visible(
-    mirror: Mirror, agent: str | None, after: str | None, *, gone: bool
+    mirror: Mirror,
+    agent: str | None,
+    after: str | None,
+    *,
+    gone: bool,
+    among: Collection[str] | None,
+    newest: bool,
 ) -> Iterator[Fact]:
+    """What an agent sees, in order, from where it goes on."""
     start = check_id(after) if after else ""
-    facts = _forgotten(mirror, start) if gone else mirror.shown.iter_facts(start)
+    begin = "" if newest else start
+    if gone:
+        facts = _forgotten(mirror, begin, among)
+    elif among is not None:
+        known = mirror.shown.find_many(each for each in among if each > begin)
+        facts = (known[each] for each in sorted(known))
+    else:
+        facts = mirror.shown.iter_facts(begin)
+    if newest:
+        some = [fact for fact in facts if not start or fact.id < start]
+        facts = iter(sorted(some, key=lambda fact: fact.id, reverse=True))
     return (fact for fact in facts if sees(agent, fact.scope))
 
 
-def _forgotten(mirror: Mirror, start: str) -> Iterator[Fact]:
+def _forgotten(
+    mirror: Mirror, start: str, among: Collection[str] | None
+) -> Iterator[Fact]:
     """What tombstones last said, by id."""
     rows = (row.fact_id for row in mirror.shown.feed() if row.deleted)
     for fact_id in sorted(each for each in rows if each > start):
         fact = mirror.shown.buried(fact_id)
-        if fact is not None:
+        if fact is not None and (among is None or fact_id in among):
             yield fact

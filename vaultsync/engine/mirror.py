@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import DEFAULT_TYPE
 from vaultsync.core.lens import CLEAR, Lens
-from vaultsync.core.links import Names, is_linkable, wiki_link
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.scope import PUBLIC
 from vaultsync.engine.entity_names import EntityNames
 from vaultsync.engine.shown import ShownStore
-from vaultsync.ports import Archive, Clock, Store, Vault
+
+if TYPE_CHECKING:  # a question has a mirror too, and needs little of it
+    from vaultsync.core.links import Names
+    from vaultsync.ports import Archive, Clock, Store, Vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,8 @@ class Mirror:
 
     def ids(self, targets: frozenset[str], source: VaultPath) -> Mapping[str, str]:
         """The facts that links of a note lead to, by target; dead links are left out."""
+        from vaultsync.core.links import Names  # noqa: PLC0415 - see above
+
         if not targets:
             return {}
         paths = self.archive.paths()
@@ -103,6 +108,12 @@ class Links:
 
     def to(self, fact_ids: Sequence[str]) -> Mapping[str, str]:
         """The text of the link to each of the facts; those without a note are left out."""
+        from vaultsync.core.links import (  # noqa: PLC0415 - see above
+            Names,
+            is_linkable,
+            wiki_link,
+        )
+
         if not fact_ids:
             return {}
         if self._names is None:

@@ -37,7 +37,8 @@ def rebuild(
     """Make the other side say what `source` (`vault` or `store`) says, and the base too.
 
     From the vault: each note becomes what its fact says, with machine fields from the
-    base where notes do not show them; facts without a note are kept. From the store: each
+    base where notes do not show them; facts without a note are kept, and so is what waits
+    in the outbox: the next pass merges it. From the store: each
     fact becomes what its note says; notes that the store does not know are left alone.
 
     Raises:
@@ -45,10 +46,9 @@ def rebuild(
     """
     state = mirror.store.state()
     with mirror.archive.transaction():
-        # The store may be another one than before: from here on it is the one.
+        # The store may be another one than before: from here on it is the one. The
+        # cursor stays until all is done: should it end before, an older store is noticed.
         mirror.archive.set_setting("store_id", state.store_id)
-        mirror.archive.set_setting("cursor", None)
-        mirror.archive.set_setting("cursor_row", None)
     scan = mirror.vault.scan()
     everything = frozenset(
         path_in(folder.path, name)
@@ -61,6 +61,7 @@ def rebuild(
         named=tuple(base.fact.id for base in mirror.archive.iter_bases()),
         actor=actor,
         trust_store=True,
+        deliver=source != "vault",
     )
     planner = FromVault() if source == "vault" else FromStore()
     return sync_with(mirror, request, planner, progress=progress)
@@ -110,8 +111,10 @@ class FromVault(ByTheTable):
         assert store is not None  # noqa: S101 - it exists
         fact = replace(fact, scope=store.scope) if case.vault.fact is None else fact
         keys = differing(fact, store)
-        do = Do.UPDATE_STORE if keys else Do.RECORD
-        return action.but(do=do, vault=fact, merged=fact, fields=keys)
+        if keys:
+            how = "from its note"
+            action = action.but(do=Do.UPDATE_STORE, reason=how, replaces=True)
+        return action.but(vault=fact, merged=fact, fields=keys)
 
 
 class FromStore(ByTheTable):

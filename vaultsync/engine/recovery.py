@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
+from vaultsync.core.changes import half_saved
 from vaultsync.core.edit import edited
 from vaultsync.core.fact import Fact
 from vaultsync.core.merge import differing
@@ -71,14 +72,13 @@ def _repair(mirror: Mirror, intent: Intent) -> None:
     dropped = False
     if intent.after is None:
         dropped = stored is not None and _is_gone(intent, staged, here)
-    elif staged is None:
-        if here is not None and here.sha == intent.after and stored:
-            base = Base(_at(stored, intent.path), intent.after, None)
-    elif staged.sha == intent.after:
-        base, linger = _not_written(mirror, intent, stored)
-    else:
+    elif stored and _is_written(intent, staged, here):
+        base = Base(_at(stored, intent.path), intent.after, None)
+    elif staged is not None and staged.sha == intent.after:
+        base, linger = _not_written(mirror, intent, staged, here, stored)
+    elif staged is not None:
         base, linger = _displaced(mirror, intent, staged, here, stored)
-    if stored is None:
+    if stored is None and base is None:
         base = _half_made(mirror, intent, here)
     mirror.vault.sync()
     with mirror.archive.transaction():
@@ -103,6 +103,15 @@ def _half_made(mirror: Mirror, intent: Intent, here: NoteFile | None) -> Base | 
     written = here is not None and here.sha == intent.after
     sha = intent.after if written else intent.before
     return Base(intent.fact.but(path=intent.path, revision=""), sha or "", None)
+
+
+def _is_written(intent: Intent, staged: NoteFile | None, here: NoteFile | None) -> bool:
+    """Whether the note has its new bytes, and nothing was displaced (yet).
+
+    It was new, or an app wrote into the note itself.
+    """
+    there = here is not None and here.sha == intent.after
+    return there and (staged is None or staged.sha == intent.after)
 
 
 def _is_gone(intent: Intent, staged: NoteFile | None, here: NoteFile | None) -> bool:
@@ -188,14 +197,49 @@ def _carries_id(mirror: Mirror, intent: Intent) -> bool:
 
 
 def _not_written(
-    mirror: Mirror, intent: Intent, stored: Fact | None
+    mirror: Mirror,
+    intent: Intent,
+    staged: NoteFile,
+    here: NoteFile | None,
+    stored: Fact | None,
 ) -> tuple[Base | None, Linger | None]:
     """The staged file is still ours. If the store has what was merged, it moves on."""
+    if here is not None and _is_torn(intent, staged, here):
+        return _write_again(mirror, intent, here, stored)
     if stored is None:
         return None, None
     if mirror.archive.find_base(intent.fact_id) is None:
         return _finish_new(mirror, intent, stored)
     return _behind(mirror, intent, stored), None
+
+
+def _is_torn(intent: Intent, staged: NoteFile, here: NoteFile) -> bool:
+    """Whether a power cut tore what an app was writing into the note itself.
+
+    The note is the beginning of it then, and ends where no editor would end it.
+    """
+    return (
+        here.sha not in (intent.before, intent.after)
+        and staged.data.startswith(here.data)
+        and half_saved(staged.data, here.data)
+    )
+
+
+def _write_again(
+    mirror: Mirror, intent: Intent, torn: NoteFile, stored: Fact | None
+) -> tuple[Base | None, Linger | None]:
+    """Give a torn note what was being written; what is left of it was that anyway.
+
+    The store's leg comes before the vault's, so it was done; an agent may have gone on.
+    """
+    try:
+        mirror.vault.exchange(intent.op, intent.path, torn.sha)
+    except NoteError:
+        return _behind(mirror, intent, stored), None
+    due = mirror.clock.now().timestamp() + mirror.policy.linger_seconds
+    linger = Linger(intent.op, intent.fact_id, intent.path, torn.sha, due)
+    fact = stored or intent.fact.but(revision="")
+    return Base(_at(fact, intent.path), intent.after or "", None), linger
 
 
 def _finish_new(
@@ -323,9 +367,16 @@ def _save_beside(mirror: Mirror, linger: Linger, file: NoteFile) -> None:
 
 
 def _sweep(mirror: Mirror) -> None:
-    """Remove staged files that no intent and no linger knows: nothing rests on them."""
+    """Remove staged files that no intent and no linger knows: nothing rests on them.
+
+    Their bytes are kept: an editor may have saved into one before the archive was lost.
+    """
     known = {x.op for x in mirror.archive.intents()}
     known |= {x.op for x in mirror.archive.lingers()}
-    for op in mirror.vault.ops():
-        if op not in known:
-            mirror.vault.discard(op)
+    unknown = [op for op in mirror.vault.ops() if op not in known]
+    found = [file for op in unknown if (file := mirror.vault.staged(op))]
+    if found:
+        with mirror.archive.transaction():
+            mirror.archive.put_blobs({file.sha: file.data for file in found})
+    for op in unknown:
+        mirror.vault.discard(op)

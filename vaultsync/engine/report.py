@@ -100,6 +100,8 @@ class Status:
     """`idle`, or who has the vault now."""
     foreign: int = 0
     """Notes that vaultsync leaves alone until they are adopted."""
+    daemon: Mapping[str, Value] | None = None
+    """What the daemon tells of itself, while one runs."""
 
     def as_json(self) -> dict[str, Value]:
         """The status as the contract has it."""
@@ -113,6 +115,7 @@ class Status:
             "last_run": dict(self.last_run) if self.last_run else None,
             "engine": self.engine,
             "foreign": self.foreign,
+            "daemon": dict(self.daemon) if self.daemon else None,
         }
 
 
@@ -127,6 +130,8 @@ class Difference:
     store: Value
     base: Value
     why: str
+    held: bool = False
+    """The field does not take what the note says."""
 
     def as_json(self) -> dict[str, Value]:
         """The difference as JSON."""
@@ -147,6 +152,8 @@ class Verification:
 
     checked: int
     differences: Sequence[Difference] = field(default_factory=tuple)
+    held: Sequence[Difference] = field(default_factory=tuple)
+    """What notes say that their fields do not take: the facts keep their values."""
 
     @property
     def equal(self) -> bool:
@@ -159,6 +166,7 @@ class Verification:
             "equal": self.equal,
             "checked": self.checked,
             "differences": [each.as_json() for each in self.differences],
+            "held": [each.as_json() for each in self.held],
         }
 
 

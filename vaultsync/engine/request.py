@@ -33,8 +33,17 @@ class Request:
     """Facts to look at even when nothing seems to have changed."""
     only_named: bool = False
     """Look at nothing else: an incremental pass."""
+    folders: frozenset[VaultPath] | None = None
+    """Look into these folders alone, and into those of what the store's feed names."""
+    unsettled: frozenset[VaultPath] = frozenset()
+    """Notes that somebody is saving just now: they wait."""
+    hashed: bool = False
+    """Read every note that is looked at, whatever its stamp says."""
     trust_store: bool = False
-    """Take the store as it is, even when it lost what was seen of it: a rebuild."""
+    """Take the store as it is, all of it, even when it lost what was seen: a rebuild."""
+    deliver: bool = True
+    """Bring what waits in the outbox into the store first. What replaces what the store
+    says must not: nobody has seen yet what waits, and the next pass merges it."""
     actor: str = "person"
     after: Report | None = None
     """What the pass did that this one completes: both are one run, with one report."""
@@ -56,4 +65,6 @@ class Pass:
     cases: list[Case]
     feed: Sequence[Written] | None
     state: StoreState | None
+    since: int
+    """Where the feed began."""
     plan: Plan = field(default_factory=Plan)

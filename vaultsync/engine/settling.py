@@ -31,15 +31,16 @@ def record_pass(work: Pass, outcome: Outcome) -> None:
     ]
     if work.found.partial or work.feed is None:
         # Not everything was looked at: what waited before waits on.
-        waiting = dict.fromkeys([*(archive.setting("waiting") or "").split(), *waiting])
-    settings = {
-        "waiting": " ".join(waiting) or None,
-        "stopped_run": None,
-    }
+        decided = _decided(work) if work.request.folders is not None else frozenset()
+        waited = (archive.setting("waiting") or "").split()
+        waiting = dict.fromkeys([*(x for x in waited if x not in decided), *waiting])
+    settings = {"waiting": " ".join(waiting) or None}
+    if not work.found.partial:
+        settings["stopped_run"] = None  # what the guard stopped was a whole pass
     seen = [*(work.feed or ()), *_our_own(work, outcome)]
-    if seen:
-        settings["cursor"] = str(seen[-1].seq)
-        settings["cursor_row"] = seen[-1].revision
+    if seen or (work.request.trust_store and work.feed is not None):
+        settings["cursor"] = str(seen[-1].seq) if seen else None
+        settings["cursor_row"] = seen[-1].revision if seen else None
     settings = {k: v for k, v in settings.items() if archive.setting(k) != v}
     folders = _folders(work, outcome)
     notices = changed_notices(work)
@@ -56,20 +57,21 @@ def record_pass(work: Pass, outcome: Outcome) -> None:
             archive.set_attention(path, listed)
 
 
+def _decided(work: Pass) -> frozenset[str]:
+    """The facts that this pass looked at, on both sides."""
+    return frozenset(case.fact_id for case in work.cases)
+
+
 def _our_own(work: Pass, outcome: Outcome) -> list[Written]:
     """The rows that this pass wrote itself, as far as nobody else wrote between them."""
-    if work.feed is None or work.found.partial or not outcome.revisions:
+    if work.feed is None or work.request.only_named or not outcome.revisions:
         return []
-    since = work.feed[-1].seq if work.feed else _cursor(work)
+    since = work.feed[-1].seq if work.feed else work.since
     try:
         rows = work.mirror.store.feed(since)
     except StoreUnavailableError:
         return []
     return list(takewhile(lambda row: row.revision in outcome.revisions, rows))
-
-
-def _cursor(work: Pass) -> int:
-    return int(work.mirror.archive.setting("cursor") or 0)
 
 
 def _folders(work: Pass, outcome: Outcome) -> dict[VaultPath, bytes | None]:

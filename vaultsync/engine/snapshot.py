@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from vaultsync.core.changes import half_saved
 from vaultsync.core.conflict import is_conflict_note
 from vaultsync.core.note import TYPE_FOLDERS, Note, Problem, read_note
 from vaultsync.core.paths import VaultPath, place
 from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.report import Progress
 from vaultsync.errors import NoteError, UnreadableNoteError
 from vaultsync.ports import Attention, Base, Folder, NoteFile, Scan, Stamp
 
@@ -75,6 +78,9 @@ def take_snapshot(
     *,
     look_again: Iterable[VaultPath] = (),
     only: Iterable[VaultPath] | None = None,
+    unsettled: AbstractSet[VaultPath] = frozenset(),
+    hashed: bool = False,
+    progress: Progress | None = None,
 ) -> Snapshot:
     """Scan the vault and read what may have changed.
 
@@ -82,16 +88,21 @@ def take_snapshot(
         mirror: the sides.
         look_again: paths to be read even when nothing seems to have changed.
         only: the folders to look into; None for the whole vault.
+        unsettled: paths that are being saved just now: not to be read yet.
+        hashed: whether to read every note, also those whose stamps are known.
+        progress: told of each folder.
     """
     scan = mirror.vault.scan() if only is None else _some_folders(mirror, only)
     known = mirror.archive.folders()
     again = {VaultPath(posixpath.dirname(path)) for path in look_again}
-    forced = set(look_again)
+    look = _Look(set(look_again), unsettled, hashed)
     found = Snapshot(scan, partial=only is not None)
-    for path, folder in scan.folders.items():
-        if known.get(path) != folder.fingerprint or path in again:
+    for at, (path, folder) in enumerate(scan.folders.items()):
+        if known.get(path) != folder.fingerprint or path in again or hashed:
             found.dirty[path] = folder
-            _look_into(mirror, found, folder, forced)
+            _look_into(mirror, found, folder, look)
+        if progress is not None:
+            progress("scan", at, len(scan.folders))
     for path in known:
         if path in scan.folders or found.blind(path):
             continue
@@ -141,17 +152,26 @@ def _some_folders(mirror: Mirror, only: Iterable[VaultPath]) -> Scan:
     return Scan({p: f for p, f in listed.items() if f is not None}, {}, at_ns)
 
 
-def _look_into(
-    mirror: Mirror, found: Snapshot, folder: Folder, forced: set[VaultPath]
-) -> None:
+class _Look(NamedTuple):
+    """How folders are looked into."""
+
+    forced: AbstractSet[VaultPath]
+    unsettled: AbstractSet[VaultPath]
+    hashed: bool
+
+
+def _look_into(mirror: Mirror, found: Snapshot, folder: Folder, look: _Look) -> None:
     bases = mirror.archive.bases_in(folder.path)
     for name, stamp in folder.files.items():
         path = path_in(folder.path, name)
         base = bases.pop(name, None)
         if is_conflict_note(name) and base is None:
             found.conflict_notes.add(path)
-        elif base is None or base.stamp != stamp or path in forced:
-            again = path in forced
+        elif path in look.unsettled and (base is None or base.stamp != stamp):
+            file = NoteFile(b"", "", stamp)
+            found.seen[path] = Seen(path, file, base, settled=False)
+        elif base is None or base.stamp != stamp or look.hashed or path in look.forced:
+            again = path in look.forced
             _look_at(mirror, found, path, base, stamp, again=again)
         else:
             found.known.add(path)

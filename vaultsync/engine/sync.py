@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Protocol
 
 from vaultsync.core.lens import CLEAR
-from vaultsync.core.paths import VaultPath, parent
+from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do, guard
 from vaultsync.engine.apply import apply_plan
 from vaultsync.engine.cases import (
@@ -26,23 +26,26 @@ from vaultsync.engine.cases import (
 )
 from vaultsync.engine.conflicts import settle, verdicts
 from vaultsync.engine.gate import check_vault, confirmed, store_state
+from vaultsync.engine.incremental import look_into, waiting_in
 from vaultsync.engine.item import CREATES_NOTE, Outcome
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.newcomers import newcomers
 from vaultsync.engine.notices import notices_of_plan, notices_of_scan, refusals
 from vaultsync.engine.outbox import drain_outbox
-from vaultsync.engine.planning import Rules, Taken, home_of, plan_case, plan_note
+from vaultsync.engine.planning import Rules, Taken, plan_case, plan_note
 from vaultsync.engine.recovery import recover
 from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Pass, Request
 from vaultsync.engine.settling import record_pass
-from vaultsync.engine.snapshot import Snapshot, take_snapshot
+from vaultsync.engine.snapshot import Snapshot
 from vaultsync.engine.tally import joined, report_of
 from vaultsync.errors import GuardError, StoreUnavailableError
 from vaultsync.ports import Attention, Run, StoreState, Written
 
 SHOWN = 2000
 """How many actions a remembered run lists."""
+SOME = 500
+"""After how many plans progress is told."""
 MEANT = ("rebuild", "links")
 """Kinds of passes that may rewrite many notes: all of them, or nothing but links."""
 
@@ -139,10 +142,10 @@ def sync_with(
     again: list[str] = []
     if not request.dry_run:
         again = recover(mirror)
-        if state is not None:
+        if state is not None and request.deliver:
             again += drain_outbox(mirror)
     work = look(mirror, request, run, state, again, progress=progress)
-    _plan(work, planner)
+    _plan(work, planner, progress)
     stopped = _stopped(work)
     if stopped and not request.dry_run and not confirmed(mirror, request):
         with mirror.archive.transaction():
@@ -211,8 +214,24 @@ def look(
             for each in mirror.archive.attention()
             if each.kind == "scope_move"
         }
-    only = _folders_of(mirror, request.named) if request.only_named else None
-    found = take_snapshot(mirror, look_again=look_again, only=only)
+    again = list(again)
+    feed: Sequence[Written] | None = None
+    cursor = int(mirror.archive.setting("cursor") or 0)
+    since = 0 if request.trust_store else cursor
+    some = request.folders is not None and since > 0
+    if some and state is not None:
+        feed = mirror.store.feed(since)
+    found = look_into(
+        mirror,
+        replace(
+            request,
+            folders=request.folders if some else None,
+            named=(*request.named, *again),
+        ),
+        feed,
+        look_again=look_again,
+        progress=progress,
+    )
     if progress is not None:
         progress("scan", len(found.seen), len(found.seen))
     settled: list[str] = []
@@ -221,28 +240,21 @@ def look(
     who = settle_identities(mirror, found)
     _take_second_look(mirror, who)
     named = dict.fromkeys([*again, *settled, *request.named])
-    feed: Sequence[Written] | None = None
-    since = -1
-    if state is not None:
-        feed = []
-    if not request.only_named:
-        if state is not None:
-            since = int(mirror.archive.setting("cursor") or 0)
+    if request.only_named:
+        feed = None if state is None else []
+        since = -1
+    elif found.partial:
+        inside = waiting_in(mirror, found.scan.folders.keys())
+        named = dict.fromkeys([*inside, *named])
+    else:
+        if state is not None and feed is None:
             feed = mirror.store.feed(since)
         waiting = (mirror.archive.setting("waiting") or "").split()
         named = dict.fromkeys([*waiting, *named])
-    cases = make_cases(mirror, found, who, feed, named=named, whole_feed=since == 0)
+    whole = since == 0 and state is not None
+    cases = make_cases(mirror, found, who, feed, named=named, whole_feed=whole)
     cases += newcomers(mirror, who, request.adopt, away=state is None)
-    return Pass(mirror, request, run, found, who, cases, feed, state)
-
-
-def _folders_of(mirror: Mirror, named: Sequence[str]) -> set[VaultPath]:
-    """The folders in which the notes of some facts lie, or would lie."""
-    bases = mirror.archive.find_bases(named)
-    folders = {parent(base.path) for base in bases.values()}
-    for fact in mirror.store.find_many(named).values():
-        folders.add(home_of(fact))
-    return folders
+    return Pass(mirror, request, run, found, who, cases, feed, state, max(since, 0))
 
 
 def _take_second_look(mirror: Mirror, who: Identities) -> None:
@@ -264,7 +276,7 @@ def _seconds(at: str) -> float:
     return datetime.fromisoformat(at).timestamp()
 
 
-def _plan(work: Pass, planner: Planner) -> None:
+def _plan(work: Pass, planner: Planner, progress: Progress | None = None) -> None:
     request, mirror = work.request, work.mirror
     rules = Rules(
         allow_scope_moves=request.allow_scope_moves,
@@ -276,8 +288,11 @@ def _plan(work: Pass, planner: Planner) -> None:
     )
     if work.cases:
         planner.prepare(work)
-    plans = (planner.plan(case, rules) for case in work.cases)
-    work.plan.actions = [_not_blindly(action, work.found) for action in plans]
+    for at, case in enumerate(work.cases):
+        action = planner.plan(case, rules)
+        work.plan.actions.append(_not_blindly(action, work.found))
+        if progress is not None and at % SOME == 0:
+            progress("plan", at, len(work.cases))
     work.plan.notices += notices_of_scan(mirror, work.found, work.who, request.adopt)
     work.plan.notices += notices_of_plan(
         mirror, work.cases, work.plan.actions, request.allow_scope_moves

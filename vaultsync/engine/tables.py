@@ -19,6 +19,7 @@ from vaultsync.core.index import index_texts
 from vaultsync.core.lens import Lens
 from vaultsync.core.neutral import may_run
 from vaultsync.core.paths import VaultPath, join, name_of, vault_path
+from vaultsync.core.scope import sees
 from vaultsync.core.tables import FOLDER, is_table
 from vaultsync.engine.follow import behind, version_at
 from vaultsync.engine.mirror import Mirror
@@ -44,6 +45,16 @@ class Making:
     count: Callable[[str], int]
     """Text -> tokens. The same on every machine that has the vault, or its tables would
     differ with who wrote them last: an estimate, not a tokenizer that not all have."""
+
+
+def hidden_texts(mirror: Mirror) -> dict[str, str]:
+    """The tables of `.index/` as they are, by the names of their files."""
+    found = {}
+    for path in mirror.vault.list_meta(_HIDDEN):
+        data = mirror.vault.read_meta(path) if _OURS.fullmatch(name_of(path)) else None
+        if data is not None:
+            found[name_of(path)] = data.decode(errors="replace")
+    return found
 
 
 def write_tables(mirror: Mirror, making: Making, *, anew: bool = False) -> int:
@@ -82,6 +93,26 @@ def write_tables(mirror: Mirror, making: Making, *, anew: bool = False) -> int:
     with mirror.archive.transaction():
         mirror.archive.set_setting(DONE, json.dumps(said))
     return changed
+
+
+def tables_for(
+    mirror: Mirror, making: Making, *, agent: str | None
+) -> Mapping[str, str]:
+    """The texts of the tables by the names of their files, as an agent may see them.
+
+    They are those of the files, which are of all facts, without what the agent may not
+    see; of the entries that were made for the files last.
+
+    Raises:
+        StoreUnavailableError: the store is away.
+    """
+    held = making.entries.load()
+    if held is None:
+        return {}
+    paths = {fact_id: path for path, fact_id in mirror.archive.paths().items()}
+    seen = {f.id for f in mirror.store.iter_facts() if sees(agent, f.scope)}
+    entries = [each for key, each in held.entries.items() if key in seen]
+    return index_texts(entries, paths)
 
 
 def _made_of(mirror: Mirror, seen: VaultPath) -> str:

@@ -50,7 +50,11 @@ def verify(mirror: Mirror, *, progress: Progress | None = None) -> Verification:
             )
     if progress is not None:
         progress("verify", total, total)
-    return Verification(checked, tuple(differences))
+    return Verification(
+        checked,
+        tuple(each for each in differences if not each.held),
+        tuple(each for each in differences if each.held),
+    )
 
 
 def _chunk(mirror: Mirror, bases: list[Base]) -> Iterator[Difference]:
@@ -80,6 +84,10 @@ def _compare(mirror: Mirror, base: Base, store: Fact | None) -> Iterator[Differe
             fact_id, path, "note", None, store.title, None, trouble.message
         )
         return
+    for problem in note.problems:
+        key = problem.key
+        said = note.raw.get(key), store.value(key), base.fact.value(key)
+        yield Difference(fact_id, path, key, *said, problem.message, held=True)
     vault = base.fact
     if file.sha == base.sha and not differing(base.fact, store):
         return

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import TYPES
+from vaultsync.core.note import read_note
 from vaultsync.core.paths import VaultPath, key_of, parent
 from vaultsync.core.render import render
 from vaultsync.engine.mirror import Links, Mirror
@@ -131,9 +132,11 @@ class WriteThrough:
         path = each.fact.path or VaultPath("")
         try:
             file = self._mirror.vault.read(path)
+            if file.sha != sha:
+                # Somebody wrote in it already; both sides did agree on what it was.
+                ours = read_note(file.data, path).id == each.fact.id
+                return Base(each.fact, sha, None) if ours else None
         except NoteError:
             return None
-        if file.sha != sha:
-            return None  # somebody wrote in it already: the next pass sees both sides
         now_ns = int(self._mirror.clock.now().timestamp() * 1e9)
         return Base(each.fact, sha, trusted(file.stamp, now_ns))

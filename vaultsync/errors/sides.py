@@ -82,5 +82,27 @@ class StoreRewoundError(StoreError):
         self.run = run
 
 
+class StoreLayoutError(StoreError):
+    """What holds the facts was made otherwise than this vault's settings say."""
+
+    def __init__(self, where: str, why: str) -> None:
+        super().__init__(
+            f"the collection {where} was made otherwise: {why}; nothing was done",
+            hint="set what it was made with, or take all facts to another one:"
+            " `vaultsync migrate --to URL`; a collection is never altered",
+        )
+        self.where = where
+
+
+class MigrationError(StoreError):
+    """Not all facts are in the new store; this vault stays with the old one."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"the facts are not all in the new store: {why}; nothing was switched",
+            hint="run the same command again: it goes on where it stopped",
+        )
+
+
 class ArchiveError(VaultsyncError):
     """The archive cannot be read."""

@@ -109,6 +109,26 @@ class ConfigError(UsageError):
     """A setting makes no sense."""
 
 
+class InvalidArgumentsError(UsageError):
+    """A tool or a prompt was called with arguments that it does not take."""
+
+    def __init__(self, name: str, why: str, known: tuple[str, ...]) -> None:
+        takes = ", ".join(known) or "no arguments"
+        super().__init__(f"{name}: {why}", hint=f"{name} takes {takes}")
+        self.name = name
+
+
+class MissingExtraError(UsageError):
+    """A part that is not installed."""
+
+    def __init__(self, what: str, module: str, extra: str) -> None:
+        super().__init__(
+            f"{what} needs {module}, which is not installed",
+            hint=f"python -m pip install 'vaultsync[{extra}]'",
+        )
+        self.extra = extra
+
+
 class NotAVaultError(UsageError):
     """There is no vault at or above the folder."""
 
@@ -117,6 +137,26 @@ class NotAVaultError(UsageError):
             f"no vault at {where}",
             hint="make one with `vaultsync init PATH`, or name one with --vault PATH; if it"
             " was one, mount its disk, or put its `.meta` back",
+        )
+
+
+class PluginNotBuiltError(UsageError):
+    """This installation has no built plugin for Obsidian; nothing was copied."""
+
+    def __init__(self, missing: str) -> None:
+        super().__init__(
+            f"this installation has no plugin for Obsidian: {missing} is missing",
+            hint="in a clone, build it with `make plugin`, which needs Node.js and npm",
+        )
+
+
+class MalformedBodyError(UsageError):
+    """What came over HTTP is not what its route takes; nothing was done."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"the request is not what its route takes: {why}",
+            hint="docs/reference/bridge.md says what it takes",
         )
 
 
@@ -142,6 +182,36 @@ class FactForgottenError(FactNotFoundError):
         self.message = f"fact {fact_id} was forgotten on {at[:10]}"
         self.args = (self.message,)
         self.hint = f"`vaultsync restore {fact_id}` brings it back"
+
+
+class IdNotInVaultError(NotFoundError):
+    """No note of the vault bears the id."""
+
+    def __init__(self, fact_id: str) -> None:
+        super().__init__(
+            f"no note bears the id {fact_id}",
+            hint="give the note the property `id` of that value, save it, and try again",
+        )
+
+
+class IndexFileNotFoundError(NotFoundError):
+    """There is no derived file of that name in `.index/`."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"no file {name[:80]!r} in .index/",
+            hint="`vaultsync index` writes the files, and GET /v1/index lists them",
+        )
+
+
+class WriteNotFoundError(NotFoundError):
+    """Nobody waits for an answer about that write, or not any more."""
+
+    def __init__(self, write: str) -> None:
+        super().__init__(
+            f"no write {write[:80]!r} waits for an answer",
+            hint="it was answered already, or too late: the vault was written directly",
+        )
 
 
 class ConflictNotFoundError(NotFoundError):

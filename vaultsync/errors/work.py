@@ -38,3 +38,13 @@ class GuardError(VaultsyncError):
             f" `vaultsync sync --confirm {run}`",
         )
         self.run = run
+
+
+class DaemonStoppedError(VaultsyncError):
+    """The daemon was told to stop; what it had begun is taken up by the next pass."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the daemon was told to stop",
+            hint="start it again with `vaultsync watch`; nothing is lost",
+        )

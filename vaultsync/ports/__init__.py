@@ -1,29 +1,65 @@
 """What the engine needs of the world. Each Protocol is a contract in prose.
 
-One suite in `tests/contracts` holds every adapter to these words.
+One suite in `tests/contracts` holds every adapter to these words. What is behind a name
+is loaded when it is first used: a question needs few of them.
 """
 
 from __future__ import annotations
 
-from vaultsync.ports.archive import Archive
-from vaultsync.ports.clock import Clock
-from vaultsync.ports.embedder import Embedder, Identity
-from vaultsync.ports.link_index import LinkIndex, Reference
-from vaultsync.ports.note_index import Entry, Filters, Match, NoteIndex
-from vaultsync.ports.records import (
-    Attention,
-    Base,
-    HistoryEntry,
-    Intent,
-    Linger,
-    Outgoing,
-    Run,
-)
-from vaultsync.ports.reranker import Reranker
-from vaultsync.ports.store import RevisionMismatch, Store, StoreState, Write, Written
-from vaultsync.ports.tokens import TokenCounter
-from vaultsync.ports.vault import Folder, NoteFile, Scan, Stamp, Vault
-from vaultsync.ports.vector_index import Near, VectorIndex, VectorRow
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vaultsync.ports.archive import Archive
+    from vaultsync.ports.clock import Clock
+    from vaultsync.ports.embedder import Embedder, Identity
+    from vaultsync.ports.link_index import LinkIndex, Reference
+    from vaultsync.ports.memory_file import (
+        MemoryFile,
+        MetadataReader,
+        Waiting,
+        WriteQueue,
+    )
+    from vaultsync.ports.note_index import Entry, Filters, Match, NoteIndex
+    from vaultsync.ports.records import (
+        Attention,
+        Base,
+        HistoryEntry,
+        Intent,
+        Linger,
+        Outgoing,
+        Run,
+    )
+    from vaultsync.ports.reranker import Reranker
+    from vaultsync.ports.store import (
+        RevisionMismatch,
+        Store,
+        StoreState,
+        Write,
+        Written,
+    )
+    from vaultsync.ports.tokens import TokenCounter
+    from vaultsync.ports.vault import Folder, NoteFile, Scan, Stamp, Vault
+    from vaultsync.ports.vector_index import Near, VectorIndex, VectorRow
+    from vaultsync.ports.watcher import Heard, Watcher
+
+_NAMES = {
+    "archive": "Archive",
+    "clock": "Clock",
+    "embedder": "Embedder Identity",
+    "link_index": "LinkIndex Reference",
+    "memory_file": "MemoryFile MetadataReader Waiting WriteQueue",
+    "note_index": "Entry Filters Match NoteIndex",
+    "records": "Attention Base HistoryEntry Intent Linger Outgoing Run",
+    "reranker": "Reranker",
+    "store": "RevisionMismatch Store StoreState Write Written",
+    "tokens": "TokenCounter",
+    "vault": "Folder NoteFile Scan Stamp Vault",
+    "vector_index": "Near VectorIndex VectorRow",
+    "watcher": "Heard Watcher",
+}
+"""Module -> the names that it holds."""
+_WHERE = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
     "Archive",
@@ -34,12 +70,15 @@ __all__ = [
     "Entry",
     "Filters",
     "Folder",
+    "Heard",
     "HistoryEntry",
     "Identity",
     "Intent",
     "Linger",
     "LinkIndex",
     "Match",
+    "MemoryFile",
+    "MetadataReader",
     "Near",
     "NoteFile",
     "NoteIndex",
@@ -56,6 +95,16 @@ __all__ = [
     "Vault",
     "VectorIndex",
     "VectorRow",
+    "Waiting",
+    "Watcher",
     "Write",
+    "WriteQueue",
     "Written",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Load what is behind a name."""
+    if name in _WHERE:
+        return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+    raise AttributeError(name)

@@ -27,6 +27,9 @@ class Filters:
     """Created before this time."""
     heads_only: bool = True
     """Leave out what a newer fact replaced."""
+    user: str | None = None
+    """Only what is about this user (`userId`). An index may leave this one to whoever
+    looks at the facts it names."""
 
     def admits(self, fact: Fact) -> bool:
         """Whether a fact may be found."""
@@ -37,6 +40,7 @@ class Filters:
             and self.status in (None, fact.status)
             and fact.priority <= self.max_priority
             and not (self.heads_only and fact.superseded_by_id)
+            and self.user in (None, fact.user_id)
             and (self.since is None or moment(fact.created_at) >= moment(self.since))
             and (self.until is None or moment(fact.created_at) < moment(self.until))
         )

@@ -151,6 +151,8 @@ class Vault(Protocol):
         Raises:
             NoteMissingError.
             NoteExistsError: something is at `to`; nothing changed.
+            NoteChangedError: an editor holds text of it that is not in the file yet;
+                nothing changed.
         """
         ...
 

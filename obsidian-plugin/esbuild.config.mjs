@@ -1,0 +1,24 @@
+// Builds the three files that Obsidian loads, into the folder that is given.
+import { copyFile, mkdir } from "node:fs/promises";
+import { builtinModules } from "node:module";
+import { join } from "node:path";
+import { build } from "esbuild";
+
+const out = process.argv[2] ?? "dist";
+await mkdir(out, { recursive: true });
+await build({
+	entryPoints: ["src/main.ts"],
+	outfile: join(out, "main.js"),
+	bundle: true,
+	format: "cjs",
+	target: "es2022",
+	// Obsidian evaluates a plugin as CommonJS: there is a `require` and no `import()`.
+	supported: { "dynamic-import": false },
+	external: ["obsidian", "electron", ...builtinModules],
+	minifySyntax: true,
+	legalComments: "none",
+	logLevel: "warning",
+});
+await Promise.all(
+	["manifest.json", "styles.css"].map((name) => copyFile(name, join(out, name))),
+);

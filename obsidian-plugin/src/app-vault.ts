@@ -1,0 +1,82 @@
+/** The vault as Obsidian lets a plugin read and change it. */
+
+import { MarkdownView, normalizePath, TFile, type App } from "obsidian";
+import type { AppVault } from "./writes";
+
+const MARKER = ".meta/config.toml";
+
+export class ObsidianVault implements AppVault {
+	constructor(private readonly app: App) {}
+
+	async read(path: string): Promise<ArrayBuffer | null> {
+		const file = this.app.vault.getFileByPath(path);
+		return file && this.app.vault.readBinary(file);
+	}
+
+	exists(path: string): boolean {
+		return this.app.vault.getAbstractFileByPath(path) !== null;
+	}
+
+	editors(path: string): string[] {
+		const views = this.app.workspace.getLeavesOfType("markdown").map((leaf) => leaf.view);
+		return views
+			.filter((view) => view instanceof MarkdownView)
+			.filter((view) => view.file?.path === path)
+			.map((view) => view.getViewData());
+	}
+
+	async process(path: string, change: (found: string) => string): Promise<void> {
+		await this.app.vault.process(this.file(path), change);
+	}
+
+	async create(path: string, text: string): Promise<void> {
+		await this.folder(path);
+		await this.app.vault.create(path, text);
+	}
+
+	/** By the file manager, so that Obsidian rewrites the links that lead here. */
+	async rename(path: string, to: string): Promise<void> {
+		await this.folder(to);
+		await this.app.fileManager.renameFile(this.file(path), to);
+	}
+
+	/** To where the person wants deleted files to be; the daemon keeps the bytes too. */
+	async remove(path: string): Promise<void> {
+		await this.app.fileManager.trashFile(this.file(path));
+	}
+
+	/** The id in the vault's marker; null when vaultsync never was here. */
+	async vaultId(): Promise<string | null> {
+		const { adapter } = this.app.vault;
+		try {
+			return vaultIdIn(await adapter.read(normalizePath(MARKER)));
+		} catch {
+			return null;
+		}
+	}
+
+	private file(path: string): TFile {
+		const file = this.app.vault.getFileByPath(path);
+		if (!file) throw new Error(`${path} is not there any more`);
+		return file;
+	}
+
+	private async folder(path: string): Promise<void> {
+		const parts = path.split("/").slice(0, -1);
+		for (let depth = 1; depth <= parts.length; depth++) {
+			const folder = parts.slice(0, depth).join("/");
+			if (!this.exists(folder)) await this.app.vault.createFolder(folder);
+		}
+	}
+}
+
+/** The vault's id in the text of its marker. */
+export function vaultIdIn(marker: string): string | null {
+	return /^vault_id\s*=\s*["']([\w-]+)["']/m.exec(marker)?.[1] ?? null;
+}
+
+/** The sha256 of bytes, as the daemon writes it. */
+export async function sha256(bytes: ArrayBuffer): Promise<string> {
+	const digest = await crypto.subtle.digest("SHA-256", bytes);
+	return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}

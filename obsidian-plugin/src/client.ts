@@ -1,0 +1,148 @@
+/** The bridge's routes: one method each, typed values out. */
+
+import * as answers from "./answers";
+import type { Of, Shape } from "./shape";
+import { BridgeOff, type Asked, type Transport } from "./transport";
+
+/** The bridge answers, and refuses. */
+export class BridgeRefusal extends Error {
+	override name = "BridgeRefusal";
+	constructor(
+		readonly status: number,
+		readonly kind: string,
+		message: string,
+		readonly hint: string,
+		/** The run that the guard stopped, and that a person may confirm; else null. */
+		readonly run: string | null = null,
+	) {
+		super(message);
+	}
+}
+
+export interface Filters {
+	types?: string[];
+	scopes?: string[];
+	tags?: string[];
+	max_priority?: number;
+}
+
+export interface NewFact {
+	text: string;
+	type: string;
+	title?: string;
+	scope?: string;
+	priority?: number;
+	tags?: string[];
+}
+
+export interface Edit {
+	content?: string;
+	set?: Record<string, unknown>;
+	add_tags?: string[];
+	remove_tags?: string[];
+	expect?: string;
+}
+
+export type Resolution = { take: answers.Side; field?: string } | { field: string; text: string };
+
+/** A pass over a large vault may take its time; everything else answers at once. */
+const PATIENT = 600_000;
+const USUAL = 30_000;
+
+export class Bridge {
+	constructor(private readonly transport: Transport) {}
+
+	status = (): Promise<answers.Status> => this.get("/v1/status", answers.status);
+	fact = (id: string): Promise<answers.Fact> => this.get(`/v1/facts/${part(id)}`, answers.fact);
+	history = async (id: string): Promise<answers.Change[]> =>
+		(await this.get(`/v1/facts/${part(id)}/history`, answers.history)).history;
+	related = (id: string): Promise<answers.Related> => this.get(`/v1/facts/${part(id)}/related`, answers.related);
+	conflicts = async (): Promise<answers.Conflict[]> =>
+		(await this.get("/v1/conflicts", answers.conflicts)).conflicts;
+	indexFiles = async (): Promise<{ name: string; bytes: number }[]> =>
+		(await this.get("/v1/index", answers.indexFiles)).files;
+	indexFile = async (name: string): Promise<string> =>
+		(await this.get(`/v1/index/${part(name)}`, answers.indexFile)).text;
+	verify = (): Promise<Of<typeof answers.verified>> => this.get("/v1/verify", answers.verified, PATIENT);
+
+	remember = (made: NewFact): Promise<answers.Fact> => this.post("/v1/facts", made, answers.fact);
+	update = (id: string, edit: Edit): Promise<answers.Fact> =>
+		this.ask({ method: "PATCH", path: `/v1/facts/${part(id)}`, body: edit, timeout: USUAL }, answers.fact);
+	supersede = (id: string, text: string): Promise<answers.Fact> =>
+		this.post(`/v1/facts/${part(id)}/supersede`, { text }, answers.fact);
+	forget = (id: string): Promise<Of<typeof answers.forgotten>> =>
+		this.post(`/v1/facts/${part(id)}/forget`, {}, answers.forgotten);
+	restore = (id: string): Promise<Of<typeof answers.forgotten>> =>
+		this.post(`/v1/facts/${part(id)}/restore`, {}, answers.forgotten);
+	freshId = async (): Promise<string> => (await this.post("/v1/ids", {}, answers.freshId)).id;
+	adopt = (id: string): Promise<answers.Report> =>
+		this.post(`/v1/facts/${part(id)}/adopt`, {}, answers.report, PATIENT);
+
+	resolve = async (id: string, how: Resolution): Promise<void> => {
+		await this.post(`/v1/conflicts/${part(id)}/resolve`, how, answers.resolved, PATIENT);
+	};
+	sync = (how: { dry_run?: boolean; confirm?: string } = {}): Promise<answers.Report> =>
+		this.post("/v1/sync", how, answers.report, PATIENT);
+	undo = (run: string): Promise<answers.Report> =>
+		this.post(`/v1/runs/${part(run)}/undo`, {}, answers.report, PATIENT);
+	colours = (): Promise<Of<typeof answers.colours>> => this.post("/v1/graph/colours", {}, answers.colours);
+
+	recall = (
+		asked: { query: string; limit: number; mode: "auto" | "index" } & Filters,
+		signal?: AbortSignal,
+	): Promise<answers.Recall> => this.post("/v1/recall", asked, answers.recall, PATIENT, signal);
+	context = (
+		asked: { query: string; budget: number } & Filters,
+		signal?: AbortSignal,
+	): Promise<answers.Context> => this.post("/v1/context", asked, answers.context, PATIENT, signal);
+
+	/** Tell what became of a write that the daemon handed over. */
+	written = async (id: string, came: { applied: boolean; found: string | null; reason: string }): Promise<void> => {
+		await this.post(`/v1/writes/${part(id)}`, came, answers.nothing);
+	};
+
+	private get<T>(path: string, shape: Shape<T>, timeout = USUAL): Promise<T> {
+		return this.ask({ method: "GET", path, timeout }, shape);
+	}
+
+	private post<T>(path: string, body: unknown, shape: Shape<T>, timeout = USUAL, signal?: AbortSignal): Promise<T> {
+		return this.ask({ method: "POST", path, body, timeout, signal }, shape);
+	}
+
+	private async ask<T>(asked: Asked, shape: Shape<T>): Promise<T> {
+		const { status, text } = await this.transport.ask(asked);
+		if (status >= 200 && status < 300) return shape(parsed(text), asked.path);
+		throw refusal(status, text);
+	}
+}
+
+/** What a status other than 2xx means, in words. */
+export function refusal(status: number, text: string): BridgeRefusal {
+	if (status === 401) {
+		return new BridgeRefusal(401, "token", "The daemon does not know this token.", "Copy the token anew: vaultsync bridge token");
+	}
+	if (status === 403) {
+		return new BridgeRefusal(403, "address", "The daemon refuses this address.", "Write the address as http://127.0.0.1:PORT");
+	}
+	if (status === 429) {
+		return new BridgeRefusal(429, "token", "Too many wrong tokens; the daemon waits a minute.", "Copy the token anew: vaultsync bridge token");
+	}
+	try {
+		const { error } = answers.failure(parsed(text), "answer");
+		return new BridgeRefusal(status, error.kind, error.message, error.hint, error.run);
+	} catch {
+		return new BridgeRefusal(status, "unknown", `The daemon answered ${status}.`, "Look into its log.");
+	}
+}
+
+function parsed(text: string): unknown {
+	try {
+		return JSON.parse(text) as unknown;
+	} catch {
+		throw new BridgeOff("what answers there is not vaultsync");
+	}
+}
+
+function part(word: string): string {
+	return encodeURIComponent(word);
+}

@@ -1,0 +1,161 @@
+/** Commands of the palette. */
+
+import { MarkdownView, Notice, TFile, type App, type Editor, type Plugin } from "obsidian";
+import { adoptNote } from "./adopting";
+import type { Fact } from "./answers";
+import type { Host, ViewName } from "./host";
+import { choose, confirm, remembering, write } from "./modals";
+import { syncNow } from "./syncing";
+import { scopesOf, TIERS, TYPES } from "./words";
+
+const PAGES: readonly (readonly [ViewName, string])[] = [
+	["status", "Show status"],
+	["conflicts", "Resolve conflicts"],
+	["recall", "Recall"],
+	["context", "Pack a context"],
+	["note", "Show what the memory knows of this note"],
+	["index", "Open index"],
+];
+
+/** The id of the fact that a note is; null when it is none. */
+export function factIdOf(app: App, file: TFile): string | null {
+	const found: unknown = app.metadataCache.getFileCache(file)?.frontmatter?.["id"];
+	return typeof found === "string" && found !== "" ? found : null;
+}
+
+export function addCommands(plugin: Plugin, host: Host): void {
+	for (const [view, name] of PAGES) {
+		plugin.addCommand({ id: `show-${view}`, name, callback: () => void host.show(view) });
+	}
+	plugin.addCommand({
+		id: "sync-now",
+		name: "Sync now",
+		callback: () => void syncNow(host),
+	});
+	plugin.addCommand({
+		id: "remember-selection",
+		name: "Remember selection as…",
+		editorCallback: (editor) => void host.attempt(() => remember(host, editor)),
+	});
+	plugin.addCommand({
+		id: "adopt-note",
+		name: "Adopt this note",
+		checkCallback: (checking) => {
+			const file = host.app.workspace.getActiveFile();
+			if (file?.extension !== "md" || factIdOf(host.app, file) !== null) return false;
+			if (!checking) {
+				void host.attempt(async () => {
+					await adoptNote(host, file);
+					new Notice(`${file.basename} is part of the memory now.`);
+				});
+			}
+			return true;
+		},
+	});
+	plugin.addCommand({
+		id: "open-coloured-graph",
+		name: "Open graph with colours by type",
+		callback: () => void host.attempt(() => graph(host)),
+	});
+	onFact(plugin, host, "change-type", "Change type of this note", changeType);
+	onFact(plugin, host, "change-priority", "Change priority of this note", changePriority);
+	onFact(plugin, host, "change-tier", "Change tier of this note", changeTier);
+	onFact(plugin, host, "supersede", "Supersede this note", supersede);
+	onFact(plugin, host, "forget", "Forget this note", forget);
+}
+
+/** A command that is there when the open note is a fact. */
+function onFact(plugin: Plugin, host: Host, id: string, name: string, work: (host: Host, factId: string) => Promise<void>): void {
+	plugin.addCommand({
+		id,
+		name,
+		checkCallback: (checking) => {
+			const file = host.app.workspace.getActiveFile();
+			const factId = file && factIdOf(host.app, file);
+			if (factId === null) return false;
+			if (!checking) void host.attempt(() => work(host, factId));
+			return true;
+		},
+	});
+}
+
+async function remember(host: Host, editor: Editor): Promise<void> {
+	const selected = editor.getSelection().trim();
+	const file = host.app.workspace.getActiveFile();
+	const scopes = scopesOf(host.app.vault.getRoot().children.map((child) => child.name));
+	const scope = scopes.find((each) => file?.path.startsWith(`${each}/`)) ?? "";
+	const first = { text: selected, type: "note", title: "", scope, priority: 2 };
+	const made = await remembering(host.app, first, scopes);
+	if (!made) return;
+	const { text, type, priority, title } = made;
+	const fact = await host.bridge.remember({
+		text,
+		type,
+		priority,
+		...(title === "" ? {} : { title }),
+		...(made.scope === "" ? {} : { scope: made.scope }),
+	});
+	new Notice(`Remembered: ${fact.title}`);
+}
+
+async function changeType(host: Host, id: string): Promise<void> {
+	const type = await choose<string>(host.app, "Which type is it?", TYPES.map((each) => ({ words: each, value: each })));
+	if (type !== null) await set(host, id, { type });
+}
+
+async function changePriority(host: Host, id: string): Promise<void> {
+	const options = [0, 1, 2, 3, 4].map((value) => ({ words: `Priority ${value}${value === 0 ? ", the highest" : ""}`, value }));
+	const priority = await choose(host.app, "Which priority has it?", options);
+	if (priority !== null) await set(host, id, { priority });
+}
+
+async function changeTier(host: Host, id: string): Promise<void> {
+	const options = Object.values(TIERS).map(({ label, priority }) => ({ words: label, value: priority }));
+	const priority = await choose(host.app, "Which tier is it in?", options);
+	if (priority !== null) await set(host, id, { priority });
+}
+
+async function set(host: Host, id: string, fields: Record<string, unknown>): Promise<void> {
+	await saveOpen(host.app);
+	const { revision } = await host.bridge.fact(id);
+	await host.bridge.update(id, { set: fields, expect: revision });
+	new Notice("Changed.");
+}
+
+async function supersede(host: Host, id: string): Promise<void> {
+	const { content } = await host.bridge.fact(id);
+	const text = await write(host.app, "Supersede this note", "A new note takes its place; this one stays, and both are linked.", content, "Supersede");
+	if (text === null) return;
+	const made = await host.bridge.supersede(id, text);
+	await openWhenThere(host, made);
+}
+
+/** Open the note of a fact that was just made: the daemon writes it a moment later. */
+async function openWhenThere(host: Host, made: Fact): Promise<void> {
+	let { path } = made;
+	for (let tries = 0; tries < 20; tries++) {
+		path ??= (await host.bridge.fact(made.id)).path;
+		if (path !== null && host.app.vault.getFileByPath(path)) break;
+		await sleep(150);
+	}
+	if (path !== null) await host.openNote(path);
+}
+
+async function forget(host: Host, id: string): Promise<void> {
+	if (!(await confirm(host.app, "Forget this note?", "The note goes, and agents no longer recall it. It can be restored from the history.", "Forget"))) return;
+	await saveOpen(host.app);
+	await host.bridge.forget(id);
+	new Notice("Forgotten. Restore it with: vaultsync restore", 8000);
+}
+
+async function graph(host: Host): Promise<void> {
+	await host.bridge.colours();
+	await host.app.workspace.getLeaf("tab").setViewState({ type: "graph", active: true });
+	new Notice("Colours by type are set. Reload Obsidian when the graph does not show them yet.");
+}
+
+/** What is typed reaches the file before the daemon looks at it. */
+async function saveOpen(app: App): Promise<void> {
+	const view = app.workspace.getActiveViewOfType(MarkdownView);
+	if (view) await view.save();
+}

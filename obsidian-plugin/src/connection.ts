@@ -1,0 +1,187 @@
+/**
+ * The line to the daemon: found, lost, found again.
+ *
+ * It waits without polling: while connected the daemon speaks first, and while the daemon is off it is
+ * looked for at growing intervals, and at once when the window is looked at again.
+ */
+
+import { status, type Status } from "./answers";
+import { BridgeRefusal, type Bridge } from "./client";
+import { EventReader, type Event } from "./sse";
+import { NotLoopback, type Transport } from "./transport";
+
+/** How the line stands. */
+export type Line =
+	| { kind: "unset" }
+	| { kind: "off"; message: string }
+	| { kind: "refused"; message: string; hint: string }
+	| { kind: "stranger"; vault: string }
+	| { kind: "on"; status: Status };
+
+export interface World {
+	bridge: Pick<Bridge, "status">;
+	transport: Pick<Transport, "stream">;
+	/** Whether there is a token to try. */
+	ready(): boolean;
+	/** Whether the daemon may write through this app. */
+	writes(): boolean;
+	/** The id in the marker of this vault; null when there is none. */
+	vault(): Promise<string | null>;
+	/** Waits; ends early when `signal` is aborted. */
+	pause(milliseconds: number, signal: AbortSignal): Promise<void>;
+	/** Told each time the line stands differently. */
+	changed(line: Line): void;
+	/** Told of each event. */
+	event(event: Event): void;
+}
+
+/** The daemon says something each 15 seconds, if only that it is there. */
+const SILENCE = 40_000;
+const SHORTEST = 1_000;
+const LONGEST = 30_000;
+
+export class Connection {
+	line: Line = { kind: "unset" };
+	private stopped = new AbortController();
+	private dropped = new AbortController();
+	private rested = new AbortController();
+	private running: Promise<void> | null = null;
+	private asking: Promise<void> | null = null;
+	private again = false;
+
+	constructor(private readonly world: World) {}
+
+	/** Look for the daemon from now on. */
+	start(): void {
+		this.running ??= this.run();
+	}
+
+	/** Hang up for good. */
+	async stop(): Promise<void> {
+		this.stopped.abort();
+		this.dropped.abort();
+		this.rested.abort();
+		await this.running;
+	}
+
+	/** Do not wait any longer before the next try. */
+	wake(): void {
+		this.rested.abort();
+	}
+
+	/** Hang up and try anew: the address, the token or a setting changed. */
+	restart(): void {
+		this.dropped.abort();
+		this.wake();
+	}
+
+	/** Ask for the status once more; what is asked meanwhile is asked once. */
+	refresh(): Promise<void> {
+		if (this.asking) {
+			this.again = true;
+			return this.asking;
+		}
+		this.asking = this.ask().finally(() => {
+			this.asking = null;
+			if (this.again && !this.over()) {
+				this.again = false;
+				void this.refresh();
+			}
+		});
+		return this.asking;
+	}
+
+	private async run(): Promise<void> {
+		let failures = 0;
+		for (;;) {
+			this.dropped = new AbortController();
+			this.rested = new AbortController();
+			const heard = await this.attempt();
+			if (this.over()) return;
+			failures = heard || this.dropped.signal.aborted ? 0 : failures + 1;
+			if (this.dropped.signal.aborted) continue;
+			await this.world.pause(Math.min(LONGEST, SHORTEST * 2 ** Math.max(0, failures - 1)), this.rested.signal);
+		}
+	}
+
+	private over(): boolean {
+		return this.stopped.signal.aborted;
+	}
+
+	/** One try; whether the daemon was there. */
+	private async attempt(): Promise<boolean> {
+		if (!this.world.ready()) {
+			this.tell({ kind: "unset" });
+			await this.world.pause(LONGEST, this.rested.signal);
+			return false;
+		}
+		const reader = new EventReader();
+		let on = false;
+		const path = this.world.writes() ? "/v1/events?app=1" : "/v1/events";
+		try {
+			await this.greet();
+			on = true;
+			await this.world.transport.stream(
+				path,
+				SILENCE,
+				this.dropped.signal,
+				() => void this.refresh(),
+				(text) => {
+					for (const event of reader.read(text)) this.hear(event);
+				},
+			);
+			this.lose(new Error("the daemon has stopped"));
+		} catch (error) {
+			if (!this.over()) this.lose(error);
+		}
+		return on;
+	}
+
+	private async greet(): Promise<void> {
+		const found = await this.world.bridge.status();
+		const mine = await this.world.vault();
+		if (mine !== found.vault_id) throw new Stranger(found.vault_id);
+		this.tell({ kind: "on", status: found });
+	}
+
+	private async ask(): Promise<void> {
+		try {
+			const found = await this.world.bridge.status();
+			if (this.line.kind === "on") this.tell({ kind: "on", status: found });
+		} catch {
+			// The stream tells when the daemon is gone; one answer that fails does not.
+		}
+	}
+
+	private hear(event: Event): void {
+		if (event.kind === "state") this.take(event.data);
+		else if (event.kind !== "write") void this.refresh();
+		this.world.event(event);
+	}
+
+	private take(data: unknown): void {
+		try {
+			this.tell({ kind: "on", status: status(data, "state") });
+		} catch {
+			void this.refresh();
+		}
+	}
+
+	private lose(error: unknown): void {
+		if (error instanceof Stranger) this.tell({ kind: "stranger", vault: error.vault });
+		else if (error instanceof BridgeRefusal) this.tell({ kind: "refused", message: error.message, hint: error.hint });
+		else if (error instanceof NotLoopback) this.tell({ kind: "refused", message: error.message, hint: "" });
+		else this.tell({ kind: "off", message: error instanceof Error ? error.message : String(error) });
+	}
+
+	private tell(line: Line): void {
+		this.line = line;
+		if (!this.over()) this.world.changed(line);
+	}
+}
+
+class Stranger extends Error {
+	constructor(readonly vault: string) {
+		super("the daemon is that of another vault");
+	}
+}

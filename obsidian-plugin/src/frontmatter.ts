@@ -1,0 +1,44 @@
+/** The id line of a note: the only line that adoption adds. */
+
+const BOM = "\uFEFF";
+
+/** A note that has an id already, or frontmatter that cannot be added to. */
+export class NotAdoptable extends Error {
+	override name = "NotAdoptable";
+}
+
+/** Where the frontmatter of a note begins and ends: after `---` and before the next. */
+function frontmatter(text: string): { from: number; to: number; end: string } | null {
+	const opened = /^\uFEFF?---[ \t]*(\r?\n)/.exec(text);
+	if (!opened) return null;
+	const from = opened[0].length;
+	const closed = /^(---|\.\.\.)[ \t]*$/m.exec(text.slice(from));
+	if (!closed) return null;
+	return { from, to: from + closed.index, end: opened[1] ?? "\n" };
+}
+
+/** The id that a note bears; null when it is none of ours yet. */
+export function idOf(text: string): string | null {
+	const found = frontmatter(text);
+	if (!found) return null;
+	const line = /^id:[ \t]*["']?([\w-]+)["']?[ \t]*(#.*)?\r?$/m.exec(text.slice(found.from, found.to));
+	return line?.[1] ?? null;
+}
+
+/**
+ * The note with an id, and not a byte else changed.
+ *
+ * Throws NotAdoptable when it has an id already, of ours or of somebody else's making.
+ */
+export function withId(text: string, id: string): string {
+	const found = frontmatter(text);
+	if (!found) {
+		const end = text.includes("\r\n") ? "\r\n" : "\n";
+		const bom = text.startsWith(BOM) ? BOM : "";
+		return `${bom}---${end}id: ${id}${end}---${end}${end}${text.slice(bom.length)}`;
+	}
+	if (/^["']?id["']?[ \t]*:/m.test(text.slice(found.from, found.to))) {
+		throw new NotAdoptable("This note has an id already.");
+	}
+	return `${text.slice(0, found.from)}id: ${id}${found.end}${text.slice(found.from)}`;
+}

@@ -1,0 +1,213 @@
+/** The plugin: what Obsidian loads. It wires the parts, and does no work itself. */
+
+import { Notice, Platform, Plugin, setIcon, TFile, type WorkspaceLeaf } from "obsidian";
+import { ObsidianVault, sha256 } from "./app-vault";
+import * as answers from "./answers";
+import { Bridge, BridgeRefusal } from "./client";
+import { addCommands } from "./commands";
+import { Connection, type Line } from "./connection";
+import { VIEWS, type Host, type Told, type ViewName } from "./host";
+import { Picks } from "./picks";
+import { settingsFrom, TokenSafe, type Settings } from "./settings";
+import { VaultsyncSettingTab } from "./settings-tab";
+import type { Event } from "./sse";
+import { summary } from "./summary";
+import { BridgeOff, Transport, type Http } from "./transport";
+import { ConflictsView } from "./views/conflicts";
+import { ContextView } from "./views/context";
+import { IndexView } from "./views/index-files";
+import { NoteView } from "./views/note";
+import { RecallView } from "./views/recall";
+import { StatusView } from "./views/status";
+import { Writes } from "./writes";
+
+export default class VaultsyncPlugin extends Plugin implements Host {
+	declare settings: Settings;
+	bridge!: Bridge;
+	token!: TokenSafe;
+	readonly picks = new Picks();
+	private connection!: Connection;
+	private readonly listeners = new Set<(what: Told) => void>();
+	private statusEl: HTMLElement | null = null;
+
+	override async onload(): Promise<void> {
+		this.settings = settingsFrom(await this.loadData());
+		const vault = new ObsidianVault(this.app);
+		this.token = new TokenSafe(this.app, await vault.vaultId());
+		const where = (): { address: string; token: string } => ({
+			address: this.settings.address,
+			token: this.token.read(),
+		});
+		const transport = new Transport(nodeHttp, where);
+		this.bridge = new Bridge(transport);
+		const writes = new Writes(vault, sha256);
+		this.connection = new Connection({
+			bridge: this.bridge,
+			transport,
+			ready: () => this.token.read() !== "",
+			writes: () => this.settings.writeThrough,
+			vault: () => vault.vaultId(),
+			pause,
+			changed: () => this.tell("line"),
+			event: (event) => this.hear(event, writes),
+		});
+		this.register(() => void this.connection.stop());
+
+		this.registerView(VIEWS.status, (leaf) => new StatusView(leaf, this));
+		this.registerView(VIEWS.conflicts, (leaf) => new ConflictsView(leaf, this));
+		this.registerView(VIEWS.recall, (leaf) => new RecallView(leaf, this));
+		this.registerView(VIEWS.context, (leaf) => new ContextView(leaf, this));
+		this.registerView(VIEWS.note, (leaf) => new NoteView(leaf, this));
+		this.registerView(VIEWS.index, (leaf) => new IndexView(leaf, this));
+		this.addSettingTab(new VaultsyncSettingTab(this.app, this));
+		this.addRibbonIcon("brain-circuit", "Recall from memory", () => void this.show("recall"));
+		addCommands(this, this);
+		this.listen(() => this.drawStatus());
+		this.drawStatus();
+		this.registerDomEvent(window, "focus", () => this.connection.wake());
+		this.app.workspace.onLayoutReady(() => this.connection.start());
+	}
+
+	line(): Line {
+		return this.connection.line;
+	}
+
+	listen(told: (what: Told) => void): () => void {
+		this.listeners.add(told);
+		return () => this.listeners.delete(told);
+	}
+
+	retry(): void {
+		this.connection.wake();
+	}
+
+	/** Settings changed: keep them, and act by them. */
+	async saveSettings(anew: boolean): Promise<void> {
+		await this.saveData(this.settings);
+		this.drawStatus();
+		if (anew) this.connection.restart();
+	}
+
+	async show(view: ViewName): Promise<void> {
+		const { workspace } = this.app;
+		const type = VIEWS[view];
+		let leaf: WorkspaceLeaf | null = workspace.getLeavesOfType(type)[0] ?? null;
+		if (!leaf) {
+			leaf = view === "conflicts" || view === "index" ? workspace.getLeaf("tab") : workspace.getRightLeaf(false);
+			await leaf?.setViewState({ type, active: true });
+		}
+		if (leaf) await workspace.revealLeaf(leaf);
+	}
+
+	openSettings(): void {
+		// Not in the typings: there is no other way to lead a person to the settings.
+		const { setting } = this.app as unknown as { setting?: { open(): void; openTabById(id: string): void } };
+		setting?.open();
+		setting?.openTabById(this.manifest.id);
+	}
+
+	async openNote(path: string, line?: number): Promise<void> {
+		const file = this.app.vault.getAbstractFileByPath(path);
+		if (!(file instanceof TFile)) {
+			new Notice(`There is no note ${path} yet.`);
+			return;
+		}
+		const state = line === undefined ? {} : { eState: { line: Math.max(0, line - 1) } };
+		await this.app.workspace.getLeaf(false).openFile(file, state);
+	}
+
+	async attempt(work: () => Promise<void>): Promise<boolean> {
+		try {
+			await work();
+			return true;
+		} catch (error) {
+			new Notice(inWords(error), 8000);
+			return false;
+		} finally {
+			void this.connection.refresh();
+		}
+	}
+
+	private hear(event: Event, writes: Writes): void {
+		if (event.kind === "state" || event.kind === "pass" || event.kind === "conflict") {
+			this.tell(event.kind);
+		} else if (event.kind === "write") {
+			void this.applyWrite(event.data, writes);
+		}
+	}
+
+	private async applyWrite(data: unknown, writes: Writes): Promise<void> {
+		try {
+			const write = answers.write(data, "write");
+			await this.bridge.written(write.write, await writes.apply(write));
+		} catch {
+			// Unanswered, the daemon writes the file itself after two seconds.
+		}
+	}
+
+	private tell(what: Told): void {
+		for (const told of this.listeners) told(what);
+	}
+
+	private drawStatus(): void {
+		if (!this.settings.statusBar) {
+			this.statusEl?.remove();
+			this.statusEl = null;
+			return;
+		}
+		const el = (this.statusEl ??= this.makeStatus());
+		const { tone, text, label, icon } = summary(this.line());
+		el.setAttr("data-tone", tone);
+		el.setAttr("aria-label", `Vaultsync: ${label}`);
+		el.setAttr("data-tooltip-position", "top");
+		const iconEl = el.querySelector<HTMLElement>(".vaultsync-bar-icon");
+		if (iconEl) setIcon(iconEl, icon);
+		el.querySelector(".vaultsync-bar-text")?.setText(text);
+	}
+
+	private makeStatus(): HTMLElement {
+		const el = this.addStatusBarItem();
+		el.addClass("mod-clickable", "vaultsync-bar");
+		el.setAttrs({ role: "button", tabindex: "0" });
+		el.createSpan({ cls: "vaultsync-bar-icon", attr: { "aria-hidden": "true" } });
+		el.createSpan({ cls: "vaultsync-bar-text" });
+		const open = (): void => void this.show(this.line().kind === "on" && this.conflicted() ? "conflicts" : "status");
+		this.registerDomEvent(el, "click", open);
+		this.registerDomEvent(el, "keydown", (event) => {
+			if (event.key !== "Enter" && event.key !== " ") return;
+			event.preventDefault();
+			open();
+		});
+		return el;
+	}
+
+	private conflicted(): boolean {
+		const line = this.line();
+		return line.kind === "on" && line.status.conflicts > 0;
+	}
+}
+
+async function nodeHttp(): Promise<Http> {
+	if (Platform.isDesktop) return import("http");
+	throw new BridgeOff("vaultsync needs the desktop app");
+}
+
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+	return new Promise((done) => {
+		const end = (): void => {
+			window.clearTimeout(timer);
+			signal.removeEventListener("abort", end);
+			done();
+		};
+		const timer = window.setTimeout(end, milliseconds);
+		if (signal.aborted) end();
+		else signal.addEventListener("abort", end);
+	});
+}
+
+/** An error as a person should read it. */
+function inWords(error: unknown): string {
+	if (error instanceof BridgeOff) return "The daemon does not answer. Start it with: vaultsync watch";
+	if (error instanceof BridgeRefusal && error.hint !== "") return `${error.message}\n${error.hint}`;
+	return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,111 @@
+/** The settings tab: one table of settings, which new apps draw and search themselves. */
+
+import { Notice, PluginSettingTab, Setting, type App, type SettingDefinition } from "obsidian";
+import type VaultsyncPlugin from "./main";
+import { DEFAULTS, type Settings } from "./settings";
+import { loopback } from "./transport";
+
+type Key = keyof Settings;
+
+export class VaultsyncSettingTab extends PluginSettingTab {
+	override icon = "brain-circuit";
+
+	constructor(
+		app: App,
+		private readonly plugin: VaultsyncPlugin,
+	) {
+		super(app, plugin);
+	}
+
+	override getSettingDefinitions(): SettingDefinition<Key>[] {
+		return [
+			{
+				name: "Address",
+				desc: "Where the daemon answers on this computer; it says so when it starts.",
+				control: { type: "text", key: "address", placeholder: DEFAULTS.address, validate: addressFault },
+			},
+			{
+				name: "Token",
+				desc: this.tokenText(),
+				render: (setting) => this.drawToken(setting),
+			},
+			{
+				name: "Write open notes through the app",
+				desc: "Agents' changes reach notes by Obsidian itself, which then updates links; text that you have not saved is never overwritten.",
+				control: { type: "toggle", key: "writeThrough" },
+			},
+			{
+				name: "Status bar",
+				desc: "Say in the status bar whether notes and memory are equal.",
+				control: { type: "toggle", key: "statusBar" },
+			},
+			{
+				name: "Recall while typing",
+				desc: "Answer from the index with each letter. Enter asks by meaning in any case.",
+				control: { type: "toggle", key: "whileTyping" },
+			},
+		];
+	}
+
+	override getControlValue(key: string): unknown {
+		return this.plugin.settings[key as Key];
+	}
+
+	override async setControlValue(key: string, value: unknown): Promise<void> {
+		const anew = key === "address" || key === "writeThrough";
+		if (key === "address" && addressFault(String(value)) !== undefined) return;
+		Object.assign(this.plugin.settings, { [key]: value }, {});
+		await this.plugin.saveSettings(anew);
+	}
+
+	/** For apps older than 1.13, which do not draw the table themselves. */
+	override display(): void {
+		this.containerEl.empty();
+		for (const definition of this.getSettingDefinitions()) {
+			const setting = new Setting(this.containerEl).setName(definition.name);
+			if (definition.desc !== undefined) setting.setDesc(definition.desc);
+			if (definition.render) this.drawToken(setting);
+			else if (definition.control) this.drawControl(setting, definition.control.key, definition.control.type);
+		}
+	}
+
+	private drawControl(setting: Setting, key: Key, type: string): void {
+		const value = this.getControlValue(key);
+		const save = (changed: unknown): void => void this.setControlValue(key, changed);
+		if (type === "toggle") setting.addToggle((toggle) => toggle.setValue(value === true).onChange(save));
+		else setting.addText((text) => text.setPlaceholder(DEFAULTS.address).setValue(String(value)).onChange(save));
+	}
+
+	private drawToken(setting: Setting): void {
+		let typed = "";
+		const known = this.plugin.token.read() !== "";
+		setting.addText((text) => {
+			text.inputEl.type = "password";
+			text.inputEl.setAttrs({ autocomplete: "off", spellcheck: "false", "aria-label": "Token" });
+			text.setPlaceholder(known ? "Saved" : "Paste it here").onChange((value) => (typed = value.trim()));
+		});
+		setting.addButton((button) =>
+			button.setButtonText("Connect").onClick(async () => {
+				if (typed !== "") this.plugin.token.write(typed);
+				await this.plugin.saveSettings(true);
+				new Notice(typed === "" && !known ? "Paste the token first." : "Looking for the daemon…");
+			}),
+		);
+	}
+
+	private tokenText(): string {
+		const how = "Print it in a terminal with: vaultsync bridge token.";
+		if (this.plugin.token.secret) return `${how} It is kept in the secret storage of this app, not in the vault.`;
+		return `${how} Warning: this app has no secret storage yet, so the token is kept as plain text on this computer (not in the vault). Update the app to change that.`;
+	}
+}
+
+/** What is wrong with an address; nothing, when it is one of this computer. */
+function addressFault(address: string): string | undefined {
+	try {
+		loopback(address);
+		return undefined;
+	} catch (error) {
+		return error instanceof Error ? error.message : String(error);
+	}
+}

@@ -1,0 +1,62 @@
+/** Settings, and where the token is kept. */
+
+import { requireApiVersion, type App } from "obsidian";
+
+export interface Settings {
+	address: string;
+	/** Whether the daemon may write open notes through the app. */
+	writeThrough: boolean;
+	/** Whether the status bar says how things stand. */
+	statusBar: boolean;
+	/** Whether recall answers from the index while a person types. */
+	whileTyping: boolean;
+	/** Tokens that a context pack may cost, to begin with. */
+	budget: number;
+}
+
+export const DEFAULTS: Readonly<Settings> = {
+	address: "http://127.0.0.1:27125",
+	writeThrough: true,
+	statusBar: true,
+	whileTyping: true,
+	budget: 4000,
+};
+
+/** The settings that were saved, and the default for each that was not or is of no use. */
+export function settingsFrom(saved: unknown): Settings {
+	const found = typeof saved === "object" && saved !== null ? (saved as Record<string, unknown>) : {};
+	const taken: Record<string, unknown> = { ...DEFAULTS };
+	for (const [key, value] of Object.entries(DEFAULTS)) {
+		if (typeof found[key] === typeof value) taken[key] = found[key];
+	}
+	return taken as unknown as Settings;
+}
+
+/**
+ * The token, outside the vault: `data.json` lies in the vault, and travels with it.
+ *
+ * In the app's secret storage where there is one (1.11.4), else in the app's local storage.
+ */
+export class TokenSafe {
+	/** Whether the token is kept as a secret, not as plain text. */
+	readonly secret = requireApiVersion("1.11.4");
+	private readonly name: string;
+
+	constructor(
+		private readonly app: App,
+		vaultId: string | null,
+	) {
+		this.name = vaultId === null ? "vaultsync" : `vaultsync-${vaultId}`;
+	}
+
+	read(): string {
+		if (requireApiVersion("1.11.4")) return this.app.secretStorage.getSecret(this.name) ?? "";
+		const found: unknown = this.app.loadLocalStorage(this.name);
+		return typeof found === "string" ? found : "";
+	}
+
+	write(token: string): void {
+		if (requireApiVersion("1.11.4")) this.app.secretStorage.setSecret(this.name, token);
+		else this.app.saveLocalStorage(this.name, token === "" ? null : token);
+	}
+}

@@ -1,0 +1,64 @@
+/** How things stand, in the few words of the status bar. */
+
+import type { Line } from "./connection";
+import { many } from "./words";
+
+export type Tone = "equal" | "waiting" | "conflict" | "attention" | "off";
+
+export interface Summary {
+	tone: Tone;
+	/** The words in the status bar. */
+	text: string;
+	/** A sentence, for the tooltip and for a screen reader. */
+	label: string;
+	icon: string;
+}
+
+const ICONS: Record<Tone, string> = {
+	equal: "check-check",
+	waiting: "refresh-cw",
+	conflict: "git-compare",
+	attention: "alert-triangle",
+	off: "unplug",
+};
+
+/** The most urgent thing first: a line that is down, a conflict, a note that cannot be read, what waits. */
+export function summary(line: Line): Summary {
+	switch (line.kind) {
+		case "unset":
+			return made("off", "not connected", "No token yet: open the settings of vaultsync.");
+		case "off":
+			return made("off", "daemon off", "The daemon does not run; notes are as you left them.");
+		case "refused":
+			return made("off", "not connected", line.message);
+		case "stranger":
+			return made("off", "other vault", "The daemon at this address serves another vault.");
+		case "on":
+			return standing(line.status);
+	}
+}
+
+function standing(status: {
+	facts: number;
+	pending: number;
+	conflicts: number;
+	outbox: number;
+	attention: readonly unknown[];
+}): Summary {
+	const waiting = status.pending + status.outbox;
+	const also = waiting > 0 ? ` ${waiting} waiting.` : "";
+	if (status.conflicts > 0) {
+		const words = many(status.conflicts, "conflict", "conflicts");
+		return made("conflict", words, `${words} to resolve.${also}`);
+	}
+	if (status.attention.length > 0) {
+		const words = many(status.attention.length, "note needs", "notes need");
+		return made("attention", "attention", `${words} your attention.${also}`);
+	}
+	if (waiting > 0) return made("waiting", `${waiting} waiting`, `${waiting} waiting to be mirrored.`);
+	return made("equal", "equal", `Notes and memory are equal: ${many(status.facts, "fact", "facts")}.`);
+}
+
+function made(tone: Tone, text: string, label: string): Summary {
+	return { tone, text, label, icon: ICONS[tone] };
+}

@@ -1,0 +1,184 @@
+/**
+ * HTTP to this computer by Node's own module: plain requests, and a stream that stays open.
+ *
+ * Why not `requestUrl` or `fetch`: docs/decisions/0018-the-plugin-talks-by-nodes-http.md.
+ */
+
+import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
+
+/** What this file needs of the module `http`. */
+export interface Http {
+	request(options: RequestOptions, answered: (answer: IncomingMessage) => void): ClientRequest;
+}
+
+/** Where the bridge is, and the word that opens it. */
+export interface Where {
+	address: string;
+	token: string;
+}
+
+export interface Asked {
+	method: "GET" | "POST" | "PATCH";
+	path: string;
+	body?: unknown;
+	/** Milliseconds after which the answer is given up. */
+	timeout: number;
+	signal?: AbortSignal | undefined;
+}
+
+export interface Answered {
+	status: number;
+	text: string;
+}
+
+/** Nobody answers at the address, or not in time. */
+export class BridgeOff extends Error {
+	override name = "BridgeOff";
+}
+
+/** The address is not one of this computer. */
+export class NotLoopback extends Error {
+	override name = "NotLoopback";
+	constructor(address: string) {
+		super(`${address} is not an address of this computer, such as http://127.0.0.1:27125`);
+	}
+}
+
+/** Whoever asked has lost interest. */
+export class Abandoned extends Error {
+	override name = "Abandoned";
+}
+
+const LONGEST = 64 * 1024 * 1024;
+const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]"]);
+
+export class Transport {
+	constructor(
+		private readonly http: () => Promise<Http>,
+		private readonly where: () => Where,
+	) {}
+
+	/** Ask, and wait for the whole answer. */
+	async ask(asked: Asked): Promise<Answered> {
+		const options = this.options(asked);
+		const http = await this.http();
+		return new Promise((done, failed) => {
+			const body = asked.body === undefined ? undefined : JSON.stringify(asked.body);
+			const request = http.request(options, (answer) => {
+				const parts: string[] = [];
+				let length = 0;
+				answer.setEncoding("utf8");
+				answer.on("data", (part: string) => {
+					length += part.length;
+					if (length > LONGEST) give(new BridgeOff("the answer is too long"));
+					else parts.push(part);
+				});
+				answer.on("end", () => {
+					settle();
+					done({ status: answer.statusCode ?? 0, text: parts.join("") });
+				});
+				answer.on("error", (error: Error) => give(new BridgeOff(error.message)));
+			});
+			const give = (error: Error): void => {
+				settle();
+				failed(error);
+				request.destroy();
+			};
+			const late = window.setTimeout(() => give(new BridgeOff("no answer in time")), asked.timeout);
+			const abandon = (): void => give(new Abandoned("no longer wanted"));
+			const settle = (): void => {
+				window.clearTimeout(late);
+				asked.signal?.removeEventListener("abort", abandon);
+			};
+			request.on("error", (error: Error) => give(new BridgeOff(error.message)));
+			if (asked.signal?.aborted) abandon();
+			else {
+				asked.signal?.addEventListener("abort", abandon);
+				request.end(body);
+			}
+		});
+	}
+
+	/**
+	 * Open a stream, and hand over its text as it comes. Resolves when the other side ends it.
+	 *
+	 * `silence` is how many milliseconds without a word mean that nobody is there any more.
+	 */
+	async stream(
+		path: string,
+		silence: number,
+		signal: AbortSignal,
+		opened: () => void,
+		heard: (text: string) => void,
+	): Promise<void> {
+		const options = this.options({ method: "GET", path, timeout: silence });
+		const http = await this.http();
+		return new Promise((done, failed) => {
+			let timer = 0;
+			const listen = (): void => {
+				window.clearTimeout(timer);
+				timer = window.setTimeout(() => end(new BridgeOff("the daemon has gone quiet")), silence);
+			};
+			const end = (error?: Error): void => {
+				window.clearTimeout(timer);
+				signal.removeEventListener("abort", abandon);
+				if (error) failed(error);
+				else done();
+				request.destroy();
+			};
+			const abandon = (): void => end(new Abandoned("no longer wanted"));
+			const request = http.request({ ...options, agent: false }, (answer) => {
+				const status = answer.statusCode ?? 0;
+				if (status !== 200) return end(new BridgeOff(`the daemon answered ${status}`));
+				answer.setEncoding("utf8");
+				answer.on("data", (part: string) => {
+					listen();
+					heard(part);
+				});
+				answer.on("end", () => end());
+				answer.on("error", (error: Error) => end(new BridgeOff(error.message)));
+				opened();
+			});
+			request.on("error", (error: Error) => end(new BridgeOff(error.message)));
+			if (signal.aborted) return abandon();
+			signal.addEventListener("abort", abandon);
+			listen();
+			request.end();
+		});
+	}
+
+	private options(asked: Asked): RequestOptions {
+		const { address, token } = this.where();
+		const url = loopback(address);
+		const headers: Record<string, string> = { Authorization: `Bearer ${token}` };
+		if (asked.method !== "GET") {
+			headers["Content-Type"] = "application/json";
+			headers["X-Vaultsync"] = "1";
+		}
+		return {
+			host: url.hostname.replace(/^\[|\]$/g, ""),
+			port: url.port,
+			path: asked.path,
+			method: asked.method,
+			headers,
+		};
+	}
+}
+
+/**
+ * The address as a URL.
+ *
+ * Throws NotLoopback for anything else than HTTP to this computer: the token goes nowhere else.
+ */
+export function loopback(address: string): URL {
+	let url: URL;
+	try {
+		url = new URL(address.trim());
+	} catch {
+		throw new NotLoopback(address);
+	}
+	if (url.protocol !== "http:" || !LOOPBACK.has(url.hostname) || url.username || url.port === "") {
+		throw new NotLoopback(address);
+	}
+	return url;
+}

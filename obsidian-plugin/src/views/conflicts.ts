@@ -1,0 +1,155 @@
+/** Conflicts: each field of a note side by side; take one side, or write a merged text. */
+
+import { Notice } from "obsidian";
+import type { Conflict, ConflictField, Side } from "../answers";
+import type { Resolution } from "../client";
+import { bothOf } from "../diff";
+import { VIEWS } from "../host";
+import { fieldName, many, shown } from "../words";
+import { BridgeView } from "./bridge-view";
+import { drawDiff } from "./diff-table";
+import { button, empty, icon, iconButton, keepingFocus, link, titleOf } from "./parts";
+
+const NAMES: Record<Side, string> = { vault: "Yours, in the note", store: "The agent’s" };
+
+export class ConflictsView extends BridgeView {
+	override navigation = true;
+	private shownNow = "";
+	/** Texts being merged by hand, by conflict and field: they outlive a redraw. */
+	private readonly drafts = new Map<string, string>();
+	private readonly bases = new Set<string>();
+	private conflicts: Conflict[] = [];
+
+	override getViewType(): string {
+		return VIEWS.conflicts;
+	}
+
+	override getDisplayText(): string {
+		return "Memory conflicts";
+	}
+
+	override getIcon(): string {
+		return "git-compare";
+	}
+
+	protected override concerns(): boolean {
+		return true;
+	}
+
+	protected override async update(stale: () => boolean): Promise<void> {
+		const conflicts = await this.host.bridge.conflicts();
+		const now = JSON.stringify(conflicts);
+		if (stale() || now === this.shownNow) return;
+		this.shownNow = now;
+		this.conflicts = conflicts;
+		this.redraw();
+	}
+
+	private redraw(): void {
+		keepingFocus(this.bodyEl, () => {
+			this.bodyEl.empty();
+			if (this.conflicts.length === 0) {
+				empty(this.bodyEl, "check-check", "No conflicts", "When you and an agent change the same thing differently, both versions are shown here.");
+				return;
+			}
+			const words = many(this.conflicts.length, "note that you and an agent changed", "notes that you and an agent changed");
+			this.bodyEl.createDiv({ cls: "vaultsync-lead", text: `${words} differently. Your version stands in the note until you choose.` });
+			for (const conflict of this.conflicts) this.drawConflict(conflict);
+		});
+	}
+
+	private drawConflict(conflict: Conflict): void {
+		const el = this.bodyEl.createEl("article", { cls: "vaultsync-conflict", attr: { "data-key": conflict.id } });
+		const head = el.createDiv({ cls: "vaultsync-conflict-head" });
+		const name = conflict.path === null ? "A note that is gone" : titleOf(this.app, conflict.path);
+		const title = head.createEl("h3", { cls: "vaultsync-conflict-title" });
+		const { path } = conflict;
+		if (path === null) title.setText(name);
+		else link(title, name, () => this.host.openNote(path)).setAttr("aria-label", `Open ${path}`);
+		head.createDiv({ cls: "vaultsync-muted", text: many(conflict.fields.length, "field differs", "fields differ") });
+		if (conflict.fields.length > 1) {
+			const actions = head.createDiv({ cls: "vaultsync-actions" });
+			button(actions, "Keep all mine", () => this.resolve(conflict, { take: "vault" }));
+			button(actions, "Take all the agent’s", () => this.resolve(conflict, { take: "store" }));
+		}
+		for (const field of conflict.fields) this.drawField(el, conflict, field);
+	}
+
+	private drawField(parent: HTMLElement, conflict: Conflict, field: ConflictField): void {
+		const key = `${conflict.id} ${field.field}`;
+		const el = parent.createEl("section", { cls: "vaultsync-field", attr: { "data-key": field.field } });
+		const head = el.createDiv({ cls: "vaultsync-field-head" });
+		head.createEl("h4", { text: fieldName(field.field) });
+		const based = this.bases.has(key);
+		const toggle = iconButton(head, "history", based ? "Hide what both started from" : "Show what both started from", () => {
+			if (!this.bases.delete(key)) this.bases.add(key);
+			this.redraw();
+		});
+		toggle.setAttrs({ "aria-pressed": String(based), "data-key": "base" });
+		toggle.toggleClass("is-active", based);
+		if (based) this.drawBase(el, field);
+
+		drawDiff(el, { left: shown(field.vault), right: shown(field.store), leftName: NAMES.vault, rightName: NAMES.store, field: fieldName(field.field) });
+
+		const draft = this.drafts.get(key);
+		if (draft !== undefined) return this.drawMerge(el, conflict, field, draft);
+		const actions = el.createDiv({ cls: "vaultsync-actions vaultsync-choose" });
+		button(actions, "Keep mine", () => this.resolve(conflict, { take: "vault", field: field.field }));
+		button(actions, "Take the agent’s", () => this.resolve(conflict, { take: "store", field: field.field }));
+		if (typeof field.vault === "string" && typeof field.store === "string") {
+			button(actions, "Merge by hand", () => {
+				this.drafts.set(key, bothOf(shown(field.base), shown(field.vault), shown(field.store)));
+				this.redraw();
+				this.bodyEl.querySelector<HTMLElement>("textarea")?.focus();
+			});
+		}
+	}
+
+	private drawBase(parent: HTMLElement, field: ConflictField): void {
+		const el = parent.createDiv({ cls: "vaultsync-base" });
+		const head = el.createDiv({ cls: "vaultsync-side-name" });
+		icon(head, "history");
+		head.appendText("What both started from");
+		el.createEl("pre", { text: shown(field.base) || "nothing" });
+	}
+
+	private drawMerge(parent: HTMLElement, conflict: Conflict, field: ConflictField, draft: string): void {
+		const key = `${conflict.id} ${field.field}`;
+		const el = parent.createDiv({ cls: "vaultsync-merge" });
+		const id = `vaultsync-merge-${conflict.id}-${field.field}`;
+		el.createEl("label", { cls: "vaultsync-side-name", text: "The merged text", attr: { for: id } });
+		const area = el.createEl("textarea", { attr: { id, rows: String(Math.min(20, draft.split("\n").length + 2)), "data-key": "merge" } });
+		area.value = draft;
+		area.addEventListener("input", () => this.drafts.set(key, area.value));
+		const fill = (text: string): void => {
+			area.value = text;
+			this.drafts.set(key, text);
+			area.focus();
+		};
+		const starts = el.createDiv({ cls: "vaultsync-starts" });
+		starts.createSpan({ cls: "vaultsync-muted", text: "Start from" });
+		link(starts, "mine", () => fill(shown(field.vault)));
+		link(starts, "the agent’s", () => fill(shown(field.store)));
+		link(starts, "both", () => fill(bothOf(shown(field.base), shown(field.vault), shown(field.store))));
+		const actions = el.createDiv({ cls: "vaultsync-actions" });
+		button(actions, "Save merged text", () => this.resolve(conflict, { field: field.field, text: area.value }), "mod-cta");
+		button(actions, "Cancel", () => {
+			this.drafts.delete(key);
+			this.redraw();
+		});
+	}
+
+	private async resolve(conflict: Conflict, how: Resolution): Promise<void> {
+		this.bodyEl.setAttr("aria-busy", "true");
+		const done = await this.host.attempt(() => this.host.bridge.resolve(conflict.id, how));
+		this.bodyEl.setAttr("aria-busy", null);
+		if (done) {
+			for (const key of this.drafts.keys()) {
+				if (key === `${conflict.id} ${how.field ?? ""}` || how.field === undefined) this.drafts.delete(key);
+			}
+			const what = how.field === undefined ? "All fields" : fieldName(how.field);
+			new Notice("take" in how ? `${what}: ${how.take === "vault" ? "yours stands" : "the agent’s was taken"}.` : `${what}: the merged text stands.`);
+		}
+		await this.refresh();
+	}
+}

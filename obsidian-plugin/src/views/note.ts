@@ -1,0 +1,198 @@
+/** What the memory knows of the open note: its history, what leads to it, and signals that no file holds. */
+
+import { Notice, TFile } from "obsidian";
+import type { Change, Fact, Neighbour, Related } from "../answers";
+import { adoptNote } from "../adopting";
+import { BridgeRefusal } from "../client";
+import { factIdOf } from "../commands";
+import { VIEWS } from "../host";
+import { confirm } from "../modals";
+import { differing } from "../diff";
+import { ago, fieldName, passWords } from "../words";
+import { BridgeView } from "./bridge-view";
+import { button, chip, empty, icon, keepingFocus, link, section, tierChip } from "./parts";
+
+interface Run {
+	run: string;
+	at: string;
+	changes: Change[];
+}
+
+/** Changes by the run that made them, the newest first. */
+export function byRun(changes: readonly Change[]): Run[] {
+	const runs = new Map<string, Run>();
+	for (const change of changes) {
+		const run = runs.get(change.run) ?? { run: change.run, at: change.at, changes: [] };
+		run.changes.push(change);
+		runs.set(change.run, run);
+	}
+	return [...runs.values()].reverse();
+}
+
+export class NoteView extends BridgeView {
+	private file: TFile | null = null;
+
+	override getViewType(): string {
+		return VIEWS.note;
+	}
+
+	override getDisplayText(): string {
+		return "Note in memory";
+	}
+
+	override getIcon(): string {
+		return "file-clock";
+	}
+
+	protected override build(): void {
+		const follow = (): void => {
+			const file = this.app.workspace.getActiveFile();
+			if (file === this.file) return;
+			this.file = file;
+			if (this.host.line().kind === "on") void this.refresh();
+		};
+		this.registerEvent(this.app.workspace.on("file-open", follow));
+		this.registerEvent(
+			this.app.metadataCache.on("changed", (file) => {
+				if (file === this.file && this.host.line().kind === "on") void this.refresh();
+			}),
+		);
+		this.file = this.app.workspace.getActiveFile();
+	}
+
+	protected override async update(stale: () => boolean): Promise<void> {
+		const { file } = this;
+		if (!file) {
+			this.say("file-text", "No note is open", "Open one to see what the memory knows of it.");
+			return;
+		}
+		const id = factIdOf(this.app, file);
+		if (id === null) {
+			this.foreign(file);
+			return;
+		}
+		try {
+			const { bridge } = this.host;
+			const [fact, history, related] = await Promise.all([bridge.fact(id), bridge.history(id), bridge.related(id)]);
+			if (!stale()) keepingFocus(this.bodyEl, () => this.draw(fact, history, related));
+		} catch (error) {
+			if (stale()) return;
+			if (!(error instanceof BridgeRefusal) || error.status !== 404) throw error;
+			this.foreign(file);
+		}
+	}
+
+	private say(name: string, words: string, more: string): void {
+		this.bodyEl.empty();
+		empty(this.bodyEl, name, words, more);
+	}
+
+	private foreign(file: TFile): void {
+		this.bodyEl.empty();
+		const el = empty(this.bodyEl, "file-question", "Not part of the memory", "Agents do not know this note. Adopting it adds one line to its properties, an id.");
+		if (file.extension === "md") {
+			button(el, "Adopt this note", () => this.host.attempt(() => this.adopt(file)), "mod-cta");
+		}
+	}
+
+	private async adopt(file: TFile): Promise<void> {
+		await adoptNote(this.host, file);
+		await this.refresh();
+	}
+
+	private draw(fact: Fact, history: Change[], related: Related): void {
+		this.bodyEl.empty();
+		const head = this.bodyEl.createDiv({ cls: "vaultsync-note-head" });
+		head.createEl("h3", { cls: "vaultsync-note-title", text: fact.title });
+		const chips = head.createDiv({ cls: "vaultsync-chips" });
+		chip(chips, fact.type);
+		tierChip(chips, fact.priority);
+		chip(chips, fact.scope);
+		if (fact.status !== "active") chip(chips, fact.status, "attention");
+		if (fact.agentId !== "") head.createDiv({ cls: "vaultsync-muted", text: `Written by ${fact.agentId}, ${ago(fact.createdAt, Date.now())}` });
+		this.drawSignals(related.signals);
+		if (related.chain.length > 1) this.drawChain(fact, related);
+		this.drawHistory(history);
+		this.neighbours("Links to this note", related.backlinks);
+		this.neighbours("Related facts", related.related);
+	}
+
+	private drawSignals(signals: Related["signals"]): void {
+		const el = this.bodyEl.createEl("dl", { cls: "vaultsync-numbers", attr: { "aria-label": "Signals, kept out of the file" } });
+		const rows: [string, string | undefined][] = [
+			["Recalls", signals.accessCount.toLocaleString("en")],
+			["Freshness", signals.decayFactor === null ? undefined : `${Math.round(signals.decayFactor * 100)} %`],
+			["Importance", signals.importance?.toFixed(2)],
+			["Utility", signals.utility?.toFixed(2)],
+		];
+		for (const [name, value] of rows) {
+			if (value === undefined) continue;
+			const number = el.createDiv({ cls: "vaultsync-number" });
+			number.createEl("dd", { text: value });
+			number.createEl("dt", { text: name });
+		}
+		const last = signals.lastAccessedAt === null ? "Never recalled yet." : `Last recalled ${ago(signals.lastAccessedAt, Date.now())}.`;
+		this.bodyEl.createDiv({ cls: "vaultsync-muted", text: `${last} These signals are not in the file.` });
+	}
+
+	private drawChain(fact: Fact, related: Related): void {
+		const el = section(this.bodyEl, "Supersession", related.chain.length);
+		const list = el.createEl("ol", { cls: "vaultsync-chain" });
+		for (const each of related.chain) {
+			const here = each.id === fact.id;
+			const item = list.createEl("li", { attr: here ? { "aria-current": "true" } : {} });
+			const { path } = each;
+			if (here || path === null) item.createSpan({ cls: "vaultsync-here", text: each.title });
+			else link(item, each.title, () => this.host.openNote(path));
+			item.createSpan({ cls: "vaultsync-muted", text: each.createdAt.slice(0, 10) });
+		}
+	}
+
+	private drawHistory(history: Change[]): void {
+		const runs = byRun(history);
+		const el = section(this.bodyEl, "History", runs.length);
+		if (runs.length === 0) el.createDiv({ cls: "vaultsync-muted", text: "Nothing has changed since the note and the fact met." });
+		const list = el.createEl("ol", { cls: "vaultsync-history" });
+		for (const run of runs) {
+			const item = list.createEl("li", { attr: { "data-key": run.run } });
+			const head = item.createDiv({ cls: "vaultsync-history-head" });
+			head.createSpan({ text: ago(run.at, Date.now()), attr: { "aria-label": run.at } });
+			link(head, "Undo", () => this.undo(run)).setAttrs({ "aria-label": `Undo the changes of ${run.at}`, "data-key": "undo" });
+			for (const change of run.changes) this.drawChange(item, change);
+		}
+	}
+
+	private drawChange(parent: HTMLElement, change: Change): void {
+		const el = parent.createDiv({ cls: "vaultsync-change", attr: { "data-kind": change.side } });
+		icon(el, change.actor === "person" ? "user" : "bot");
+		const words = el.createDiv();
+		const head = words.createDiv();
+		head.createSpan({ cls: "vaultsync-change-field", text: fieldName(change.field) });
+		head.createSpan({ cls: "vaultsync-muted", text: ` ${change.actor}, in the ${change.side === "vault" ? "note" : "memory"}` });
+		const [before, after] = differing(change.before, change.after);
+		const values = words.createDiv({ cls: "vaultsync-values" });
+		if (before !== "") values.createEl("del", { text: before });
+		if (before !== "" && after !== "") icon(values, "arrow-right");
+		if (after !== "") values.createEl("ins", { text: after });
+	}
+
+	private neighbours(heading: string, list: readonly Neighbour[]): void {
+		if (list.length === 0) return;
+		const el = section(this.bodyEl, heading, list.length).createEl("ul", { cls: "vaultsync-list" });
+		for (const { title, path } of list) {
+			const item = el.createEl("li");
+			if (path === null) item.createSpan({ text: title });
+			else link(item, title, () => this.host.openNote(path));
+		}
+	}
+
+	private async undo(run: Run): Promise<void> {
+		const words = "All changes of this run are taken back, on both sides and in other notes too. What changed since then is merged, not lost.";
+		if (!(await confirm(this.app, "Undo this run?", words, "Undo"))) return;
+		await this.host.attempt(async () => {
+			const { counts } = await this.host.bridge.undo(run.run);
+			new Notice(`Undone: ${passWords(counts)}.`);
+		});
+		await this.refresh();
+	}
+}

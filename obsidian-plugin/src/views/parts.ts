@@ -1,0 +1,124 @@
+/** Small parts that several views are made of. */
+
+import { setIcon, type App } from "obsidian";
+import { nameOf, tierOf, TIERS } from "../words";
+
+/** An icon that only eyes need. */
+export function icon(parent: HTMLElement, name: string, cls = "vaultsync-icon"): HTMLElement {
+	const el = parent.createSpan({ cls, attr: { "aria-hidden": "true" } });
+	setIcon(el, name);
+	return el;
+}
+
+/** A button with words on it. */
+export function button(parent: HTMLElement, words: string, pressed: () => unknown, cls = ""): HTMLButtonElement {
+	const el = parent.createEl("button", { text: words, cls, attr: { type: "button", "data-key": words } });
+	el.addEventListener("click", () => void pressed());
+	return el;
+}
+
+/** A button with an icon, and its words for a tooltip and a screen reader. */
+export function iconButton(parent: HTMLElement, name: string, words: string, pressed: () => unknown): HTMLButtonElement {
+	const el = parent.createEl("button", { cls: "clickable-icon", attr: { type: "button", "aria-label": words } });
+	setIcon(el, name);
+	el.addEventListener("click", (event) => {
+		event.stopPropagation();
+		void pressed();
+	});
+	return el;
+}
+
+/** Words that lead somewhere. */
+export function link(parent: HTMLElement, words: string, pressed: () => unknown, cls = ""): HTMLButtonElement {
+	const el = parent.createEl("button", { text: words, cls: `vaultsync-link ${cls}`.trim(), attr: { type: "button" } });
+	el.addEventListener("click", () => void pressed());
+	return el;
+}
+
+/** A word in a small frame: a type, a tier, a side. */
+export function chip(parent: HTMLElement, words: string, kind = ""): HTMLElement {
+	return parent.createSpan({ cls: "vaultsync-chip", text: words, attr: kind === "" ? {} : { "data-kind": kind } });
+}
+
+export function tierChip(parent: HTMLElement, priority: number): HTMLElement {
+	const tier = tierOf(priority);
+	const el = chip(parent, TIERS[tier].label, tier);
+	el.setAttr("aria-label", `Priority ${priority}`);
+	return el;
+}
+
+/** The title of a note: its first heading, else its file name. */
+export function titleOf(app: App, path: string): string {
+	const file = app.vault.getFileByPath(path);
+	const first = file && app.metadataCache.getFileCache(file)?.headings?.find(({ level }) => level === 1);
+	return first ? first.heading : nameOf(path);
+}
+
+/** A part of a view with a heading. */
+export function section(parent: HTMLElement, heading: string, count?: number): HTMLElement {
+	const el = parent.createEl("section", { cls: "vaultsync-section" });
+	const title = el.createEl("h3", { cls: "vaultsync-heading", text: heading });
+	if (count !== undefined) title.createSpan({ cls: "vaultsync-count", text: String(count) });
+	return el;
+}
+
+/** What a view says when it has nothing to show. */
+export function empty(parent: HTMLElement, name: string, words: string, more = ""): HTMLElement {
+	const el = parent.createDiv({ cls: "vaultsync-empty" });
+	icon(el, name, "vaultsync-empty-icon");
+	el.createDiv({ cls: "vaultsync-empty-words", text: words });
+	if (more !== "") el.createDiv({ cls: "vaultsync-muted", text: more });
+	return el;
+}
+
+/** A choice of a few values, labelled for a screen reader. */
+export function choice(
+	parent: HTMLElement,
+	label: string,
+	options: readonly (readonly [string, string])[],
+	value: string,
+	chosen: (value: string) => void,
+): HTMLSelectElement {
+	const el = parent.createEl("select", { cls: "dropdown", attr: { "aria-label": label } });
+	for (const [key, words] of options) el.createEl("option", { text: words, value: key });
+	el.value = value;
+	el.addEventListener("change", () => chosen(el.value));
+	return el;
+}
+
+/** Draw anew, and give the keyboard back to what had it. */
+export function keepingFocus(within: HTMLElement, draw: () => void): void {
+	const { activeElement } = within.doc;
+	const key = activeElement && within.contains(activeElement) ? pathOf(activeElement, within) : null;
+	const { scrollTop } = within;
+	draw();
+	within.scrollTop = scrollTop;
+	if (key !== null) find(within, key)?.focus();
+}
+
+function pathOf(el: Element, within: HTMLElement): string | null {
+	const parts: string[] = [];
+	for (let at: Element | null = el; at && at !== within; at = at.parentElement) {
+		const key = at.getAttribute("data-key");
+		if (key !== null) parts.unshift(key);
+	}
+	return parts.length > 0 ? parts.join("\n") : null;
+}
+
+function find(within: HTMLElement, key: string): HTMLElement | null {
+	const all = Array.from(within.querySelectorAll<HTMLElement>("[data-key]"));
+	return all.find((el) => pathOf(el, within) === key) ?? null;
+}
+
+/** Calls `work` once, when it was not called for again for a while. */
+export function settled(milliseconds: number, work: () => void): { soon: () => void; stop: () => void } {
+	let timer = 0;
+	const stop = (): void => window.clearTimeout(timer);
+	return {
+		soon: () => {
+			stop();
+			timer = window.setTimeout(work, milliseconds);
+		},
+		stop,
+	};
+}

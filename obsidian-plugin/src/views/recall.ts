@@ -1,0 +1,202 @@
+/** Recall: answers from the index while a person types, by meaning on Enter. */
+
+import { MarkdownView, Notice, TFile } from "obsidian";
+import type { Hit, Recall } from "../answers";
+import { VIEWS } from "../host";
+import { many, scopesOf, TIERS, TYPES } from "../words";
+import { BridgeView } from "./bridge-view";
+import { chip, choice, empty, icon, iconButton, link, settled } from "./parts";
+
+const MOST = 20;
+
+export class RecallView extends BridgeView {
+	private inputEl!: HTMLInputElement;
+	private sayEl!: HTMLElement;
+	private hitsEl!: HTMLElement;
+	private type = "";
+	private tier = "";
+	private within = "";
+	private mode: "auto" | "index" = "index";
+	private asking: AbortController | null = null;
+	private readonly typed = settled(120, () => void this.ask("index"));
+
+	override getViewType(): string {
+		return VIEWS.recall;
+	}
+
+	override getDisplayText(): string {
+		return "Recall";
+	}
+
+	override getIcon(): string {
+		return "brain-circuit";
+	}
+
+	protected override concerns(what: string): boolean {
+		return what === "pass";
+	}
+
+	protected override build(): void {
+		const search = this.bodyEl.createDiv({ cls: "vaultsync-search", attr: { role: "search" } });
+		const box = search.createDiv({ cls: "search-input-container" });
+		this.inputEl = box.createEl("input", {
+			type: "search",
+			placeholder: "What do I know about …",
+			attr: { "aria-label": "Recall", enterkeyhint: "search", spellcheck: "false" },
+		});
+		const filters = search.createDiv({ cls: "vaultsync-filters" });
+		const again = (): void => void this.ask(this.mode);
+		choice(filters, "Type", [["", "Any type"], ...TYPES.map((type) => [type, type] as const)], "", (value) => {
+			this.type = value;
+			again();
+		});
+		const tiers = Object.entries(TIERS).map(([tier, { label }]) => [tier, tier === "critical" ? "Critical only" : `Up to ${label.toLowerCase()}`] as const);
+		choice(filters, "Tier", [["", "Usual tiers"], ...tiers], "", (value) => {
+			this.tier = value;
+			again();
+		});
+		const folders = this.app.vault.getRoot().children.map((child) => child.name);
+		choice(filters, "Scope", [["", "Any scope"], ...scopesOf(folders).map((scope) => [scope, scope] as const)], "", (value) => {
+			this.within = value;
+			again();
+		});
+		this.sayEl = this.bodyEl.createDiv({ cls: "vaultsync-say", attr: { role: "status", "aria-live": "polite" } });
+		this.hitsEl = this.bodyEl.createEl("ol", { cls: "vaultsync-hits", attr: { "aria-label": "Hits" } });
+		this.register(this.host.picks.listen(() => this.markPicked()));
+		this.register(() => this.typed.stop());
+		this.inputEl.addEventListener("input", () => {
+			if (this.host.settings.whileTyping) this.typed.soon();
+		});
+		this.inputEl.addEventListener("keydown", (event) => {
+			if (event.isComposing) return;
+			if (event.key === "Enter") {
+				this.typed.stop();
+				void this.ask("auto");
+			} else if (event.key === "ArrowDown") {
+				event.preventDefault();
+				this.hitsEl.querySelector<HTMLElement>(".vaultsync-hit-title")?.focus();
+			}
+		});
+		this.hitsEl.addEventListener("keydown", (event) => this.walk(event));
+		this.say("Answers come from the index while you type. Enter asks by meaning.");
+	}
+
+	protected override async update(): Promise<void> {
+		if (this.inputEl.value.trim() !== "") await this.ask(this.mode);
+	}
+
+	private async ask(mode: "auto" | "index"): Promise<void> {
+		this.mode = mode;
+		this.asking?.abort();
+		const query = this.inputEl.value.trim();
+		if (query === "") {
+			this.hitsEl.empty();
+			this.say("Answers come from the index while you type. Enter asks by meaning.");
+			return;
+		}
+		const asking = (this.asking = new AbortController());
+		if (mode === "auto") this.say("Asking by meaning…");
+		const tier = Object.entries(TIERS).find(([name]) => name === this.tier)?.[1];
+		const asked = {
+			query,
+			mode,
+			limit: MOST,
+			...(this.type === "" ? {} : { types: [this.type] }),
+			...(this.within === "" ? {} : { scopes: [this.within] }),
+			...(tier ? { max_priority: tier.priority } : {}),
+		};
+		try {
+			const answer = await this.host.bridge.recall(asked, asking.signal);
+			if (!asking.signal.aborted) this.draw(answer);
+		} catch (error) {
+			if (asking.signal.aborted) return;
+			this.hitsEl.empty();
+			this.say(error instanceof Error ? error.message : String(error));
+		}
+	}
+
+	private draw(answer: Recall): void {
+		this.hitsEl.empty();
+		const from = answer.source === "index" ? "from the index" : "by meaning";
+		const took = answer.seconds < 0.0095 ? "under 10 ms" : `${Math.round(answer.seconds * 1000)} ms`;
+		const lacks = answer.degraded.length === 0 ? "" : ` Without: ${answer.degraded.map(reason).join("; ")}.`;
+		const hint = this.mode === "index" ? " Enter asks by meaning." : "";
+		this.say(`${many(answer.hits.length, "hit", "hits")} ${from}, ${took}.${lacks}${hint}`);
+		if (answer.hits.length === 0) {
+			empty(this.hitsEl, "search-x", "Nothing found", this.mode === "index" ? "Press Enter to ask by meaning." : "Try other words, or fewer filters.");
+		}
+		for (const hit of answer.hits) this.drawHit(hit);
+	}
+
+	private drawHit(hit: Hit): void {
+		const el = this.hitsEl.createEl("li", { cls: "vaultsync-hit", attr: { "data-id": hit.id } });
+		const head = el.createDiv({ cls: "vaultsync-hit-head" });
+		link(head, hit.title === "" ? "Untitled" : hit.title, () => this.open(hit), "vaultsync-hit-title");
+		chip(head, hit.type);
+		if (hit.snippet !== "") el.createDiv({ cls: "vaultsync-snippet", text: hit.snippet });
+		const why = el.createDiv({ cls: "vaultsync-why" });
+		icon(why, hit.stage === "index" ? "list-tree" : "sparkles");
+		why.createSpan({ text: hit.why });
+		const foot = el.createDiv({ cls: "vaultsync-hit-foot" });
+		const score = foot.createDiv({ cls: "vaultsync-score", attr: { "aria-label": `Score ${hit.score.toFixed(2)}`, role: "img" } });
+		score.createDiv({ cls: "vaultsync-score-bar" }).setCssProps({ "--vaultsync-score": `${Math.round(Math.min(1, Math.max(0, hit.score)) * 100)}%` });
+		foot.createSpan({ cls: "vaultsync-muted vaultsync-path", text: hit.path ?? "no note yet" });
+		const actions = foot.createDiv({ cls: "vaultsync-hit-actions" });
+		iconButton(actions, "link", "Insert a link into the note", () => this.insert(hit));
+		const pick = iconButton(actions, "package-plus", "Add to pack", () => this.pick(hit));
+		pick.addClass("vaultsync-pick");
+		this.markPicked();
+	}
+
+	private markPicked(): void {
+		for (const el of Array.from(this.hitsEl.querySelectorAll<HTMLElement>(".vaultsync-hit"))) {
+			const picked = this.host.picks.has(el.getAttribute("data-id") ?? "");
+			const pick = el.querySelector<HTMLElement>(".vaultsync-pick");
+			pick?.toggleClass("is-active", picked);
+			pick?.setAttrs({ "aria-pressed": String(picked), "aria-label": picked ? "Take out of the pack" : "Add to pack" });
+		}
+	}
+
+	private async open(hit: Hit): Promise<void> {
+		if (hit.path === null) new Notice("This fact has no note yet.");
+		else await this.host.openNote(hit.path);
+	}
+
+	private insert(hit: Hit): void {
+		const view = this.app.workspace.getMostRecentLeaf()?.view;
+		const file = hit.path === null ? null : this.app.vault.getAbstractFileByPath(hit.path);
+		if (!(view instanceof MarkdownView) || !(file instanceof TFile)) {
+			new Notice("Open the note that shall have the link.");
+			return;
+		}
+		const alias = hit.title === file.basename ? "" : hit.title;
+		view.editor.replaceSelection(this.app.fileManager.generateMarkdownLink(file, view.file?.path ?? "", "", alias));
+	}
+
+	private async pick(hit: Hit): Promise<void> {
+		if (this.host.picks.has(hit.id)) this.host.picks.remove(hit.id);
+		else await this.host.attempt(async () => this.host.picks.add(await this.host.bridge.fact(hit.id)));
+	}
+
+	private walk(event: KeyboardEvent): void {
+		if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+		const titles = Array.from(this.hitsEl.querySelectorAll<HTMLElement>(".vaultsync-hit-title"));
+		const at = titles.findIndex((title) => title.closest("li")?.contains(title.doc.activeElement));
+		if (at < 0) return;
+		event.preventDefault();
+		(titles[at + (event.key === "ArrowDown" ? 1 : -1)] ?? (event.key === "ArrowUp" ? this.inputEl : null))?.focus();
+	}
+
+	private say(words: string): void {
+		this.sayEl.setText(words);
+	}
+}
+
+/** A stage that was left out, and why. */
+function reason(value: unknown): string {
+	if (typeof value === "object" && value !== null) {
+		const { stage, reason: why } = value as { stage?: unknown; reason?: unknown };
+		return [stage, why].filter((each) => typeof each === "string").join(", ");
+	}
+	return String(value);
+}

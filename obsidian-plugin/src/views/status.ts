@@ -1,0 +1,155 @@
+/** How things stand: what waits, what is wrong, how the daemon fares, and the last pass. */
+
+import { Notice } from "obsidian";
+import type { Notice as Attention, Report, Status } from "../answers";
+import { VIEWS } from "../host";
+import { confirm } from "../modals";
+import { summary } from "../summary";
+import { syncNow } from "../syncing";
+import { ago, many, passWords } from "../words";
+import { BridgeView } from "./bridge-view";
+import { button, icon, keepingFocus, link, section } from "./parts";
+
+export class StatusView extends BridgeView {
+	private planned: Report | null = null;
+
+	override getViewType(): string {
+		return VIEWS.status;
+	}
+
+	override getDisplayText(): string {
+		return "Memory status";
+	}
+
+	override getIcon(): string {
+		return "activity";
+	}
+
+	protected override concerns(): boolean {
+		return true;
+	}
+
+	protected override async update(): Promise<void> {
+		const line = this.host.line();
+		if (line.kind === "on") keepingFocus(this.bodyEl, () => this.draw(line.status));
+		await Promise.resolve();
+	}
+
+	private draw(status: Status): void {
+		this.bodyEl.empty();
+		const { tone, text, label, icon: name } = summary({ kind: "on", status });
+		const head = this.bodyEl.createDiv({ cls: "vaultsync-hero", attr: { "data-tone": tone } });
+		icon(head, name, "vaultsync-hero-icon");
+		const words = head.createDiv();
+		words.createDiv({ cls: "vaultsync-hero-title", text: text.charAt(0).toUpperCase() + text.slice(1) });
+		words.createDiv({ cls: "vaultsync-muted", text: label });
+
+		if (status.conflicts > 0) button(head, "Resolve", () => this.host.show("conflicts"), "mod-cta").addClass("vaultsync-hero-action");
+
+		const numbers = this.bodyEl.createEl("dl", { cls: "vaultsync-numbers" });
+		this.number(numbers, "Facts", status.facts);
+		this.number(numbers, "Waiting", status.pending + status.outbox);
+		this.number(numbers, "Conflicts", status.conflicts, "conflict");
+		this.number(numbers, "Attention", status.attention.length, "attention");
+
+		const actions = this.bodyEl.createDiv({ cls: "vaultsync-actions" });
+		button(actions, "Sync now", () => this.sync(), status.conflicts > 0 ? "" : "mod-cta");
+		button(actions, "Preview", () => this.preview());
+		button(actions, "Verify", () => this.verify());
+		if (this.planned) this.drawPlan(this.planned);
+		if (status.attention.length > 0) this.drawAttention(status.attention);
+		this.drawDaemon(status);
+		this.drawLast(status);
+	}
+
+	private number(parent: HTMLElement, name: string, count: number, tone = ""): void {
+		const el = parent.createDiv({ cls: "vaultsync-number", attr: count > 0 && tone !== "" ? { "data-tone": tone } : {} });
+		el.createEl("dd", { text: count.toLocaleString("en") });
+		el.createEl("dt", { text: name });
+	}
+
+	private drawPlan(plan: Report): void {
+		const el = section(this.bodyEl, "What a pass would do", plan.actions.length);
+		el.createDiv({ cls: "vaultsync-muted", text: passWords(plan.counts) });
+		const list = el.createEl("ul", { cls: "vaultsync-list" });
+		for (const action of plan.actions.slice(0, 50)) {
+			const item = list.createEl("li");
+			const { path } = action;
+			if (path !== null) link(item, path, () => this.host.openNote(path));
+			item.createDiv({ cls: "vaultsync-muted", text: [action.action.replace(/_/g, " "), action.reason].filter(Boolean).join(" · ") });
+		}
+	}
+
+	private drawAttention(notices: readonly Attention[]): void {
+		const el = section(this.bodyEl, "Needs your attention", notices.length);
+		const list = el.createEl("ul", { cls: "vaultsync-list" });
+		for (const { path, line, message, hint } of notices) {
+			const item = list.createEl("li");
+			if (path !== null) link(item, path, () => this.host.openNote(path, line ?? undefined));
+			item.createDiv({ text: line === null ? message : `Line ${line}: ${message}` });
+			if (hint !== "") item.createDiv({ cls: "vaultsync-muted", text: hint });
+		}
+	}
+
+	private drawDaemon(status: Status): void {
+		const el = section(this.bodyEl, "Daemon");
+		const rows = el.createEl("dl", { cls: "vaultsync-rows" });
+		const { daemon } = status;
+		if (!daemon) {
+			this.row(rows, "Mirror", "not running: changes wait for the next sync");
+		} else {
+			this.row(rows, "Watches by", daemon.watcher);
+			if (daemon.lag_seconds !== null) this.row(rows, "Behind by", `${daemon.lag_seconds.toFixed(1)} s`);
+			if (daemon.since !== null) this.row(rows, "Running since", ago(daemon.since, Date.now()));
+			if (daemon.last_error !== null) this.row(rows, "Last error", daemon.last_error);
+		}
+		if (status.foreign > 0) this.row(rows, "Left alone", many(status.foreign, "note outside the memory", "notes outside the memory"));
+		this.row(rows, "Writes", status.app_connected ? "through this app" : "straight to the files");
+		this.row(rows, "Version", status.version);
+	}
+
+	private drawLast(status: Status): void {
+		const last = status.last_run;
+		if (!last) return;
+		const el = section(this.bodyEl, "Last pass that did something");
+		const rows = el.createEl("dl", { cls: "vaultsync-rows" });
+		this.row(rows, "When", ago(last.at, Date.now()));
+		this.row(rows, "Did", passWords(last.counts));
+		button(el.createDiv({ cls: "vaultsync-actions" }), "Undo this pass", () => this.undo(last.run));
+	}
+
+	private row(parent: HTMLElement, name: string, words: string): void {
+		parent.createEl("dt", { text: name });
+		parent.createEl("dd", { text: words });
+	}
+
+	private async sync(): Promise<void> {
+		this.planned = null;
+		await syncNow(this.host);
+		await this.refresh();
+	}
+
+	private async preview(): Promise<void> {
+		await this.host.attempt(async () => {
+			this.planned = await this.host.bridge.sync({ dry_run: true });
+		});
+		await this.refresh();
+	}
+
+	private async verify(): Promise<void> {
+		await this.host.attempt(async () => {
+			const { equal, checked, differences } = await this.host.bridge.verify();
+			const words = equal ? "both sides are equal" : many(differences.length, "difference", "differences");
+			new Notice(`Checked ${many(checked, "fact", "facts")}: ${words}.`);
+		});
+	}
+
+	private async undo(run: string): Promise<void> {
+		if (!(await confirm(this.app, "Undo this pass?", "Its changes are taken back on both sides. What changed since then is merged, not lost.", "Undo"))) return;
+		await this.host.attempt(async () => {
+			const { counts } = await this.host.bridge.undo(run);
+			new Notice(`Undone: ${passWords(counts)}.`);
+		});
+		await this.refresh();
+	}
+}

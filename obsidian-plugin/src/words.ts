@@ -1,0 +1,91 @@
+/** Values of facts and moments, in words that a person reads. */
+
+export const TYPES = [
+	"fact", "note", "decision", "commitment", "lesson", "preference", "task", "observation",
+	"episodic", "correction", "convention", "person", "project", "entity",
+] as const;
+
+export type Tier = "critical" | "notable" | "background";
+export const TIERS: Record<Tier, { priority: number; label: string }> = {
+	critical: { priority: 0, label: "Critical" },
+	notable: { priority: 2, label: "Notable" },
+	background: { priority: 4, label: "Background" },
+};
+
+/** The tier of a priority: 0 is critical, 1 and 2 are notable, the rest is background. */
+export function tierOf(priority: number): Tier {
+	if (priority <= 0) return "critical";
+	return priority <= 2 ? "notable" : "background";
+}
+
+/** The value of a field as text: a list has a line for each element. */
+export function shown(value: unknown): string {
+	if (value === null || value === undefined) return "";
+	if (typeof value === "string") return value;
+	if (Array.isArray(value)) return value.map(shown).join("\n");
+	return JSON.stringify(value, null, 2);
+}
+
+const FIELDS: Record<string, string> = { note: "Note", createdAt: "Created", updatedAt: "Updated", agentId: "Agent" };
+
+/** The name of a field, as a heading: `decisionOutcome` is “Decision outcome”. */
+export function fieldName(field: string): string {
+	const known = FIELDS[field];
+	if (known !== undefined) return known;
+	const words = field.replace(/[._-]/g, " ").replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`);
+	return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** How long ago, in words; `now` and `at` are moments in milliseconds and ISO 8601. */
+export function ago(at: string, now: number): string {
+	const seconds = Math.round((now - Date.parse(at)) / 1000);
+	if (Number.isNaN(seconds)) return at;
+	if (seconds < 10) return "just now";
+	const steps: [number, string][] = [[60, "second"], [60, "minute"], [24, "hour"], [7, "day"]];
+	let amount = seconds;
+	for (const [size, unit] of steps) {
+		if (amount < size) return `${amount} ${unit}${amount === 1 ? "" : "s"} ago`;
+		amount = Math.floor(amount / size);
+	}
+	return at.slice(0, 10);
+}
+
+/** The name of a note, without folder and ending. */
+export function nameOf(path: string): string {
+	return path.slice(path.lastIndexOf("/") + 1).replace(/\.md$/, "");
+}
+
+/** The scopes that a vault's top folders are. */
+export function scopesOf(folders: readonly string[]): string[] {
+	return folders.filter((name) => /^((private|team|project)-.+|public)$/.test(name)).sort();
+}
+
+/** A number and what it counts. */
+export function many(count: number, one: string, more: string): string {
+	return `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
+}
+
+/** A count of bytes, short. */
+export function size(bytes: number): string {
+	return bytes < 1000 ? `${bytes} B` : `${(bytes / 1000).toFixed(bytes < 10_000 ? 1 : 0)} kB`;
+}
+
+const COUNTS: readonly (readonly [key: string, one: string, more: string])[] = [
+	["created_in_vault", "new note", "new notes"],
+	["updated_in_vault", "note changed", "notes changed"],
+	["deleted_in_vault", "note removed", "notes removed"],
+	["created_in_store", "new fact", "new facts"],
+	["updated_in_store", "fact changed", "facts changed"],
+	["deleted_in_store", "fact forgotten", "facts forgotten"],
+	["moved", "moved", "moved"],
+	["merged", "merged", "merged"],
+	["conflicts", "conflict", "conflicts"],
+];
+
+/** What a pass did, in words. */
+export function passWords(counts: Record<string, number>): string {
+	const done = COUNTS.map(([key, one, more]) => [counts[key] ?? 0, one, more] as const)
+		.filter(([count]) => count > 0)
+		.map(([count, one, more]) => many(count, one, more));
+	return done.length === 0 ? "nothing to do" : done.join(" · ");
+}

@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Memory, type Fact } from "./memory";
+import { inBrowser } from "./ready";
+import { Stage, strike } from "./stage";
+
+inBrowser("notes", () => {
+	let memory: Memory;
+	let stage: Stage;
+	let task: Fact;
+
+	beforeAll(async () => {
+		memory = await Memory.make();
+		task = await memory.remember("Oil the hinge.\n\nThe can is in the shed.", "--title", "Oil the hinge", "--type", "task", "--scope", "team-core");
+		await memory.serve();
+		stage = await Stage.open(memory.vault, { theme: "light", width: 1280, height: 800 }, memory);
+		await stage.says("equal");
+	});
+
+	afterAll(() => strike(stage, memory));
+
+	test("an agent's change of an open note comes through the app", async () => {
+		const { page } = stage;
+		await stage.note(task.path);
+		await memory.call("PATCH", `/v1/facts/${task.id}`, { content: "Oil the hinge.\n\nThe can is on the pier." });
+		await page.locator(".markdown-page").getByText("The can is on the pier.").waitFor();
+		expect(await memory.read(task.path)).toContain("on the pier");
+		expect(await stage.written()).toContain(task.path);
+	});
+
+	test("text that is not saved is never overwritten, and both changes meet when it is", async () => {
+		const { page } = stage;
+		await stage.edit();
+		const editor = page.getByLabel("Editor");
+		const typed = (await editor.inputValue()).replace("Oil the hinge.\n\n", "Oil the hinge, both sides.\n\n");
+		await editor.fill(typed);
+		await memory.call("PATCH", `/v1/facts/${task.id}`, { content: "Oil the hinge.\n\nThe can is in Oskar's boat." });
+		expect(await editor.inputValue()).toBe(typed);
+		await expect.poll(() => memory.read(task.path), { timeout: 20_000 }).toContain("both sides");
+		await stage.run("sync-now");
+		await expect.poll(() => memory.read(task.path), { timeout: 20_000 }).toContain("Oskar's boat");
+		expect(await memory.read(task.path)).toContain("both sides");
+		expect((await memory.fact(task.id)).content).toBe("Oil the hinge, both sides.\n\nThe can is in Oskar's boat.");
+	});
+
+	test("the note view tells who changed what, from which side", async () => {
+		const { page } = stage;
+		await stage.run("show-note");
+		const history = page.locator(".vaultsync-history");
+		await history.getByText("Oskar's boat").first().waitFor();
+		expect(await history.innerText()).toContain("in the note");
+	});
+
+	test("a run is taken back", async () => {
+		const { page } = stage;
+		const before = (await memory.fact(task.id)).content;
+		await memory.call("PATCH", `/v1/facts/${task.id}`, { set: { priority: 4 } });
+		const newest = page.locator(".vaultsync-history > li").first();
+		await newest.getByText("Priority").waitFor();
+		await newest.getByRole("button", { name: /^Undo/ }).click();
+		await page.getByRole("dialog").getByRole("button", { name: "Undo", exact: true }).click();
+		await page.getByText(/^Undone:/).waitFor();
+		expect(await memory.fact(task.id)).toMatchObject({ priority: 2, content: before });
+	});
+
+	test("a selection is remembered, as the type that is chosen", async () => {
+		const { page } = stage;
+		await stage.note("Inbox/Ideas from the ferry.md");
+		await stage.edit();
+		await page.getByLabel("Editor").evaluate((area: HTMLTextAreaElement) => {
+			area.value = "Hang a map of the tides in the ferry.";
+			area.select();
+		});
+		await stage.run("remember-selection");
+		const dialog = page.getByRole("dialog", { name: "Remember" });
+		expect(await dialog.getByLabel("What to remember").inputValue()).toBe("Hang a map of the tides in the ferry.");
+		await dialog.locator("select").first().selectOption("decision");
+		await dialog.locator("select").last().selectOption("team-core");
+		await page.keyboard.press("Control+Enter");
+		await page.getByText("Remembered: Hang a map of the tides").waitFor();
+		await stage.run("sync-now");
+		const made = async (): Promise<string> => {
+			const { facts } = (await memory.cli("list", "--type", "decision", "--limit", "100")) as { facts: Fact[] };
+			return facts.find(({ content }) => content.startsWith("Hang a map"))?.path ?? "";
+		};
+		await expect.poll(made).toMatch(/^team-core\/decisions\//);
+		await stage.knows(await made());
+	});
+
+	test("a foreign note is adopted by one line", async () => {
+		const { page } = stage;
+		const path = "Inbox/Quote for two solar panels.md";
+		const before = await memory.read(path);
+		await stage.note(path);
+		await page.getByText("Not part of the memory").waitFor();
+		await page.getByRole("button", { name: "Adopt this note" }).click();
+		await expect.poll(() => memory.read(path)).toMatch(/\nid: [0-9a-f-]{36}\n/);
+		const after = await memory.read(path);
+		expect(after.replace(/id: [0-9a-f-]{36}\n/, "").replace(/^---\n---\n\n/, "")).toBe(before);
+		await page.locator(".vaultsync-note-title", { hasText: "Quote" }).waitFor();
+	});
+
+	test("type and tier change by commands", async () => {
+		const { page } = stage;
+		await stage.note(task.path);
+		await stage.run("change-tier");
+		await page.locator(".suggestion-item", { hasText: "Critical" }).click();
+		await expect.poll(async () => ((await memory.fact(task.id)) as unknown as { priority: number }).priority).toBe(0);
+		await stage.run("change-type");
+		await page.locator(".prompt-input").fill("lesson");
+		await page.keyboard.press("Enter");
+		await expect.poll(async () => ((await memory.fact(task.id)) as unknown as { type: string }).type).toBe("lesson");
+	});
+
+	test("a note is superseded, and the chain shows both", async () => {
+		const { page } = stage;
+		await stage.note((await memory.fact(task.id)).path);
+		await stage.run("supersede");
+		await page.getByRole("dialog").getByLabel("Supersede this note").fill("The hinge is replaced.");
+		await page.keyboard.press("Control+Enter");
+		await page.locator(".inline-title", { hasText: "hinge-is-replaced" }).waitFor();
+		await page.locator(".vaultsync-chain").getByText("Oil the hinge").waitFor();
+	});
+
+	test("a note is forgotten after a question", async () => {
+		const { page } = stage;
+		const path = await page.evaluate(() => window.running.app.workspace.getActiveFile()?.path ?? "");
+		await stage.run("forget");
+		await page.getByRole("dialog").getByRole("button", { name: "Forget" }).click();
+		await page.getByText("Forgotten.").waitFor();
+		await expect.poll(() => memory.read(path).then(() => true, () => false)).toBe(false);
+	});
+
+	test("the index that Obsidian hides can be read, and its links lead to notes", async () => {
+		const { page } = stage;
+		await stage.run("show-index");
+		await page.getByRole("heading", { name: "Vault Index" }).waitFor();
+		await page.getByRole("tab", { name: /vault-index/ }).press("ArrowRight");
+		await page.locator(".vaultsync-tab[aria-selected=true]", { hasText: "By entity" }).waitFor();
+		await page.locator(".vaultsync-index a.internal-link", { hasText: "Oskar Brandvold" }).first().click();
+		await page.locator(".inline-title", { hasText: "Oskar Brandvold" }).waitFor();
+	});
+});

@@ -1,0 +1,105 @@
+/**
+ * Pictures of the views, for a person to look at: light, dark and narrow.
+ *
+ * They lie in `build/pictures/` of the project, out of git. `npm run pictures` makes them anew.
+ */
+
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "vitest";
+import { Memory } from "./memory";
+import { Stage } from "./stage";
+import { lampConflict, supersededGlands } from "./story";
+
+const OUT = join(import.meta.dirname, "..", "..", "..", "build", "pictures");
+
+test("pictures of the views, light, dark and narrow", async () => {
+	await mkdir(OUT, { recursive: true });
+	const memory = await Memory.make();
+	try {
+		const lamp = await lampConflict(memory);
+		const glands = await supersededGlands(memory);
+		await memory.serve();
+		const given = { address: memory.address, token: memory.token };
+		const stage = await Stage.open(memory.vault, { theme: "light", width: 1320, height: 820 }, given);
+		const { page } = stage;
+		const shoot = async (name: string): Promise<void> => {
+			for (const theme of ["light", "dark"] as const) {
+				await stage.theme(theme);
+				await page.waitForTimeout(200);
+				await page.screenshot({ path: join(OUT, `${name}-${theme}.png`) });
+			}
+			await stage.theme("light");
+		};
+		await page.getByText("1 conflict", { exact: true }).first().waitFor();
+		await stage.note(lamp.path);
+		await stage.run("show-status");
+		await page.getByText("Last pass").waitFor();
+		await shoot("status");
+
+		await stage.run("show-recall");
+		await page.getByRole("searchbox", { name: "Recall" }).fill("berth lamp");
+		await page.locator(".vaultsync-hit").first().waitFor();
+		await page.keyboard.press("Enter");
+		await page.getByText("Asking by meaning").waitFor({ state: "detached" });
+		await page.waitForTimeout(500);
+		await page.locator(".vaultsync-pick").nth(1).click();
+		await shoot("recall");
+
+		await stage.run("show-context");
+		await page.getByRole("searchbox", { name: "Question of the pack" }).fill("get the pier ready for the season");
+		await page.keyboard.press("Enter");
+		await page.locator(".vaultsync-bar-shares").waitFor();
+		await page.waitForTimeout(800);
+		await shoot("context");
+
+		await stage.note(glands.path);
+		await stage.run("show-note");
+		await page.getByText("Supersession").waitFor();
+		await shoot("note-chain");
+		await stage.note(lamp.path);
+		await page.locator(".vaultsync-note-title", { hasText: "Mend the lamp" }).waitFor();
+		await page.waitForTimeout(300);
+		await shoot("note");
+
+		await stage.run("show-index");
+		await page.getByText("Total facts").waitFor();
+		await shoot("index");
+
+		await stage.run("show-conflicts");
+		await page.getByRole("button", { name: "Keep all mine" }).waitFor();
+		await shoot("conflict");
+		await page.getByRole("button", { name: "Merge by hand" }).first().click();
+		await page.getByRole("button", { name: "Show what both started from" }).first().click();
+		await shoot("conflict-merge");
+
+		await page.evaluate(() => window.running.app.setting.open());
+		await page.evaluate(() => window.running.app.setting.openTabById("vaultsync"));
+		await shoot("settings");
+		await page.keyboard.press("Escape");
+		await page.evaluate(() => window.running.app.setting.close());
+		await page.getByRole("button", { name: "Cancel" }).click();
+		await page.getByRole("button", { name: "Hide what both started from" }).click();
+
+		await page.evaluate(() => {
+			document.body.createEl("style", { text: ".mod-root { display: none !important } .mod-left-split, .workspace-ribbon { display: none !important } .mod-right-split { width: 100% !important }" });
+		});
+		await page.setViewportSize({ width: 300, height: 760 });
+		for (const name of ["status", "recall", "context", "note"] as const) {
+			await stage.run(`show-${name}`);
+			await page.waitForTimeout(300);
+			await page.screenshot({ path: join(OUT, `narrow-${name}.png`) });
+		}
+		await page.evaluate(() => {
+			document.body.createEl("style", { text: ".mod-root { display: flex !important } .mod-right-split { display: none !important }" });
+		});
+		await page.screenshot({ path: join(OUT, "narrow-conflict.png") });
+		await memory.stop();
+		await page.getByText("Try again").first().waitFor({ state: "attached" });
+		await page.screenshot({ path: join(OUT, "narrow-conflict-off.png") });
+		await stage.close();
+		console.log(`pictures: in ${OUT}`);
+	} finally {
+		await memory.remove();
+	}
+});

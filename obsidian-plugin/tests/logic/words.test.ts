@@ -1,0 +1,173 @@
+import { describe, expect, test } from "vitest";
+import type { Context, Fact, Status } from "../../src/answers";
+import { idOf, NotAdoptable, withId } from "../../src/frontmatter";
+import { estimate, Picks, wholePack } from "../../src/picks";
+import { DEFAULTS, settingsFrom, TokenSafe } from "../../src/settings";
+import { EventReader } from "../../src/sse";
+import { summary } from "../../src/summary";
+import { ago, fieldName, nameOf, passWords, scopesOf, shown, size, tierOf } from "../../src/words";
+import { apiVersion } from "./obsidian";
+
+const status = (given: Partial<Status> = {}): Status => ({
+	facts: 67, notes: 67, pending: 0, conflicts: 0, attention: [], outbox: 0, last_run: null, engine: "idle", foreign: 0,
+	daemon: null, vault_id: "v", version: "0.1.0", app_connected: true, ...given,
+});
+const notice = { kind: "x", path: "a.md", line: 1, message: "m", hint: "" };
+
+describe("the status bar", () => {
+	test.each([
+		[{}, "equal", "equal"],
+		[{ pending: 2, outbox: 1 }, "waiting", "3 waiting"],
+		[{ conflicts: 1, pending: 2 }, "conflict", "1 conflict"],
+		[{ conflicts: 2, attention: [notice] }, "conflict", "2 conflicts"],
+		[{ attention: [notice] }, "attention", "attention"],
+	])("of %j is %s: %s", (given, tone, text) => {
+		expect(summary({ kind: "on", status: status(given) })).toMatchObject({ tone, text });
+	});
+
+	test.each([
+		[{ kind: "unset" }, "not connected"],
+		[{ kind: "off", message: "refused" }, "daemon off"],
+		[{ kind: "refused", message: "No such token.", hint: "" }, "not connected"],
+		[{ kind: "stranger", vault: "other" }, "other vault"],
+	] as const)("of %j is quiet: %s", (line, text) => {
+		expect(summary(line)).toMatchObject({ tone: "off", text });
+	});
+
+	test("what is said is a sentence", () => {
+		expect(summary({ kind: "on", status: status({ conflicts: 1, pending: 2 }) }).label).toBe("1 conflict to resolve. 2 waiting.");
+		expect(summary({ kind: "on", status: status({ facts: 1234 }) }).label).toBe("Notes and memory are equal: 1,234 facts.");
+	});
+});
+
+describe("server-sent events", () => {
+	const stream = 'event: state\ndata: {"facts":1}\n\n: ping\n\nevent: write\r\ndata: {"a":\r\ndata: 2}\r\n\r\ndata: [3]\n\ndata: half{\n\n';
+	const wanted = [
+		{ kind: "state", data: { facts: 1 } },
+		{ kind: "write", data: { a: 2 } },
+		{ kind: "message", data: [3] },
+	];
+
+	test.each([1, 2, 3, 7, 1000])("are read in pieces of %d", (length) => {
+		const reader = new EventReader();
+		const found = [];
+		for (let at = 0; at < stream.length; at += length) found.push(...reader.read(stream.slice(at, at + length)));
+		expect(found).toEqual(wanted);
+	});
+});
+
+describe("adoption", () => {
+	test.each([
+		["# Title\n", "---\nid: X\n---\n\n# Title\n"],
+		["", "---\nid: X\n---\n\n"],
+		["---\ntags: [a] # keep\n---\nBody", "---\nid: X\ntags: [a] # keep\n---\nBody"],
+		["---\r\na: 1\r\n---\r\n", "---\r\nid: X\r\na: 1\r\n---\r\n"],
+		["line\r\n", "---\r\nid: X\r\n---\r\n\r\nline\r\n"],
+		["\uFEFF# T\n", "\uFEFF---\nid: X\n---\n\n# T\n"],
+		["---\nnever closed\n", "---\nid: X\n---\n\n---\nnever closed\n"],
+	])("adds one line to %j", (text, adopted) => {
+		expect(withId(text, "X")).toBe(adopted);
+		expect(idOf(adopted)).toBe("X");
+	});
+
+	test.each(["---\nid: 7\n---\n", "---\na: 1\n'id' : 7\n---\n", "---\nid:\n---\n"])("leaves %j alone, which has an id", (text) => {
+		expect(() => withId(text, "X")).toThrow(NotAdoptable);
+	});
+
+	test("an id elsewhere is none", () => {
+		expect(idOf("# A\n\nid: 7\n")).toBeNull();
+		expect(idOf("---\nnested:\n  id: 7\n---\n")).toBeNull();
+	});
+});
+
+describe("a pack", () => {
+	const fact: Fact = {
+		id: "f1", type: "note", title: "Lamp", content: "It is dark.", priority: 2, status: "active", tags: [], entities: [], scope: "public",
+		createdAt: "", updatedAt: "", agentId: "", supersedesId: null, supersededById: null, path: "public/Lamp.md", revision: "1",
+	};
+	const pack: Context = {
+		text: "# Context", tokens: 10, budget: 100, by_tier: {}, left_out: [], truncated: false, intent: "", degraded: [],
+		items: [{ id: "f2", tokens: 10, tier: "notable", reason: "", citation: "b.md", title: "", cut: false }],
+	};
+
+	test("holds what was picked, before what was packed", () => {
+		const picks = new Picks();
+		picks.add(fact);
+		expect(wholePack(picks.all, pack)).toBe("## Picked\n\n### Lamp\n\n*public/Lamp.md*\n\nIt is dark.\n\n# Context");
+		expect(picks.tokens).toBe(estimate("### Lamp\n\n*public/Lamp.md*\n\nIt is dark."));
+	});
+
+	test("holds nothing twice", () => {
+		const picks = new Picks();
+		picks.add({ ...fact, id: "f2" });
+		expect(wholePack(picks.all, pack)).toBe("# Context");
+	});
+
+	test("tells of what comes and goes, until nobody listens", () => {
+		const picks = new Picks();
+		let told = 0;
+		const end = picks.listen(() => told++);
+		picks.add(fact);
+		picks.remove("f1");
+		end();
+		picks.add(fact);
+		expect([told, picks.has("f1")]).toEqual([2, true]);
+	});
+});
+
+describe("settings", () => {
+	test("what was saved is kept, what is of no use is not", () => {
+		expect(settingsFrom({ address: "http://127.0.0.1:1", budget: "many", colour: "red" })).toEqual({ ...DEFAULTS, address: "http://127.0.0.1:1" });
+		expect(settingsFrom(null)).toEqual(DEFAULTS);
+	});
+
+	test.each([
+		["1.12", true],
+		["1.10", false],
+	])("in app %s the token is a secret: %s", (version, secret) => {
+		const kept = new Map<string, string>();
+		const keep = (where: string) => (key: string, value: unknown) => kept.set(`${where} ${key}`, String(value));
+		const take = (where: string) => (key: string) => kept.get(`${where} ${key}`) ?? null;
+		const app = {
+			secretStorage: { setSecret: keep("secret"), getSecret: take("secret") },
+			saveLocalStorage: keep("local"),
+			loadLocalStorage: take("local"),
+		};
+		apiVersion.now = version;
+		const safe = new TokenSafe(app as never, "v-1");
+		expect(safe.read()).toBe("");
+		safe.write("t0k3n");
+		expect(safe.read()).toBe("t0k3n");
+		expect(safe.secret).toBe(secret);
+		expect([...kept.keys()]).toEqual([`${secret ? "secret" : "local"} vaultsync-v-1`]);
+		apiVersion.now = "9";
+	});
+});
+
+describe("words", () => {
+	test.each([
+		["2026-01-01T12:00:00Z", "just now"],
+		["2026-01-01T11:59:20Z", "40 seconds ago"],
+		["2026-01-01T11:59:00Z", "1 minute ago"],
+		["2026-01-01T09:00:00Z", "3 hours ago"],
+		["2025-12-31T11:00:00Z", "1 day ago"],
+		["2025-11-01T00:00:00Z", "2025-11-01"],
+		["never", "never"],
+	])("%s was %s", (at, words) => {
+		expect(ago(at, Date.parse("2026-01-01T12:00:00Z"))).toBe(words);
+	});
+
+	test("fields, tiers, names, sizes, scopes, values", () => {
+		expect(fieldName("decisionOutcome")).toBe("Decision outcome");
+		expect([0, 1, 2, 3, 4].map(tierOf)).toEqual(["critical", "notable", "notable", "background", "background"]);
+		expect(nameOf("a/b/Mend it.md")).toBe("Mend it");
+		expect([size(12), size(1234), size(123456)]).toEqual(["12 B", "1.2 kB", "123 kB"]);
+		expect(scopesOf(["Inbox", "team-core", "public", "private-indy", ".index", "project-"])).toEqual(["private-indy", "public", "team-core"]);
+		expect([null, "a", 3, ["a", 2], { a: 1 }].map(shown)).toEqual(["", "a", "3", "a\n2", '{\n  "a": 1\n}']);
+	});
+
+	test("what a pass did", () => {
+		expect(passWords({ unchanged: 9 })).toBe("nothing to do");
+		expect(passWords({ updated_in_vault: 1, conflicts: 2 })).toBe("1 note changed · 2 conflicts");
+	});
+});

@@ -1,0 +1,18 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+	test: {
+		projects: [
+			{
+				resolve: { alias: { obsidian: new URL("tests/logic/obsidian.ts", import.meta.url).pathname } },
+				test: { name: "logic", include: ["tests/logic/**/*.test.ts"], environment: "node" },
+			},
+			{
+				test: { name: "browser", include: ["tests/browser/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 120_000, fileParallelism: false },
+			},
+			{
+				test: { name: "pictures", include: ["tests/browser/pictures.ts"], testTimeout: 300_000 },
+			},
+		],
+	},
+});

@@ -1,0 +1,630 @@
+"""A Qdrant that is away, slow, busy, broken, full, or loses its answers."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.fakes import FakeClock
+from tests.qdrant_server import FakeQdrant, Fault
+from tests.qdrants import PLACE, in_memory, over_http, store_in
+from tests.vector_rows import ALL, X, row
+from vaultsync.adapters.qdrant_client_points import ClientPoints
+from vaultsync.adapters.qdrant_head import HEAD, REMEMBERED
+from vaultsync.adapters.qdrant_patience import Patience, Trouble
+from vaultsync.adapters.qdrant_points import Is, Put, Where
+from vaultsync.adapters.qdrant_store import QdrantStore
+from vaultsync.adapters.qdrant_trouble import judge
+from vaultsync.adapters.qdrant_vectors import QdrantVectors
+from vaultsync.core.fact import make_fact
+from vaultsync.errors import (
+    DerivedError,
+    StoreLayoutError,
+    StoreUnavailableError,
+)
+from vaultsync.ports import RevisionMismatch, Write
+
+CLOCK = FakeClock()
+A, B, C = (CLOCK.new_id() for _ in range(3))
+
+
+class WatchedClock(FakeClock):
+    """One that notes how long somebody waited."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pauses: list[float] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        super().sleep(seconds)
+
+
+@pytest.fixture
+def clock() -> WatchedClock:
+    return WatchedClock()
+
+
+@pytest.fixture
+def server() -> Iterator[FakeQdrant]:
+    with FakeQdrant() as served:
+        yield served
+
+
+@pytest.fixture
+def store(server: FakeQdrant, clock: WatchedClock) -> Iterator[QdrantStore]:
+    opened = store_in(over_http(server, clock), clock)
+    opened.state()
+    yield opened
+    opened.close()
+
+
+def a_write(fact_id: str = A, title: str = "Tea", expect: str | None = None) -> Write:
+    return Write(fact_id, make_fact({"id": fact_id, "title": title}), expect, "indy")
+
+
+def once(fault: Fault, where: str = "/points/batch") -> Callable[[str, str], Fault]:
+    """The first request to a path fails."""
+    left = [fault]
+
+    def happens(method: str, path: str) -> Fault:
+        return left.pop() if left and path.endswith(where) else Fault()
+
+    return happens
+
+
+def always(fault: Fault, where: str = "") -> Callable[[str, str], Fault]:
+    return lambda method, path: fault if path.endswith(where) else Fault()
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503])
+def test_what_passes_is_asked_again(
+    store: QdrantStore, server: FakeQdrant, clock: WatchedClock, status: int
+) -> None:
+    server.fault = once(Fault(status))
+
+    assert isinstance(store.write([a_write()])[0], str)
+    assert store.get(A).title == "Tea"
+    assert len(clock.pauses) == 1
+    assert 0.5 <= clock.pauses[0] <= 1.0
+
+
+def test_a_busy_store_is_asked_again_when_it_says(
+    store: QdrantStore, server: FakeQdrant, clock: WatchedClock
+) -> None:
+    server.fault = once(Fault(429, headers={"Retry-After": "7"}))
+
+    store.write([a_write()])
+
+    assert clock.pauses == [7.0]
+
+
+def test_pauses_double_up_to_half_a_minute() -> None:
+    clock = WatchedClock()
+    patience = Patience(
+        clock,
+        lambda error: Trouble("busy", passing=True),
+        seconds=120,
+        jitter=lambda: 1,
+    )
+
+    with pytest.raises(StoreUnavailableError, match="busy"):
+        patience.ask(lambda: 1 // 0)
+
+    assert clock.pauses == [1, 2, 4, 8, 16, 30, 30]
+
+
+def test_a_store_that_stays_in_trouble_is_away(
+    store: QdrantStore, server: FakeQdrant, clock: WatchedClock
+) -> None:
+    server.fault = always(Fault(500))
+
+    with pytest.raises(StoreUnavailableError, match="500"):
+        store.state()
+
+    assert sum(clock.pauses) <= 15
+    server.fault = always(Fault())
+    assert store.state().seq == 0
+
+
+def test_where_nobody_listens_nobody_waits(
+    server: FakeQdrant, clock: WatchedClock
+) -> None:
+    server.stop()
+    store = store_in(over_http(server, clock), clock)
+
+    with pytest.raises(StoreUnavailableError):
+        store.state()
+
+    assert clock.pauses == []
+
+
+def test_a_restart_is_waited_for(
+    store: QdrantStore, server: FakeQdrant, clock: WatchedClock
+) -> None:
+    server.stop()
+
+    class Restarting(WatchedClock):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            if server._server is None:
+                server.start()
+
+    again = Restarting()
+    store._points._patience._clock = again  # type: ignore[attr-defined]
+
+    assert isinstance(store.write([a_write()])[0], str)
+    assert again.pauses
+
+
+def test_a_slow_store_is_not_waited_for_for_ever(
+    server: FakeQdrant, clock: WatchedClock
+) -> None:
+    points = over_http(server, clock, timeout_seconds=1.0, patience_seconds=0.0)
+    store = store_in(points, clock)
+    store.state()
+    held = threading.Event()
+    server.fault = always(Fault(held=held), "/points/batch")
+
+    with pytest.raises(StoreUnavailableError):
+        store.write([a_write()])
+
+    held.set()
+    server.fault = always(Fault())
+    assert store.get(A).title == "Tea"  # it did happen
+    store.close()
+
+
+@pytest.mark.parametrize("lost", range(1, 3))
+def test_a_lost_answer_makes_nothing_twice(
+    store: QdrantStore, server: FakeQdrant, lost: int
+) -> None:
+    seen: list[str] = []
+
+    def happens(method: str, path: str) -> Fault:
+        seen.append(path)
+        return Fault(lost=path.endswith("/batch") and len(seen) <= 2 * lost)
+
+    server.fault = happens
+    (revision,) = store.write([a_write()])
+
+    assert store.get(A).revision == revision
+    assert store.state().seq == 1
+    assert store.write([a_write()]) == [RevisionMismatch(A, str(revision))]
+
+
+def test_a_batch_that_was_decided_is_carried_out_by_the_next(
+    server: FakeQdrant, clock: WatchedClock
+) -> None:
+    store = store_in(over_http(server, clock, patience_seconds=0.0), clock)
+    store.state()
+    batches = []
+
+    def dies_in_the_middle(method: str, path: str) -> Fault:
+        if path.endswith("/points/batch"):
+            batches.append(path)
+        return Fault(500 if len(batches) > 1 else 0)
+
+    server.fault = dies_in_the_middle
+    answers = store.write([a_write(A), a_write(B)])
+    server.fault = always(Fault())
+    other = store_in(over_http(server, clock), clock)
+
+    assert [row.fact_id for row in other.feed()] == [A, B]
+    assert [other.get(A).revision, other.get(B).revision] == answers
+    assert other.state().facts == 2
+    other.close()
+    store.close()
+
+
+def test_a_large_batch_that_broke_off_is_whole_or_not_there(
+    clock: WatchedClock,
+) -> None:
+    ids = [clock.new_id() for _ in range(300)]
+    for stop in range(1, 4):
+        points = in_memory(clock=clock)
+        store = store_in(points, clock)
+        store.state()
+        whole = points.do
+        points.do = _broken(whole, after=stop - 1)  # type: ignore[method-assign]
+        try:
+            store.write([a_write(each) for each in ids])
+            written = True
+        except StoreUnavailableError:
+            written = False
+        points.do = whole  # type: ignore[method-assign]
+        facts = [fact.id for fact in store.iter_facts()]
+
+        assert facts == (ids if written else [])
+        assert store.state().facts == len(facts)
+        assert written == (stop == 3)
+
+
+def _broken(whole: Callable[..., None], *, after: int) -> Callable[..., None]:
+    """One that does as it is told, a number of times, and breaks."""
+    left = [after]
+
+    def breaks(steps: object) -> None:
+        if not left[0]:
+            raise StoreUnavailableError("gone")
+        left[0] -= 1
+        whole(steps)
+
+    return breaks
+
+
+def test_a_full_disk_is_told_at_once(
+    store: QdrantStore, server: FakeQdrant, clock: WatchedClock
+) -> None:
+    full = Fault(500, "Service internal error: No space left on device: WAL buffer")
+    server.fault = always(full, "/points/batch")
+
+    with pytest.raises(StoreUnavailableError, match="disk is full") as told:
+        store.write([a_write()])
+
+    assert clock.pauses == []
+    assert "make room" in told.value.hint
+
+
+def test_a_key_that_is_refused_is_told_with_a_hint(
+    server: FakeQdrant, clock: WatchedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", "secret")
+    store = store_in(over_http(server, clock, key_variable="MY_KEY", tls=False), clock)
+    server.fault = always(Fault(401))
+
+    with (
+        pytest.warns(UserWarning, match="insecure"),
+        pytest.raises(StoreUnavailableError, match="key") as told,
+    ):
+        store.state()
+
+    assert server.keys == {"secret"}
+    assert "secret" not in told.value.message + told.value.hint
+
+
+def test_an_answer_that_makes_no_sense_is_a_store_that_is_away(
+    store: QdrantStore, server: FakeQdrant
+) -> None:
+    server.fault = always(Fault(418, "a teapot"))
+
+    with pytest.raises(StoreUnavailableError, match=r"418.*teapot"):
+        store.state()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"vectors": {"content3": {"size": 3, "distance": "Dot"}}}, "Dot"),
+        ({"vectors": {}}, "no named vectors"),
+        ({"hnsw_config": {"m": 32, "ef_construct": 128}}, "m is 32"),
+        ({"quantization_config": None}, "int8"),
+        (
+            {"quantization_config": {"scalar": {"type": "int8", "quantile": 0.99}}},
+            "in memory",
+        ),
+    ],
+)
+def test_a_collection_that_was_made_otherwise_is_refused_and_left_alone(
+    server: FakeQdrant, clock: WatchedClock, change: dict[str, object], told: str
+) -> None:
+    first = store_in(over_http(server, clock), clock)
+    first.state()
+    first.close()
+    (name,) = server.config
+    server.config[name] |= change
+    if "vectors" in change:
+        from qdrant_client import models
+
+        server.client.delete_collection(name)
+        server.client.create_collection(
+            name,
+            vectors_config={
+                key: models.VectorParams(**said)
+                for key, said in change["vectors"].items()  # type: ignore[attr-defined]
+            },
+        )
+    server.asked.clear()
+    store = store_in(over_http(server, clock), clock)
+
+    with pytest.raises(StoreLayoutError, match=told) as refused:
+        store.write([a_write()])
+
+    assert "vaultsync migrate" in refused.value.hint
+    assert all(asked.startswith("GET") for asked in server.asked)
+    store.close()
+
+
+def test_another_replication_than_is_set_is_refused(
+    server: FakeQdrant, clock: WatchedClock
+) -> None:
+    store_in(over_http(server, clock), clock).state()
+    store = store_in(over_http(server, clock, replication_factor=2), clock)
+
+    with pytest.raises(StoreLayoutError, match="replication_factor is 1, not 2"):
+        store.state()
+
+
+def test_the_settings_of_a_cluster_are_those_of_its_collection(
+    server: FakeQdrant, clock: WatchedClock
+) -> None:
+    factors = {
+        "shard_number": 6,
+        "replication_factor": 2,
+        "write_consistency_factor": 2,
+    }
+    store = store_in(over_http(server, clock, **factors), clock)
+    store.state()
+
+    (said,) = server.config.values()
+    assert {key: said[key] for key in factors} == factors
+    assert said["hnsw_config"]["ef_construct"] == 128
+    assert said["quantization_config"]["scalar"]["quantile"] == 0.99
+    assert said["quantization_config"]["scalar"]["always_ram"] is True
+    assert server.indexes["supersededById"] == "keyword"
+    assert server.indexes["expiresAt"] == "integer"
+    store.close()
+
+
+def test_a_model_of_another_length_is_taken_in_where_the_server_can(
+    server: FakeQdrant, clock: WatchedClock
+) -> None:
+    points = over_http(server, clock)
+    vectors = QdrantVectors(points, dimension=lambda: 384)
+    vectors.reset("m/3")
+    vectors.put([row(A, "one", X)])
+    assert [each.fact_id for each in vectors.search(X, ALL, limit=1)] == [A]
+
+    server.widens = False
+    vectors.reset("m/2")
+    with pytest.raises(StoreLayoutError, match="this server cannot add others"):
+        vectors.put([row(A, "one", (1.0, 0.0))])
+    vectors.close()
+
+
+def test_vectors_of_a_store_that_is_away_are_an_index_that_cannot_be_asked(
+    server: FakeQdrant, clock: WatchedClock
+) -> None:
+    points = over_http(server, clock, patience_seconds=0.0)
+    vectors = QdrantVectors(points)
+    vectors.reset("m/3")
+    server.fault = always(Fault(503))
+
+    for ask in (
+        vectors.identity,
+        vectors.count,
+        lambda: vectors.search(X, ALL, limit=1),
+        lambda: vectors.put([row(A, "one", X)]),
+    ):
+        with pytest.raises(DerivedError, match="503"):
+            ask()
+    vectors.close()
+
+
+def test_a_store_that_is_gone_is_away_and_not_made_anew(clock: WatchedClock) -> None:
+    from qdrant_client import QdrantClient
+
+    client = QdrantClient(":memory:")
+    store = store_in(in_memory(client, clock), clock)
+    store.write([a_write()])
+    client.delete_collection(PLACE.collection)
+    late = QdrantStore(
+        in_memory(client, clock), clock=clock, create=False, dimension=lambda: 3
+    )
+
+    for each in (store, late):
+        with pytest.raises(StoreUnavailableError):
+            each.state()
+    assert not client.collection_exists(PLACE.collection)
+
+
+def test_another_store_in_its_place_is_not_taken_for_it(clock: WatchedClock) -> None:
+    from qdrant_client import QdrantClient
+
+    client = QdrantClient(":memory:")
+    store = store_in(in_memory(client, clock), clock)
+    store.state()
+    client.delete_collection(PLACE.collection)
+    store_in(in_memory(client, clock), clock).state()
+
+    with pytest.raises(StoreUnavailableError, match="another store"):
+        store.state()
+
+
+def test_a_head_that_others_change_all_the_time_is_given_up(
+    clock: WatchedClock,
+) -> None:
+    from qdrant_client import QdrantClient
+
+    client = QdrantClient(":memory:")
+    points = in_memory(client, clock)
+    store, other = store_in(points, clock), store_in(in_memory(client, clock), clock)
+    store.state()
+    whole, count = points.do, [0]
+
+    def after_somebody_else(steps: object) -> None:
+        count[0] += 1
+        other.write([a_write(B, f"{count[0]}", expect=_revision(other, B))])
+        whole(steps)  # type: ignore[arg-type]
+
+    points.do = after_somebody_else  # type: ignore[method-assign]
+    with pytest.raises(StoreUnavailableError, match="without a pause"):
+        store.write([a_write(A)])
+    points.do = whole  # type: ignore[method-assign]
+
+    assert store.written(A) is None
+    assert store.get(B).title == f"{count[0]}"
+
+
+def _revision(store: QdrantStore, fact_id: str) -> str | None:
+    row = store.written(fact_id)
+    return row.revision if row else None
+
+
+def test_writers_that_meet_lose_nothing(clock: WatchedClock) -> None:
+    with FakeQdrant() as server:
+        ids = [[clock.new_id() for _ in range(8)] for _ in range(3)]
+        errors: list[BaseException] = []
+
+        def writes(mine: list[str]) -> None:
+            try:
+                store = store_in(over_http(server), FakeClock())
+                for each in mine:
+                    assert isinstance(store.write([a_write(each)])[0], str)
+                store.close()
+            except BaseException as error:  # noqa: BLE001 - told below
+                errors.append(error)
+
+        threads = [threading.Thread(target=writes, args=(mine,)) for mine in ids]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        store = store_in(over_http(server), clock)
+
+        assert errors == []
+        assert {fact.id for fact in store.iter_facts()} == {x for i in ids for x in i}
+        assert [row.seq for row in store.feed()] == list(range(1, 25))
+        store.close()
+
+
+def test_old_numbers_keep_their_revisions(clock: WatchedClock) -> None:
+    store = store_in(in_memory(clock=clock), clock)
+    seen: list[str | None] = [None]
+    for turn in range(REMEMBERED + 30):
+        (answer,) = store.write([a_write(A, f"{turn}", seen[-1])])
+        assert isinstance(answer, str)
+        seen.append(answer)
+
+    assert [store.revision_at(seq) for seq in range(len(seen))] == seen
+    head = store._points.take([HEAD])[HEAD]
+    assert len(head["log"].split()) <= REMEMBERED
+
+
+def test_the_past_that_is_not_kept_is_not_told(clock: WatchedClock) -> None:
+    points = in_memory(clock=clock)
+    store = store_in(points, clock)
+    store.write([a_write(A)])
+    head = store._head()
+    assert head is not None
+    points.do([Put([replace(head, log=()).point()])])
+
+    assert store.revision_at(1) is None
+
+
+def test_tombstones_go_after_their_time(clock: WatchedClock) -> None:
+    points = in_memory(clock=clock)
+    store = store_in(points, clock)
+    first, second = store.write([a_write(A), a_write(B)])
+    store.write([Write(A, None, str(first), "x")])
+    clock.advance(100 * 86_400)
+    store.write([Write(B, None, str(second), "x"), a_write(C)])
+
+    assert store.purge(days=90) == 1
+
+    assert store.written(A) is None
+    assert store.buried(B) is not None
+    assert [row.fact_id for row in store.feed()] == [B, C]
+    assert store.state().facts == 1
+
+
+def test_what_broke_off_before_it_counted_is_cleared_away(clock: WatchedClock) -> None:
+    points = in_memory(clock=clock)
+    store = store_in(points, clock)
+    store.state()
+    whole = points.do
+
+    def only_pages(steps: list[object]) -> None:
+        whole(steps)  # type: ignore[arg-type]
+        raise StoreUnavailableError("gone")
+
+    points.do = only_pages  # type: ignore[method-assign,assignment]
+    with pytest.raises(StoreUnavailableError):
+        store.write([a_write(clock.new_id()) for _ in range(130)])
+    points.do = whole  # type: ignore[method-assign]
+    assert len(list(store._walk(_pages(), ["at"]))) == 2
+
+    clock.advance(100 * 86_400)
+    store.purge(days=90)
+
+    assert list(store._walk(_pages(), ["at"])) == []
+
+
+def _pages() -> Where:
+    return Where((Is("kind", ["page"]),))
+
+
+def test_grpc_is_understood() -> None:
+    class Code:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+    class Refusal(Exception):  # noqa: N818 - as grpc's is
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        def code(self) -> Code:
+            return Code(self._name)
+
+        def details(self) -> str:
+            return "nobody there"
+
+    away, busy = judge(Refusal("UNAVAILABLE")), judge(Refusal("RESOURCE_EXHAUSTED"))
+    assert away == Trouble("unavailable: nobody there", passing=True, refused=True)
+    assert busy is not None
+    assert busy.passing
+    assert not busy.refused
+    denied = judge(Refusal("PERMISSION_DENIED"))
+    assert denied is not None
+    assert not denied.passing
+    assert judge(Refusal("INVALID_ARGUMENT")) is None
+
+
+def test_the_local_mode_says_why_it_cannot() -> None:
+    taken = judge(RuntimeError("Storage folder x is already accessed by another"))
+    full = judge(sqlite3.OperationalError("database or disk is full"))
+
+    assert taken == Trouble("another process has it", passing=True, refused=True)
+    assert full is not None
+    assert full.why == "its disk is full"
+    assert judge(OSError("odd")) == Trouble("odd", passing=False)
+    assert judge(TypeError("a mistake of ours")) is None
+
+
+def test_a_mistake_of_ours_is_not_taken_for_a_store_that_is_away() -> None:
+    points = ClientPoints(PLACE, clock=FakeClock(), client=object())
+
+    with pytest.raises(AttributeError):
+        points.there()
+
+
+def test_what_a_fact_says_can_be_read_by_other_clients(
+    store: QdrantStore, server: FakeQdrant
+) -> None:
+    fact = make_fact(
+        {
+            "id": A,
+            "type": "preference",
+            "content": "Terraform over Pulumi.",
+            "userId": "u-1",
+            "createdAt": "2026-02-14T13:45:00Z",
+            "expiresAt": "2026-03-01T00:00:00Z",
+            "tags": ["iac"],
+        }
+    )
+    store.write([Write(A, fact, None, "indy")])
+
+    (point,) = server.client.retrieve("agent_memory_test", [A])
+    payload = point.payload or {}
+
+    assert payload["content"] == "Terraform over Pulumi."
+    assert payload["createdAt"] == 1_771_076_700_000
+    assert payload["expiresAt"] == 1_772_323_200_000
+    assert payload["supersededById"] is None
+    assert payload["userId"] == "u-1"
+    assert "content" not in json.loads(payload["rest"])

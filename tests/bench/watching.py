@@ -1,0 +1,245 @@
+"""How soon the daemon has what somebody wrote, and which watcher serves it best."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.bench import corpus
+from tests.bench.measure import p95
+from tests.bench.table import Row
+from tests.bench.worlds import World, new_folder, notes_in, settle_disk
+from vaultsync.app import Memory
+from vaultsync.config import WatchSettings
+from vaultsync.engine import facts as fact_work
+
+ROOT = Path(__file__).parents[2]
+MARGIN = 0.150
+"""Seconds that the daemon may take beside what it has to wait for."""
+PATIENCE = 60.0
+NOTES = 1_000
+EVENT, COMMIT = "bare watchdog event, p95", "bare SQLite commit, p95"
+
+
+@contextmanager
+def _watched(world: World) -> Iterator[subprocess.Popen[str]]:
+    """A daemon in a process of its own, which has come to rest."""
+    words = ["watch", "--vault", str(world.vault), "--state-dir", str(world.state)]
+    started = subprocess.Popen(
+        [sys.executable, "-m", "vaultsync", *words, "--no-bridge"],
+        cwd=ROOT,
+        env={**os.environ, "VAULTSYNC_EMBEDDER": "none"},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    listens = threading.Event()
+
+    def read() -> None:
+        for line in started.stderr or ():
+            if json.loads(line)["event"] == "watcher":
+                listens.set()
+
+    threading.Thread(target=read, daemon=True).start()
+    try:
+        if not listens.wait(PATIENCE):
+            raise SystemExit("bench: the daemon does not listen")
+        time.sleep(3)  # it looks at everything, and at what is derived
+        yield started
+    finally:
+        started.terminate()
+        started.wait(PATIENCE)
+
+
+def _mirrored(folder: Path, count: int) -> World:
+    world = World(new_folder(folder))
+    with world.open() as memory:
+        memory.import_(corpus.fact_lines(count))
+        memory.sync()
+    settle_disk()
+    return world
+
+
+def latencies(folder: Path, *, times: int) -> list[Row]:
+    """A saved note is in the store, a stored fact in the vault: the slowest of twenty."""
+    world = _mirrored(folder, NOTES)
+    settle = WatchSettings().settle_seconds
+    with _watched(world), world.open() as memory:
+        saves = [_saved(world, memory, number) for number in range(times)]
+        stores = [_stored(world, memory, number) for number in range(times)]
+    return [
+        Row(
+            f"saved note in the store, p95 (settles {settle * 1000:.0f} ms)",
+            times,
+            p95(saves),
+            EVENT,
+            p95(_bare_events(new_folder(folder), times)),
+            None,
+            limit=settle + MARGIN,
+        ),
+        Row(
+            "stored fact in the vault, p95",
+            times,
+            p95(stores),
+            COMMIT,
+            p95(_bare_commits(new_folder(folder), times)),
+            None,
+            limit=MARGIN,
+        ),
+    ]
+
+
+def _saved(world: World, memory: Memory, number: int) -> float:
+    """Seconds from the end of a save to the fact that says the same."""
+    path = notes_in(world.vault)[number]
+    text = path.read_text()
+    said = f"Saved the {number}th time."
+    before = _seq(memory)
+    path.write_text(text.replace("\n\n", f"\n\n{said}\n\n", 1))
+    return _seconds(lambda: _seq(memory) != before)
+
+
+def _seq(memory: Memory) -> int:
+    return memory._mirror.store.state().seq
+
+
+def _stored(world: World, memory: Memory, number: int) -> float:
+    """Seconds from the commit of a new fact to its note."""
+    time.sleep(0.05 + number % 7 / 100)  # at no fixed moment of the daemon's rounds
+    home = world.vault / "public" / "decisions"
+    before = len(list(home.iterdir())) if home.is_dir() else 0
+    values = {"content": corpus.prose(number), "title": f"Stored {number}"}
+    fact_work.remember(
+        memory._mirror, {**values, "type": "decision", "scope": "public"}, agent="indy"
+    )
+    return _seconds(lambda: home.is_dir() and len(list(home.iterdir())) > before)
+
+
+def _seconds(holds: Callable[[], bool]) -> float:
+    began = time.perf_counter()
+    while not holds():
+        if time.perf_counter() - began > PATIENCE:
+            raise SystemExit("bench: the daemon did nothing")
+        time.sleep(0.001)
+    return time.perf_counter() - began
+
+
+def _bare_events(folder: Path, times: int) -> list[float]:
+    from watchdog.events import FileSystemEvent, FileSystemEventHandler
+    from watchdog.observers import Observer
+
+    heard = threading.Event()
+
+    class Handler(FileSystemEventHandler):
+        def on_any_event(self, event: FileSystemEvent) -> None:
+            heard.set()
+
+    observer = Observer()
+    observer.schedule(Handler(), str(folder))
+    observer.start()
+    took = []
+    try:
+        for number in range(times):
+            time.sleep(0.01)
+            heard.clear()
+            began = time.perf_counter()
+            (folder / f"{number}.md").write_bytes(b"text")
+            heard.wait(PATIENCE)
+            took.append(time.perf_counter() - began)
+    finally:
+        observer.stop()
+        observer.join()
+    return took
+
+
+def _bare_commits(folder: Path, times: int) -> list[float]:
+    took = []
+    with closing(sqlite3.connect(folder / "bare.sqlite3")) as db:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("CREATE TABLE facts (id INTEGER PRIMARY KEY, body TEXT)")
+        for number in range(times):
+            began = time.perf_counter()
+            db.execute("INSERT INTO facts (body) VALUES (?)", (corpus.prose(number),))
+            db.commit()
+            took.append(time.perf_counter() - began)
+    return took
+
+
+def burst(folder: Path, *, count: int, target: float) -> Row:
+    """Many facts at once, beside the pass that brings them out without a daemon."""
+    lines = list(corpus.fact_lines(count))
+    plain = World(new_folder(folder))
+    with plain.open() as memory:
+        memory.import_(lines)
+        settle_disk()
+        began = time.perf_counter()
+        memory.sync()
+        floor = time.perf_counter() - began
+    world = World(new_folder(folder))
+    with world.open() as memory:
+        memory.remember("So that there is something.", title="Something")
+    with _watched(world), world.open() as memory:
+        before = len(notes_in(world.vault))
+        memory.import_(lines)
+        ours = _seconds(lambda: len(notes_in(world.vault)) == before + count)
+    return Row(
+        "burst of facts, all in the vault", count, ours, "plain pass", floor, target
+    )
+
+
+def watchers(folder: Path, *, count: int) -> Row:
+    """Which watcher hears more of a burst, and what that costs: why one is the default."""
+    told = {
+        kind: _heard(kind, new_folder(folder), count)
+        for kind in ("watchfiles", "watchdog")
+    }
+    ours, other = told["watchfiles"], told["watchdog"]
+    if ours["notes"] < count and not ours["lost"]:
+        raise SystemExit("bench: watchfiles lost events and said nothing")
+    return Row(
+        f"watchfiles, cpu of a burst (lost {count - ours['notes']:,})",
+        count,
+        ours["cpu"],
+        f"watchdog (lost {count - other['notes']:,})",
+        other["cpu"],
+        1.0,
+        ours["cpu"],
+    )
+
+
+def _heard(kind: str, folder: Path, count: int) -> dict[str, Any]:
+    root, state = folder / "vault", folder / "state"
+    root.mkdir()
+    state.mkdir()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "tests.watcher_program", kind, str(root), str(state)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    if child.stdout is None or child.stdout.readline() != "ready\n":
+        raise SystemExit(f"bench: {kind} does not listen")
+    code = (
+        "import sys, pathlib; root, name, n = sys.argv[1:];"
+        "[pathlib.Path(root, f'{name}-{x}.md').write_bytes(b'text') for x in range(int(n))]"
+    )
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(root), str(n), str(count // 4)]
+        )
+        for n in range(4)
+    ]
+    for each in writers:
+        each.wait()
+    said: dict[str, Any] = json.loads(child.communicate("tell\n")[0])
+    return said

@@ -1,0 +1,40 @@
+"""Something that offers a change of a note to whoever listens, as the engine does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from vaultsync.adapters.vault_app import Answer, Offer
+from vaultsync.app.serving import Serving
+from vaultsync.core.paths import VaultPath
+
+
+@dataclass
+class Waiting:
+    """An offer, and its answer when there is one."""
+
+    answer: Answer | None = None
+
+
+def offer() -> Offer:
+    path = VaultPath("public/facts/2026-02-14-berths.md")
+    return Offer("modify", path, None, "0" * 64, "# Berths\n\nThere are 38.\n")
+
+
+@contextmanager
+def ask_in_background(serving: Serving, wanted: Offer) -> Iterator[Waiting]:
+    """Offer, while the body of the `with` answers."""
+    waiting = Waiting()
+
+    def ask() -> None:
+        waiting.answer = serving.writes.offer(wanted)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    try:
+        yield waiting
+    finally:
+        thread.join()

@@ -1,0 +1,229 @@
+"""Every memory file keeps to the words of `MemoryFile`, whoever saves it meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from tests.memory_files import SimFile
+from vaultsync.adapters import memory_disk, syscalls
+from vaultsync.adapters.memory_disk import STAGED, DiskMemoryFile
+from vaultsync.adapters.syscalls import Place
+from vaultsync.errors import (
+    MemoryFileBusyError,
+    MemoryFileChangedError,
+    UnreadableMemoryFileError,
+)
+from vaultsync.ports import MemoryFile
+
+ANY = 1 << 20
+
+
+class FileWorld(Protocol):
+    @property
+    def file(self) -> MemoryFile: ...
+    def person_saves(self, data: bytes | None) -> None: ...
+    def at(self, step: str, act: Callable[[], None]) -> None:
+        """Let something happen once, before that step of `replace`."""
+        ...
+
+
+class SimFileWorld:
+    def __init__(self) -> None:
+        self.file = SimFile()
+
+    def person_saves(self, data: bytes | None) -> None:
+        self.file.data = data
+
+    def at(self, step: str, act: Callable[[], None]) -> None:
+        def before(now: str) -> None:
+            if now == step:
+                self.file.before = lambda _: None
+                act()
+
+        self.file.before = before
+
+
+class DiskWorld:
+    def __init__(
+        self, folder: Path, patch: pytest.MonkeyPatch, *, exchange: bool
+    ) -> None:
+        self.path = folder / "MEMORY.md"
+        self.file = DiskMemoryFile(self.path, "m/MEMORY.md")
+        self._waiting: tuple[str, Callable[[], None]] = ("", lambda: None)
+        swaps = 0
+
+        def step(name: str) -> None:
+            if name == self._waiting[0]:
+                _, act = self._waiting
+                self._waiting = ("", lambda: None)
+                act()
+
+        real = syscalls.exchange
+        peek = memory_disk._bytes
+        check = self.file._check_writable
+
+        def swap(one: Place, other: Place) -> bool:
+            nonlocal swaps
+            step("back" if swaps else "swap")
+            swaps += 1
+            return exchange and real(one, other)
+
+        def examine(place: Place) -> bytes:
+            step("examine")
+            return peek(place)
+
+        def look() -> None:
+            nonlocal swaps
+            swaps = 0
+            step("look")
+            check()
+
+        patch.setattr(syscalls, "exchange", swap)
+        patch.setattr(memory_disk, "_bytes", examine)
+        patch.setattr(self.file, "_check_writable", look)
+
+    def person_saves(self, data: bytes | None) -> None:
+        if data is None:
+            self.path.unlink()
+        else:
+            temp = self.path.with_name(".editor")
+            temp.write_bytes(data)
+            temp.replace(self.path)
+
+    def at(self, step: str, act: Callable[[], None]) -> None:
+        self._waiting = (step, act)
+
+
+@pytest.fixture(params=["memory", "disk", "disk without exchange"])
+def world(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> FileWorld:
+    if request.param == "memory":
+        return SimFileWorld()
+    exchange = request.param == "disk"
+    return DiskWorld(tmp_path, monkeypatch, exchange=exchange)
+
+
+def test_what_is_not_there_is_none(world: FileWorld) -> None:
+    assert world.file.read(ANY) is None
+    assert world.file.state() is None
+    assert not world.file.leftovers()
+    world.file.drop_leftovers()
+
+
+def test_a_file_that_is_larger_than_the_limit_is_not_read(world: FileWorld) -> None:
+    world.person_saves(b"12345")
+    assert world.file.read(5) == b"12345"
+    with pytest.raises(UnreadableMemoryFileError):
+        world.file.read(4)
+
+
+def test_a_file_is_made_or_replaced(world: FileWorld) -> None:
+    world.file.replace(b"one", None)
+    assert world.file.read(ANY) == b"one"
+    world.file.replace(b"two", b"one")
+    assert world.file.read(ANY) == b"two"
+    assert not world.file.leftovers()
+
+
+@pytest.mark.parametrize("expect", [None, b"other"])
+def test_what_is_not_expected_is_not_replaced(
+    world: FileWorld, expect: bytes | None
+) -> None:
+    world.person_saves(b"one")
+    with pytest.raises(MemoryFileChangedError):
+        world.file.replace(b"two", expect)
+    assert world.file.read(ANY) == b"one"
+    assert not world.file.leftovers()
+
+
+def saves_then(world: FileWorld, data: bytes | None) -> Callable[[], None]:
+    """A save, and another one or a deletion before it is given back."""
+
+    def act() -> None:
+        world.person_saves(b"saved")
+        world.at("back", lambda: world.person_saves(data))
+
+    return act
+
+
+@pytest.mark.parametrize("step", ["look", "swap", "back"])
+def test_a_save_before_the_swap_stands(world: FileWorld, step: str) -> None:
+    world.person_saves(b"one")
+    if step == "back":
+        world.at(
+            "swap",
+            saves_then(world, b"saved again"),
+        )
+    else:
+        world.at(step, lambda: world.person_saves(b"saved"))
+    with pytest.raises(MemoryFileChangedError) as caught:
+        world.file.replace(b"two", b"one")
+    if step == "back":
+        assert world.file.read(ANY) == b"saved again"
+        assert caught.value.saved == (b"saved",)
+    else:
+        assert world.file.read(ANY) == b"saved"
+        assert caught.value.saved == ()
+
+
+def test_a_save_after_the_swap_stands_and_is_no_error(world: FileWorld) -> None:
+    world.person_saves(b"one")
+    world.at("examine", lambda: world.person_saves(b"saved"))
+    world.file.replace(b"two", b"one")
+    assert world.file.read(ANY) == b"saved"
+
+
+def test_a_file_that_a_person_deletes_meanwhile_stays_deleted(world: FileWorld) -> None:
+    world.person_saves(b"one")
+    world.at("swap", lambda: world.person_saves(None))
+    with pytest.raises(MemoryFileChangedError):
+        world.file.replace(b"two", b"one")
+    assert world.file.read(ANY) is None
+
+
+def test_a_save_that_came_out_of_a_deleted_file_is_told(world: FileWorld) -> None:
+    world.person_saves(b"one")
+    world.at(
+        "swap",
+        saves_then(world, None),
+    )
+    with pytest.raises(MemoryFileChangedError) as caught:
+        world.file.replace(b"two", b"one")
+    assert world.file.read(ANY) is None
+    assert b"saved" in caught.value.saved
+
+
+def test_the_lock_is_for_one_at_a_time(world: FileWorld) -> None:
+    with world.file.lock(0), pytest.raises(MemoryFileBusyError), world.file.lock(0.01):
+        pass
+    with world.file.lock(0):
+        pass
+
+
+def test_the_state_is_kept_whole(world: FileWorld) -> None:
+    assert world.file.put_state(b"{}")
+    assert world.file.put_state(b'{"a": 1}')
+    assert world.file.state() == b'{"a": 1}'
+
+
+def test_what_a_crash_left_is_told_until_it_is_dropped(
+    world: FileWorld,
+) -> None:
+    world.person_saves(b"one")
+
+    def crash() -> None:
+        raise KeyboardInterrupt
+
+    world.at("examine", crash)
+    with pytest.raises(KeyboardInterrupt):
+        world.file.replace(b"two", b"one")
+    assert list(world.file.leftovers()) == [b"one"]
+    world.file.drop_leftovers()
+    assert not world.file.leftovers()
+    if isinstance(world, DiskWorld):
+        assert not (world.path.parent / STAGED).exists()

@@ -1,0 +1,260 @@
+"""A vault in which an app writes: what it does, and what it says, is looked at."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.apps import APPS
+from tests.worlds import FsWorld, open_world, sha
+from vaultsync.adapters import syscalls
+from vaultsync.core.paths import VaultPath
+from vaultsync.errors import NoteChangedError, NoteExistsError, NoteMissingError
+
+NOTE = VaultPath("public/decisions/note.md")
+OTHER = VaultPath("public/lessons/other.md")
+
+
+@pytest.fixture
+def world(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[FsWorld]:
+    kind = f"fs, an app that {getattr(request, 'param', 'applies')}"
+    with open_world(kind, tmp_path / "vault", monkeypatch) as opened:
+        assert isinstance(opened, FsWorld)
+        yield opened
+
+
+def _staged(world: FsWorld, old: bytes = b"old", new: bytes = b"new") -> None:
+    world.save_in_place(NOTE, old)
+    world.vault.stage("op", new)
+
+
+def test_the_app_writes_into_the_file_itself(world: FsWorld) -> None:
+    _staged(world)
+    before = (world.root / NOTE).stat().st_ino
+
+    stamp = world.vault.exchange("op", NOTE, sha(b"old"))
+
+    assert world.content(NOTE) == b"new"
+    assert stamp == world.vault.stamp(NOTE)
+    assert (world.root / NOTE).stat().st_ino == before
+    staged = world.vault.staged("op")
+    assert staged
+    assert staged.data == b"old"
+
+
+def test_what_is_offered_names_what_it_replaces(world: FsWorld) -> None:
+    _staged(world, "ältes".encode(), "neues 🌊".encode())
+    world.vault.exchange("op", NOTE, sha("ältes".encode()))
+    world.vault.move(NOTE, OTHER)
+
+    first, second = world.app.offers
+    assert (first.action, first.path, first.to) == ("modify", NOTE, None)
+    assert (first.expect, first.text) == (sha("ältes".encode()), "neues 🌊")
+    assert (second.action, second.path, second.to) == ("rename", NOTE, OTHER)
+    assert (second.expect, second.text) == (sha("neues 🌊".encode()), None)
+
+
+def test_what_the_app_wrote_is_synced(
+    world: FsWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    real = syscalls.flush
+
+    def flush(fd: int) -> None:
+        synced.append(os.fstat(fd).st_ino)
+        real(fd)
+
+    _staged(world)
+    world.vault.sync()
+    world.vault.exchange("op", NOTE, sha(b"old"))
+    monkeypatch.setattr(syscalls, "flush", flush)
+    world.vault.sync()
+    assert (world.root / NOTE).stat().st_ino in synced
+
+    synced.clear()
+    world.vault.move(NOTE, OTHER)
+    world.vault.sync()
+    for touched in (OTHER, "public/lessons", "public/decisions"):
+        assert (world.root / touched).stat().st_ino in synced
+
+
+def test_a_closed_app_is_not_asked(world: FsWorld) -> None:
+    world.app.is_open = False
+    _staged(world)
+
+    world.vault.exchange("op", NOTE, sha(b"old"))
+    world.vault.move(NOTE, OTHER)
+
+    assert world.app.offers == []
+    assert world.content(OTHER) == b"new"
+
+
+@pytest.mark.parametrize("style", ["save_in_place", "save_by_rename"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_save_while_the_app_writes_stays_in_the_note(
+    world: FsWorld, style: str, when: str
+) -> None:
+    _staged(world)
+    setattr(world.app, when, lambda: getattr(world, style)(NOTE, b"hers"))
+
+    with pytest.raises(NoteChangedError) as caught:
+        world.vault.exchange("op", NOTE, sha(b"old"))
+
+    assert caught.value.displaced == ()
+    assert world.content(NOTE) == b"hers"
+    staged = world.vault.staged("op")
+    assert staged
+    assert staged.data == b"new"
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_note_that_goes_while_the_app_writes_is_missing(
+    world: FsWorld, when: str
+) -> None:
+    _staged(world)
+    setattr(world.app, when, lambda: world.delete(NOTE))
+
+    with pytest.raises(NoteMissingError):
+        world.vault.exchange("op", NOTE, sha(b"old"))
+    staged = world.vault.staged("op")
+    assert staged
+    assert staged.data == b"new"
+
+
+@pytest.mark.parametrize("world", ["holds unsaved text"], indirect=True)
+def test_what_an_editor_has_not_saved_is_not_run_over(world: FsWorld) -> None:
+    _staged(world)
+
+    with pytest.raises(NoteChangedError):
+        world.vault.exchange("op", NOTE, sha(b"old"))
+    with pytest.raises(NoteChangedError):
+        world.vault.move(NOTE, OTHER)
+
+    assert world.content(NOTE) == b"old"
+    assert world.content(OTHER) is None
+
+
+@pytest.mark.parametrize("world", ["adds a word"], indirect=True)
+def test_an_app_that_writes_something_else_has_changed_the_note(
+    world: FsWorld,
+) -> None:
+    _staged(world)
+
+    with pytest.raises(NoteChangedError):
+        world.vault.exchange("op", NOTE, sha(b"old"))
+
+    assert world.content(NOTE) == b"new\nA word.\n"
+
+
+@pytest.mark.parametrize("world", ["refuses", "lies", "is slow"], indirect=True)
+def test_where_the_app_does_nothing_the_vault_does_it(world: FsWorld) -> None:
+    _staged(world)
+
+    stamp = world.vault.exchange("op", NOTE, sha(b"old"))
+    assert (world.content(NOTE), stamp) == (b"new", world.vault.stamp(NOTE))
+    stamp = world.vault.move(NOTE, OTHER)
+    assert (world.content(OTHER), stamp) == (b"new", world.vault.stamp(OTHER))
+    assert world.content(NOTE) is None
+
+
+@pytest.mark.parametrize("world", ["is slow"], indirect=True)
+def test_an_app_that_wakes_up_too_late_finds_other_bytes(world: FsWorld) -> None:
+    _staged(world)
+    world.vault.exchange("op", NOTE, sha(b"old"))
+    world.save_in_place(NOTE, b"newer")
+
+    answer = world.app.apply(world.app.offers[0])
+
+    assert not answer.applied
+    assert world.content(NOTE) == b"newer"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"\xef\xbb\xbfold", b"\xef\xbb\xbfnew"),
+        (b"old", b"\xef\xbb\xbfnew"),
+        (b"old\r\n", b"new\r\n"),
+        (b"old\xff", b"new"),
+        (b"old", b"new\xff"),
+    ],
+)
+def test_what_an_app_does_not_show_to_the_byte_is_not_its_business(
+    world: FsWorld, old: bytes, new: bytes
+) -> None:
+    _staged(world, old, new)
+
+    world.vault.exchange("op", NOTE, sha(old))
+
+    assert world.app.offers == []
+    assert world.content(NOTE) == new
+
+
+def test_a_note_that_is_no_texts_size_is_renamed_all_the_same(world: FsWorld) -> None:
+    world.save_in_place(NOTE, b"x" * 20_000)
+
+    world.vault.move(NOTE, OTHER)
+
+    assert world.app.offers == []
+    assert world.content(OTHER)
+
+
+def test_a_name_that_is_taken_is_not_offered(world: FsWorld) -> None:
+    world.save_in_place(NOTE, b"one")
+    world.save_in_place(OTHER, b"two")
+
+    with pytest.raises(NoteExistsError):
+        world.vault.move(NOTE, OTHER)
+    assert world.app.offers == []
+
+
+def test_nothing_is_offered_that_was_not_staged(world: FsWorld) -> None:
+    world.save_in_place(NOTE, b"old")
+
+    with pytest.raises(FileNotFoundError):
+        world.vault.exchange("op", NOTE, sha(b"old"))
+    assert world.app.offers == []
+
+
+@settings(max_examples=settings().max_examples * 3)
+@given(
+    st.sampled_from(APPS),
+    st.sampled_from([None, b"one", b"old", b"new"]),
+    st.sampled_from([None, b"two", b"old", b"new"]),
+    st.sampled_from(["save_in_place", "save_by_rename"]),
+)
+def test_whatever_the_app_does_the_last_save_is_in_the_note(
+    tmp_path_factory: pytest.TempPathFactory,
+    kind: str,
+    first: bytes | None,
+    second: bytes | None,
+    style: str,
+) -> None:
+    root = tmp_path_factory.mktemp("vault") / "vault"
+    name = f"fs, an app that {kind}"
+    with pytest.MonkeyPatch.context() as patch, open_world(name, root, patch) as world:
+        assert isinstance(world, FsWorld)
+        _staged(world)
+        save = getattr(world, style)
+        if first is not None:
+            world.app.before = lambda: save(NOTE, first)
+        if second is not None:
+            world.app.after = lambda: save(NOTE, second)
+        with contextlib.suppress(NoteChangedError):
+            world.vault.exchange("op", NOTE, sha(b"old"))
+
+        saved = [each for each in (first, second) if each is not None]
+        found = world.content(NOTE)
+        ours = {b"new", b"new\nA word.\n"}
+        # To save what was expected anyway is no change.
+        assert found == (saved or [b"old"])[-1] or (
+            found in ours and (saved or [b"old"])[-1] == b"old"
+        )

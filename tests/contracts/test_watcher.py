@@ -1,0 +1,289 @@
+"""What every watcher must do, whatever tells it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.watchers import KINDS, TOLD, make
+from vaultsync.adapters.watch_paths import MANY, PROBE, Gathered
+from vaultsync.core.paths import VaultPath
+from vaultsync.ports import Heard, Watcher
+
+PATIENCE = 20.0
+"""Seconds; a machine under load is slow, and nothing is waited for that has come."""
+
+
+class Place:
+    """A vault, a state folder, and a watcher of both."""
+
+    def __init__(self, kind: str, where: Path) -> None:
+        self.where = where
+        self.root = where / "vault"
+        self.state = where / "state"
+        self.root.mkdir()
+        self.state.mkdir()
+        self.woken = threading.Event()
+        self.kind = kind
+        self.watcher: Watcher = make(kind, self.root, self.state, self.woken.set)
+
+    def hears(self, wanted: Callable[[Heard], bool]) -> Heard:
+        """Wait until all that was heard since is what is wanted."""
+        all_of_it = Heard()
+        end = time.monotonic() + PATIENCE
+        while not wanted(all_of_it):
+            assert time.monotonic() < end, f"heard only {all_of_it}"
+            self.woken.wait(0.05)
+            self.woken.clear()
+            now = self.watcher.drain()
+            all_of_it = Heard(
+                all_of_it.notes | now.notes,
+                all_of_it.others | now.others,
+                now.lost or all_of_it.lost,
+                all_of_it.probes + now.probes,
+            )
+        return all_of_it
+
+    def hears_note(self, *paths: str) -> Heard:
+        return self.hears(lambda heard: set(paths) <= heard.notes or bool(heard.lost))
+
+    def write(self, path: str, text: str = "text") -> None:
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text)
+
+    def settle(self) -> None:
+        """Let what was done before be over for it: a marker is heard after it."""
+        self.write("marker.md", str(time.monotonic()))
+        self.hears_note("marker.md")
+        if self.watcher.polls:
+            time.sleep(0.5)
+            self.watcher.drain()
+
+
+@pytest.fixture(params=KINDS)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    place = Place(request.param, tmp_path)
+    place.write("known/a.md")
+    place.watcher.start()
+    try:
+        yield place
+    finally:
+        place.watcher.stop()
+
+
+def test_new_changed_and_deleted_notes_are_heard(place: Place) -> None:
+    place.write("b.md")
+    place.hears_note("b.md")
+    place.write("b.md", "other text")
+    place.hears_note("b.md")
+    (place.root / "b.md").unlink()
+    place.hears_note("b.md")
+
+
+def test_a_save_by_rename_is_heard_under_the_name_of_the_note(place: Place) -> None:
+    (place.root / "known" / ".a.md.tmp").write_text("other text")
+    (place.root / "known" / ".a.md.tmp").replace(place.root / "known" / "a.md")
+    place.hears_note("known/a.md")
+
+
+def test_both_names_of_a_moved_note_are_heard(place: Place) -> None:
+    (place.root / "known" / "a.md").rename(place.root / "b.md")
+    place.hears_note("known/a.md", "b.md")
+
+
+def test_a_folder_that_moves_in_is_heard_and_later_edits_in_it(place: Place) -> None:
+    outside = place.where / "outside" / "sub"
+    outside.mkdir(parents=True)
+    (outside / "n.md").write_text("text")
+    (place.where / "outside").rename(place.root / "inside")
+    place.hears(
+        lambda heard: "inside/sub/n.md" in heard.notes or "inside" in heard.others
+    )
+    place.settle()
+    (place.root / "inside" / "sub" / "n.md").write_text("other text")
+    place.hears_note("inside/sub/n.md")
+
+
+def test_a_folder_that_moves_out_is_heard(place: Place) -> None:
+    (place.root / "known").rename(place.where / "gone")
+    place.hears(lambda heard: "known" in heard.others)
+
+
+def test_notes_of_folders_made_just_before_are_heard_or_the_folder_is(
+    place: Place,
+) -> None:
+    for number in range(20):
+        place.write(f"new{number}/deep/er/note.md")
+    wanted = {f"new{number}" for number in range(20)}
+
+    def all_of_them(heard: Heard) -> bool:
+        seen = {path.partition("/")[0] for path in (*heard.notes, *heard.others)}
+        return wanted <= seen or bool(heard.lost)
+
+    place.hears(all_of_them)
+
+
+def test_of_a_burst_every_note_is_heard_or_the_loss_is(place: Place) -> None:
+    names = [f"burst/n{number}.md" for number in range(3000)]
+    (place.root / "burst").mkdir()
+    place.settle()
+    for name in names:
+        (place.root / name).write_bytes(b"text")
+    place.hears_note(*names)
+
+
+def test_hidden_folders_and_other_files_are_no_news(place: Place) -> None:
+    place.settle()
+    for path in (".obsidian/a.md", ".meta/staging/x", "a/.git/b.md", "known/p.png"):
+        place.write(path)
+    place.write("last.md")
+    heard = place.hears_note("last.md")
+    assert heard.notes <= {"last.md", "marker.md"}
+    assert not any("." in path for path in heard.others)
+
+
+def test_a_note_that_is_only_read_is_no_news(place: Place) -> None:
+    place.settle()
+    for _ in range(20):
+        (place.root / "known" / "a.md").read_text()
+    place.write("last.md")
+    heard = place.hears_note("last.md")
+    assert "known/a.md" not in heard.notes
+
+
+def test_what_was_heard_is_told_once(place: Place) -> None:
+    place.settle()
+    assert not place.watcher.drain()
+    assert place.watcher.trouble() == ""
+
+
+def test_a_root_that_was_replaced_is_trouble(place: Place) -> None:
+    assert place.watcher.trouble() == ""
+    place.root.rename(place.where / "old")
+    assert "cannot be seen" in place.watcher.trouble()
+    place.root.mkdir()
+    assert "another folder" in place.watcher.trouble()
+
+
+def test_a_root_that_is_not_there_cannot_be_watched(place: Place) -> None:
+    other = make(place.kind, place.where / "nowhere", place.state)
+    with pytest.raises(OSError, match="nowhere"):
+        other.start()
+    other.stop()
+
+
+def test_after_the_stop_nothing_of_it_runs(place: Place) -> None:
+    before = {each for each in threading.enumerate() if each.name == "watcher"}
+    place.watcher.stop()
+    place.watcher.stop()
+    place.write("late.md")
+    assert not any(each.is_alive() for each in before)
+    assert place.watcher.trouble() == ""
+
+
+def test_a_probe_is_heard_outside_the_vault(place: Place) -> None:
+    before = sorted(place.root.rglob("*"))
+    place.watcher.probe()
+    assert sorted(place.root.rglob("*")) == before
+    if not place.watcher.polls:
+        place.hears(lambda heard: heard.probes > 0)
+
+
+def test_an_error_while_hearing_is_trouble_and_no_silence(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: Gathered, paths: object) -> None:
+        message = "a handler that raises"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(Gathered, "add", fail)
+    place.write("b.md")
+    end = time.monotonic() + PATIENCE
+    while not place.watcher.trouble():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert "a handler that raises" in place.watcher.trouble()
+
+
+@pytest.mark.parametrize("kind", TOLD)
+def test_a_full_queue_is_heard_when_the_process_was_stopped(
+    kind: str, tmp_path: Path
+) -> None:
+    """Nobody reads the queue meanwhile: it overflows for certain."""
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "state").mkdir()
+    places = [str(tmp_path / "vault"), str(tmp_path / "state")]
+    child = subprocess.Popen(
+        [sys.executable, "-m", "tests.watcher_program", kind, *places],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout
+    assert child.stdout.readline() == "ready\n"
+    child.send_signal(signal.SIGSTOP)
+    os.waitpid(child.pid, os.WUNTRACED)
+    for number in range(7000):  # three events each, of a queue of 16,384
+        (tmp_path / "vault" / f"n{number}.md").write_bytes(b"text")
+    child.send_signal(signal.SIGCONT)
+    said = json.loads(child.communicate("tell\n")[0])
+    assert said["notes"] >= 7000 or said["lost"]
+
+
+# ------------------------------------------------------- what they gather their paths in
+
+
+@pytest.fixture
+def gathered(tmp_path: Path) -> Gathered:
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "state").mkdir()
+    found = Gathered(tmp_path / "vault", tmp_path / "state", lambda: None)
+    found.begin()
+    return found
+
+
+def test_too_many_paths_to_tell_are_a_loss(gathered: Gathered) -> None:
+    gathered.add(f"{gathered.root}/n{number}.md" for number in range(MANY + 1))
+    heard = gathered.drain()
+    assert "50,000" in heard.lost
+    assert heard.notes == frozenset()
+    assert not gathered.drain()
+
+
+def test_paths_of_nobody_are_none(gathered: Gathered, tmp_path: Path) -> None:
+    gathered.add([str(tmp_path / "else.md"), f"{gathered.root}/", "relative.md"])
+    assert not gathered.drain()
+
+
+def test_a_name_that_no_path_can_hold_is_news_of_the_root(gathered: Gathered) -> None:
+    gathered.add([f"{gathered.root}/a\nb.md"])
+    assert gathered.drain().others == {VaultPath("")}
+
+
+def test_the_first_trouble_is_the_one_that_is_told(gathered: Gathered) -> None:
+    gathered.fail("first")
+    gathered.fail("second")
+    assert gathered.trouble() == "first"
+
+
+def test_probes_are_counted_and_are_no_news(gathered: Gathered) -> None:
+    gathered.add([str(gathered.canary / PROBE)])
+    heard = gathered.drain()
+    assert heard.probes == 1
+    assert not heard
+
+
+def test_a_path_that_is_too_long_to_be_looked_at_may_be_a_folder(
+    gathered: Gathered,
+) -> None:
+    gathered.add([f"{gathered.root}/{'x' * 5000}"])
+    assert len(gathered.drain().others) == 1

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.packs import contents
+from vaultsync.core.excerpt import Excerpt, excerpt
+
+TWENTY = " ".join(f"Sentence number {n:02} has six words." for n in range(20))
+
+
+def text_of(found: Excerpt | None) -> str:
+    assert found is not None
+    return found.text
+
+
+def test_the_sentences_around_the_passage_stay() -> None:
+    said = text_of(excerpt(TWENTY, "number 10 has", 110))
+
+    assert (
+        said
+        == "… "
+        + " ".join(f"Sentence number {n} has six words." for n in (10, 11, 12))
+        + " …"
+    )
+
+
+def test_without_a_passage_the_beginning_stays() -> None:
+    said = text_of(excerpt(TWENTY, "", 80))
+
+    assert said.startswith("Sentence number 00")
+    assert said.endswith("words. …")
+
+
+def test_at_the_end_what_stands_before_fills_the_room() -> None:
+    said = text_of(excerpt(TWENTY, "number 19", 110))
+
+    assert said.startswith("… Sentence number 17")
+    assert said.endswith("19 has six words.")
+
+
+def test_sentences_end_without_a_blank_in_scripts_that_have_none() -> None:
+    text = "\n\n".join(f"潮位は{n}番。曲線は{n}本。" for n in range(20))
+
+    assert text_of(excerpt(text, "曲線は7本", 8)) == "… 曲線は7本。 …"
+
+
+def test_a_text_hardly_longer_stays_whole() -> None:
+    assert excerpt(TWENTY, "number 10", len(TWENTY)) is None
+    assert excerpt("One sentence " * 40 + "is all.", "", 100) is None
+
+
+def test_the_heading_above_is_named() -> None:
+    text = (
+        f"# Top\n\n{TWENTY}\n\n## Deeper\n\nThe gate opens at noon.\n\n## Last\n\nNo."
+    )
+
+    found = excerpt(text, "gate opens noon", 30)
+
+    assert found == Excerpt("… The gate opens at noon. …", "Deeper")
+
+
+def test_no_heading_stands_last_in_an_excerpt() -> None:
+    text = f"The gate opens.\n\n## Deeper\n\n{TWENTY}"
+
+    assert text_of(excerpt(text, "gate", 40)) == "The gate opens. …"
+
+
+@pytest.mark.parametrize("after", ["", "\n\nEnd."])
+def test_a_code_block_is_never_cut(after: str) -> None:
+    code = "```python\na = 1\n\nb = 2. c\n```"
+
+    said = text_of(excerpt(f"{TWENTY}\n\n{code}{after}", "b c python", 20))
+
+    assert code in said
+
+
+@given(contents(), st.sampled_from(["", "gate opens", "one", "nowhere"]))
+def test_an_excerpt_is_a_part_of_the_text(text: str, passage: str) -> None:
+    found = excerpt(text, passage, 40)
+
+    if found is not None:
+        said = found.text.removeprefix("… ").removesuffix(" …")
+        assert said
+        assert said in text
+        assert len(said) < len(text)

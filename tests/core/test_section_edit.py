@@ -1,0 +1,100 @@
+"""What an agent adds stands in its own section, and nothing else changes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.core.test_sections import TEXTS
+from vaultsync.core.section_edit import put_section
+from vaultsync.core.sections import MANAGED, front_end, normalize, read_outline
+from vaultsync.errors import InvalidFieldError
+
+TEXT = "Ask the harbour master before the database."
+OWN = f"## Lessons\n{MANAGED}\n\nFirst of all: {TEXT}\n"
+PERSON = "# M\n\n## Lessons\n\nWhat a person wrote by hand.\n"
+
+
+def put(text: str, words: str = TEXT, *, replace: bool = False) -> str:
+    return put_section(text, "Lessons", words, replace=replace)
+
+
+def test_a_new_section_stands_at_the_end_and_is_marked() -> None:
+    assert put("# M\n\nWords.") == f"# M\n\nWords.\n\n## Lessons\n{MANAGED}\n\n{TEXT}\n"
+    assert put("") == f"## Lessons\n{MANAGED}\n\n{TEXT}\n"
+
+
+def test_a_persons_section_of_the_same_name_stays_as_it_is() -> None:
+    made = put(PERSON)
+    assert made.startswith(PERSON)
+    assert put(made, "And another thing, later.").count("## Lessons") == 2
+
+
+def test_text_is_added_to_an_agents_section_or_replaces_it() -> None:
+    text = f"{OWN}\n## Other\n\nWords of a person.\n"
+    first = f"First of all: {TEXT}"
+    later = "Then ask her again, and once more."
+    assert put(text, later) == text.replace(first, f"{first}\n\n{later}")
+    assert put(text, later, replace=True) == text.replace(first, later)
+
+
+def test_what_is_there_is_not_added_again() -> None:
+    assert put(OWN) == OWN
+    made = put(OWN, "Another thing, which is new.")
+    assert put(made, "Another thing, which is new.") == made
+    whole = put(OWN, TEXT, replace=True)
+    assert put(whole, TEXT, replace=True) == whole
+
+
+def test_an_empty_section_of_an_agent_is_filled() -> None:
+    assert put(f"## Lessons\n{MANAGED}\n") == f"## Lessons\n{MANAGED}\n{TEXT}\n"
+
+
+def test_line_ends_are_those_of_the_file() -> None:
+    text = PERSON.replace("\n", "\r\n")
+    made = put(text, f"{TEXT}\nSecond line.")
+    assert made.startswith(text)
+    assert made.count("\n") == made.count("\r\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"{TEXT}\n\n## Another heading",
+        f"```\n{TEXT}",
+        f"<!--\n{TEXT}",
+        "short",
+    ],
+)
+def test_text_that_is_no_section_is_refused(words: str) -> None:
+    with pytest.raises(InvalidFieldError):
+        put(f"{OWN}\n## Other\n\nWords of a person.\n", words)
+
+
+@pytest.mark.parametrize("heading", ["", "##", "two\nlines"])
+def test_a_heading_is_one_line_of_words(heading: str) -> None:
+    with pytest.raises(InvalidFieldError):
+        put_section("", heading, TEXT, replace=False)
+
+
+def test_a_file_that_ends_within_code_takes_no_section() -> None:
+    with pytest.raises(InvalidFieldError):
+        put("# M\n\n```\ncode")
+
+
+@given(TEXTS, st.booleans(), st.sampled_from([TEXT, f"- {TEXT}\n\n### Deep\n\nx"]))
+def test_nothing_but_the_agents_section_changes(
+    text: str, replace: bool, words: str
+) -> None:
+    try:
+        made = put(text, words, replace=replace)
+    except InvalidFieldError:
+        return
+    before = read_outline(text, name="", start=front_end(text))
+    after = read_outline(made, name="", start=front_end(made))
+    (own,) = [each for each in after.blocks if each.heading == "Lessons"]
+    assert normalize(words) in normalize(made[own.body : own.end])
+    persons = [each.hash for each in before.sections if each.heading != "Lessons"]
+    assert [e.hash for e in after.sections if e.heading != "Lessons"] == persons
+    assert made.replace(made[own.start : own.end], "").strip() == text.strip()

@@ -1,0 +1,79 @@
+"""Sections are known again when they were moved, renamed and edited."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultsync.core.section_match import MANY, Known, match
+from vaultsync.core.sections import Section, hash_of, read_outline
+
+
+def known(section: Section, number: int) -> Known:
+    return Known(
+        f"f{number}",
+        section.hash,
+        hash_of(section.content),
+        section.title,
+        section.content,
+    )
+
+
+def sections(*pairs: tuple[str, str]) -> list[Section]:
+    text = "".join(f"## {title}\n\n{body}\n\n" for title, body in pairs)
+    return list(read_outline(text, name="M").sections)
+
+
+TITLES = st.sampled_from(["One", "Two", "Three"])
+BODIES = st.lists(
+    st.sampled_from(["mara keeps", "bente answers", "joaquim", "the books of tides"]),
+    min_size=3,
+    max_size=5,
+).map(" ".join)
+PAIRS = st.lists(st.tuples(TITLES, BODIES), max_size=8)
+
+
+@given(PAIRS, st.randoms())
+def test_any_reordering_finds_every_section_with_its_own_words(
+    pairs: list[tuple[str, str]], random: st.DataObject
+) -> None:
+    before = sections(*pairs)
+    facts = [known(each, number) for number, each in enumerate(before)]
+    shuffled = list(pairs)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    after = sections(*shuffled)
+    found = match(after, facts)
+    by_id = {fact.id: fact for fact in facts}
+    assert len(set(found.values())) == len(found) == len(before)
+    assert all(by_id[found[n]].hash == each.hash for n, each in enumerate(after))
+
+
+@given(PAIRS, PAIRS)
+def test_no_fact_is_two_sections_and_no_section_two_facts(
+    old: list[tuple[str, str]], new: list[tuple[str, str]]
+) -> None:
+    facts = [known(each, number) for number, each in enumerate(sections(*old))]
+    found = match(sections(*new), facts)
+    assert len(set(found.values())) == len(found)
+    assert set(found) <= set(range(len(new)))
+
+
+def test_the_same_words_under_another_heading_come_before_the_same_heading() -> None:
+    one, two = ("One", "mara keeps the books of the harbour"), ("Two", "bente answers")
+    facts = [
+        known(each, n) for n, each in enumerate(sections(one, (*two[:1], two[1] * 3)))
+    ]
+    (renamed,) = sections(("Two", one[1]))
+    assert match([renamed], facts) == {0: "f0"}
+
+
+def test_so_many_sections_of_one_heading_are_not_compared_word_by_word() -> None:
+    many = int(MANY**0.5) + 2
+    old = sections(
+        *(("Notes", f"number {n} of the old ones, all of them") for n in range(many))
+    )
+    new = sections(
+        *(("Notes", f"{n} is a new number among them all") for n in range(many))
+    )
+    found = match(new, [known(each, n) for n, each in enumerate(old)])
+    assert found == {n: f"f{n}" for n in range(many)}

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultsync.core.fact import Fact
+from vaultsync.core.upkeep import FLOOR, LONGEST, Duty, upkeep
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def a_fact(name: str = "a", **attrs: object) -> Fact:
+    made = {"type": "episodic", "agent_id": "indy", "created_at": _ago(1)} | attrs
+    return Fact(name).but(**made)
+
+
+def _ago(days: float) -> str:
+    return (NOW - timedelta(days=days)).isoformat().replace("+00:00", "Z")
+
+
+def duties(*facts: Fact) -> list[Duty]:
+    return upkeep(facts, NOW, floor=FLOOR, longest=LONGEST)
+
+
+def chain(length: int) -> list[Fact]:
+    names = [f"v{at}" for at in range(length)]
+    return [
+        a_fact(
+            name,
+            supersedes_id=names[at - 1] if at else None,
+            superseded_by_id=names[at + 1] if at + 1 < length else None,
+        )
+        for at, name in enumerate(names)
+    ]
+
+
+def test_what_is_fresh_stays() -> None:
+    assert duties(a_fact()) == []
+
+
+def test_what_expired_goes_whoever_wrote_it() -> None:
+    gone = a_fact(expires_at=_ago(0), agent_id=None, priority=0)
+    kept = a_fact("b", expires_at=_ago(-1))
+
+    (duty,) = duties(gone, kept)
+
+    assert (duty.fact, duty.becomes) == (gone, None)
+    assert "expired" in duty.reason
+
+
+def test_what_nobody_used_for_seven_half_lives_goes() -> None:
+    (duty,) = duties(a_fact("a", created_at=_ago(94)), a_fact("b", created_at=_ago(92)))
+
+    assert duty.fact.id == "a"
+    assert "faded" in duty.reason
+
+
+def test_what_was_used_or_changed_lately_stays() -> None:
+    old = a_fact(created_at=_ago(900))
+
+    assert duties(old.but(last_accessed_at=_ago(3))) == []
+    assert duties(old.but(updated_at=_ago(3))) == []
+    assert len(duties(old)) == 1
+
+
+def test_what_a_person_wrote_or_what_is_critical_does_not_fade() -> None:
+    old = a_fact(created_at=_ago(900))
+
+    assert duties(old.but(agent_id=None)) == []
+    assert duties(old.but(priority=0)) == []
+    assert duties(old.but(created_at="")) == []
+
+
+def test_a_chain_of_five_stays_and_one_of_six_keeps_its_ends() -> None:
+    assert duties(*chain(5)) == []
+
+    found = {duty.fact.id: duty.becomes for duty in duties(*chain(6))}
+
+    assert {name for name, now in found.items() if now is None} == {
+        f"v{at}" for at in range(1, 5)
+    }
+    first, newest = found["v0"], found["v5"]
+    assert first is not None
+    assert newest is not None
+    assert first.superseded_by_id == "v5"
+    assert newest.supersedes_id == "v0"
+
+
+def test_ends_that_do_not_name_each_other_are_no_chain() -> None:
+    facts = chain(6)
+    facts[2] = facts[2].but(superseded_by_id="elsewhere")
+
+    assert duties(*facts) == []
+
+
+@given(st.integers(1, 12), st.randoms())
+def test_after_upkeep_there_is_nothing_left_to_do(length: int, rng: object) -> None:
+    facts = {fact.id: fact for fact in chain(length)}
+    for duty in duties(*facts.values()):
+        if duty.becomes is None:
+            del facts[duty.fact.id]
+        else:
+            facts[duty.fact.id] = duty.becomes
+
+    assert duties(*facts.values()) == []
+    assert {"v0", f"v{length - 1}"} <= facts.keys()

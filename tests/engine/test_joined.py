@@ -1,0 +1,101 @@
+"""Which facts a note links to, and which link to it: named as people name notes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.world import World
+from vaultsync.adapters.links_memory import MemoryLinks
+from vaultsync.core.fact import Fact, Value
+from vaultsync.engine.joined import fact_named, linked_from, linking_to
+from vaultsync.errors import NotFoundError
+
+
+class Joined(World):
+    """A world with a link index."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links = MemoryLinks()
+
+    def note_of(
+        self, title: str, content: str = "-", agent: str = "indy", **values: Value
+    ) -> Fact:
+        fact = self.agent_remembers(content, agent=agent, title=title, **values)
+        self.sync()
+        return self.fact(fact.id)
+
+    def named(self, name: str, agent: str | None = "indy") -> str:
+        return fact_named(self.mirror, name, agent=agent).id
+
+
+@pytest.fixture
+def world() -> Joined:
+    return Joined()
+
+
+def test_a_note_is_named_by_its_id_path_file_title_or_alias(world: Joined) -> None:
+    tea = world.note_of("Tea", type="entity", aliases=["Cha"])
+    world.note_of("Coffee", aliases=["Tea time"])
+    path = world.path(tea.id)
+    assert path is not None
+    names = (tea.id, tea.id.upper(), path, path.removesuffix(".md"), "tea", "cha")
+    assert {world.named(name) for name in names} == {tea.id}
+
+
+def test_what_a_note_is_called_counts_for_more_than_what_it_is_also_called(
+    world: Joined,
+) -> None:
+    tea = world.note_of("Tea")
+    world.note_of("Coffee", aliases=["Tea"])
+    assert world.named("Tea") == tea.id
+
+
+def test_a_name_of_two_notes_or_of_none_names_no_note(world: Joined) -> None:
+    world.note_of("Tea")
+    world.note_of("Tea")
+    with pytest.raises(NotFoundError, match="2 notes are called 'Tea'") as two:
+        world.named("Tea")
+    assert "name one by its path: team-core/notes/" in two.value.hint
+    with pytest.raises(NotFoundError, match="no note is called 'Mate'"):
+        world.named("Mate")
+    with pytest.raises(NotFoundError):
+        world.named("0" * 8 + "-0000-0000-0000-" + "0" * 12)
+
+
+def test_a_note_of_another_agent_has_no_name(world: Joined) -> None:
+    hidden = world.note_of("Tea", agent="ada", scope="private-ada")
+    for name in ("Tea", hidden.id, str(world.path(hidden.id))):
+        with pytest.raises(NotFoundError):
+            world.named(name)
+        assert world.named(name, agent=None) == hidden.id
+
+
+def test_links_lead_both_ways(world: Joined) -> None:
+    tea = world.note_of("Tea", type="entity")
+    one = world.note_of("One", "See [[Tea]].")
+    two = world.note_of("Two", entities=["Tea"])
+    world.note_of("Three", "See [[Mate]], which is no note.")
+    related = world.note_of("Four", relatedFactIds=[one.id])
+
+    to_tea = linking_to(world.mirror, world.links, "Tea", agent="indy")
+    assert to_tea == {one.id, two.id}
+    to_one = linking_to(world.mirror, world.links, one.id, agent="indy")
+    assert to_one == {related.id}
+    for source, goals in ((one, {tea.id}), (two, {tea.id}), (related, {one.id})):
+        found = linked_from(world.mirror, world.links, source.id, agent="indy")
+        assert found == goals
+    assert linked_from(world.mirror, world.links, "Three", agent="indy") == set()
+
+
+def test_what_links_to_itself_is_not_joined_to_itself(world: Joined) -> None:
+    tea = world.note_of("Tea", "See [[Tea]].", type="entity")
+    assert linked_from(world.mirror, world.links, tea.id, agent=None) == set()
+    assert linking_to(world.mirror, world.links, tea.id, agent=None) == set()
+
+
+def test_a_fact_without_a_note_has_links_too(world: Joined) -> None:
+    tea = world.note_of("Tea", type="entity")
+    fresh = world.agent_remembers("See [[Tea]].", agent="indy", title="Fresh")
+    found = linked_from(world.mirror, world.links, fresh.id, agent="indy")
+    assert found == {tea.id}

@@ -1,0 +1,164 @@
+"""Upkeep is a pass: planned, reported, guarded, followed by the notes, undone."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.world import World
+from vaultsync.engine import facts as fact_work
+from vaultsync.engine.maintain import maintain
+from vaultsync.engine.report import Report
+from vaultsync.engine.undo import undo
+from vaultsync.errors import GuardError, StoreUnavailableError
+from vaultsync.ports import Write
+
+
+def an_old_world(faded: int = 2, fresh: int = 20) -> World:
+    """Facts that nobody used for a year, and some of today."""
+    world = World()
+    for at in range(faded):
+        world.mirrored(type="episodic", title=f"Old {at}", agentId="indy")
+    world.clock.advance(365 * 86_400)
+    for at in range(fresh):
+        world.mirrored(type="episodic", title=f"New {at}", agentId="indy")
+    world.quiesce()
+    return world
+
+
+def _titles(world: World) -> set[str]:
+    return {fact.title.partition(" ")[0] for fact in world.store.iter_facts()}
+
+
+def _maintain(world: World, **more: object) -> Report:
+    world.clock.advance(5)
+    return maintain(world.mirror, **more)  # type: ignore[arg-type]
+
+
+def test_faded_facts_go_and_so_do_their_notes() -> None:
+    world = an_old_world()
+    heard: list[tuple[str, int, int]] = []
+
+    report = _maintain(world, progress=lambda *told: heard.append(told))
+    world.quiesce()
+    world.assert_at_rest()
+
+    assert _titles(world) == {"New"}
+    assert not any("old-" in path for path in world.vault.names)
+    assert report.counts["deleted_in_store"] == report.counts["deleted_in_vault"] == 2
+    assert ("maintain", 2, 2) in heard
+
+
+def test_a_dry_run_tells_and_does_nothing() -> None:
+    world = an_old_world()
+    before = world.store.state()
+
+    report = _maintain(world, dry_run=True)
+
+    assert report.dry_run
+    assert report.counts["deleted_in_store"] == 2
+    assert report.counts["unchanged"] == 20
+    assert {each.action for each in report.actions} == {"delete_fact"}
+    assert all(each.path and "old-" in each.path for each in report.actions)
+    assert world.store.state() == before
+
+
+def test_where_nothing_is_to_do_nothing_is_done() -> None:
+    world = an_old_world(faded=0)
+    before = world.store.state()
+
+    report = _maintain(world)
+
+    assert report.quiet
+    assert world.store.state() == before
+
+
+def test_upkeep_is_taken_back_by_its_run() -> None:
+    world = an_old_world()
+    run = _maintain(world).run
+    world.quiesce()
+    world.clock.advance(5)
+
+    undo(world.mirror, run)
+    world.quiesce()
+    world.assert_at_rest()
+
+    assert _titles(world) == {"Old", "New"}
+    assert sum("old-" in path for path in world.vault.names) == 2
+
+
+def test_more_than_is_plausible_needs_a_word() -> None:
+    world = an_old_world(faded=15)
+
+    with pytest.raises(GuardError) as stopped:
+        _maintain(world)
+    assert _titles(world) == {"Old", "New"}
+    assert "vaultsync maintain --confirm" in stopped.value.hint
+
+    _maintain(world, confirm=stopped.value.run)
+    assert _titles(world) == {"New"}
+
+
+def test_a_store_that_is_away_is_left_alone() -> None:
+    world = an_old_world()
+    world.store.away = True
+
+    with pytest.raises(StoreUnavailableError):
+        _maintain(world)
+
+
+def test_what_somebody_writes_meanwhile_stays() -> None:
+    world = an_old_world(faded=1)
+    (old,) = [f for f in world.store.iter_facts() if f.title.startswith("Old")]
+    whole = world.store.write
+
+    def a_moment_earlier(writes: list[Write]) -> object:
+        world.store.write = whole  # type: ignore[method-assign]
+        fresh = old.but(title="Old and new", updated_at=world.mirror.today())
+        current = world.fact(old.id)
+        whole([Write(old.id, fresh, current.revision, "moss")])
+        return whole(writes)
+
+    world.store.write = a_moment_earlier  # type: ignore[method-assign,assignment]
+    report = _maintain(world)
+
+    assert report.quiet
+    assert world.fact(old.id).title == "Old and new"
+
+
+def test_a_long_chain_keeps_its_first_and_its_newest_version() -> None:
+    world = an_old_world(faded=0)
+    first = world.mirrored(title="Version", content="Version 0", agentId="indy")
+    newest = first.id
+    for at in range(1, 7):
+        world.clock.advance(60)
+        newest = fact_work.supersede(
+            world.mirror, newest, f"Version {at}", agent="indy"
+        ).id
+    world.quiesce()
+
+    _maintain(world)
+    world.quiesce()
+    world.assert_at_rest()
+
+    left = [f for f in world.store.iter_facts() if f.content.startswith("Version")]
+    assert {fact.id for fact in left} == {first.id, newest}
+    assert world.fact(first.id).superseded_by_id == newest
+    assert world.fact(newest).supersedes_id == first.id
+
+
+def test_both_ends_of_a_new_version_are_written_at_once() -> None:
+    world = World()
+    fact = world.mirrored()
+    seen: list[int] = []
+    whole = world.store.write
+
+    def watched(writes: list[Write]) -> object:
+        seen.append(len(writes))
+        return whole(writes)
+
+    world.store.write = watched  # type: ignore[method-assign,assignment]
+    fresh = fact_work.supersede(world.mirror, fact.id, "Newer.", agent=None)
+
+    assert seen == [2]
+    assert world.fact(fact.id).superseded_by_id == fresh.id
+    assert fresh.supersedes_id == fact.id

@@ -1,0 +1,468 @@
+"""Memory files become facts: the file is the authority, and speaks when it changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.memory_files import (
+    DEPLOY,
+    NAME,
+    PEOPLE,
+    TESTS,
+    MemoryWorld,
+    SimFile,
+    memory,
+)
+from tests.world import SCOPE
+from vaultsync.adapters.store_memory import MemoryStore
+from vaultsync.engine import facts as fact_work
+from vaultsync.engine.memory_file import settle
+from vaultsync.engine.memory_state import key_of, read_states
+from vaultsync.engine.memory_sync import Asked
+from vaultsync.errors import (
+    MemoryFileMissingError,
+    RevisionMismatchError,
+    ScopeDeniedError,
+    StoreUnavailableError,
+)
+
+ALL = memory(DEPLOY, TESTS, PEOPLE)
+
+
+def test_each_section_becomes_a_fact_with_what_a_person_may_expect_of_it() -> None:
+    world = MemoryWorld()
+    done = world.takes(memory(DEPLOY, TESTS, head="---\ntags: [a, b]\n---\n# M\n"))
+    assert done.counts["created"] == 2
+    fact = world.by_title("Deployment")
+    assert fact.content == DEPLOY[1]
+    assert fact.type == "note"  # by the table: its heading speaks of deploying
+    assert (fact.scope, fact.agent_id) == ("private-indy", "indy")
+    assert fact.source == f"memory-file:{NAME}"
+    assert (fact.importance, fact.confidence) == (0.8, 1.0)
+    assert fact.tags == ("a", "b")
+    assert fact.id[14] == "5"
+    world.quiesce()
+    assert world.path(fact.id).startswith("private-indy/notes/")
+
+
+def test_a_sync_of_an_unchanged_file_writes_nothing() -> None:
+    world = MemoryWorld()
+    world.takes(ALL)
+    seq, states = world.store.state().seq, world.file.states_written
+    done = world.syncs()
+    assert done.quiet
+    assert done.files[0].counts["unchanged"] == 3
+    assert (world.store.state().seq, world.file.states_written) == (seq, states)
+
+
+def test_what_others_write_to_the_store_makes_no_work_but_a_look() -> None:
+    world = MemoryWorld()
+    world.takes(ALL)
+    world.agent_remembers("Something else.")
+    assert world.syncs().quiet
+    assert world.syncs().quiet
+
+
+def test_a_renamed_heading_keeps_the_memorys_id_and_history() -> None:
+    world = MemoryWorld()
+    world.takes(ALL)
+    before = world.by_title("Tests")
+    done = world.takes(memory(DEPLOY, ("How we test", TESTS[1]), PEOPLE))
+    assert done.counts["updated"] == 1
+    after = world.by_title("How we test")
+    assert (after.id, after.created_at) == (before.id, before.created_at)
+
+
+def test_an_edited_section_keeps_its_id() -> None:
+    world = MemoryWorld()
+    world.takes(ALL)
+    before = world.by_title("Tests")
+    done = world.takes(
+        memory(DEPLOY, ("Tests", "All of it is other words now."), PEOPLE)
+    )
+    assert [(each.action, each.fields) for each in done.actions] == [
+        ("update", ("content",))
+    ]
+    assert world.by_title("Tests").id == before.id
+
+
+def test_a_section_renamed_and_edited_at_once_is_known_by_its_words() -> None:
+    world = MemoryWorld()
+    world.takes(ALL)
+    before = world.by_title("Tests")
+    edited = ("How we test", TESTS[1].replace("no sleep", "no pause"))
+    world.takes(memory(DEPLOY, edited, PEOPLE))
+    assert world.by_title("How we test").id == before.id
+
+
+def test_two_equal_sections_are_two_memories() -> None:
+    world = MemoryWorld()
+    done = world.takes(memory(DEPLOY, TESTS, DEPLOY))
+    assert done.counts["created"] == 3
+    first, second, _ = world.remembered()
+    assert first.id != second.id
+    assert world.takes(memory(DEPLOY, DEPLOY, TESTS)).counts["unchanged"] == 3
+    assert world.takes(memory(DEPLOY, TESTS)).counts["forgotten"] == 1
+    assert world.by_title("Deployment").id in {first.id, second.id}
+
+
+def test_of_sections_with_one_heading_each_keeps_to_the_words_that_are_its_own() -> (
+    None
+):
+    one, two = (
+        ("Notes", "Berths are counted at dawn."),
+        ("Notes", "Tides turn at noon in May."),
+    )
+    world = MemoryWorld()
+    world.takes(memory(one, two))
+    _, tides = world.remembered()
+    world.takes(memory(("Notes", "Tides turn at noon in May, or later.")))
+    assert [each.id for each in world.remembered()] == [tides.id]
+
+
+def test_a_section_that_comes_back_is_the_memory_it_was() -> None:
+    world = MemoryWorld()
+    world.takes(ALL)
+    before = world.by_title("Tests")
+    world.takes(memory(DEPLOY, PEOPLE))
+    assert world.syncs().quiet
+    done = world.takes(ALL)
+    assert done.counts["created"] == 1
+    assert world.by_title("Tests").id == before.id
+    assert world.by_title("Tests").created_at == before.created_at
+
+
+def test_a_new_section_with_the_words_that_another_had_once_is_another_memory() -> None:
+    world = MemoryWorld()
+    world.takes(memory(TESTS))
+    world.takes(memory(("Tests", "Each test has a sentence for a name, and no more.")))
+    done = world.takes(
+        memory(("Tests", "Each test has a sentence for a name, and no more."), TESTS)
+    )
+    assert done.counts["created"] == 1
+    assert len({each.id for each in world.remembered()}) == 2
+
+
+# --- who else writes to the facts ----------------------------------------------------
+
+
+def test_an_edit_in_the_note_stands_while_the_file_says_nothing_new() -> None:
+    world = MemoryWorld()
+    world.takes(ALL)
+    world.quiesce()
+    fact = world.by_title("Tests")
+    world.person_edits(world.path(fact.id), "no sleep", "no sleep at all")
+    world.quiesce()
+    report = world.syncs()
+    assert report.quiet
+    (told,) = report.attention
+    assert (told.kind, told.line) == ("EditedElsewhere", 7)
+    assert "no sleep at all" in world.by_title("Tests").content
+    assert world.syncs().attention == [told]  # from what is kept, without a look
+
+
+def test_the_files_next_words_replace_an_edit_which_stays_in_the_history() -> None:
+    world = MemoryWorld()
+    world.takes(ALL)
+    world.quiesce()
+    fact = world.by_title("Tests")
+    world.person_edits(world.path(fact.id), "no sleep", "no sleep at all")
+    world.quiesce()
+    done = world.takes(memory(DEPLOY, ("Tests", TESTS[1] + " Nor a wait."), PEOPLE))
+    assert "vaultsync history" in done.actions[0].reason
+    world.quiesce()
+    assert world.by_title("Tests").content == TESTS[1] + " Nor a wait."
+    entries = fact_work.history(world.mirror, fact.id, agent=None)
+    assert any("no sleep at all" in str(each.before) for each in entries)
+
+
+def test_with_again_the_file_says_everything_anew() -> None:
+    world = MemoryWorld()
+    world.takes(ALL)
+    fact, other = world.by_title("Tests"), world.by_title("People")
+    world.agent_updates(fact.id, content="Agents say otherwise.", title="Other")
+    world.agent_forgets(other.id)
+    assert len(world.syncs().attention) == 2
+    report = world.syncs(again=True)
+    assert report.counts["updated"] == 1
+    assert report.counts["created"] == 1
+    assert not report.attention
+    assert world.by_title("Tests").content == TESTS[1]
+    assert world.by_title("People").id == other.id
+
+
+def test_a_deleted_fact_stays_deleted_until_its_section_changes() -> None:
+    world = MemoryWorld()
+    world.takes(ALL)
+    fact = world.by_title("Tests")
+    world.agent_forgets(fact.id)
+    report = world.syncs()
+    assert report.quiet
+    assert [each.kind for each in report.attention] == ["EditedElsewhere"]
+    world.takes(memory(DEPLOY, ("Tests", TESTS[1] + " Nor a wait."), PEOPLE))
+    assert world.by_title("Tests").id == fact.id
+
+
+def test_an_edit_beats_the_deletion_of_its_section() -> None:
+    world = MemoryWorld()
+    world.takes(ALL)
+    fact = world.by_title("Tests")
+    world.agent_updates(fact.id, content="A person knows it better.")
+    report = world.syncs(
+        SimFile(data=memory(DEPLOY, PEOPLE).encode(), kept=world.file.kept)
+    )
+    assert report.counts["let_go"] == 1
+    assert [each.kind for each in report.attention] == ["LetGo"]
+    kept = world.store.get(fact.id)
+    assert (kept.content, kept.source) == ("A person knows it better.", "memory-file")
+
+
+def test_tags_types_and_priorities_that_others_set_stay() -> None:
+    world = MemoryWorld()
+    world.takes(memory(DEPLOY, head="---\ntags: [a, b]\npriority: 1\n---\n"))
+    fact = world.by_title("Deployment")
+    world.agent_updates(fact.id, tags=["a", "b", "mine"], type="lesson", priority=0)
+    world.takes(memory(DEPLOY, head="---\ntags: [b, c]\npriority: 1\n---\n"))
+    fact = world.by_title("Deployment")
+    assert fact.tags == ("b", "mine", "c")
+    assert (fact.type, fact.priority) == ("lesson", 0)
+    world.takes(memory(DEPLOY, head="---\ntags: [b, c]\npriority: 3\n---\n"))
+    assert world.by_title("Deployment").priority == 3
+
+
+def test_a_type_that_the_file_names_is_set_without_other_words() -> None:
+    world = MemoryWorld()
+    world.takes(memory(TESTS))
+    before = world.by_title("Tests")
+    assert before.type == "fact"
+    hint = ("Tests", "<!-- type: convention -->\n\n" + TESTS[1])
+    done = world.takes(memory(hint))
+    assert [each.fields for each in done.actions] == [("type",)]
+    assert world.by_title("Tests").id == before.id
+
+
+def test_an_agents_file_is_for_that_agent_and_two_agents_share_none() -> None:
+    world = MemoryWorld()
+    world.takes(ALL)
+    world.syncs(agent="ada")
+    world.syncs(agent=None)
+    scopes = sorted(each.scope for each in world.remembered())
+    assert scopes == ["private-ada"] * 3 + ["private-indy"] * 3 + ["public"] * 3
+    assert world.syncs().quiet
+    assert world.syncs(agent="ada").quiet
+    world.file.says(memory(DEPLOY, TESTS))
+    assert world.syncs(agent="ada").counts["forgotten"] == 1
+    assert len(world.remembered()) == 8
+
+
+def test_a_scope_may_be_named_and_must_be_ones_own() -> None:
+    world = MemoryWorld()
+    world.file.says(ALL)
+    world.syncs(scope=SCOPE)
+    assert {each.scope for each in world.remembered()} == {SCOPE}
+    with pytest.raises(ScopeDeniedError):
+        world.syncs(SimFile(name="x/B.md", data=ALL.encode()), scope="private-ada")
+
+
+def test_a_dry_run_tells_and_does_nothing() -> None:
+    world = MemoryWorld()
+    world.file.says(ALL)
+    report = world.syncs(dry_run=True)
+    assert report.counts["created"] == 3
+    assert not world.remembered()
+    assert world.file.kept is None
+    assert report.as_json()["dry_run"] is True
+
+
+# --- trouble -------------------------------------------------------------------------
+
+
+def test_a_race_for_a_fact_is_planned_anew_and_the_others_are_written_once() -> None:
+    world = MemoryWorld()
+    world.takes(ALL)
+    fact = world.by_title("Tests")
+    world.others_write_first(fact.id, times=2)
+    world.takes(
+        memory(
+            ("Deployment", "Now it is another cluster altogether."),
+            ("Tests", "Other words, and they are new."),
+            PEOPLE,
+        )
+    )
+    assert world.by_title("Tests").content == "Other words, and they are new."
+    assert world.by_title("Tests").access_count == 2
+
+
+def test_a_race_that_never_ends_is_an_error_and_loses_nothing() -> None:
+    world = MemoryWorld()
+    world.takes(ALL)
+    fact = world.by_title("Tests")
+    world.others_write_first(fact.id, times=99)
+    with pytest.raises(RevisionMismatchError):
+        world.takes(memory(DEPLOY, ("Tests", "Other words, and they are new."), PEOPLE))
+    world.store.before = lambda _: None
+    assert world.syncs().counts["updated"] == 1
+
+
+def test_what_others_write_during_a_sync_is_seen_by_the_next() -> None:
+    world = MemoryWorld()
+    world.takes(ALL)
+    fact = world.by_title("Tests")
+
+    def edit(step: str) -> None:
+        if step == "state":
+            world.file.before = lambda _: None
+            world.agent_updates(fact.id, content="Meanwhile somebody says otherwise.")
+
+    world.file.before = edit
+    world.takes(memory(DEPLOY, TESTS, ("People", PEOPLE[1] + " And Joaquim cooks.")))
+    assert [each.kind for each in world.syncs().attention] == ["EditedElsewhere"]
+
+
+def test_a_half_saved_file_deletes_nothing() -> None:
+    world = MemoryWorld()
+    world.takes(ALL)
+    reads = 0
+
+    def save(step: str) -> None:
+        nonlocal reads
+        reads += step == "read"
+        if reads == 3:  # the look before, the look under the lock, the second look
+            world.file.says(memory(DEPLOY, TESTS, PEOPLE))
+
+    world.file.before = save
+    done = world.takes("")
+    assert done.counts["forgotten"] == 0
+    assert len(world.remembered()) == 3
+
+
+def test_a_single_file_that_nobody_knows_is_an_error_and_among_others_a_notice() -> (
+    None
+):
+    world = MemoryWorld()
+    with pytest.raises(MemoryFileMissingError):
+        world.syncs()
+    other = SimFile(name="~/work/OTHER.md", data=ALL.encode())
+    report = world.syncs(world.file, other)
+    assert [each.kind for each in report.attention] == ["MemoryFileMissingError"]
+    assert len(world.remembered(other)) == 3
+
+
+def test_a_state_of_another_store_is_no_state() -> None:
+    world, other = MemoryWorld(), MemoryWorld()
+    other.mirror = replace(other.mirror, store=MemoryStore(other.clock, "another"))
+    world.takes(ALL)
+    other.file.kept = world.file.kept
+    assert other.takes(ALL).counts["created"] == 3
+
+
+def test_a_store_that_is_away_is_an_error_and_the_next_sync_does_all() -> None:
+    world = MemoryWorld()
+    world.takes(ALL)
+    world.store.away = True
+    with pytest.raises(StoreUnavailableError):
+        world.takes(memory(DEPLOY))
+    world.store.away = False
+    assert world.syncs().counts["forgotten"] == 2
+
+
+# --- what waits to be embedded -------------------------------------------------------
+
+
+def test_what_is_written_is_pending_until_it_is_seen_to_be_embedded() -> None:
+    world = MemoryWorld()
+    world.file.says(ALL)
+    ids = sorted(world.syncs(embeds=True).pending)
+    assert ids == sorted(each.id for each in world.remembered())
+    key = key_of(world.file.key, "indy")
+    asked = Asked("indy", embeds=True)
+
+    left = settle([world.file], asked, lambda found: found[:1])
+    assert left == {NAME: ids[:1]}
+    assert read_states(world.file.kept).files[key].pending == ids[:1]
+    assert settle([world.file], asked, lambda found: found) == {NAME: ids[:1]}
+
+    assert world.syncs(embeds=True).pending == ids[:1]
+    settle([world.file], asked, lambda _: [])
+    assert settle([world.file], asked, lambda _: []) == {}
+    assert not world.syncs(embeds=True).pending
+
+
+def test_pending_facts_are_left_pending_while_somebody_else_has_the_file() -> None:
+    world = MemoryWorld()
+    world.file.says(ALL)
+    world.syncs(embeds=True)
+    world.file.busy = True
+    assert settle([world.file], Asked("indy"), lambda _: []) == {NAME: []}
+    world.file.busy = False
+    assert len(world.syncs(embeds=True).pending) == 3
+
+
+# --- what is wrong in a file ---------------------------------------------------------
+
+
+def test_broken_frontmatter_is_told_and_takes_no_tags_away() -> None:
+    world = MemoryWorld()
+    world.takes(memory(DEPLOY, head="---\ntags: [a]\n---\n"))
+    world.file.says(memory(DEPLOY, TESTS, head="---\ntags: [a\n---\n"))
+    report = world.syncs()
+    assert [each.kind for each in report.attention] == ["BadFrontmatter"]
+    assert {each.tags for each in world.remembered()} == {("a",)}
+
+
+def test_a_property_that_cannot_be_is_told_and_the_others_count() -> None:
+    world = MemoryWorld()
+    world.file.says(
+        memory(DEPLOY, head="---\npriority: high\ntype: lesson\nother: 1\n---\n")
+    )
+    report = world.syncs()
+    assert [each.kind for each in report.attention] == ["BadFrontmatter"]
+    assert world.by_title("Deployment").type == "lesson"
+
+
+def test_a_type_that_is_none_is_told_and_guessed() -> None:
+    world = MemoryWorld()
+    world.file.says(memory(("Tests", "<!-- type: poem -->\n" + TESTS[1])))
+    (told,) = world.syncs().attention
+    assert (told.kind, told.line) == ("UnknownType", 3)
+    assert world.by_title("Tests").type == "fact"
+
+
+def test_rules_around_text_are_no_frontmatter() -> None:
+    world = MemoryWorld()
+    world.takes("---\nWords between two rules, and enough of them.\n---\n")
+    assert "between two rules" in world.remembered()[0].content
+
+
+def test_tags_that_somebody_set_already_are_not_set_again() -> None:
+    world = MemoryWorld()
+    world.takes(memory(DEPLOY))
+    world.agent_updates(world.by_title("Deployment").id, tags=["a"])
+    done = world.takes(memory(DEPLOY, head="---\ntags: [a]\n---\n"))
+    assert not done.actions
+
+
+def test_facts_that_a_crash_left_unnoted_are_taken_up_and_not_written_again() -> None:
+    world = MemoryWorld()
+    world.takes(memory(DEPLOY))
+    before = world.file.kept
+    world.takes(ALL)
+    seq = world.store.state().seq
+    world.file.kept = before
+    world.syncs()
+    assert world.store.state().seq == seq
+    assert len(world.remembered()) == 3
+    assert world.syncs().quiet
+
+
+def test_a_section_that_comes_back_after_its_fact_was_let_go_is_a_new_fact() -> None:
+    world = MemoryWorld()
+    world.takes(ALL)
+    fact = world.by_title("Tests")
+    world.agent_updates(fact.id, content="A person knows it better.")
+    world.takes(memory(DEPLOY, PEOPLE))
+    world.takes(ALL)
+    assert world.by_title("Tests").id != fact.id
+    assert world.store.get(fact.id).content == "A person knows it better."

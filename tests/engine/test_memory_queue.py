@@ -1,0 +1,271 @@
+"""An agent's writes into a memory file: a person's save stands, and no text is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.memory_files import DEPLOY, NAME, TESTS, MemoryWorld, memory
+from vaultsync.core.sections import MANAGED
+from vaultsync.engine.memory_queue import drain
+from vaultsync.errors import InvalidFieldError, UnreadableMemoryFileError
+
+TEXT = "Ask the harbour master before the database."
+OTHER = "Restore a copy before you call it a copy."
+FILE = memory(DEPLOY, TESTS)
+
+
+def what_of(world: MemoryWorld) -> list[object]:
+    return [each["what"] for each in world.queue.entries]
+
+
+def test_an_agents_text_is_added_and_logged() -> None:
+    world = MemoryWorld()
+    world.file.says(FILE)
+    added = world.agent_adds(TEXT)
+    assert (added.status, added.name) == ("written", NAME)
+    assert world.file.text == f"{FILE}\n## Lessons\n{MANAGED}\n\n{TEXT}\n"
+    assert not world.queue.items
+    assert what_of(world) == ["written"]
+    assert world.queue.entries[0]["text"] == TEXT
+    assert world.agent_adds(TEXT).status == "unchanged"
+    assert json.dumps(added.as_json())
+
+
+def test_a_file_that_is_not_there_is_made() -> None:
+    world = MemoryWorld()
+    assert world.agent_adds(TEXT).status == "written"
+    assert TEXT in world.file.text
+
+
+def test_a_mark_of_byte_order_stays() -> None:
+    world = MemoryWorld()
+    world.file.data = b"\xef\xbb\xbf" + FILE.encode()
+    world.agent_adds(TEXT)
+    assert world.file.data.startswith(b"\xef\xbb\xbf# Memory")
+    assert world.file.data.count(b"\xef\xbb\xbf") == 1
+
+
+def test_a_text_waits_while_somebody_else_has_the_file() -> None:
+    world = MemoryWorld()
+    world.file.says(FILE)
+    world.file.busy = True
+    added = world.agent_adds(TEXT)
+    assert added.status == "queued"
+    assert "another process" in added.reason
+    world.file.busy = False
+    done = world.syncs().files[0]
+    assert done.written == 1
+    assert TEXT in world.file.text
+    assert TEXT in world.by_title("Lessons").content
+    assert what_of(world) == ["queued", "written"]
+
+
+@pytest.mark.parametrize("step", ["look", "swap", "examine"])
+def test_a_save_at_the_same_moment_stands_and_the_text_waits(step: str) -> None:
+    world = MemoryWorld()
+    world.file.says(FILE)
+
+    def save(now: str) -> None:
+        if now == step:
+            world.file.before = lambda _: None
+            world.file.says(memory(DEPLOY, ("Tests", "A person saves this now.")))
+
+    world.file.before = save
+    added = world.agent_adds(TEXT)
+    assert "A person saves this now." in world.file.text
+    if step == "examine":  # saved over what the agent had written already
+        assert added.status == "written"
+    else:
+        assert (added.status, TEXT in world.file.text) == ("queued", False)
+        assert world.agent_adds(OTHER).status == "written"
+        assert world.file.text.index(TEXT) < world.file.text.index(OTHER)
+    assert any(each.get("text") == TEXT for each in world.queue.entries)
+
+
+def test_what_cannot_be_written_is_an_error_or_goes_on_waiting() -> None:
+    world = MemoryWorld()
+    with pytest.raises(InvalidFieldError):
+        world.agent_adds("```\nA fence that nobody closes, in many words.")
+    assert not world.queue.items
+    world.file.busy = True
+    world.agent_adds(TEXT)
+    world.file.busy = False
+    world.file.says(f"{FILE}\n```\n")
+    assert world.syncs().files[0].written == 0
+    assert [each.text for each in world.queue.items.values()] == [TEXT]
+    world.file.says(FILE)
+    assert world.syncs().files[0].written == 1
+
+
+def test_a_dry_run_leaves_what_waits() -> None:
+    world = MemoryWorld()
+    world.file.says(FILE)
+    world.file.busy = True
+    world.agent_adds(TEXT)
+    world.file.busy = False
+    assert world.syncs(dry_run=True).files[0].written == 0
+    assert world.queue.items
+
+
+def test_a_file_that_may_only_be_read_is_an_error_and_the_text_is_in_the_queue() -> (
+    None
+):
+    world = MemoryWorld()
+    world.file.says(FILE)
+    world.file.writable = False
+    with pytest.raises(UnreadableMemoryFileError):
+        world.agent_adds(TEXT)
+    assert world.syncs().counts["created"] == 2
+    assert world.file.kept is None
+    assert world.syncs().counts["unchanged"] == 2
+    world.file.writable = True
+    assert world.syncs().files[0].written == 1
+
+
+def test_a_file_that_is_not_all_utf8_is_not_written() -> None:
+    world = MemoryWorld()
+    world.file.data = FILE.encode() * 9 + b"\xff"
+    with pytest.raises(UnreadableMemoryFileError):
+        world.agent_adds(TEXT)
+
+
+STEPS = ("lock", "read", "look", "swap", "examine", "back")
+
+
+def test_a_crash_after_the_swap_gives_a_displaced_save_back() -> None:
+    world = MemoryWorld()
+    world.file.says(FILE)
+    crashes_with_a_save(world, "swap", "examine")
+    assert TEXT in world.file.text
+    drain(world.file, world.queue)
+    assert "save 0" in world.file.text
+    assert TEXT in world.file.text
+    assert not world.file.left
+
+
+def test_a_displaced_save_is_kept_when_somebody_saved_again() -> None:
+    world = MemoryWorld()
+    world.file.says(FILE)
+    crashes_with_a_save(world, "swap", "examine")
+    world.file.says(memory(("Tests", "The newest save of that person.")))
+    drain(world.file, world.queue)
+    assert "newest save" in world.file.text
+    assert any(b"save 0" in blob for blob in world.queue.blobs.values())
+    assert "kept" in what_of(world)
+
+
+def test_a_save_during_the_recovery_stands_and_the_displaced_one_is_kept() -> None:
+    world = MemoryWorld()
+    world.file.says(FILE)
+    crashes_with_a_save(world, "swap", "examine")
+    newer = iter(["A newer save of a person.", "The newest save of a person."])
+
+    def save(step: str) -> None:
+        if step in {"swap", "back"} and (words := next(newer, None)):
+            world.file.says(memory(("Tests", words)))
+
+    world.file.before = save
+    drain(world.file, world.queue)
+    world.file.before = lambda _: None
+    assert "The newest save" in world.file.text
+    kept = b"".join(world.queue.blobs.values())
+    assert b"save 0" in kept
+    assert b"A newer save" in kept
+
+
+def test_a_text_that_the_file_cannot_take_now_is_an_error_and_does_not_wait() -> None:
+    world = MemoryWorld()
+    world.file.says(f"{FILE}\n```\n")
+    with pytest.raises(InvalidFieldError):
+        world.agent_adds(TEXT)
+    assert not world.queue.items
+
+
+def test_a_text_that_another_agent_wrote_meanwhile_is_written() -> None:
+    world = MemoryWorld()
+    world.file.says(FILE)
+
+    def other(step: str) -> None:
+        if step == "lock":
+            world.file.before = lambda _: None
+            drain(world.file, world.queue)
+
+    world.file.before = other
+    assert world.agent_adds(TEXT).status == "written"
+    assert world.file.text.count(TEXT) == 1
+
+
+def crashes_with_a_save(world: MemoryWorld, save_at: str, crash_at: str) -> None:
+    def act(step: str) -> None:
+        if step == save_at:
+            world.file.says(memory(DEPLOY, ("Tests", "This is save 0 of a person.")))
+        if step == crash_at:
+            raise KeyboardInterrupt
+
+    world.file.before = act
+    with contextlib.suppress(KeyboardInterrupt):
+        world.agent_adds(TEXT)
+    world.file.before = lambda _: None
+    world.file.busy = False
+
+
+EVENTS = st.lists(
+    st.tuples(st.sampled_from(STEPS), st.sampled_from(["save", "save", "crash"])),
+    max_size=4,
+)
+
+
+@given(st.lists(EVENTS, min_size=1, max_size=3))
+@example([[("swap", "save"), ("back", "save"), ("back", "save")]])
+@example([[("swap", "save"), ("examine", "crash")], [("look", "save")]])
+@example([[("swap", "save"), ("back", "crash")], []])
+def test_nothing_that_anybody_wrote_is_lost(
+    rounds: Sequence[Sequence[tuple[str, str]]],
+) -> None:
+    world = MemoryWorld()
+    world.file.says(FILE)
+    saves = 0
+    for number, events in enumerate(rounds):
+        waiting = list(events)
+
+        def act(step: str, waiting: list[tuple[str, str]] = waiting) -> None:
+            nonlocal saves
+            if not waiting or waiting[0][0] != step:
+                return
+            _, what = waiting.pop(0)
+            if what == "crash":
+                raise KeyboardInterrupt
+            saves += 1
+            world.file.says(memory(("Person", f"This is save {saves} of a person.")))
+
+        world.file.before = act
+        learned = f"This is what the agent learned, number {number}."
+        with contextlib.suppress(KeyboardInterrupt):
+            world.agent_adds(learned)
+        world.file.busy = False
+        world.file.before = lambda _: None
+        known = [each.get("text") for each in world.queue.entries]
+        known += [each.text for each in world.queue.items.values()]
+        died_early = ("lock", "crash") in events or ("read", "crash") in events
+        assert learned in known or died_early
+
+    # Everybody is done: what waits is written, and nothing is displaced any more.
+    with world.file.lock(0):
+        drain(world.file, world.queue)
+    assert not world.queue.items
+    assert not world.file.left
+    last = f"This is save {saves} of a person."
+    crashed = any(what == "crash" for events in rounds for _, what in events)
+    kept = [blob.decode() for blob in world.queue.blobs.values()]
+    # After a crash between two saves within one write nobody knows which is newer.
+    assert (
+        not saves
+        or last in world.file.text
+        or (crashed and any(last in each for each in kept))
+    )

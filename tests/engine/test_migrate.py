@@ -1,0 +1,172 @@
+"""From any store to any other: resumable, proved, with vectors, and then gone on with."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.vector_rows import ALL, X, Y, row
+from tests.world import World
+from vaultsync.adapters.store_memory import MemoryStore
+from vaultsync.adapters.vectors_memory import MemoryVectors
+from vaultsync.core.fact import make_fact
+from vaultsync.engine.migrate import (
+    ACTOR,
+    Migrated,
+    carry_vectors,
+    check,
+    copy,
+    expect_store,
+)
+from vaultsync.engine.request import Request
+from vaultsync.errors import (
+    MigrationError,
+    StoreMismatchError,
+    StoreUnavailableError,
+)
+from vaultsync.ports import Write
+
+
+def two_stores(facts: int = 3) -> tuple[World, MemoryStore]:
+    world = World()
+    for at in range(facts):
+        world.mirrored(title=f"Fact {at}", tags=["a"])
+    return world, MemoryStore(world.clock, "other")
+
+
+def _bury(store: MemoryStore, fact_id: str) -> None:
+    last = store.written(fact_id)
+    store.write([Write(fact_id, None, last.revision if last else None, "x")])
+
+
+def _equal(one: MemoryStore, other: MemoryStore) -> bool:
+    return [*one.iter_facts()] == [*other.iter_facts()]
+
+
+def test_facts_and_tombstones_come_over() -> None:
+    world, target = two_stores()
+    first = next(world.store.iter_facts()).id
+    _bury(world.store, first)
+    _bury(world.store, world.clock.new_id())
+    heard: list[tuple[str, int, int]] = []
+
+    copied = copy(world.store, target, progress=lambda *told: heard.append(told))
+    found = check(world.store, target, progress=lambda *told: heard.append(told))
+
+    assert (copied, found) == (5, (2, 2))
+    assert _equal(world.store, target)
+    buried = target.buried(first)
+    assert buried is not None
+    assert buried.title == "Fact 0"
+    assert {row.deleted for row in target.feed()} == {True, False}
+    assert heard == [("migrate", 4, 4), ("verify", 4, 4)]
+    assert copy(world.store, target) == 0
+
+
+def test_a_copy_that_broke_off_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vaultsync.engine.migrate.BATCH", 1)
+    world, target = two_stores()
+    calls = []
+
+    def breaks(method: str) -> None:
+        calls.append(method)
+        if method == "write" and calls.count("write") == 2:
+            raise StoreUnavailableError("gone")
+
+    target.before = breaks
+    with pytest.raises(StoreUnavailableError):
+        copy(world.store, target)
+    with pytest.raises(MigrationError, match="2 facts differ"):
+        check(world.store, target)
+
+    assert copy(world.store, target) == 2
+    assert check(world.store, target) == (3, 0)
+
+
+def test_what_others_wrote_into_the_target_stays() -> None:
+    world, target = two_stores(1)
+    (fact,) = world.store.iter_facts()
+    target.write([Write(fact.id, fact.but(title="Newer"), None, "moss")])
+    theirs = make_fact({"id": world.clock.new_id(), "title": "Theirs"})
+    target.write([Write(theirs.id, theirs, None, "moss")])
+
+    assert copy(world.store, target) == 0
+    assert check(world.store, target) == (1, 0)
+    assert target.get(fact.id).title == "Newer"
+
+
+def test_what_changed_since_a_copy_broke_off_is_copied_again() -> None:
+    world, target = two_stores(1)
+    (fact,) = world.store.iter_facts()
+    copy(world.store, target)
+    world.agent_updates(fact.id, title="Other")
+
+    assert copy(world.store, target) == 1
+    assert target.get(fact.id).title == "Other"
+
+
+def test_facts_that_are_not_here_are_no_copy() -> None:
+    world, target = two_stores(1)
+    copy(world.store, target)
+    odd = make_fact({"id": world.clock.new_id(), "title": "Odd"})
+    target.write([Write(odd.id, odd, None, ACTOR)])
+
+    with pytest.raises(MigrationError, match="not here"):
+        check(world.store, target)
+
+
+def test_writers_without_a_pause_end_a_copy() -> None:
+    world, target = two_stores(1)
+    whole = target.write
+    target.write = lambda writes: []  # type: ignore[method-assign]
+
+    with pytest.raises(MigrationError, match="without a pause"):
+        copy(world.store, target)
+    target.write = whole  # type: ignore[method-assign]
+
+
+def test_the_vault_goes_on_with_the_new_store() -> None:
+    world, target = two_stores()
+    copy(world.store, target)
+    expect_store(world.mirror, target)
+    old = world.mirror.store
+    object.__setattr__(world.mirror, "store", target)
+
+    world.sync(Request(dry_run=True))
+    report = world.sync()
+    world.store = target
+    world.quiesce()
+    world.assert_at_rest()
+
+    assert report.quiet
+    assert world.archive.setting("store_id") == "other"
+    object.__setattr__(world.mirror, "store", old)
+    with pytest.raises(StoreMismatchError):
+        world.sync()
+
+
+def test_vectors_of_the_same_model_come_along() -> None:
+    world, _ = two_stores(2)
+    one, two = (fact.id for fact in world.store.iter_facts())
+    source, target = MemoryVectors(), MemoryVectors()
+    assert carry_vectors(source, target, world.store) == 0
+    source.reset("m/3/c")
+    source.put([row(one, "a", X), row(one, "b", Y), row(two, "c", Y)], record="here")
+
+    assert carry_vectors(source, target, world.store) == 2
+    assert target.record() is None
+    assert target.chunks() == source.chunks()
+    assert [near.fact_id for near in target.search(X, ALL, limit=1)] == [one]
+    assert carry_vectors(source, target, world.store) == 0
+
+
+def test_what_was_done_is_told_as_json() -> None:
+    done = Migrated("sqlite:x", 2, 1, 4, 2, 0.12345)
+
+    assert done.as_json() == {
+        "store": "sqlite:x",
+        "facts": 2,
+        "tombstones": 1,
+        "copied": 4,
+        "vectors": 2,
+        "seconds": 0.123,
+    }

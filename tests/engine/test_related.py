@@ -1,0 +1,115 @@
+"""What stands around one fact, as far as who asks may see it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.world import World
+from vaultsync.adapters.links_memory import MemoryLinks
+from vaultsync.core.fact import Fact
+from vaultsync.engine import facts as fact_work
+from vaultsync.engine import related as related_work
+from vaultsync.engine.related import Related, related
+from vaultsync.errors import FactNotFoundError
+
+
+class Around(World):
+    def __init__(self) -> None:
+        super().__init__()
+        self.links = MemoryLinks()
+
+    def of(self, fact: Fact, *, agent: str | None = None) -> Related:
+        return related(self.mirror, self.links, fact.id, agent=agent)
+
+
+def _titles(facts: tuple[Fact, ...]) -> list[str]:
+    return [fact.title for fact in facts]
+
+
+def test_who_links_here_and_what_is_named() -> None:
+    world = Around()
+    tea = world.agent_remembers("-", title="Tea")
+    mate = world.agent_remembers("See [[Tea]].", title="Mate", relatedFactIds=[tea.id])
+    world.sync()
+
+    assert _titles(world.of(tea).backlinks) == ["Mate"]
+    found = world.of(mate)
+    assert _titles(found.related) == ["Tea"]
+    assert found.related[0].path == world.path(tea.id)
+    assert _titles(world.of(tea).chain) == ["Tea"]
+
+
+def test_a_fact_without_a_note_has_no_path() -> None:
+    world = Around()
+    tea = world.agent_remembers("-", title="Tea")
+    mate = world.agent_remembers("-", relatedFactIds=[tea.id])
+
+    assert [each.path for each in world.of(mate).related] == [None]
+
+
+def test_the_chain_is_told_from_any_of_its_facts() -> None:
+    world = Around()
+    first = world.agent_remembers("One.", title="One")
+    second = fact_work.supersede(world.mirror, first.id, "Two.", agent="indy")
+    third = fact_work.supersede(world.mirror, second.id, "Three.", agent="indy")
+    world.sync()
+
+    for fact in (first, second, third):
+        found = world.of(fact).as_json()
+        assert [each["title"] for each in found["chain"]] == ["One", "Two", "Three"]  # type: ignore[union-attr, index, call-overload]
+
+
+def test_a_chain_in_a_circle_ends() -> None:
+    world = Around()
+    one = world.agent_remembers("One.", title="One")
+    two = world.agent_remembers("Two.", title="Two", supersedesId=one.id)
+    world.agent_updates(one.id, supersedesId=two.id)
+
+    assert _titles(world.of(one).chain) == ["Two", "One"]
+
+
+def test_a_long_chain_is_told_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(related_work, "LONGEST", 2)
+    world = Around()
+    fact = world.agent_remembers("0", title="T0")
+    for n in range(1, 5):
+        fact = world.agent_remembers(f"{n}", title=f"T{n}", supersedesId=fact.id)
+
+    assert _titles(world.of(fact).chain) == ["T2", "T3", "T4"]
+
+
+def test_nobody_hears_of_what_they_may_not_see() -> None:
+    world = Around()
+    secret = world.agent_remembers("-", agent="moss", scope="private-moss")
+    fact = world.agent_remembers(
+        "-", agent="moss", relatedFactIds=[secret.id], supersedesId=secret.id
+    )
+
+    assert world.of(fact, agent="moss").related
+    seen = world.of(fact, agent="indy")
+    assert (seen.related, _titles(seen.chain)) == ((), [seen.fact.title])
+    with pytest.raises(FactNotFoundError):
+        world.of(secret, agent="indy")
+
+
+def test_what_is_gone_is_left_out() -> None:
+    world = Around()
+    gone = world.agent_remembers("-")
+    fact = world.agent_remembers("-", relatedFactIds=[gone.id], supersedesId=gone.id)
+    world.agent_forgets(gone.id)
+
+    assert world.of(fact).related == ()
+    assert len(world.of(fact).chain) == 1
+
+
+def test_the_signals_are_those_that_are_kept_out_of_the_note() -> None:
+    world = Around()
+    fact = world.agent_remembers("-", importance=0.8)
+
+    assert world.of(fact).as_json()["signals"] == {
+        "accessCount": 0,
+        "lastAccessedAt": None,
+        "decayFactor": None,
+        "importance": 0.8,
+        "utility": 0.4,
+    }

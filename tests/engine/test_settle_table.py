@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultsync.core.paths import VaultPath
+from vaultsync.engine.rhythm import BackOff
+from vaultsync.engine.settle_table import SettleTable
+
+A, B = VaultPath("a.md"), VaultPath("b.md")
+QUIET, LONGEST = 0.3, 2.0
+
+gaps = st.floats(0.001, 1.0, allow_nan=False)
+histories = st.lists(st.tuples(gaps, st.sampled_from([A, B])), min_size=1, max_size=40)
+
+
+def table() -> SettleTable:
+    return SettleTable(quiet=QUIET, longest=LONGEST)
+
+
+def test_a_path_settles_when_nothing_was_heard_of_it_for_a_while() -> None:
+    settling = table()
+    settling.mark([A], 0.0)
+    settling.mark([A], 0.2)
+    assert settling.take(0.4) == frozenset()
+    assert settling.pending() == {A}
+    assert settling.take(0.5) == {A}
+    assert settling.take(9.0) == frozenset()
+
+
+def test_a_path_that_is_saved_without_end_settles_all_the_same() -> None:
+    settling = table()
+    taken = None
+    for number in range(30):
+        settling.mark([A], number / 10)
+        if settling.take(number / 10):
+            taken = number / 10
+            break
+    assert taken == LONGEST
+
+
+def test_paths_settle_apart() -> None:
+    settling = table()
+    settling.mark([A], 0.0)
+    settling.mark([B], 0.25)
+    assert settling.take(0.3) == {A}
+    assert settling.since() == 0.25
+    assert settling.take(0.6) == {B}
+    assert settling.since() is None
+
+
+@given(histories)
+def test_every_path_is_taken_once_after_its_last_mark_and_never_too_early(
+    history: list[tuple[float, VaultPath]],
+) -> None:
+    settling = table()
+    now = 0.0
+    first: dict[VaultPath, float] = {}
+    last: dict[VaultPath, float] = {}
+    for gap, path in history:
+        now += gap
+        for done in settling.take(now):
+            due = min(last[done] + QUIET, first[done] + LONGEST)
+            assert due <= now
+            del first[done], last[done]
+        settling.mark([path], now)
+        first.setdefault(path, now)
+        last[path] = now
+        assert settling.pending() == first.keys()
+        assert settling.since() == min(first.values())
+    soonest = settling.next_at()
+    assert soonest == min(min(last[x] + QUIET, first[x] + LONGEST) for x in first)
+    assert settling.take(now + LONGEST) == first.keys()
+    assert settling.next_at() is None
+
+
+def test_waits_after_failures_double_up_to_the_longest() -> None:
+    waits = BackOff(first=1.0, longest=10.0, jitter=lambda: 1.0)
+    assert [waits.next() for _ in range(6)] == [1.0, 2.0, 4.0, 8.0, 10.0, 10.0]
+    waits.reset()
+    assert waits.next() == 1.0
+
+
+@given(st.floats(0, 1, exclude_max=True), st.integers(1, 100))
+def test_jitter_never_waits_longer_and_never_less_than_half(
+    jitter: float, failures: int
+) -> None:
+    waits = BackOff(first=1.0, longest=60.0, jitter=lambda: jitter)
+    whole = 1.0
+    for _ in range(failures):
+        assert whole / 2 <= waits.next() <= whole
+        whole = min(whole * 2, 60.0)

@@ -1,0 +1,161 @@
+"""Clients of the MCP server: the SDK's own, over every transport."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.memory import create_connected_server_and_client_session
+from mcp.types import CallToolResult, TextContent
+
+from vaultsync import app
+from vaultsync.app.agents import AgentMemory, settings_for
+from vaultsync.mcp_server.server import make_server
+from vaultsync.mcp_server.worker import Worker
+
+
+@dataclass(frozen=True)
+class Home:
+    """A vault of its own, and where its state lies."""
+
+    vault: Path
+    state: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of a program that works on it."""
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("VAULTSYNC_")}
+        root = str(Path(__file__).parents[1])
+        return {
+            **kept,
+            "PYTHONPATH": root,
+            "VAULTSYNC_EMBEDDER": "none",
+            "VAULTSYNC_STATE_DIR": str(self.state),
+            "VAULTSYNC_VAULT": str(self.vault),
+        }
+
+    def command(self, *words: str) -> list[str]:
+        """A command line of vaultsync."""
+        return [sys.executable, "-m", "vaultsync", *words]
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """A command, done."""
+        return subprocess.run(
+            self.command(*words),
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def memory(
+        self, agent: str | None = "indy", scope: str | None = None
+    ) -> AgentMemory:
+        """The memory of an agent's server."""
+        settings = settings_for(
+            str(self.vault), agent=agent, state_dir=str(self.state), scope=scope
+        )
+        return AgentMemory(settings, scope=scope)
+
+    def worker(self, agent: str = "indy") -> Worker:
+        """The thread of such a memory."""
+        return Worker(lambda: self.memory(agent))
+
+    def note(self, path: object) -> Path:
+        """A note in the vault."""
+        return self.vault / str(path)
+
+
+def make_home(folder: Path) -> Home:
+    """A new vault."""
+    home = Home(folder / "vault", folder / "state")
+    app.init(str(home.vault), state_dir=str(home.state))
+    return home
+
+
+@asynccontextmanager
+async def in_memory(worker: Worker) -> AsyncIterator[ClientSession]:
+    """A client in this process."""
+    async with create_connected_server_and_client_session(
+        make_server(worker)
+    ) as session:
+        yield session
+
+
+@asynccontextmanager
+async def over_stdio(
+    home: Home, *, agent: str = "indy"
+) -> AsyncIterator[ClientSession]:
+    """A client that started the server as its child."""
+    command, *words = home.command("mcp", "--agent", agent)
+    server = StdioServerParameters(command=command, args=words, env=home.environment)
+    async with stdio_client(server) as streams, ClientSession(*streams) as session:
+        await session.initialize()
+        yield session
+
+
+@asynccontextmanager
+async def over_http(home: Home, *, agent: str = "indy") -> AsyncIterator[ClientSession]:
+    """A client of a server that runs by itself."""
+    with serving(home, agent=agent) as address:
+        headers = {"Authorization": f"Bearer {token(home)}"}
+        async with (
+            httpx.AsyncClient(headers=headers) as client,
+            streamable_http_client(address, http_client=client) as (read, write, _),
+            ClientSession(read, write) as session,
+        ):
+            await session.initialize()
+            yield session
+
+
+@contextmanager
+def serving(home: Home, *, agent: str = "indy") -> Iterator[str]:
+    """The address of a server over HTTP."""
+    words = home.command("mcp", "--http", "--port", "0", "--agent", agent, "--json")
+    with subprocess.Popen(
+        words, env=home.environment, stdout=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout is not None
+        address: str = json.loads(program.stdout.readline())["address"]
+        try:
+            yield address
+        finally:
+            program.terminate()
+            assert program.wait(10) == 0
+
+
+def token(home: Home) -> str:
+    """The token of a vault."""
+    found: str = json.loads(home.run("bridge", "token", "--json").stdout)["token"]
+    return found
+
+
+async def ask(session: ClientSession, tool: str, **given: object) -> dict[str, Any]:
+    """What a tool answers; its error, when it is one, under `error`."""
+    done = await session.call_tool(tool, given)
+    answer = done.structuredContent
+    assert answer is not None, done
+    assert done.isError == ("error" in answer)
+    assert text_of(done)
+    return answer
+
+
+def text_of(done: CallToolResult) -> str:
+    """What clients without structured content read."""
+    return "\n".join(e.text for e in done.content if isinstance(e, TextContent))
+
+
+def hits(answer: Mapping[str, Any]) -> list[str]:
+    """The passages of an answer."""
+    return [hit["snippet"] for hit in answer["hits"]]

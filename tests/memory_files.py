@@ -1,0 +1,225 @@
+"""A memory file in memory, and the people who save it at the worst moment."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from tests.world import World
+from vaultsync.adapters.memory_frontmatter import FrontmatterReader
+from vaultsync.core.fact import Fact
+from vaultsync.core.fields import Value
+from vaultsync.engine.memory_file import sync_files
+from vaultsync.engine.memory_queue import add
+from vaultsync.engine.memory_report import Added, FileDone, MemoryFileReport
+from vaultsync.engine.memory_state import SOURCE
+from vaultsync.engine.memory_sync import Asked
+from vaultsync.errors import (
+    MemoryFileBusyError,
+    MemoryFileChangedError,
+    UnreadableMemoryFileError,
+)
+from vaultsync.ports import Waiting
+
+NAME = "~/work/MEMORY.md"
+
+
+def _nothing(_: str) -> None:
+    """What happens before a step unless a test says otherwise."""
+
+
+@dataclass
+class SimFile:
+    """A `MemoryFile`. `before` is called with the name of a step before it is done."""
+
+    name: str = NAME
+    data: bytes | None = None
+    kept: bytes | None = None
+    """The state beside it."""
+    left: list[bytes] = field(default_factory=list)
+    """What lies in the staging folder."""
+    busy: bool = False
+    writable: bool = True
+    why_not: str = ""
+    before: Callable[[str], None] = _nothing
+    states_written: int = 0
+
+    @property
+    def key(self) -> str:
+        return self.name.rpartition("/")[2]
+
+    def says(self, text: str) -> None:
+        """A person saves it."""
+        self.data = text.encode()
+
+    @property
+    def text(self) -> str:
+        assert self.data is not None
+        return self.data.decode()
+
+    def read(self, limit: int) -> bytes | None:
+        self.before("read")
+        if self.why_not:
+            raise UnreadableMemoryFileError(self.name, self.why_not)
+        if self.data is not None and len(self.data) > limit:
+            why = f"it is larger than the {limit} bytes that are left"
+            raise UnreadableMemoryFileError(self.name, why)
+        return self.data
+
+    @contextlib.contextmanager
+    def lock(self, seconds: float) -> Iterator[None]:
+        self.before("lock")
+        if self.busy:
+            raise MemoryFileBusyError(self.name, seconds)
+        self.busy = True
+        try:
+            yield
+        finally:
+            self.busy = False
+
+    def replace(self, data: bytes, expect: bytes | None) -> None:
+        if not self.writable:
+            raise UnreadableMemoryFileError(self.name, "it may only be read")
+        self.left = [data]
+        self.before("look")
+        if self.data != expect:
+            self.left = []
+            raise MemoryFileChangedError(self.name)
+        self.before("swap")
+        met: list[bytes] = []
+        put, under = data, expect
+        while True:
+            if self.data is None and expect is not None:
+                self.left = []
+                met += [put] * (put is not data)
+                raise MemoryFileChangedError(self.name, tuple(met))
+            if expect is None and self.data is not None:
+                self.left = []
+                raise MemoryFileChangedError(self.name)
+            out, self.data = self.data, put
+            self.left = [] if out is None else [out]
+            self.before("examine")
+            if out == under:
+                break
+            assert out is not None
+            met.append(out)
+            put, under = out, put
+            self.before("back")
+        self.left = []
+        if put is not data:
+            known = (put, data, expect)
+            raise MemoryFileChangedError(
+                self.name, tuple(each for each in met if each not in known)
+            )
+
+    def leftovers(self) -> Sequence[bytes]:
+        return list(self.left)
+
+    def drop_leftovers(self) -> None:
+        self.left = []
+
+    def state(self) -> bytes | None:
+        return self.kept
+
+    def put_state(self, data: bytes) -> bool:
+        self.before("state")
+        if not self.writable:
+            return False
+        self.kept = data
+        self.states_written += 1
+        return True
+
+
+@dataclass
+class SimQueue:
+    """A `WriteQueue` in memory."""
+
+    items: dict[str, Waiting] = field(default_factory=dict)
+    entries: list[Mapping[str, Value]] = field(default_factory=list)
+    blobs: dict[str, bytes] = field(default_factory=dict)
+
+    def put(self, item: Waiting) -> None:
+        self.items[item.op] = item
+
+    def drop(self, op: str) -> None:
+        self.items.pop(op, None)
+
+    def waiting(self, name: str) -> list[Waiting]:
+        return [each for _, each in sorted(self.items.items()) if each.name == name]
+
+    def log(self, entry: Mapping[str, Value]) -> None:
+        self.entries.append(entry)
+
+    def keep(self, data: bytes) -> str:
+        name = sha256(data).hexdigest()
+        self.blobs[name] = data
+        return name
+
+
+class MemoryWorld(World):
+    """Both sides, and a memory file beside them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.file = SimFile()
+        self.queue = SimQueue()
+
+    def syncs(
+        self,
+        *files: SimFile,
+        agent: str | None = "indy",
+        scope: str | None = None,
+        again: bool = False,
+        dry_run: bool = False,
+        embeds: bool = False,
+    ) -> MemoryFileReport:
+        """A sync of the files, or of the one there is; time moves on."""
+        self.clock.advance(1)
+        return sync_files(
+            self.mirror,
+            files or [self.file],
+            Asked(agent, scope, again=again, dry_run=dry_run, embeds=embeds),
+            reader=FrontmatterReader(),
+            queue=self.queue,
+        )
+
+    def takes(self, text: str) -> FileDone:
+        """A person saves the file, and it is synced."""
+        self.file.says(text)
+        return self.syncs().files[0]
+
+    def agent_adds(
+        self, text: str, *, section: str = "Lessons", replace_all: bool = False
+    ) -> Added:
+        self.clock.advance(1)
+        return add(
+            self.mirror.clock,
+            self.file,
+            self.queue,
+            section=section,
+            text=text,
+            replace_all=replace_all,
+            agent="indy",
+        )
+
+    def remembered(self, file: SimFile | None = None) -> list[Fact]:
+        """The facts that came from the file, by title."""
+        source = SOURCE + (file or self.file).name
+        found = [each for each in self.store.iter_facts() if each.source == source]
+        return sorted(found, key=lambda fact: (fact.title, fact.content, fact.id))
+
+    def by_title(self, title: str) -> Fact:
+        (found,) = [each for each in self.remembered() if each.title == title]
+        return found
+
+
+def memory(*sections: tuple[str, str], head: str = "# Memory\n") -> str:
+    """A memory file of sections, each a heading with its content."""
+    return head + "".join(f"\n## {title}\n\n{body}\n" for title, body in sections)
+
+
+DEPLOY = ("Deployment", "The cluster runs k3s on ARM64 nodes, four of them.")
+TESTS = ("Tests", "Each test has a sentence for a name and no sleep in it.")
+PEOPLE = ("People", "Mara keeps the books, and Bente answers the phone.")

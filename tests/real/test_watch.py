@@ -1,0 +1,241 @@
+"""The daemon as people run it: real files, real signals, real processes."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.real.home import Home, say
+from tests.real.programs import start, told_by, wait_for
+from tests.real.test_storm import Numbers, storm
+from tests.real.watched_home import RESCAN, Daemon, equal, make_home, wait_until
+
+BUSY = 5
+SLOW_MACHINE = 10.0
+"""Seconds that a loaded machine may take longer."""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return make_home(tmp_path / "home")
+
+
+@pytest.fixture
+def daemon(home: Home) -> Iterator[Daemon]:
+    found = Daemon(home)
+    found.is_ready()
+    yield found
+    found.stop(signal.SIGKILL)
+
+
+def facts(home: Home) -> int:
+    with home.open() as memory:
+        return memory._mirror.store.state().facts
+
+
+def in_time(home: Home, count: int) -> None:
+    """Both sides are equal, with so many facts, within one rescan."""
+    took = wait_until(lambda: facts(home) == count and equal(home))
+    assert took < RESCAN + SLOW_MACHINE
+
+
+def test_a_second_daemon_leaves_and_one_that_waits_takes_over(
+    home: Home, daemon: Daemon
+) -> None:
+    assert Daemon(home, name="second").process.wait(60) == BUSY
+    third = Daemon(home, "--wait", name="third")
+    time.sleep(1)
+    assert third.process.poll() is None
+    daemon.stop()
+    third.is_ready()
+    home.save("public/notes/a.md", b"# A\n\nText.\n")
+    in_time(home, 1)
+    assert third.stop() == 0
+
+
+def test_nobody_writes_when_nothing_happens(home: Home, daemon: Daemon) -> None:
+    for number in range(50):
+        home.save(f"public/notes/n{number}.md", b"# Note\n\nText.\n")
+    in_time(home, 50)
+    wait_until(lambda: daemon.events("derived"))
+    time.sleep(1)
+    before, told, cpu = home.picture(), len(daemon.events("pass")), daemon.cpu()
+    time.sleep(RESCAN + 2)
+    assert home.picture() == before
+    assert len(daemon.events("pass")) == told
+    used = (daemon.cpu() - cpu) / (RESCAN + 2)
+    say(f"idle: {used:.1%} of a processor")
+    assert used < 0.1
+
+
+def test_an_echo_of_our_own_write_writes_nothing(home: Home, daemon: Daemon) -> None:
+    with home.open() as memory:
+        made = [home.remember(memory, {"content": f"Fact {n}."}) for n in range(20)]
+        wait_until(lambda: len(home.notes()) == len(made))
+    time.sleep(2)
+    wrote = sum(sum(each["counts"].values()) for each in daemon.events("pass"))
+    assert wrote == len(made)
+
+
+def test_a_daemon_that_was_stopped_for_a_while_catches_up(
+    home: Home, daemon: Daemon
+) -> None:
+    daemon.process.send_signal(signal.SIGSTOP)
+    for number in range(300):
+        home.save(f"public/notes/n{number}.md", f"# N {number}\n".encode())
+    daemon.process.send_signal(signal.SIGCONT)
+    in_time(home, 300)
+
+
+def test_a_folder_that_moves_in_is_mirrored_and_what_happens_in_it(
+    home: Home, daemon: Daemon
+) -> None:
+    outside = home.where / "outside" / "sub"
+    outside.mkdir(parents=True)
+    for number in range(20):
+        (outside / f"n{number}.md").write_text(f"# N {number}\n")
+    (home.root / "public").mkdir(exist_ok=True)
+    (home.where / "outside").rename(home.root / "public" / "inside")
+    in_time(home, 20)
+    word = home.edit("public/inside/sub/n3.md", lambda old, new: old + new.encode())
+    wait_until(lambda: word in home.in_store())
+
+
+def test_when_the_root_is_replaced_the_new_one_is_mirrored(
+    home: Home, daemon: Daemon
+) -> None:
+    home.save("public/notes/a.md", b"# A\n\nText.\n")
+    in_time(home, 1)
+    shutil.copytree(home.root, home.where / "copy")
+    home.root.rename(home.where / "old")
+    time.sleep(0.5)
+    (home.where / "copy").rename(home.root)
+    home.save("public/notes/b.md", b"# B\n\nText.\n")
+    in_time(home, 2)
+    wait_until(lambda: len(daemon.events("watcher")) > 1)
+    word = home.edit("public/notes/b.md", lambda old, new: old + new.encode())
+    wait_until(lambda: word in home.in_store())
+
+
+def test_a_killed_daemon_loses_nothing(home: Home, daemon: Daemon) -> None:
+    with home.open() as memory:
+        for number in range(200):
+            home.remember(memory, {"content": f"Fact {number}."})
+    wait_until(lambda: len(home.notes()) > 20)
+    daemon.stop(signal.SIGKILL)
+    again = Daemon(home, "--once-settled", name="again")
+    assert again.process.wait(60) == 0
+    assert len(home.notes()) == 200
+    home.check_equal()
+    home.check_quiet()
+
+
+def test_a_signal_in_the_middle_of_a_pass_ends_it_soon(
+    home: Home, daemon: Daemon
+) -> None:
+    lines = [f'{{"title": "Fact {n}", "content": "Number {n}."}}' for n in range(4000)]
+    with home.open() as memory:
+        memory.import_(lines)
+    wait_until(home.notes)
+    began = time.monotonic()
+    assert daemon.stop() == 0
+    took = time.monotonic() - began
+    say(f"stopped after {took:.2f} s")
+    assert took < 2 + SLOW_MACHINE
+    home.sync()
+    assert len(home.notes()) == 4000
+    home.check_equal()
+
+
+# ----------------------------------------------------- all of them on one vault at once
+
+
+def crowd(where: Path, seconds: float, *, agents: int) -> Numbers:
+    """Two daemons, agents and a storm of editors on one vault; nothing is lost."""
+
+    @contextmanager
+    def engines(home: Home, numbers: Numbers) -> Iterator[None]:
+        with (home.root / ".meta" / "config.toml").open("a") as file:
+            file.write("\n[watch]\nrescan_seconds = 5.0\n")
+        first = Daemon(home, name="first")
+        first.is_ready()
+        second = Daemon(home, "--wait", name="second")
+        third = Daemon(home, name="third")
+        adding = [start("adder", home, 100 + n) for n in range(agents)]
+        wait_for(*adding)
+        yield
+        assert third.process.wait(60) == BUSY
+        told: set[str] = set()
+        for each in adding:
+            told |= set(told_by(each)["told"])
+        wait_until(lambda: told <= home.in_store() & home.in_vault())
+        assert first.stop() == 0
+        second.is_ready()
+        wait_until(lambda: equal(home), patience=120)
+        numbers["told"] = len(told)
+        numbers["wrote"] = _written(first) + _written(second)
+        _comes_to_rest(home, second, numbers)
+        assert second.stop() == 0
+
+    return storm(where, seconds, engines=engines)
+
+
+def _written(daemon: Daemon) -> int:
+    """How many notes it wrote because of somebody else's change."""
+    counts = [each["counts"] for each in daemon.events("pass")]
+    return sum(
+        each.get("updated_in_vault", 0) + each.get("merged", 0) for each in counts
+    )
+
+
+def _comes_to_rest(home: Home, daemon: Daemon, numbers: Numbers) -> None:
+    """When all is mirrored nobody writes any more, and nothing is computed."""
+    wait_until(lambda: _still(home, daemon, numbers))
+
+
+def _still(home: Home, daemon: Daemon, numbers: Numbers) -> bool:
+    before, used = home.picture(), daemon.cpu()
+    time.sleep(4)
+    numbers["idle"] = (daemon.cpu() - used) / 4
+    return home.picture() == before
+
+
+def test_daemons_agents_and_editors_lose_nothing(tmp_path: Path) -> None:
+    numbers = crowd(tmp_path / "home", 4, agents=4)
+    say(str(numbers))
+    assert numbers["idle"] < 0.2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_daemons_twenty_agents_and_editors_lose_nothing_in_a_minute(
+    tmp_path: Path,
+) -> None:
+    numbers = crowd(tmp_path / "home", 60, agents=20)
+    say(str(numbers))
+    assert numbers["told"] > 1000
+    assert numbers["idle"] < 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_burst_of_sixty_thousand_notes_is_mirrored(tmp_path: Path) -> None:
+    home = make_home(tmp_path / "home", rescan=60)
+    daemon = Daemon(home)
+    daemon.is_ready()
+    (home.root / "public" / "notes").mkdir(parents=True)
+    writers = [start("burst", home, n, 7500) for n in range(8)]
+    wait_for(*writers)
+    for each in writers:
+        told_by(each)
+    took = wait_until(lambda: facts(home) == 60_000 and equal(home), patience=600)
+    say(f"60,000 notes after {took:.0f} s")
+    assert daemon.stop() == 0
+    home.sync()  # what is derived may not have followed yet
+    home.check_quiet()

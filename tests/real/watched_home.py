@@ -1,0 +1,97 @@
+"""`vaultsync watch` on a real vault, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.real.home import Home
+from tests.real.programs import ROOT
+from vaultsync.errors import VaultsyncError
+
+RESCAN = 4.0
+"""Seconds; as long as what no event told of may stay unseen in these tests."""
+TABLE = """
+[watch]
+rescan_seconds = {rescan}
+"""
+
+
+def make_home(where: Path, *, rescan: float = RESCAN, **settings: float) -> Home:
+    """A vault whose rescans come soon."""
+    home = Home.make(where, **settings)
+    with (home.root / ".meta" / "config.toml").open("a") as file:
+        file.write(TABLE.format(rescan=rescan))
+    return home
+
+
+class Daemon:
+    """A daemon in a process of its own."""
+
+    def __init__(self, home: Home, *options: str, name: str = "log") -> None:
+        self.log = home.where / f"{name}.jsonl"
+        where = ["--vault", str(home.root), "--state-dir", str(home.state)]
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "vaultsync",
+                    "watch",
+                    *where,
+                    "--no-bridge",
+                    *options,
+                ],
+                cwd=ROOT,
+                env={**os.environ, "VAULTSYNC_EMBEDDER": "none"},
+                stderr=log,
+            )
+
+    def events(self, kind: str = "") -> list[Mapping[str, Any]]:
+        """What it told so far."""
+        lines = self.log.read_text().split("\n")[:-1]
+        told = [json.loads(line) for line in lines]
+        return [each for each in told if kind in ("", each["event"])]
+
+    def is_ready(self) -> None:
+        """Return when it listens and has looked at everything once."""
+        wait_until(lambda: self.events("watcher") or self.process.poll() is not None)
+        assert self.process.poll() is None, self.log.read_text()
+
+    def cpu(self) -> float:
+        """Seconds of processor time that it has used so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2]
+        user, system = fields.split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """End it; returns its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait(timeout=60)
+
+
+def wait_until(holds: Callable[[], object], *, patience: float = 60.0) -> float:
+    """Wait for something; returns how many seconds it took."""
+    began = time.monotonic()
+    while not holds():
+        assert time.monotonic() < began + patience, "it did not happen"
+        time.sleep(0.02)
+    return time.monotonic() - began
+
+
+def equal(home: Home) -> bool:
+    """Whether nothing is left to do on either side, asked without an engine."""
+    try:
+        with home.open() as memory:
+            status = memory.status()
+    except VaultsyncError:
+        return False
+    return not status.pending and status.facts == status.notes

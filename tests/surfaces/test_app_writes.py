@@ -1,0 +1,126 @@
+"""The app at the other end of the events: asked, answered, asleep, gone."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from tests.bridges_app import offer
+from tests.fakes import FakeClock
+from vaultsync.adapters.vault_app import Answer
+from vaultsync.app.app_writes import ASLEEP, AppWrites
+from vaultsync.app.events import MANY, Event, Events, Subscription
+from vaultsync.errors import WriteNotFoundError
+
+
+class Listener:
+    """Somebody who listens, and answers offers at once in a thread of its own."""
+
+    def __init__(self, events: Events, *, app: bool = True) -> None:
+        self.woken = threading.Event()
+        self.heard: Subscription = events.subscribe(self.woken.set, app=app)
+
+
+def _answering(
+    writes: AppWrites, listener: Listener, answer: Answer
+) -> threading.Thread:
+    def run() -> None:
+        assert listener.woken.wait(10)
+        (event,) = [e for e in listener.heard.fetch() if e.kind == "write"]
+        writes.answered(str(event.data["write"]), answer)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread
+
+
+def test_without_an_app_nobody_is_asked() -> None:
+    events = Events()
+    writes = AppWrites(events, FakeClock())
+    listener = Listener(events, app=False)
+
+    assert not writes.is_connected
+    assert not writes.is_open
+    assert writes.offer(offer()) is None
+    assert listener.heard.fetch() == []
+
+
+def test_the_answer_is_that_of_the_app() -> None:
+    events = Events()
+    writes = AppWrites(events, FakeClock(), wait=10)
+    listener = Listener(events)
+    answer = Answer(False, "0" * 64, "unsaved")
+
+    thread = _answering(writes, listener, answer)
+    found = writes.offer(offer())
+    thread.join()
+
+    assert found == answer
+    assert writes.is_open
+
+
+def test_an_app_that_does_not_answer_is_left_alone_for_a_while() -> None:
+    events, clock = Events(), FakeClock()
+    writes = AppWrites(events, clock, wait=0.01)
+    listener = Listener(events)
+
+    assert writes.offer(offer()) is None
+
+    assert writes.is_connected
+    assert not writes.is_open
+    clock.advance(ASLEEP + 1)
+    assert writes.is_open
+    assert writes.offer(offer()) is None
+    (_, late) = listener.heard.fetch()
+    with pytest.raises(WriteNotFoundError):
+        writes.answered(str(late.data["write"]), Answer(applied=True))
+    assert writes.is_open
+
+
+def test_another_app_is_asked_though_the_last_one_sleeps() -> None:
+    events = Events()
+    writes = AppWrites(events, FakeClock(), wait=0.01)
+    first = Listener(events)
+    writes.offer(offer())
+    second = Listener(events)
+
+    assert writes.is_open
+    writes.offer(offer())
+    assert [len(each.heard.fetch()) for each in (first, second)] == [1, 1]
+
+
+def test_a_state_with_other_conflicts_is_two_events() -> None:
+    events = Events()
+    listener = Listener(events)
+    for number in (0, 0, 2):
+        events.publish("state", {"conflicts": number})
+
+    kinds = [event.kind for event in listener.heard.fetch()]
+    assert kinds == ["state", "state", "state", "conflict"]
+
+
+def test_who_does_not_listen_is_let_go() -> None:
+    events = Events()
+    slow, gone = Listener(events), Listener(events)
+    events.leave(gone.heard)
+    for _ in range(MANY + 1):
+        events.publish("pass", {})
+
+    assert slow.heard.over
+    assert gone.heard.over
+    assert gone.heard.fetch() == []
+    assert events.app() is None
+
+
+def test_when_it_ends_all_are_let_go_and_nobody_comes_any_more() -> None:
+    events = Events()
+    before = Listener(events)
+    events.close()
+    after = Listener(events)
+
+    assert before.heard.over
+    assert after.heard.over
+    assert before.woken.is_set()
+    after.heard.put(Event("pass", {}))
+    assert after.heard.fetch() == []

@@ -1,0 +1,255 @@
+"""`memory-file`: what is asked, what is shown, how it ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.memory_files import DEPLOY, PEOPLE, TESTS, memory
+from tests.surfaces.command_line import ID, FakeMemory, one_object, run
+from vaultsync import app
+from vaultsync.app import Memory
+from vaultsync.core.fact import Fact
+from vaultsync.engine.memory_read import notice
+from vaultsync.engine.memory_report import (
+    Added,
+    FileDone,
+    MemoryFileReport,
+    SectionDone,
+)
+from vaultsync.errors import EngineBusyError, MemoryFileMissingError
+
+NAME = "~/work/MEMORY.md"
+TEXT = "Ask the harbour master before the database."
+DONE = MemoryFileReport(
+    [
+        FileDone(
+            NAME,
+            sections=4,
+            unchanged=3,
+            actions=[
+                SectionDone(
+                    "update", ID, "Tests", 7, ("content",), "changed in the file"
+                ),
+                SectionDone("let_go", ID, "People", None, (), "gone from the file"),
+            ],
+            pending=[ID],
+            left_out=2,
+            written=1,
+        )
+    ],
+    seconds=0.25,
+)
+QUIET = MemoryFileReport([FileDone(NAME, 4, 4)])
+NOTICE = notice("EditedElsewhere", NAME, "it was edited", "write it into the file", 7)
+WAITS = replace(QUIET, notices=[NOTICE])
+
+
+def test_a_sync_is_told_in_words() -> None:
+    held = FakeMemory(sync_memory_file=DONE)
+    result = run(
+        "memory-file", "sync", "MEMORY.md", "x", "--agent", "indy", memory=held
+    )
+    assert result.exit_code == 0
+    assert f"{NAME}: 1 changed, 1 let go, 3 unchanged" in result.stdout
+    assert "let go\tPeople\t\tgone from the file" in result.stdout
+    assert "update\tTests (line 7)\tcontent\tchanged in the file" in result.stdout
+    for words in ("1 waiting text", "2 sections too short", "1 fact not embedded"):
+        assert words in result.stderr
+    args, named = held.call("sync_memory_file")
+    assert args == ("MEMORY.md", "x")
+    assert (named["again"], named["dry_run"], named["include"]) == (False, False, ())
+    assert held.opened["agent"] == "indy"
+
+
+def test_quiet_and_json_show_data_alone() -> None:
+    held = FakeMemory(sync_memory_file=DONE)
+    assert not run("memory-file", "sync", "m", "--quiet", memory=held).stdout
+    found = one_object(run("memory-file", "sync", "m", "--json", memory=held))
+    assert found["counts"] == {
+        "created": 0,
+        "updated": 1,
+        "forgotten": 0,
+        "let_go": 1,
+        "unchanged": 3,
+    }
+    assert found["files"][0]["actions"][0]["fact_id"] == ID
+    assert found["pending"] == 1
+
+
+def test_what_waits_for_a_person_ends_with_3_and_says_so() -> None:
+    held = FakeMemory(sync_memory_file=WAITS)
+    result = run("memory-file", "sync", "m", memory=held)
+    assert result.exit_code == 3
+    assert "write it into the file" in result.stdout
+    result = run("memory-file", "sync", "m", "--json", memory=held)
+    assert result.exit_code == 3
+    assert one_object(result)["attention"][0]["line"] == 7
+
+
+def test_a_dry_run_says_that_it_is_one() -> None:
+    held = FakeMemory(sync_memory_file=replace(DONE, dry_run=True))
+    result = run("memory-file", "sync", "m", "--dry-run", "--again", memory=held)
+    assert result.stdout.startswith("dry run: ")
+    assert held.call("sync_memory_file")[1]["again"] is True
+    empty = FakeMemory(sync_memory_file=MemoryFileReport([FileDone(NAME)]))
+    assert "nothing in it" in run("memory-file", "sync", "m", memory=empty).stdout
+
+
+def test_a_file_that_is_not_there_fails_with_a_hint() -> None:
+    held = FakeMemory(sync_memory_file=MemoryFileMissingError(NAME))
+    result = run("memory-file", "sync", "m", "--json", memory=held)
+    assert result.exit_code == 1
+    assert one_object(result)["error"]["kind"] == "MemoryFileMissingError"
+    assert run("memory-file", "sync").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("added", "code", "words"),
+    [
+        (Added(NAME, "Lessons", "written", synced=QUIET), 0, "written into ~/work"),
+        (Added(NAME, "Lessons", "unchanged", synced=QUIET), 0, "there already"),
+        (Added(NAME, "Lessons", "written", synced=WAITS), 3, "it was edited"),
+        (Added(NAME, "Lessons", "queued", "it is taken"), 3, "waits for ~/work"),
+    ],
+)
+def test_an_agents_text_is_written_or_waits(
+    added: Added, code: int, words: str
+) -> None:
+    held = FakeMemory(add_to_memory_file=added)
+    ask = ("memory-file", "add", "m", "--section", "Lessons")
+    result = run(*ask, TEXT, memory=held)
+    assert (result.exit_code, words in result.output) == (code, True)
+    result = run(*ask, "-", "--replace", "--json", stdin=TEXT, memory=held)
+    assert one_object(result)["status"] == added.status
+    args, named = held.calls[-2][1:]
+    assert (args, named["replace_all"]) == (("m", TEXT), True)
+
+
+# --- through a real memory -----------------------------------------------------------
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Iterator[Memory]:
+    vault, state = str(tmp_path / "vault"), str(tmp_path / "state")
+    app.init(vault, state_dir=state)
+    with app.open(vault, state_dir=state, agent="indy") as memory_:
+        yield memory_
+
+
+def test_facts_of_a_file_have_notes_and_are_found_at_once(
+    held: Memory, tmp_path: Path
+) -> None:
+    file = tmp_path / "MEMORY.md"
+    file.write_text(memory(DEPLOY, TESTS, PEOPLE), encoding="utf-8")
+    report = held.sync_memory_file(file)
+    assert report.counts["created"] == 3
+    (fact,) = [each for each in held.list().facts if each.title == "People"]
+    note = held.settings.root / (held.get(fact.id).path or "")
+    assert PEOPLE[1] in note.read_text(encoding="utf-8")
+    assert held.recall("who keeps the books").hits[0].fact.id == fact.id
+    assert held.sync().quiet
+    assert held.verify().equal
+    assert json.dumps(report.as_json())
+
+
+def test_many_sections_may_go_at_once_for_the_file_says_so(
+    held: Memory, tmp_path: Path
+) -> None:
+    file = tmp_path / "MEMORY.md"
+    many = [(f"Section {n}", f"What number {n} has to say is this.") for n in range(40)]
+    file.write_text(memory(*many), encoding="utf-8")
+    held.sync_memory_file(file)
+    file.write_text(memory(*many[:3]), encoding="utf-8")
+    assert held.sync_memory_file(file).counts["forgotten"] == 37
+    assert held.sync().quiet
+    assert len(held.list().facts) == 3
+    assert held.verify().equal
+
+
+def test_an_agents_text_becomes_a_fact_of_the_files_own_agent(
+    held: Memory, tmp_path: Path
+) -> None:
+    file = tmp_path / "MEMORY.md"
+    file.write_text(memory(DEPLOY), encoding="utf-8")
+    held.sync_memory_file(file, agent="moss")
+    added = held.add_to_memory_file(file, TEXT, section="Lessons")
+    assert added.synced is not None
+    assert added.synced.counts["created"] == 1
+    assert {each.scope for each in app_facts(held)} == {"private-moss"}
+    other = tmp_path / "other" / "MEMORY.md"
+    other.parent.mkdir()
+    held.add_to_memory_file(other, TEXT, section="Lessons")
+    assert {each.scope for each in app_facts(held)} == {"private-moss", "private-indy"}
+
+
+def app_facts(held: Memory) -> list[Fact]:
+    return list(held._mirror.store.iter_facts())
+
+
+def test_a_text_that_waits_is_not_synced(
+    held: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultsync.engine.memory_queue.PATIENCE", 0.01)
+    file = tmp_path / "MEMORY.md"
+    file.write_text(memory(DEPLOY), encoding="utf-8")
+    with held._memory_file(file).lock(1):
+        added = held.add_to_memory_file(file, TEXT, section="Lessons")
+    assert (added.status, added.synced) == ("queued", None)
+    assert held.sync_memory_file(file).files[0].written == 1
+
+
+def test_while_another_engine_has_the_vault_the_facts_are_in_the_store(
+    held: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "MEMORY.md"
+    file.write_text(memory(DEPLOY), encoding="utf-8")
+
+    def busy(*_: object, **__: object) -> None:
+        raise EngineBusyError("vault", "process 7")
+
+    with monkeypatch.context() as other:
+        other.setattr("vaultsync.engine.relink.sync_and_relink", busy)
+        assert held.sync_memory_file(file).counts["created"] == 1
+    (fact,) = held.list().facts
+    assert held.get(fact.id).path is None
+    held.sync()
+    assert held.get(fact.id).path
+
+
+def test_a_file_in_the_vault_or_the_home_has_a_name_that_moves_with_it(
+    held: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    root = held.settings.root
+    names = [
+        held._memory_file(each).name
+        for each in (root / "MEMORY.md", tmp_path / "w" / "M.md", Path("/x/a\nb.md"))
+    ]
+    assert names == ["./MEMORY.md", "~/w/M.md", "/x/a\\x0ab.md"]
+
+
+def test_the_daemon_follows_the_files_of_the_setting(tmp_path: Path) -> None:
+    vault, state = tmp_path / "vault", str(tmp_path / "state")
+    app.init(str(vault), state_dir=state)
+    marker = vault / ".meta" / "config.toml"
+    text = marker.read_text(encoding="utf-8")
+    file = tmp_path / "MEMORY.md"
+    table = f'[memory_file]\nfiles = ["{file}", "NOT.md"]\nagent = "moss"\n'
+    marker.write_text(text + table, encoding="utf-8")
+    with app.open(str(vault), state_dir=state) as held_:
+        assert held_.follow_memory_files() is None
+        file.write_text(memory(DEPLOY, TESTS), encoding="utf-8")
+        report = held_.follow_memory_files([str(file)])
+        assert report is not None
+        assert report.counts["created"] == 2
+        assert {each.agent_id for each in held_.list().facts} == {"moss"}
+        file.unlink()
+        report = held_.follow_memory_files()
+        assert report is not None
+        assert report.counts["forgotten"] == 2
+        assert held_.follow_memory_files() is None

@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import io
+import json
+import plistlib
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import vaultsync.app
+from tests.fakes import START
+from vaultsync.cli import cli
+from vaultsync.cli.log_lines import LogLines
+from vaultsync.cli.units import unit
+from vaultsync.core.fields import Value
+from vaultsync.engine.report import COUNTS
+
+BUSY, WAITS, WRONG = 5, 3, 2
+REPORT: dict[str, Value] = {
+    "run": "r1",
+    "seconds": 0.1,
+    "counts": {**dict.fromkeys(COUNTS, 0), "moved": 2},
+    "actions": [{"action": "move", "path": "a.md", "reason": "a secret of the note"}],
+    "attention": [
+        {
+            "kind": "unreadable",
+            "path": "a.md",
+            "line": 3,
+            "message": "secret",
+            "hint": "",
+        }
+    ],
+}
+
+
+@pytest.fixture(autouse=True)
+def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")
+    monkeypatch.setenv("VAULTSYNC_VAULT", str(tmp_path / "vault"))
+    monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
+    vaultsync.app.init(str(tmp_path / "vault"), state_dir=str(tmp_path / "state"))
+    return tmp_path / "vault"
+
+
+def watch(*words: str) -> Result:
+    return CliRunner().invoke(cli, ["watch", *words])
+
+
+def test_once_settled_mirrors_and_ends() -> None:
+    with vaultsync.app.open() as memory:
+        memory.import_(['{"title": "Fact", "content": "Text."}'])
+    done = watch("--once-settled", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["passes"] >= 1
+    events = [json.loads(line)["event"] for line in done.stderr.splitlines()]
+    assert events[0] == "ready"
+    assert "pass" in events
+    assert events[-1] == "stopped"
+    with vaultsync.app.open() as memory:
+        assert memory.verify().equal
+
+
+def test_what_waits_for_a_person_is_the_exit_code(vault: Path) -> None:
+    (vault / "public" / "notes").mkdir(parents=True)
+    (vault / "public" / "notes" / "broken.md").write_text("---\na: [b\n---\n")
+    assert watch("--once-settled", "--quiet").exit_code == WAITS
+
+
+def test_a_vault_that_another_engine_has_is_left_to_it(vault: Path) -> None:
+    with vaultsync.app.open() as memory, memory._engine():
+        done = watch("--json")
+    assert done.exit_code == BUSY
+    assert json.loads(done.stdout)["error"]["kind"] == "EngineBusyError"
+
+
+def test_the_log_may_go_to_a_file(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    done = watch("--once-settled", "--log", str(log))
+    assert done.stderr == ""
+    assert [json.loads(line) for line in log.read_text().splitlines()]
+
+
+def test_settings_that_make_no_sense_are_wrong_usage(vault: Path) -> None:
+    with (vault / ".meta" / "config.toml").open("a") as file:
+        file.write('\n[watch]\nwatcher = "crystal ball"\n')
+    done = watch()
+    assert done.exit_code == WRONG
+    assert "watchfiles" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_in_good_order(vault: Path, number: signal.Signals) -> None:
+    started = subprocess.Popen(
+        [sys.executable, "-m", "vaultsync", "watch"], stderr=subprocess.PIPE, text=True
+    )
+    assert started.stderr
+    assert json.loads(started.stderr.readline())["event"] == "ready"
+    started.send_signal(number)
+    _, rest = started.communicate(timeout=20)
+    assert started.returncode == 0
+    assert json.loads(rest.splitlines()[-1])["event"] == "stopped"
+
+
+def test_the_status_shows_the_daemon(vault: Path) -> None:
+    started = subprocess.Popen(
+        [sys.executable, "-m", "vaultsync", "watch"], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert started.stderr
+        while json.loads(started.stderr.readline())["event"] != "watcher":
+            pass
+        said = CliRunner().invoke(cli, ["status"]).stdout
+        as_json = json.loads(CliRunner().invoke(cli, ["status", "--json"]).stdout)
+    finally:
+        started.terminate()
+        started.communicate(timeout=20)
+    assert "watcher\twatchfiles" in said or "watchfiles" in said
+    assert as_json["daemon"]["watcher"] == "watchfiles"
+    assert as_json["daemon"]["last_error"] is None
+
+
+def test_the_status_shows_what_the_daemon_suffers_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    daemon: Mapping[str, Value] = {
+        "since": "2026-02-14T13:45:00Z",
+        "watcher": "",
+        "watcher_trouble": "no more watches",
+        "lag_seconds": 2.5,
+        "passes": 3,
+        "failing": True,
+        "last_error": {"at": "2026-02-14T13:46:00Z", "message": "the disk is full"},
+    }
+    monkeypatch.setattr(
+        "vaultsync.adapters.daemon_file.DaemonFile.read", lambda _: daemon
+    )
+    with vaultsync.app.open() as memory, memory._engine():
+        said = CliRunner().invoke(cli, ["status"]).stdout
+    for words in ("no more watches", "2.5 s", "failing", "the disk is full", "none"):
+        assert words in said
+
+
+def test_a_systemd_unit_says_what_runs(vault: Path) -> None:
+    said = watch("--print-unit", "systemd").stdout
+    assert f'"watch" "--vault" "{vault}"' in said
+    assert "Restart=on-failure" in said
+    assert "WantedBy=default.target" in said
+
+
+def test_a_unit_survives_names_that_mean_something() -> None:
+    said = unit("systemd", '/home/me/100% "mine" $x', state_dir=None)
+    assert '"/home/me/100%% \\"mine\\" $$x"' in said
+    listed = plistlib.loads(
+        unit("launchd", "/home/me/a & <b>", state_dir="state").encode()
+    )
+    assert "/home/me/a & <b>" in listed["ProgramArguments"]
+    assert str(Path("state").absolute()) in listed["ProgramArguments"]
+    assert listed["Label"] == "vaultsync.a----b-"
+
+
+def test_a_unit_as_json_is_one_object() -> None:
+    said = json.loads(watch("--print-unit", "launchd", "--json").stdout)
+    assert said["kind"] == "launchd"
+    assert "<plist" in said["unit"]
+
+
+def test_the_log_tells_of_passes_without_what_notes_say() -> None:
+    stream = io.StringIO()
+    log = LogLines(stream, lambda: START)
+    log("pass", REPORT)
+    log("state", {"passes": 1})
+    log("error", {"message": "the disk is full"})
+    first, second = map(json.loads, stream.getvalue().splitlines())
+    assert first == {
+        "at": "2026-02-14T13:45:00.000Z",
+        "level": "info",
+        "event": "pass",
+        "run": "r1",
+        "seconds": 0.1,
+        "counts": {"moved": 2},
+        "attention": [{"kind": "unreadable", "path": "a.md", "line": 3}],
+        "attentions": 1,
+    }
+    assert second["level"] == "error"
+
+
+def test_a_quiet_log_tells_of_trouble_alone() -> None:
+    stream = io.StringIO()
+    log = LogLines(stream, lambda: START, quiet=True)
+    log("ready", {})
+    log("store", {"away": "no answer"})
+    assert json.loads(stream.getvalue())["level"] == "warning"
+
+
+def test_a_log_that_nobody_reads_keeps_nobody_from_mirroring() -> None:
+    stream = io.StringIO()
+    stream.close()
+    LogLines(stream, lambda: START)("ready", {})

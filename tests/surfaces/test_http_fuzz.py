@@ -1,0 +1,74 @@
+"""Everything that the OpenAPI document allows, and much that it does not, tried out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.specs.openapi import checks
+
+from tests.bridges import Client, open_bridge
+from vaultsync.http_bridge.openapi import document
+from vaultsync.http_bridge.routes import EVENTS
+
+SHORT = 10_000
+"""Letters; more of them are a matter of the body limit."""
+EXAMPLES = 15
+"""For each route: thirty routes shall not take a minute."""
+
+
+def _document() -> dict[str, Any]:
+    """The document without the stream, which has no end, and what the guard looks at.
+
+    Headers, tokens and lengths are proved of every route in `test_http_guard.py`.
+    """
+    said: dict[str, Any] = json.loads(json.dumps(document(), default=dict))
+    del said["paths"][EVENTS], said["security"], said["components"]["securitySchemes"]
+    for operations in said["paths"].values():
+        for operation in operations.values():
+            operation["parameters"] = [
+                each
+                for each in operation.get("parameters", [])
+                if each["in"] != "header"
+            ]
+    for schema in said["components"]["schemas"].values():
+        for each in schema.get("properties", {}).values():
+            for kind in (each, *each.get("anyOf", ())):
+                if kind.get("maxLength", 0) > SHORT:
+                    del kind["maxLength"]
+    return said
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    with open_bridge(tmp_path_factory.mktemp("bridge")) as opened:
+        opened("POST", "/v1/facts", {"text": "Something to find.", "title": "Here"})
+        yield opened
+
+
+schema = schemathesis.openapi.from_dict(_document())
+
+
+@schema.parametrize()
+@settings(
+    max_examples=min(EXAMPLES, settings().max_examples),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+def test_whatever_comes_the_answer_is_what_the_document_says(
+    client: Client, case: schemathesis.Case[Any]
+) -> None:
+    headers = {"Authorization": f"Bearer {client.token}"}
+    if case.method != "GET":
+        headers["X-Vaultsync"] = "1"
+    case.call_and_validate(
+        base_url=f"http://127.0.0.1:{client.port}",
+        headers=headers,
+        # No schema knows which types, scopes and ids there are, so 400 is an answer; and
+        # what a method must bring with it is looked at before whether there is one.
+        excluded_checks=[checks.positive_data_acceptance, checks.unsupported_method],
+    )

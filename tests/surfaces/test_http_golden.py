@@ -1,0 +1,328 @@
+"""What the bridge answers, page by page: the plugin's validators read the same files.
+
+With VAULTSYNC_UPDATE_GOLDEN=1 they are written anew; read the diff then. What differs
+from run to run (ids, revisions, times, measures) stands as something of the same kind.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import msgspec
+import pytest
+
+from tests.bridges import Answer, Client, Heard, open_bridge
+from tests.bridges_app import ask_in_background, offer
+from tests.golden import GOLDEN, RENEW
+from vaultsync import errors
+from vaultsync.adapters.loopback import LIMIT
+from vaultsync.app.memory import Memory
+from vaultsync.http_bridge import shapes
+from vaultsync.http_bridge.openapi import document
+from vaultsync.http_bridge.routes import ROUTES, Asked
+
+HTTP = GOLDEN / "http"
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_TIME = re.compile(r"20\d\d-\d\d-\d\dT[\d:.]+Z")
+_DAY = re.compile(r"(?<!0193f6c2-)20\d\d-\d\d-\d\d")
+_HEX = re.compile(r"\b(?:[0-9a-f]{64}|[0-9a-f]{16})\b")
+_REVISION = re.compile(r"\b\d+-[0-9a-f]{8}\b(?!-)")
+_MEASURED = {
+    "seconds": 0.01,
+    "score": 0.9,
+    "recency": 1.0,
+    "similarity": 1.0,
+    "confidence": 0.8,
+    "revision": "1-0193f6c2",
+    "pid": 4711,
+    "version": "0.1.0",
+}
+
+
+class Pages:
+    """The pages of one run, with what differs from run to run made the same."""
+
+    def __init__(self, client: Client, root: Path) -> None:
+        self.client = client
+        self.root = str(root)
+        self.ids: dict[str, str] = {}
+        self.made: dict[str, dict[str, Any]] = {}
+
+    def ask(
+        self,
+        name: str,
+        method: str,
+        path: str,
+        body: object = None,
+        headers: Mapping[str, str | None] | None = None,
+    ) -> dict[str, Any]:
+        """Ask, and keep question and answer as a page."""
+        answer: Answer = self.client(method, path, body, headers=headers)
+        asked: dict[str, object] = {"method": method, "path": path}
+        if body is not None:
+            asked["body"] = body
+        self.made[name] = {
+            "request": self.same(asked),
+            "status": answer.status,
+            "answer": self.same(answer.json),
+        }
+        return answer.json
+
+    def same(self, value: Any, key: str = "") -> Any:  # noqa: ANN401 - any JSON
+        """The value as it is in every run."""
+        if key in _MEASURED and value is not None:
+            return _MEASURED[key]
+        if isinstance(value, dict):
+            return {self.same(k): self.same(v, k) for k, v in value.items()}
+        if isinstance(value, list):
+            return [self.same(each) for each in value]
+        if not isinstance(value, str):
+            return value
+        text = value.replace(self.root, "/home/bente")
+        text = _UUID.sub(self._id, text)
+        text = _TIME.sub("2026-02-14T13:45:00Z", text)
+        text = _REVISION.sub("1-0193f6c2", text)
+        text = _DAY.sub("2026-02-14", text)
+        return _HEX.sub(lambda m: ("0123456789abcdef" * 4)[: len(m[0])], text)
+
+    def _id(self, found: re.Match[str]) -> str:
+        number = len(self.ids) + 1
+        return self.ids.setdefault(found[0], f"0193f6c2-0000-7000-8000-{number:012d}")
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
+    root = tmp_path_factory.mktemp("bridge")
+    with open_bridge(root) as client:
+        made = Pages(client, root)
+        _facts(made, root / "vault")
+        _mirror(made, root / "vault")
+        _asking(made, root / "vault")
+        _events(made)
+        _errors(made)
+        yield made
+
+
+def _facts(pages: Pages, vault: Path) -> None:
+    fact = pages.ask(
+        "facts-create",
+        "POST",
+        "/v1/facts",
+        {
+            "text": "SQLite is embedded, and the [[Pier Box]] has no room for a server.",
+            "type": "decision",
+            "title": "Use SQLite on the pier box",
+            "scope": "team-core",
+            "priority": 1,
+            "tags": ["storage"],
+            "entities": ["SQLite"],
+            "fields": {"outcome": "implemented"},
+        },
+    )
+    one = f"/v1/facts/{fact['id']}"
+    pages.ask("fact", "GET", one)
+    body = {
+        "content": "SQLite is embedded.",
+        "set": {"priority": 0},
+        "add_tags": ["ops"],
+    }
+    changed = pages.ask("fact-update", "PATCH", one, body)
+    pages.ask("error-revision", "PATCH", one, {"content": "x", "expect": "1-other"})
+    pages.ask(
+        "fact-supersede",
+        "POST",
+        f"{one}/supersede",
+        {"text": "SQLite on the pier box, copied every ten minutes."},
+    )
+    pages.ask("fact-related", "GET", f"{one}/related")
+    pages.ask("fact-history", "GET", f"{one}/history")
+    pages.ask("facts-list", "GET", "/v1/facts?type=decision&limit=2")
+    loose = pages.ask("facts-loose", "POST", "/v1/facts", {"text": "To be forgotten."})
+    pages.made.pop("facts-loose")
+    where = f"/v1/facts/{loose['id']}"
+    pages.ask("fact-forget", "POST", f"{where}/forget", {"expect": loose["revision"]})
+    pages.ask("fact-restore", "POST", f"{where}/restore", {})
+    assert changed["priority"] == 0
+
+    fresh = pages.ask("ids", "POST", "/v1/ids", {})["id"]
+    (vault / "Inbox").mkdir()
+    note = f"---\nid: {fresh}\n---\n# A quote\n\nTwo panels cost 4,000 kroner.\n"
+    (vault / "Inbox" / "Quote.md").write_text(note, encoding="utf-8")
+    adopt = {"scope": "team-core", "type": "note"}
+    pages.ask("fact-adopt", "POST", f"/v1/facts/{fresh}/adopt", adopt)
+
+
+def _mirror(pages: Pages, vault: Path) -> None:
+    pages.ask("sync", "POST", "/v1/sync", {})
+    conflict = _conflict(pages, vault, "Berths")
+    pages.ask("conflicts", "GET", "/v1/conflicts")
+    pages.ask("status", "GET", "/v1/status")
+    at = f"/v1/conflicts/{conflict}/resolve"
+    pages.ask("conflict-resolve", "POST", at, {"take": "store", "field": "content"})
+    conflict = _conflict(pages, vault, "Gates")
+    at = f"/v1/conflicts/{conflict}/resolve"
+    text = {"field": "content", "text": "Gates: as both see it."}
+    pages.ask("conflict-resolve-text", "POST", at, text)
+
+    note = next((vault / "public" / "facts").glob("*gates.md"))
+    said = note.read_text(encoding="utf-8").replace("as both see it", "as I see it")
+    note.write_text(said, encoding="utf-8")
+    pages.ask("sync-dry-run", "POST", "/v1/sync", {"dry_run": True})
+    run = pages.client("POST", "/v1/sync", {}).json["run"]
+    pages.ask("undo", "POST", f"/v1/runs/{run}/undo", {})
+    pages.ask("verify", "GET", "/v1/verify")
+
+
+def _conflict(pages: Pages, vault: Path, title: str) -> str:
+    """A conflict about the text of a fact; its id."""
+    fact = pages.client(
+        "POST",
+        "/v1/facts",
+        {"text": f"{title}: 42.", "title": title, "scope": "public", "type": "fact"},
+    ).json
+    pages.client("POST", "/v1/sync", {})
+    note = vault / fact["path"]
+    text = note.read_text(encoding="utf-8")
+    note.write_text(text.replace(": 42.", ": 38, I counted."), encoding="utf-8")
+    where = f"/v1/facts/{fact['id']}"
+    pages.client("PATCH", where, {"content": f"{title}: 40."})
+    found = pages.client("GET", "/v1/conflicts").json["conflicts"]
+    assert len(found) == 1, found
+    return str(found[0]["id"])
+
+
+def _asking(pages: Pages, vault: Path) -> None:
+    question = {"query": "why SQLite", "limit": 1, "explain": False}
+    pages.ask("recall", "POST", "/v1/recall", question)
+    budget = {"query": "why SQLite", "budget": 300}
+    pages.ask("context", "POST", "/v1/context", budget)
+    pages.ask("index", "GET", "/v1/index")
+    pages.ask("index-file", "GET", "/v1/index/vault-index.md")
+    pages.ask("graph", "GET", "/v1/graph")
+    (vault / ".obsidian").mkdir()
+    pages.ask("graph-colours", "POST", "/v1/graph/colours", {})
+
+
+def _events(pages: Pages) -> None:
+    serving = pages.client.serving
+    heard = Heard(pages.client, app=True)
+    kind, state = heard.next()
+    found: list[dict[str, Any]] = [{"event": kind, "data": state}]
+    serving.events.publish("state", {**state, "conflicts": 0})
+    serving.events.publish("state", {**state, "conflicts": 1})
+    data = {"conflicts": 0}
+    while data == {"conflicts": 0}:  # the last passes told of theirs too
+        data = heard.until("conflict")
+    found.append({"event": "conflict", "data": data})
+    found.append({"event": "pass", "data": pages.made["sync"]["answer"]})
+    with ask_in_background(serving, offer()) as asked:
+        data = heard.until("write")
+        found.append({"event": "write", "data": data})
+        where = f"/v1/writes/{data['write']}"
+        pages.ask("write-answer", "POST", where, {"applied": True})
+    assert asked.answer is not None
+    assert asked.answer.applied
+    heard.close()
+    pages.made["events"] = {"events": pages.same(found)}
+
+
+def _errors(pages: Pages) -> None:
+    ask, facts = pages.ask, "/v1/facts"
+    unknown = "0193f6c2-0000-7000-8000-00000000ffff"
+    ask("error-usage", "POST", facts, {"text": "x", "type": "rumour"})
+    ask("error-malformed", "POST", facts, {"txt": "x"})
+    ask("error-not-found", "GET", f"{facts}/{unknown}")
+    ask("error-no-route", "GET", "/v1/nowhere")
+    ask("error-method", "PATCH", facts, {})
+    ask("error-too-large", "POST", facts, headers={"content-length": str(LIMIT + 1)})
+    ask("error-media-type", "POST", facts, {}, headers={"content-type": "text/plain"})
+    ask("error-header", "POST", facts, {}, headers={"x-vaultsync": None})
+    raised: Mapping[str, Exception] = {
+        "error-guard": errors.GuardError(
+            "it would delete 40 of 100 facts", "01a1fd60-2f48-7295-9528-7c812ae42a9d"
+        ),
+        "error-busy": errors.EngineBusyError("/home/bente/Memory", "process 4711"),
+        "error-store-away": errors.StoreUnavailableError("the disk is not mounted"),
+        "error-internal": ZeroDivisionError("division by zero"),
+    }
+    for name, error in raised.items():
+        with mock.patch.object(Memory, "sync", side_effect=error):
+            ask(name, "POST", "/v1/sync", {})
+
+
+NAMES = (
+    *("status", "facts-list", "facts-create", "fact", "fact-update", "fact-supersede"),
+    *(
+        "fact-forget",
+        "fact-restore",
+        "fact-history",
+        "fact-related",
+        "fact-adopt",
+        "ids",
+    ),
+    *("conflicts", "conflict-resolve", "conflict-resolve-text", "sync", "sync-dry-run"),
+    *("undo", "verify", "recall", "context", "index", "index-file", "graph"),
+    *("graph-colours", "write-answer", "events", "error-usage", "error-malformed"),
+    *("error-not-found", "error-no-route", "error-method", "error-revision"),
+    *("error-guard", "error-too-large", "error-media-type", "error-header"),
+    *("error-busy", "error-store-away", "error-internal"),
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_bridge_answers_as_the_golden_page_says(pages: Pages, name: str) -> None:
+    page = HTTP / f"{name}.json"
+    text = json.dumps(pages.made[name], ensure_ascii=False, indent=2) + "\n"
+    if RENEW:
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+
+    assert text == page.read_text(encoding="utf-8")
+
+
+def test_every_page_is_of_a_route_or_an_error(pages: Pages) -> None:
+    assert sorted(NAMES) == sorted(pages.made)
+    assert sorted(NAMES) == sorted(each.stem for each in HTTP.glob("*.json"))
+
+
+def _row(method: str, path: str) -> Asked:
+    def fits(row: Asked) -> bool:
+        pattern = re.sub(r"\{\w+\}", "[^/]+", row.path)
+        return row.method == method and bool(re.fullmatch(pattern, path))
+
+    return next(filter(fits, sorted(ROUTES, key=lambda row: "{" in row.path)))
+
+
+def test_every_route_has_a_page_and_every_answer_has_its_shape(pages: Pages) -> None:
+    seen = set()
+    for name, page in pages.made.items():
+        if "request" not in page:
+            continue
+        if name.startswith("error-"):
+            msgspec.convert(page["answer"], shapes.Failure, strict=True)
+            continue
+        asked = page["request"]
+        row = _row(asked["method"], asked["path"].partition("?")[0])
+        msgspec.convert(page["answer"], row.answers, strict=True)
+        seen.add(row.name)
+        assert page["status"] == 200
+
+    assert seen == {row.name for row in ROUTES}
+
+
+def test_the_openapi_document_is_the_golden_one() -> None:
+    page = GOLDEN / "surface" / "openapi.json"
+    text = json.dumps(document(), ensure_ascii=False, indent=2) + "\n"
+    if RENEW:
+        page.write_text(text, encoding="utf-8")
+
+    assert text == page.read_text(encoding="utf-8")
+
+
+def test_the_names_of_operations_are_unique() -> None:
+    assert len({row.name for row in ROUTES}) == len(ROUTES)

@@ -1,0 +1,270 @@
+"""No route answers before the checks; nothing that should stay hidden is told."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.bridges import Answer, Client, Heard, open_bridge
+from vaultsync.app import serving
+from vaultsync.app.memory import Memory
+from vaultsync.http_bridge import make_app
+from vaultsync.http_bridge.answers import DEPTH
+from vaultsync.http_bridge.routes import EVENTS, ROUTES
+
+NETWORK = Path("/proc/net/tcp")
+ID = "0193f6c2-0000-7000-8000-000000000001"
+ALL = [(row.method, re.sub(r"\{\w+\}", ID, row.path)) for row in ROUTES]
+ALL += [("GET", EVENTS), ("GET", "/"), ("GET", "/v1/nowhere"), ("OPTIONS", EVENTS)]
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    with open_bridge(tmp_path_factory.mktemp("bridge")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The token of another vault."""
+    root = tmp_path_factory.mktemp("other")
+    with open_bridge(root) as opened:
+        return opened.token
+
+
+@pytest.fixture
+def untouched(client: Client, monkeypatch: pytest.MonkeyPatch) -> Client:
+    """A bridge none of whose vault may be reached."""
+
+    def reached(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    for runner in (client.serving.reading, client.serving.engine):
+        assert runner is not None
+    for row in ROUTES:
+        name = row.name
+        if hasattr(Memory, name):
+            monkeypatch.setattr(Memory, name, reached)
+    return client
+
+
+def test_the_table_is_what_the_application_serves(client: Client) -> None:
+    routes = {
+        (method, getattr(route, "path", ""))
+        for route in make_app(client.serving).routes
+        for method in getattr(route, "methods", ())
+    }
+
+    assert routes == {(row.method, row.path) for row in ROUTES} | {("GET", EVENTS)}
+
+
+@pytest.mark.parametrize(("method", "path"), ALL)
+def test_nothing_answers_without_the_token(
+    untouched: Client, other: str, method: str, path: str
+) -> None:
+    for said in (None, "", "Bearer", f"Bearer {other}", "Bearer x", f"Basic {other}"):
+        answer = untouched(method, path, headers={"authorization": said})
+
+        assert answer.status in (401, 429)
+        assert answer.body == b""
+
+
+@pytest.mark.parametrize(("method", "path"), ALL)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("host", "evil.example"),
+        ("host", "localhost"),
+        ("origin", "http://evil.example"),
+        ("origin", "null"),
+        ("origin", "http://localhost"),
+    ],
+)
+def test_nothing_answers_a_stranger_who_has_the_token(
+    untouched: Client, method: str, path: str, name: str, value: str
+) -> None:
+    answer = untouched(method, path, headers={name: value})
+
+    assert (answer.status, answer.body) == (403, b"")
+    assert not any(each.startswith("access-control") for each in answer.headers)
+
+
+def test_a_token_in_the_address_is_none(client: Client) -> None:
+    answer = client(
+        "GET", f"/v1/status?token={client.token}", headers={"authorization": None}
+    )
+
+    assert answer.status in (401, 429)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b'"text"',
+        b"\xff\xfe",
+        b'{"text": "\xff"}',
+        b'{"text": "\\ud800"}',
+        b'{"text": 1}',
+        b'{"text": "x", "type": []}',
+        b'{"text": "x", "path": "../../x.md"}',
+        b'{"text": "x", "priority": 99}',
+        b'{"text": "x", "priority": 1e400}',
+        b'{"text": "x", "fields": ' + b"[" * (DEPTH + 1),
+        b'{"fields": ' + b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + b"}",
+        b"[" * 500_000,
+    ],
+)
+def test_what_is_malformed_is_refused(client: Client, raw: bytes) -> None:
+    answer = client("POST", "/v1/facts", raw=raw)
+
+    assert answer.status == 400
+    assert answer.kind in ("MalformedBodyError", "InvalidFieldError")
+    assert "Traceback" not in answer.body.decode()
+
+
+def test_brackets_in_a_text_are_no_depth(client: Client) -> None:
+    text = '[{"' * 100 + "\\"
+
+    answer = client("POST", "/v1/facts", {"text": text, "title": "Brackets"})
+
+    assert answer.status == 200
+    assert answer.json["content"] == text
+
+
+def test_what_is_too_large_is_refused(client: Client) -> None:
+    answer = client("POST", "/v1/facts", {"text": "x" * (1 << 20)})
+
+    assert (answer.status, answer.kind) == (413, "UsageError")
+
+
+ODD_NAMES = (
+    "..",
+    "%2e%2e",
+    "..%2f..%2fetc%2fpasswd",
+    "%00",
+    "x",
+    "config.toml",
+    "%F0%9F%98%80",
+    "a" * 3_000,
+    "-" * 36,
+    "0193F6C2-0000-7000-8000-00000000000%67",
+    ".index%2Fvault-index.md",
+    "vault-index.md%00.txt",
+    "CON",
+)
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+@pytest.mark.parametrize("row", [row for row in ROUTES if "{" in row.path])
+def test_no_name_in_an_address_is_a_path(
+    client: Client, name: str, row: object
+) -> None:
+    method, path = row.method, re.sub(r"\{\w+\}", name, row.path)  # type: ignore[attr-defined]
+    bodies = {
+        "supersede": {"text": "x"},
+        "write": {"applied": False},
+        "resolve": {"take": "vault"},
+    }
+    body = bodies.get(row.name, {}) if method != "GET" else None  # type: ignore[attr-defined]
+
+    answer = client(method, path, body)
+
+    assert answer.status in (400, 404, 405), answer
+    assert b"root:" not in answer.body
+    assert b"vault_id" not in answer.body
+
+
+def test_only_what_is_in_the_index_is_read(client: Client) -> None:
+    listed = [each["name"] for each in client("GET", "/v1/index").json["files"]]
+    answers = [client("GET", f"/v1/index/{name}") for name in listed]
+
+    assert all(answer.status == 200 for answer in answers)
+    assert client("GET", "/v1/index/config.toml").kind == "IndexFileNotFoundError"
+
+
+def test_a_method_that_a_route_has_not_is_named(client: Client) -> None:
+    answer = client("DELETE", "/v1/facts")
+
+    assert answer.status == 405
+    assert {*answer.headers["allow"].split(", ")} == {"GET", "POST"}
+    assert client("HEAD", "/v1/events").status == 405
+
+
+def test_an_unknown_word_in_a_query_is_refused(client: Client) -> None:
+    for query in ("limit=0", "limit=x", "limits=1", "limit=1001", "after=../x"):
+        assert client("GET", f"/v1/facts?{query}").status == 400
+
+
+def test_the_file_of_the_token_is_its_owners_alone(client: Client) -> None:
+    state = client.serving.settings.state_dir
+    vault = client.serving.settings.root
+
+    for name in ("bridge.token", "bridge.json"):
+        assert (state / name).stat().st_mode & 0o077 == 0
+    assert not any(
+        client.token in path.read_text(encoding="utf-8", errors="replace")
+        for path in vault.rglob("*")
+        if path.is_file()
+    )
+
+
+def test_a_renewed_token_ends_the_old_one(tmp_path: Path) -> None:
+    with open_bridge(tmp_path) as client:
+        fresh = serving.token_of(client.serving.settings, rotate=True)
+
+        assert client("GET", "/v1/status").status == 401
+        client.token = fresh
+        assert client("GET", "/v1/status").status == 200
+
+
+def test_neither_logs_nor_answers_tell_the_token(
+    client: Client, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Memory, "verify", broken)
+    caplog.set_level(logging.DEBUG)
+
+    answers = [client("GET", "/v1/verify"), client("POST", "/v1/facts", raw=b"{")]
+    answers.append(client("GET", "/v1/status", headers={"authorization": "Bearer x"}))
+
+    assert [answer.status for answer in answers][:2] == [500, 400]
+    for answer in answers:
+        assert client.token.encode() not in answer.body
+    assert "ZeroDivisionError" in caplog.text
+    assert client.token not in caplog.text
+
+
+@pytest.mark.skipif(not NETWORK.exists(), reason="only Linux tells who listens where")
+def test_nobody_else_on_the_network_is_listened_to(client: Client) -> None:
+    lines = NETWORK.read_text(encoding="ascii").splitlines()[1:]
+    port = f"{client.port:04X}"
+
+    at = {line.split()[1] for line in lines if line.split()[1].endswith(f":{port}")}
+    listening = {each for each in at if not each.startswith("0100007F")}
+
+    assert at
+    assert listening == set()
+
+
+def test_the_stream_is_guarded_as_all_else(client: Client) -> None:
+    answers: list[Answer] = [
+        client("GET", EVENTS, headers={"authorization": None}),
+        client("GET", EVENTS, headers={"host": "evil.example"}),
+        client("GET", f"{EVENTS}?app=2"),
+        client("GET", f"{EVENTS}?application=1"),
+    ]
+
+    assert [each.status for each in answers][1:] == [403, 400, 400]
+    heard = Heard(client)
+    assert heard.next()[0] == "state"
+    heard.close()

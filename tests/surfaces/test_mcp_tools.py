@@ -1,0 +1,639 @@
+"""What each tool does, says and refuses; with the SDK's client, in one process."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import os
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import jsonschema  # type: ignore[import-untyped] # comes with the SDK
+import pytest
+from mcp import ClientSession, McpError
+from mcp.types import TextContent, TextResourceContents
+from pydantic import AnyUrl
+
+from tests.mcp_clients import Home, ask, hits, in_memory, make_home
+from vaultsync import errors
+from vaultsync.adapters.vault_fs import VaultFs
+from vaultsync.app.agents import NAMELESS, AgentMemory
+from vaultsync.mcp_server.bounds import LIST, bounded
+from vaultsync.mcp_server.failure import in_words, told
+from vaultsync.mcp_server.server import prompt_rows, run, tool_row
+from vaultsync.mcp_server.tools import TOOLS
+
+PAGE = Path(__file__).parents[2] / "golden" / "surface" / "mcp.json"
+NO_ID = "0" * 8 + "-0000-0000-0000-" + "0" * 12
+T = TypeVar("T")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return make_home(tmp_path)
+
+
+@pytest.fixture
+def memory(home: Home) -> Iterator[AgentMemory]:
+    with home.memory() as opened:
+        yield opened
+
+
+def call(memory: AgentMemory, tool: str, **given: object) -> dict[str, Any]:
+    """What a tool answers, held against the schema that clients were told."""
+    done = run(memory, TOOLS[tool], given)
+    answer = done.structuredContent
+    assert answer is not None
+    plain: dict[str, Any] = json.loads(json.dumps(answer))
+    if not done.isError:
+        jsonschema.validate(plain, TOOLS[tool].output_schema)
+    return plain
+
+
+def talk(home: Home, what: Callable[[ClientSession], Awaitable[T]]) -> T:
+    """Let a client ask something."""
+
+    async def ask_it() -> T:
+        worker = home.worker()
+        try:
+            async with in_memory(worker) as session:
+                return await what(session)
+        finally:
+            worker.close()
+
+    return asyncio.run(ask_it())
+
+
+# ------------------------------------------------------------------------- the surface
+
+
+def test_the_surface_is_as_the_golden_page_says(home: Home) -> None:
+    async def listed(session: ClientSession) -> str:
+        tools = await session.list_tools()
+        prompts = await session.list_prompts()
+        templates = await session.list_resource_templates()
+        said = {
+            "tools": [each.model_dump(exclude_none=True) for each in tools.tools],
+            "prompts": [each.model_dump(exclude_none=True) for each in prompts.prompts],
+            "resources": [
+                each.model_dump(exclude_none=True)
+                for each in templates.resourceTemplates
+            ],
+        }
+        return json.dumps(said, indent=1, ensure_ascii=False) + "\n"
+
+    made = talk(home, listed)
+    if os.environ.get("VAULTSYNC_UPDATE_GOLDEN") == "1":
+        PAGE.write_text(made, encoding="utf-8")
+    assert made == PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_every_tool_says_what_it_is_takes_and_answers(name: str) -> None:
+    row = tool_row(TOOLS[name])
+    assert row.title
+    assert row.description
+    assert row.annotations is not None
+    assert row.annotations.openWorldHint is False
+    for schema in (row.inputSchema, row.outputSchema or {}):
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+        assert "$ref" not in json.dumps(schema)
+    assert row.inputSchema["additionalProperties"] is False
+    for key, said in row.inputSchema["properties"].items():
+        assert said.get("description"), f"{name}: {key}"
+    # Who acts is not a matter of arguments.
+    assert not {"agent", "user", "vault"} & set(row.inputSchema["properties"])
+
+
+def test_what_reads_is_read_only_and_what_takes_away_is_destructive() -> None:
+    rows = {name: tool_row(tool).annotations for name, tool in TOOLS.items()}
+    reads = {name for name, hints in rows.items() if hints and hints.readOnlyHint}
+    takes = {name for name, hints in rows.items() if hints and hints.destructiveHint}
+    once = {name for name, hints in rows.items() if hints and not hints.idempotentHint}
+    assert reads == {
+        "memory_recall",
+        "memory_get_context",
+        "query_vault",
+        "memory_conflicts",
+        "memory_export_graph",
+        "memory_status",
+    }
+    assert takes == {"memory_update_fact", "memory_forget", "memory_resolve_conflict"}
+    assert once == {"memory_store_fact", "memory_supersede"}
+
+
+def test_the_tools_are_those_that_the_issue_of_agents_was_promised() -> None:
+    assert len(TOOLS) == 11
+    assert all(name.startswith(("memory_", "query_")) for name in TOOLS)
+    assert [each.name for each in prompt_rows()] == [
+        "what_do_i_know_about",
+        "before_you_start_on",
+    ]
+
+
+# --------------------------------------------------------------------------- the tools
+
+
+def test_a_fact_is_stored_changed_replaced_and_forgotten(
+    home: Home, memory: AgentMemory
+) -> None:
+    made = call(
+        memory,
+        "memory_store_fact",
+        text="LanceDB is embedded.",
+        type="decision",
+        title="Use LanceDB",
+        context="the review",
+        priority="0",
+        tags=["storage"],
+        entities=["LanceDB"],
+        fields={"outcome": "implemented", "mood": "sunny"},
+    )
+    assert made["scope"] == "private-indy"
+    assert made["agentId"] == "indy"
+    assert made["decisionOutcome"] == "implemented"
+    assert made["properties"] == {"mood": "sunny"}
+    assert home.note(made["path"]).is_file()
+
+    changed = call(
+        memory,
+        "memory_update_fact",
+        id=made["id"],
+        content="It has no server.",
+        set={"priority": 1, "mood": None},
+        add_tags=["new"],
+        remove_tags=["storage"],
+        expect=made["revision"],
+    )
+    assert changed["content"] == "It has no server."
+    assert changed["tags"] == ["new"]
+    assert "properties" not in changed
+    assert "It has no server." in home.note(made["path"]).read_text(encoding="utf-8")
+
+    newer = call(memory, "memory_supersede", id=made["id"], text="Use SQLite alone.")
+    assert newer["supersedesId"] == made["id"]
+    found = call(memory, "memory_recall", query="LanceDB or SQLite", max_priority=4)
+    assert [hit["id"] for hit in found["hits"]] == [newer["id"]]
+
+    gone = call(memory, "memory_forget", id=newer["id"])
+    assert gone == {"id": newer["id"], "status": "forgotten"}
+    assert not home.note(newer["path"]).exists()
+    again = call(memory, "memory_forget", id=newer["id"])
+    assert again["error"]["kind"] == "FactForgottenError"
+
+
+def test_a_scope_that_is_shared_may_be_named_and_one_of_its_own_is_fixed(
+    home: Home,
+) -> None:
+    with home.memory(scope="team-core") as memory:
+        assert call(memory, "memory_status")["scope"] == "team-core"
+        made = call(memory, "memory_store_fact", text="One.")
+        assert made["scope"] == "team-core"
+        other = call(memory, "memory_store_fact", text="Two.", scope="public")
+        assert other["scope"] == "public"
+        own = call(memory, "memory_store_fact", text="Three.", scope="private-indy")
+        assert own["scope"] == "private-indy"
+        refused = call(memory, "memory_store_fact", text="Four.", scope="private-ada")
+        assert refused["error"]["kind"] == "ScopeDeniedError"
+    with home.memory(None) as memory:
+        assert memory.name == NAMELESS
+        assert call(memory, "memory_status")["scope"] == "private-mcp"
+
+
+def test_an_edit_of_the_same_thing_is_a_conflict_that_is_told_and_resolved(
+    home: Home, memory: AgentMemory
+) -> None:
+    made = call(memory, "memory_store_fact", text="One line.", title="T")
+    memory.settle()
+    note = home.note(made["path"])
+    text = note.read_text(encoding="utf-8")
+    note.write_text(text.replace("One line.", "A person's line."), encoding="utf-8")
+
+    changed = call(memory, "memory_update_fact", id=made["id"], content="An agent's.")
+    assert changed["content"] == "A person's line."
+    (met,) = call(memory, "memory_conflicts")["conflicts"]
+    assert met["id"] == changed["conflict"]
+    (field,) = met["fields"]
+    assert (field["base"], field["vault"], field["store"]) == (
+        "One line.",
+        "A person's line.",
+        "An agent's.",
+    )
+    assert call(memory, "memory_conflicts", fact_id=NO_ID)["conflicts"] == []
+    assert call(memory, "memory_status")["conflicts"] == 1
+
+    wrong = call(
+        memory,
+        "memory_resolve_conflict",
+        conflict=met["id"],
+        take="store",
+        field="title",
+    )
+    assert wrong["error"]["kind"] == "InvalidFieldError"
+    done = call(memory, "memory_resolve_conflict", conflict=met["id"], take="store")
+    assert done["conflicts"] == []
+    assert done["resolved"]["id"] == met["id"]
+    assert "An agent's." in note.read_text(encoding="utf-8")
+    again = call(memory, "memory_resolve_conflict", conflict=met["id"], take="vault")
+    assert again["error"]["kind"] == "ConflictNotFoundError"
+    assert "memory_conflicts" in again["error"]["hint"]
+
+
+def test_facts_are_looked_up_by_filters_links_dates_and_pages(
+    memory: AgentMemory,
+) -> None:
+    tea = call(memory, "memory_store_fact", text="A drink.", title="Tea", type="entity")
+    one = call(
+        memory, "memory_store_fact", text="See [[Tea]].", title="One", tags=["x"]
+    )
+    two = call(memory, "memory_store_fact", text="Two.", title="Two", type="lesson")
+
+    def ids(**given: object) -> list[str]:
+        answer = call(memory, "query_vault", **given)
+        return [fact["id"] for fact in answer["facts"]]
+
+    assert ids() == [two["id"], one["id"], tea["id"]]
+    assert ids(newest=False) == [tea["id"], one["id"], two["id"]]
+    assert ids(type="lesson") == [two["id"]]
+    assert ids(tag="x") == [one["id"]]
+    assert ids(links_to="Tea") == [one["id"]]
+    assert ids(links_from=one["id"]) == [tea["id"]]
+    assert ids(links_from="Two") == []
+    assert ids(links_to="Tea", links_from="One") == []
+    assert ids(since="2020-01", until="2020-12-31") == []
+    assert ids(since="2020-01") == ids(status="active") == ids(scope="private-indy")
+    first = call(memory, "query_vault", limit=2)
+    rest = call(memory, "query_vault", limit=2, after=first["next"])
+    assert [f["id"] for f in (*first["facts"], *rest["facts"])] == ids()
+    assert rest["next"] is None
+
+    known = call(memory, "query_vault", ids=[one["id"], NO_ID, one["id"], "x"])
+    assert [fact["id"] for fact in known["facts"]] == [one["id"]]
+    assert known["missing"] == [NO_ID, "x"]
+    alone = call(memory, "query_vault", ids=[NO_ID])
+    assert alone["error"]["kind"] == "FactNotFoundError"
+    assert "memory_recall" in alone["error"]["hint"]
+    nobody = call(memory, "query_vault", links_to="Nobody")
+    assert nobody["error"]["kind"] == "NotFoundError"
+
+
+def test_a_context_is_a_text_with_its_sources(memory: AgentMemory) -> None:
+    made = call(memory, "memory_store_fact", text="We use SQLite.", type="decision")
+    done = run(memory, TOOLS["memory_get_context"], {"query": "SQLite", "budget": 500})
+    assert done.structuredContent is not None
+    text, rest = (each.text for each in done.content if isinstance(each, TextContent))
+    assert text == done.structuredContent["text"]
+    assert json.loads(rest)["items"][0]["id"] == made["id"]
+    assert "text" not in json.loads(rest)
+    assert done.structuredContent["tokens"] <= 500
+
+
+@pytest.mark.parametrize("form", ["json", "graphml", "canvas"])
+def test_a_graph_is_drawn_with_those_that_are_joined_to_most(
+    memory: AgentMemory, form: str
+) -> None:
+    call(memory, "memory_store_fact", text="Hub.", title="Hub", type="entity")
+    for number in range(4):
+        call(memory, "memory_store_fact", text="[[Hub]]", title=f"Spoke {number}")
+    call(memory, "memory_store_fact", text="Alone.", title="Alone")
+    some = call(memory, "memory_export_graph", format=form, limit=3)
+    assert (some["nodes"], some["links"], some["left_out"]) == (3, 2, 3)
+    near = call(memory, "memory_export_graph", format=form, around="Hub")
+    assert (near["nodes"], near["links"], near["left_out"]) == (5, 4, 0)
+    if form == "json":
+        assert "Hub" in {node["label"] for node in some["graph"]["nodes"]}
+    else:
+        assert "Hub" in some["text"]
+
+
+def test_a_graph_that_is_too_long_is_drawn_smaller(memory: AgentMemory) -> None:
+    for number in range(60):
+        call(memory, "memory_store_fact", text="-", title=f"{number} " + "long " * 200)
+    drawn = call(memory, "memory_export_graph")
+    assert 1 <= drawn["nodes"] < 60
+    assert drawn["nodes"] + drawn["left_out"] == 60
+    assert len(json.dumps(drawn)) < 50_000
+
+
+def test_the_status_says_what_waits_and_changes_nothing(
+    home: Home, memory: AgentMemory
+) -> None:
+    made = call(memory, "memory_store_fact", text="One.", title="T")
+    memory.settle()
+    note = home.note(made["path"])
+    note.write_text(note.read_text(encoding="utf-8") + "\nMore.\n", encoding="utf-8")
+    status = call(memory, "memory_status")
+    assert (status["facts"], status["pending"], status["agent"]) == (1, 1, "indy")
+    assert call(memory, "memory_status")["pending"] == 1
+
+
+# ---------------------------------------------------------------------- fresh answers
+
+
+def test_what_a_person_saved_last_is_in_every_answer(home: Home) -> None:
+    with home.memory() as memory:
+        made = call(memory, "memory_store_fact", text="Green.", title="Crane")
+        note = home.note(made["path"])
+        for colour in ("red", "blue", "white"):
+            head = note.read_text(encoding="utf-8").partition("# Crane")[0]
+            note.write_text(f"{head}# Crane\n\nIt is {colour}.\n", encoding="utf-8")
+            found = call(memory, "memory_recall", query="crane")
+            assert hits(found) == [f"It is {colour}."]
+        by = {
+            entry.actor for entry in memory.history(made["id"]) if entry.side == "vault"
+        }
+        assert by == {"person"}
+        renamed = note.with_name("The crane.md")
+        note.rename(renamed)
+        found = call(memory, "memory_recall", query="crane")
+        assert found["hits"][0]["path"].endswith("/The crane.md")
+
+
+def test_a_vault_that_is_away_is_told_and_answers_are_given_all_the_same(
+    home: Home, memory: AgentMemory
+) -> None:
+    call(memory, "memory_store_fact", text="The crane is green.")
+    call(memory, "memory_recall", query="crane")
+    (home.vault / ".meta").rename(home.vault / "meta")
+    found = call(memory, "memory_recall", query="crane")
+    assert hits(found) == ["The crane is green."]
+    (said,) = found["degraded"]
+    assert said.startswith("edits of notes were not taken up: the vault at ")
+    listed = call(memory, "query_vault")
+    assert listed["degraded"] == [said]
+
+
+def test_a_disk_that_fails_is_told_and_the_store_answers(
+    memory: AgentMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call(memory, "memory_store_fact", text="The crane is green.")
+
+    def full(*_: object) -> object:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(VaultFs, "scan", full)
+    found = call(memory, "memory_recall", query="crane")
+    assert hits(found) == ["The crane is green."]
+    (said,) = found["degraded"]
+    assert said == "edits of notes were not taken up: No space left on device"
+
+
+def test_while_a_daemon_has_the_vault_nobody_waits_for_it_twice(home: Home) -> None:
+    with home.memory("ada") as daemon, home.memory() as memory, daemon._lock:
+        made = call(memory, "memory_store_fact", text="The crane is green.")
+        assert not made["mirrored"]
+        for _ in range(3):
+            assert hits(call(memory, "memory_recall", query="crane"))
+        busy = call(memory, "memory_resolve_conflict", conflict="x", take="vault")
+        assert busy["error"]["kind"] == "EngineBusyError"
+        assert memory._daemon
+
+
+def test_the_note_that_a_daemon_writes_is_waited_for(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with home.memory("ada") as daemon, home.memory() as memory, daemon._lock:
+        steps: list[float] = []
+
+        def pass_by(seconds: float) -> None:
+            steps.append(seconds)
+            daemon.sync()
+
+        monkeypatch.setattr(memory._mirror.clock, "sleep", pass_by)
+        made = call(memory, "memory_store_fact", text="The crane is green.")
+        assert made["mirrored"]
+        assert home.note(made["path"]).is_file()
+        assert len(steps) == 1
+
+
+# --------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "said"),
+    [
+        ("memory_store_fact", {}, "missing required field `text`"),
+        ("memory_store_fact", {"text": ""}, "length >= 1"),
+        ("memory_store_fact", {"text": "x", "agent": "ada"}, "unknown field `agent`"),
+        ("memory_store_fact", {"text": "x", "priority": 5}, "<= 4"),
+        ("memory_recall", {"query": "x", "limit": 51}, "<= 50"),
+        ("memory_recall", {"query": "x", "mode": "magic"}, "magic"),
+        ("query_vault", {"tag": ["x"]}, "`$.tag`"),
+        ("memory_resolve_conflict", {"conflict": "x", "take": "both"}, "both"),
+        ("memory_status", {"agent": "ada"}, "unknown field `agent`"),
+    ],
+)
+def test_arguments_that_a_tool_does_not_take_are_named(
+    memory: AgentMemory, tool: str, given: dict[str, object], said: str
+) -> None:
+    error = call(memory, tool, **given)["error"]
+    assert error["kind"] == "InvalidArgumentsError"
+    assert said in error["message"]
+    assert error["hint"].startswith(f"{tool} takes ")
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "kind"),
+    [
+        ("memory_store_fact", {"text": "x", "type": "poem"}, "UnknownTypeError"),
+        ("memory_store_fact", {"text": "x", "scope": "Mine"}, "InvalidScopeError"),
+        ("memory_store_fact", {"text": " "}, "InvalidFieldError"),
+        ("memory_update_fact", {"id": NO_ID}, "InvalidFieldError"),
+        ("memory_update_fact", {"id": "../x", "content": "x"}, "InvalidIdError"),
+        ("memory_supersede", {"id": NO_ID, "text": "x"}, "FactNotFoundError"),
+        ("query_vault", {"since": "tomorrow"}, "InvalidFieldError"),
+        ("memory_export_graph", {"around": "x"}, "NotFoundError"),
+    ],
+)
+def test_errors_are_answers_with_a_message_and_a_hint(
+    memory: AgentMemory, tool: str, given: dict[str, object], kind: str
+) -> None:
+    error = call(memory, tool, **given)["error"]
+    assert (error["kind"], bool(error["message"]), bool(error["hint"])) == (
+        kind,
+        True,
+        True,
+    )
+
+
+def test_a_change_of_what_was_changed_since_is_refused(memory: AgentMemory) -> None:
+    made = call(memory, "memory_store_fact", text="One.")
+    given = {"id": made["id"], "expect": made["revision"]}
+    call(memory, "memory_update_fact", content="Two.", **given)
+    late = call(memory, "memory_update_fact", content="Three.", **given)
+    assert late["error"]["kind"] == "RevisionMismatchError"
+    assert "query_vault" in late["error"]["hint"]
+
+
+def test_a_fault_of_ours_is_told_as_one(capsys: pytest.CaptureFixture[str]) -> None:
+    said = told(ZeroDivisionError("by nought"))
+    assert in_words(said).startswith(
+        "ZeroDivisionError: by nought\nhint: this is a fault"
+    )
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert "ZeroDivisionError" in streams.err
+    disk = told(OSError(28, "No space left on device"))
+    assert in_words(disk) == "the disk or the system failed: No space left on device"
+
+
+def test_every_hint_of_a_tool_is_for_who_has_tools() -> None:
+    for error in (
+        errors.FactNotFoundError(NO_ID),
+        errors.ConflictNotFoundError("x"),
+        errors.InvalidIdError("x"),
+        errors.EngineBusyError("/vault"),
+    ):
+        assert "`vaultsync" not in in_words(told(error))
+
+
+# ----------------------------------------------------------------------- bounded answers
+
+
+def test_a_long_content_is_cut_and_can_be_read_to_its_end(memory: AgentMemory) -> None:
+    text = "\n\n".join(f"Paragraph {number} of many." for number in range(4_000))
+    made = call(memory, "memory_store_fact", text=text, title="Long")
+    assert made["cut"][0]["where"] == "content"
+    read = ""
+    while True:
+        answer = call(memory, "query_vault", ids=[made["id"]], offset=len(read))
+        content = answer["facts"][0].get("content", "")
+        if "cut" not in answer:
+            read += content
+            break
+        (cut,) = answer["cut"]
+        assert cut["where"] == "facts[0].content"
+        assert cut["of"] == len(text) - len(read)
+        assert "offset" in answer["rest"]
+        assert len(json.dumps(answer)) < 45_000
+        read += content[: cut["shown"]]
+    assert read == text
+
+
+def test_many_long_facts_share_the_room_of_one_answer(memory: AgentMemory) -> None:
+    for number in range(30):
+        memory.remember(f"{number} " + "word " * 2_000, fields={"mood": "glad " * 400})
+    answer = call(memory, "query_vault", limit=50)
+    assert len(answer["facts"]) == 30
+    assert len(json.dumps(answer)) < 60_000
+    assert {"facts[0].content", "facts[29].properties.mood"} <= {
+        cut["where"] for cut in answer["cut"]
+    }
+
+
+def test_long_lists_are_cut_too() -> None:
+    tags = [str(number) for number in range(LIST + 1)]
+    answer = bounded({"tags": tags, "n": 1, "none": None}, 10_000, "more")
+    assert answer["tags"] == tags[:LIST]
+    assert answer["cut"] == [{"where": "tags", "shown": LIST, "of": LIST + 1}]
+    assert answer["rest"] == "more"
+    assert bounded({"a": "b"}, 10, "more") == {"a": "b"}
+
+
+# -------------------------------------------------------------- resources and prompts
+
+
+def test_notes_and_tables_are_resources(home: Home) -> None:
+    async def reads(session: ClientSession) -> None:
+        made = await ask(session, "memory_store_fact", text="Tea.", title="Tea time")
+
+        async def text(uri: str) -> str:
+            (found,) = (await session.read_resource(AnyUrl(uri))).contents
+            assert isinstance(found, TextResourceContents)
+            assert found.mimeType == "text/markdown"
+            return found.text
+
+        note = home.note(made["path"]).read_text(encoding="utf-8")
+        assert await text(f"vaultsync://fact/{made['id']}") == note
+        listed = {
+            str(each.uri): each for each in (await session.list_resources()).resources
+        }
+        for uri, row in listed.items():
+            table = await text(uri)
+            assert row.size == len(table.encode())
+            assert table == (home.vault / ".index" / row.name).read_text("utf-8")
+        assert "Tea time" in await text("vaultsync://index/vault-index")
+        for wrong in (
+            f"vaultsync://fact/{NO_ID}",
+            "vaultsync://fact/x",
+            "vaultsync://index/none.md",
+            "vaultsync://index/..%2F..%2Fetc%2Fpasswd",
+            "file:///etc/passwd",
+        ):
+            with pytest.raises(McpError) as refused:
+                await text(wrong)
+            assert refused.value.error.code == -32002
+
+    talk(home, reads)
+
+
+def test_a_fact_whose_note_is_away_is_read_as_it_would_be(
+    home: Home, memory: AgentMemory
+) -> None:
+    made = memory.remember("Tea.", title="Tea time")
+    text = home.note(made.path).read_text(encoding="utf-8")
+    home.note(made.path).unlink()
+    assert memory.note(made.id)[1] == text
+
+
+def test_prompts_bring_what_is_known(home: Home) -> None:
+    async def asks(session: ClientSession) -> None:
+        await ask(session, "memory_store_fact", text="Tea is at four.", title="Tea")
+
+        async def text(prompt: str, **given: str) -> str:
+            (message,) = (await session.get_prompt(prompt, given)).messages
+            assert isinstance(message.content, TextContent)
+            return message.content.text
+
+        known = await text("what_do_i_know_about", topic="tea")
+        assert "Tea is at four." in known
+        assert "not instructions" in known
+        unknown = await text("what_do_i_know_about", topic="zebras")
+        assert "found nothing" in unknown
+        assert "Tea is at four." in await text("before_you_start_on", task="tea")
+        assert "Nothing was found" in await text("before_you_start_on", task="zebras")
+        for wrong in ({}, {"topic": " "}):
+            with pytest.raises(McpError, match="topic is missing"):
+                await text("what_do_i_know_about", **wrong)
+        with pytest.raises(McpError, match="there is no prompt 'x'"):
+            await text("x")
+        with pytest.raises(McpError, match="there is no tool 'x'"):
+            await session.call_tool("x", {})
+
+    talk(home, asks)
+
+
+def test_a_prompt_tells_of_conflicts(home: Home, memory: AgentMemory) -> None:
+    made = memory.remember("One.", title="Disputed")
+    memory.settle()
+    note = home.note(made.path)
+    note.write_text(note.read_text("utf-8").replace("One.", "Two."), encoding="utf-8")
+    memory.update(made.id, content="Three.")
+
+    async def asks(session: ClientSession) -> None:
+        found = await session.get_prompt("before_you_start_on", {"task": "anything"})
+        content = found.messages[0].content
+        assert isinstance(content, TextContent)
+        assert "Open conflicts between notes and memory: Disputed." in content.text
+
+    talk(home, asks)
+
+
+def test_a_vault_that_cannot_be_opened_is_an_error_of_each_call(home: Home) -> None:
+    (folder,) = home.state.iterdir()
+    aside = folder.rename(home.state / "aside")
+    folder.write_text("a file where the folder was")
+
+    async def asks(session: ClientSession) -> None:
+        failed = await ask(session, "memory_status")
+        assert failed["error"]["kind"] == "ConfigError"
+        with pytest.raises(McpError, match="the state folder"):
+            await session.list_resources()
+        folder.unlink()
+        aside.rename(folder)
+        assert (await ask(session, "memory_status"))["facts"] == 0
+
+    talk(home, asks)

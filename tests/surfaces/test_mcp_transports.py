@@ -1,0 +1,274 @@
+"""An agent over MCP and a person in the vault: over stdin and stdout, and over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import httpx
+import pytest
+from mcp import ClientSession
+
+from tests.mcp_clients import (
+    Home,
+    ask,
+    hits,
+    make_home,
+    over_http,
+    over_stdio,
+    serving,
+    token,
+)
+
+Transport: TypeAlias = Callable[[Home], AbstractAsyncContextManager[ClientSession]]
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "0"},
+    },
+}
+READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return make_home(tmp_path)
+
+
+@pytest.mark.parametrize("transport", [over_stdio, over_http])
+def test_an_agent_recalls_what_a_person_made_of_its_fact(
+    home: Home, transport: Transport
+) -> None:
+    async def talk() -> None:
+        async with transport(home) as agent:
+            fact = await ask(
+                agent,
+                "memory_store_fact",
+                text="The harbour crane is painted green.",
+                type="observation",
+                tags=["harbour"],
+            )
+            assert fact["mirrored"]
+            note = home.note(fact["path"])
+            assert "painted green" in note.read_text(encoding="utf-8")
+
+            text = note.read_text(encoding="utf-8")
+            note.write_text(text.replace("green", "ultramarine"), encoding="utf-8")
+
+            found = await ask(agent, "memory_recall", query="colour of the crane")
+            assert hits(found) == ["The harbour crane is painted ultramarine."]
+            assert found["degraded"] == []
+            known = await ask(agent, "query_vault", ids=[fact["id"]])
+            assert known["facts"][0]["content"] == hits(found)[0]
+            assert (await ask(agent, "memory_conflicts"))["conflicts"] == []
+
+    asyncio.run(talk())
+    assert json.loads(home.run("verify", "--json").stdout)["equal"]
+
+
+def test_beside_a_daemon_notes_come_at_once_and_edits_when_they_settled(
+    home: Home,
+) -> None:
+    async def talk() -> None:
+        async with over_stdio(home) as agent:
+            await _until(agent, "memory_status", lambda said: said["engine"] != "idle")
+            fact = await ask(agent, "memory_store_fact", text="The crane is green.")
+            assert fact["mirrored"]
+            note = home.note(fact["path"])
+            text = note.read_text(encoding="utf-8")
+            note.write_text(text.replace("green", "ultramarine"), encoding="utf-8")
+            edited = ["The crane is ultramarine."]
+            await _until(
+                agent, "memory_recall", lambda said: hits(said) == edited, query="crane"
+            )
+
+    with subprocess.Popen(
+        home.command("watch", "--no-bridge"),
+        env=home.environment,
+        stderr=subprocess.DEVNULL,
+    ) as daemon:
+        try:
+            asyncio.run(asyncio.wait_for(talk(), 60))
+        finally:
+            daemon.terminate()
+            assert daemon.wait(10) == 0
+    assert json.loads(home.run("verify", "--json").stdout)["equal"]
+
+
+async def _until(
+    agent: ClientSession,
+    tool: str,
+    right: Callable[[dict[str, Any]], bool],
+    **given: object,
+) -> None:
+    """Ask until the answer is right; the client learns of a daemon's work by asking."""
+    for _ in range(1_000):
+        if right(await ask(agent, tool, **given)):
+            return
+        await asyncio.sleep(0.05)
+    raise TimeoutError(tool)
+
+
+def _lines(*messages: object) -> str:
+    return "".join(json.dumps(each) + "\n" for each in messages)
+
+
+def _call(number: int, tool: str, **given: object) -> object:
+    params = {"name": tool, "arguments": given}
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+
+
+def test_who_pipes_questions_in_and_closes_gets_all_answers(home: Home) -> None:
+    store = _call(2, "memory_store_fact", text="Tea at four.", title="Tea")
+    done = subprocess.run(
+        home.command("mcp"),
+        input="\n" + _lines(HELLO, READY, store, _call(3, "memory_status")).rstrip(),
+        env=home.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    answers = {
+        row["id"]: row["result"]
+        for row in map(json.loads, done.stdout.split("\n")[:-1])
+    }
+    assert sorted(answers) == [1, 2, 3]
+    status = answers[3]["structuredContent"]
+    # Nobody said who it is: it has a name of its own all the same, and sees no more.
+    assert (status["agent"], status["scope"]) == ("mcp", "private-mcp")
+    assert len(list(home.vault.glob("private-mcp/notes/*-tea.md"))) == 1
+
+
+def test_a_line_that_is_no_message_ends_nothing(home: Home) -> None:
+    done = subprocess.run(
+        home.command("mcp"),
+        input="no json\n" + _lines(HELLO),
+        env=home.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert 1 in [json.loads(row).get("id") for row in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly_while_it_waits(
+    home: Home, number: signal.Signals
+) -> None:
+    with subprocess.Popen(
+        home.command("mcp"),
+        env=home.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as program:
+        assert program.stdin
+        assert program.stdout
+        program.stdin.write(
+            _lines(HELLO, READY, _call(2, "memory_store_fact", text="A."))
+        )
+        program.stdin.flush()
+        assert [json.loads(program.stdout.readline())["id"] for _ in range(2)] == [1, 2]
+        program.send_signal(number)
+        assert program.wait(10) == 0
+    proof = json.loads(home.run("verify", "--json").stdout)
+    assert (proof["equal"], proof["checked"]) == (True, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (["--vault", "/nowhere"], "NotAVaultError"),
+        (["--agent", "../x"], "InvalidScopeError"),
+        (["--agent", "indy", "--scope", "private-ada"], "ScopeDeniedError"),
+        (["--port", "1234"], "UsageError"),
+    ],
+)
+def test_what_cannot_be_served_is_said_before_anything_is(
+    home: Home, words: list[str], kind: str
+) -> None:
+    done = home.run("mcp", *words, "--json")
+    assert done.returncode in (1, 2)
+    assert json.loads(done.stdout)["error"]["kind"] == kind
+
+
+def test_nothing_heavy_is_loaded_before_a_client_asks() -> None:
+    code = (
+        "import json, sys, vaultsync.mcp_server.over_stdio, vaultsync.mcp_server.over_http;"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    loaded = {name.partition(".")[0] for name in json.loads(done.stdout)}
+    heavy = {"torch", "lancedb", "numpy", "onnxruntime", "tantivy", "networkx"}
+    assert loaded & heavy == set()
+
+
+def test_http_asks_for_the_token_of_this_vault_and_for_no_other_page(
+    home: Home, tmp_path: Path
+) -> None:
+    other = make_home(tmp_path / "other")
+    right = {"Authorization": f"Bearer {token(home)}"}
+    cases: list[tuple[dict[str, str], int]] = [
+        ({}, 401),
+        ({"Authorization": "Bearer x"}, 401),
+        ({"Authorization": f"Bearer {token(other)}"}, 401),
+        ({**right, "Origin": "https://example.org"}, 403),
+        ({**right, "Origin": "null"}, 403),
+        ({**right, "Host": "example.org"}, 403),
+    ]
+    with serving(home) as address, httpx.Client() as client:
+        for headers, status in cases:
+            for answer in (
+                client.post(address, json=HELLO, headers=headers),
+                client.get(address, headers=headers),
+                client.delete(address, headers=headers),
+            ):
+                assert (answer.status_code, answer.content) == (status, b""), headers
+        accept = {"Accept": "application/json, text/event-stream"}
+        found = client.post(address, json=HELLO, headers={**right, **accept})
+        assert found.json()["result"]["serverInfo"]["name"] == "vaultsync"
+
+
+def test_a_port_that_is_taken_is_a_word_and_no_traceback(home: Home) -> None:
+    with serving(home) as address:
+        port = address.rpartition(":")[2].partition("/")[0]
+        done = home.run("mcp", "--http", "--port", port)
+        assert done.returncode == 2
+        assert f"cannot listen at port {port}" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_it_says_hello_in_good_time(home: Home) -> None:
+    began = time.monotonic()
+    with subprocess.Popen(
+        home.command("mcp"),
+        env=home.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as program:
+        assert program.stdin
+        assert program.stdout
+        program.stdin.write(_lines(HELLO))
+        program.stdin.flush()
+        assert json.loads(program.stdout.readline())["id"] == 1
+        took = time.monotonic() - began
+        program.stdin.close()
+    # 0.8 s where nothing else runs; the bound is for a machine on which much does.
+    assert took < 10

@@ -1,0 +1,161 @@
+"""The command line over a store in Qdrant: upkeep, migration, two machines."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.qdrant_server import FakeQdrant
+from vaultsync import app
+from vaultsync.errors import ConfigError, FactNotFoundError, StoreMismatchError
+
+SERVER = os.environ.get("VAULTSYNC_TEST_QDRANT_URL")
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "hash")
+
+
+def test_facts_and_vectors_go_from_store_to_store(tmp_path: Path) -> None:
+    vault = str(tmp_path / "vault")
+    app.init(vault)
+    with app.open(vault) as memory:
+        ids = [memory.remember(f"Ferry number {n}.").id for n in range(3)]
+        memory.forget(ids.pop())
+        memory.sync()
+        memory.index()
+
+    for store in ("qdrant+edge:../edge", "qdrant+local:../local", "sqlite:../x.db"):
+        with app.open(vault) as memory:
+            done = memory.migrate(store)
+        assert (done.facts, done.tombstones, done.copied) == (2, 1, 4)
+        # Those beside SQLite are there from the beginning.
+        assert done.vectors == (0 if store.startswith("sqlite") else 2)
+        with app.open(vault) as memory:
+            report = memory.sync()
+            assert report.quiet
+            assert memory.index().embedded == 0
+            assert memory.verify().equal
+            found = memory.recall("ferry", mode="vector")
+            assert {hit.id for hit in found} == set(ids)
+            assert not found.degraded
+
+
+def test_a_migration_to_where_the_facts_are_is_refused(tmp_path: Path) -> None:
+    vault = str(tmp_path / "vault")
+    app.init(vault, store="qdrant+edge:../edge")
+    with app.open(vault) as memory, pytest.raises(ConfigError, match="already"):
+        memory.migrate("qdrant+edge:../edge")
+
+
+def test_upkeep_clears_old_tombstones_away(tmp_path: Path) -> None:
+    vault = str(tmp_path / "vault")
+    app.init(vault, store="qdrant+edge:../edge")
+    config = tmp_path / "vault" / ".meta" / "config.toml"
+    with config.open("a", encoding="utf-8") as file:
+        file.write("\n[qdrant]\nretention_days = 0\n")
+    with app.open(vault) as memory:
+        fact = memory.remember("Gone soon.")
+        memory.forget(fact.id)
+        memory.maintain(dry_run=True)
+        assert memory._mirror.store.buried(fact.id) is not None
+        memory._mirror.clock.sleep(1.1)  # tombstones are dated to the second
+        memory.maintain()
+        assert memory._mirror.store.written(fact.id) is None
+        with pytest.raises(FactNotFoundError):
+            memory.get(fact.id)
+
+
+def test_a_store_that_was_lost_is_made_anew_from_the_notes(tmp_path: Path) -> None:
+    import shutil
+
+    vault = str(tmp_path / "vault")
+    app.init(vault, store="qdrant+edge:../edge")
+    with app.open(vault) as memory:
+        memory.remember("Stays in the note.")
+        memory.sync()
+    shutil.rmtree(tmp_path / "edge")
+
+    with app.open(vault) as memory:
+        assert [each.kind for each in memory.sync().attention] == ["store_away"]
+        memory.rebuild(source="vault")
+        proof = memory.verify()
+        assert (proof.equal, proof.checked) == (True, 1)
+
+
+def test_another_collection_is_another_store(tmp_path: Path) -> None:
+    vault = str(tmp_path / "vault")
+    app.init(vault, store="qdrant+edge:../edge")
+    with app.open(vault) as memory:
+        memory.remember("Mine.")
+        memory.sync()
+    app.init(str(tmp_path / "other"), store="qdrant+edge:../elsewhere")
+    with app.open(str(tmp_path / "other")) as memory:
+        memory.remember("Theirs.")
+
+    with (
+        app.open(vault, store="qdrant+edge:../elsewhere") as memory,
+        pytest.raises(StoreMismatchError),
+    ):
+        memory.sync()
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    """A server that is there: the one that is named, else one of ours."""
+    if SERVER:
+        slug = f"test-{os.getpid()}"
+        yield f"{SERVER.rstrip('/')}/{slug}"
+        return
+    with FakeQdrant() as server:
+        yield f"qdrant://127.0.0.1:{server.port}/test"
+
+
+def _started(words: list[str], vault: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "vaultsync", *words, "--vault", str(vault), "--json"],
+        cwd=ROOT,
+        env=os.environ
+        | {"VAULTSYNC_STATE_DIR": str(vault) + ".state", "VAULTSYNC_EMBEDDER": "none"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _said(process: subprocess.Popen[str]) -> dict[str, Any]:
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, out + err
+    said: dict[str, Any] = json.loads(out)
+    return said
+
+
+@pytest.mark.timeout(600)  # 12 processes, each of which loads the client
+def test_two_machines_over_one_server_say_the_same(tmp_path: Path, url: str) -> None:
+    vaults = [tmp_path / "one", tmp_path / "two"]
+    for vault in vaults:
+        _said(_started(["init", "--store", url], vault))
+
+    both = [_started(["remember", f"From {vault.name}."], vault) for vault in vaults]
+    made = {_said(each)["id"] for each in both}
+    for _ in range(2):
+        for vault in vaults:
+            _said(_started(["sync"], vault))
+
+    for vault in vaults:
+        proof = _said(_started(["verify"], vault))
+        assert (proof["equal"], proof["checked"]) == (True, 2)
+        listed = _said(_started(["list"], vault))["facts"]
+        assert {fact["id"] for fact in listed} == made
+        notes = list((vault / "public").rglob("*.md"))
+        assert len(notes) == 2

@@ -1,0 +1,179 @@
+"""Questions of the command line that a running bridge answers with its warm model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bridges import Client, open_bridge
+from vaultsync.adapters import bridge_client
+from vaultsync.app.answering import ask, ask_for_packs
+
+QUESTION = "what is embedded"
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VAULTSYNC_EMBEDDER", "hash")
+        with open_bridge(tmp_path_factory.mktemp("bridge")) as opened:
+            for text in ("SQLite is embedded.", "Tea is ready.", "The gate is shut."):
+                body = {"text": text, "scope": "team-core"}
+                assert opened("POST", "/v1/facts", body).status == 200
+            assert opened("POST", "/v1/sync", {}).status == 200
+            yield opened
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths that bridges are asked; the answers are theirs."""
+    paths: list[str] = []
+    real = bridge_client.ask_bridge
+
+    def record(
+        port: int, token: str, path: str, body: Mapping[str, object]
+    ) -> dict[str, Any] | None:
+        paths.append(path)
+        return real(port, token, path, body)
+
+    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "hash")
+    monkeypatch.setattr(bridge_client, "ask_bridge", record)
+    return paths
+
+
+def _recall(client: Client, *, agent: str | None = None, **wanted: Any) -> Any:  # noqa: ANN401
+    settings = client.serving.settings
+    where = str(settings.state_dir.parent)
+    with ask(str(settings.root), agent=agent, state_dir=where) as memory:
+        return memory.recall(QUESTION, **wanted)
+
+
+def test_what_needs_the_model_is_asked_of_the_bridge(
+    client: Client, asked: list[str]
+) -> None:
+    by_bridge = _recall(client, mode="vector", explain=True)
+    (settings := client.serving.settings.state_dir / "bridge.json").rename(
+        settings.with_suffix(".away")
+    )
+    try:
+        here = _recall(client, mode="vector", explain=True)
+    finally:
+        settings.with_suffix(".away").rename(settings)
+
+    assert asked == ["/v1/recall"]
+    assert [hit.id for hit in by_bridge] == [hit.id for hit in here]
+    assert by_bridge.source == here.source == "vector"
+    assert [stage.name for stage in by_bridge.stages] == [
+        stage.name for stage in here.stages
+    ]
+    said = by_bridge.as_json()["hits"][0]
+    assert {**said, "recency": 0, "score": 0} == {
+        **here.as_json()["hits"][0],
+        "recency": 0,
+        "score": 0,
+    }
+
+
+def test_what_the_index_answers_asks_nobody(client: Client, asked: list[str]) -> None:
+    assert _recall(client, mode="index").hits
+    assert asked == []
+
+
+def test_what_a_bridge_takes_no_word_for_is_answered_here(
+    client: Client, asked: list[str]
+) -> None:
+    assert _recall(client, mode="vector", heads_only=False).hits
+    assert asked == []
+
+
+def test_an_agent_sees_by_the_bridge_what_it_sees_alone(
+    client: Client, asked: list[str]
+) -> None:
+    body = {"text": "Embedded secrets.", "scope": "private-moss"}
+    secret = client("POST", "/v1/facts", body).json["id"]
+    client("POST", "/v1/sync", {})
+
+    seen = {
+        agent: _recall(client, agent=agent, mode="vector") for agent in ("moss", "indy")
+    }
+
+    assert asked == ["/v1/recall"] * 2
+    assert secret in {hit.id for hit in seen["moss"]}
+    assert secret not in {hit.id for hit in seen["indy"]}
+
+
+def test_a_bridge_of_another_agent_is_not_asked(
+    tmp_path: Path, asked: list[str]
+) -> None:
+    with open_bridge(tmp_path, agent="moss") as client:
+        client("POST", "/v1/facts", {"text": "Embedded.", "scope": "team-core"})
+        client("POST", "/v1/sync", {})
+        assert _recall(client, agent="indy", mode="vector").hits
+        assert _recall(client, mode="vector").hits
+        assert asked == []
+        answer = client("POST", "/v1/recall", {"query": "x", "agent": "indy"})
+        assert answer.kind == "ScopeDeniedError"
+
+
+@pytest.mark.parametrize(
+    "trouble", ["stale", "refused", "wrong token", "no token", "another version"]
+)
+def test_without_an_answer_the_model_is_loaded_here(
+    client: Client, asked: list[str], trouble: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = client.serving.settings.state_dir
+    announced, token = state / "bridge.json", state / "bridge.token"
+    kept = {path: path.read_text(encoding="utf-8") for path in (announced, token)}
+    said = json.loads(kept[announced])
+    match trouble:
+        case "stale":
+            announced.write_text(json.dumps({**said, "pid": 2**22 - 1}))
+        case "refused":
+            announced.write_text(json.dumps({**said, "address": "http://127.0.0.1:1"}))
+        case "wrong token":
+            token.write_text("wrong")
+        case "no token":
+            token.unlink()
+        case _:
+            monkeypatch.setattr(bridge_client, "ask_bridge", lambda *_: {"hits": [{}]})
+    try:
+        assert _recall(client, mode="vector").hits
+    finally:
+        for path, text in kept.items():
+            path.write_text(text, encoding="utf-8")
+
+
+def test_a_pack_is_asked_of_the_bridge_too(client: Client, asked: list[str]) -> None:
+    settings = client.serving.settings
+    where = str(settings.state_dir.parent)
+    with ask_for_packs(str(settings.root), state_dir=where) as memory:
+        made = memory.context("nothing of the kind at all", budget=200)
+        here = memory.context("nothing of the kind at all", budget=200, mode="index")
+
+    assert asked == ["/v1/context"]
+    assert (made.budget, made.format, made.intent) == (200, here.format, here.intent)
+    assert made.tokens <= 200
+
+
+def test_a_bridge_that_talks_nonsense_gives_no_answer() -> None:
+    import socket
+    import threading
+
+    for said in (b"nonsense", b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]", b""):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+
+            def answer(said: bytes = said, server: socket.socket = server) -> None:
+                link, _ = server.accept()
+                link.recv(65536)
+                link.sendall(said)
+                link.close()
+
+            thread = threading.Thread(target=answer)
+            thread.start()
+            port = server.getsockname()[1]
+            assert bridge_client.ask_bridge(port, "t", "/v1/recall", {}) is None
+            thread.join()

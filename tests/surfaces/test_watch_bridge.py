@@ -1,0 +1,104 @@
+"""The bridge in a daemon: one process, two threads, and one engine that both ask."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+import vaultsync.app
+from vaultsync import config
+from vaultsync.app import serving
+
+PATIENCE = 30.0
+
+
+def wait_until(holds: Callable[[], object]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")
+    monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
+    vaultsync.app.init(str(tmp_path / "vault"), state_dir=str(tmp_path / "state"))
+    return tmp_path / "vault"
+
+
+@pytest.fixture
+def bridge(vault: Path) -> Iterator[httpx.Client]:
+    started = subprocess.Popen(
+        [sys.executable, "-m", "vaultsync", "watch", "--vault", str(vault)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert started.stderr
+    address = ""
+    seen: set[str] = set()
+    while {"bridge", "watcher"} - seen:
+        line = json.loads(started.stderr.readline())
+        seen.add(line["event"])
+        address = line.get("address", address)
+    token = serving.token_of(config.load(vault))
+    headers = {"Authorization": f"Bearer {token}", "X-Vaultsync": "1"}
+    with httpx.Client(base_url=address, headers=headers, timeout=PATIENCE) as client:
+        yield client
+    started.terminate()
+    started.communicate(timeout=PATIENCE)
+    assert started.returncode == 0
+
+
+def test_what_is_remembered_by_the_bridge_gets_its_note_by_the_daemon(
+    bridge: httpx.Client, vault: Path
+) -> None:
+    made = bridge.post(
+        "/v1/facts", json={"text": "Said by the bridge.", "title": "Said"}
+    )
+    assert made.status_code == 200, made.text
+    fact_id = made.json()["id"]
+    wait_until(lambda: bridge.get(f"/v1/facts/{fact_id}").json()["path"])
+    note = vault / bridge.get(f"/v1/facts/{fact_id}").json()["path"]
+    note.write_text(note.read_text().replace("the bridge", "a person"))
+    wait_until(
+        lambda: "a person" in bridge.get(f"/v1/facts/{fact_id}").json()["content"]
+    )
+
+
+def test_the_bridge_asks_the_daemon_for_what_needs_the_engine(
+    bridge: httpx.Client,
+) -> None:
+    assert bridge.post("/v1/sync", json={}).status_code == 200
+    assert bridge.get("/v1/verify").json()["equal"]
+    said = bridge.get("/v1/status").json()
+    assert said["daemon"]["watcher"] == "watchfiles"
+    assert said["daemon"]["last_error"] is None
+
+
+def test_what_the_daemon_does_is_told_to_who_listens(
+    bridge: httpx.Client, vault: Path
+) -> None:
+    told: list[str] = []
+    with bridge.stream("GET", "/v1/events") as stream:
+        (vault / "public" / "notes").mkdir(parents=True)
+        (vault / "public" / "notes" / "a.md").write_text("# A\n\nText.\n")
+        kind = ""
+        for line in stream.iter_lines():
+            if line.startswith("event: "):
+                kind = line.removeprefix("event: ")
+            elif line.startswith("data: "):
+                said = json.loads(line.removeprefix("data: "))
+                told.append(kind)
+                if kind == "state" and said["facts"] == 1:
+                    break
+    assert "pass" in told
+    assert said["daemon"]["passes"] > 0
+    assert said["notes"] == 1

@@ -1,0 +1,352 @@
+"""A vault that is watched, by way of the class that other surfaces hold."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import vaultsync.app
+from vaultsync import config
+from vaultsync.adapters.daemon_file import DaemonFile
+from vaultsync.app import Memory
+from vaultsync.app.daily import DONE, LOOKS, Daily
+from vaultsync.app.watchers import watcher_maker
+from vaultsync.app.watching import WatchedMemory, Watching, rhythm_of
+from vaultsync.config import MemoryFileSettings, Settings, WatchSettings
+from vaultsync.core.fields import Value
+from vaultsync.errors import (
+    ConfigError,
+    DaemonStoppedError,
+    EngineBusyError,
+    FactNotFoundError,
+    VaultMissingError,
+)
+
+PATIENCE = 30.0
+
+
+def settings_at(where: Path) -> Settings:
+    root, state = where / "vault", where / "state"
+    vaultsync.app.init(str(root), state_dir=str(state))
+    found = config.load(root, state_dir=str(state))
+    return replace(found, embedder="none", grace_seconds=0.0)
+
+
+def wait_until(holds: Callable[[], object]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+class Run:
+    """A daemon in a thread of its own, and all it told."""
+
+    def __init__(self, settings: Settings, *, wait: bool = False) -> None:
+        self.told: list[tuple[str, Mapping[str, Value]]] = []
+        self.settings = settings
+        self.watching = Watching(
+            settings, tell=lambda kind, said: self.told.append((kind, said)), wait=wait
+        )
+        self.pool = ThreadPoolExecutor(1)
+        self.future = self.pool.submit(self.watching.run)
+
+    def kinds(self) -> list[str]:
+        return [kind for kind, _ in self.told]
+
+    def close(self) -> None:
+        self.watching.stop()
+        self.pool.shutdown()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return settings_at(tmp_path)
+
+
+@pytest.fixture
+def run(settings: Settings) -> Iterator[Run]:
+    run = Run(settings)
+    assert run.watching.ready.wait(PATIENCE)
+    wait_until(lambda: run.watching.call(lambda _: "state" in run.kinds()))
+    try:
+        yield run
+    finally:
+        run.close()
+
+
+def test_both_ways_are_mirrored_while_it_runs(run: Run) -> None:
+    with Memory(run.settings) as memory:
+        fact = memory.remember("An agent says this.", title="Said")
+        assert fact.path is None
+        wait_until(lambda: memory.get(fact.id).path)
+        note = run.settings.root / (memory.get(fact.id).path or "")
+        note.write_text(note.read_text().replace("An agent", "A person"))
+        wait_until(lambda: memory.get(fact.id).content == "A person says this.")
+        note.unlink()
+        wait_until(lambda: memory.status().facts == 0)
+
+
+def test_a_memory_file_is_taken_in_when_it_has_been_quiet(tmp_path: Path) -> None:
+    file = tmp_path / "MEMORY.md"
+    file.write_text("# Memory\n\n## Tea\n\nWe drink green tea in the morning.\n")
+    watched = replace(
+        settings_at(tmp_path),
+        memory_file=MemoryFileSettings(files=(str(file),), settle_seconds=0.1),
+    )
+    run = Run(watched)
+    try:
+        with Memory(watched) as memory:
+            wait_until(lambda: memory.status().facts == 1)
+            file.write_text(file.read_text().replace("green", "black"))
+            wait_until(lambda: "black" in memory.list().facts[0].content)
+            file.write_text(
+                file.read_text() + "\n## Bad\n\n" + "\udcff" * 40,
+                errors="surrogateescape",
+            )
+            wait_until(lambda: run.kinds().count("memory-file") > 1)
+    finally:
+        run.close()
+
+
+def test_what_expired_goes_once_a_day(settings: Settings) -> None:
+    told: list[str] = []
+    past = "2020-01-01T00:00:00Z"
+    memory = WatchedMemory(settings, stopped=lambda: False, asked=lambda: False)
+    with memory, memory.held(lambda: False):
+        fact = memory.remember("Good until then.", fields={"expiresAt": past})
+        daily = Daily(memory, lambda kind, _: told.append(kind))
+        daily.step(0.0)
+        assert memory.get(fact.id), "the first day counts as done"
+        with memory.mirror.archive.transaction():
+            memory.mirror.archive.set_setting(DONE, "2020-01-01")
+        daily.step(1.0)
+        assert memory.get(fact.id), "it looks at the calendar now and then"
+        daily.step(LOOKS)
+        with pytest.raises(FactNotFoundError):
+            memory.get(fact.id)
+        daily.step(2 * LOOKS)
+        assert told == ["pass"]
+
+
+def test_the_engine_does_between_passes_what_it_is_asked(run: Run) -> None:
+    def ask(memory: Memory) -> str:
+        fact = memory.remember("Said by the daemon's own memory.", title="Own")
+        assert memory.verify().equal
+        return fact.path or ""
+
+    path = run.watching.call(ask)
+    assert (run.settings.root / path).is_file()
+
+
+def test_what_is_raised_is_raised_where_it_was_asked(run: Run) -> None:
+    with pytest.raises(FactNotFoundError):
+        run.watching.call(
+            lambda memory: memory.get("019c5c7e-8d20-7b3a-9f41-3c5d0e8a7b62")
+        )
+    assert run.watching.call(lambda _: 42) == 42
+
+
+def test_the_worker_may_ask_itself(run: Run) -> None:
+    assert run.watching.call(lambda _: run.watching.call(lambda _: 42)) == 42
+
+
+def test_who_waits_no_longer_is_told_so(run: Run) -> None:
+    go = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        held = pool.submit(run.watching.call, lambda _: go.wait(PATIENCE))
+        wait_until(held.running)
+        with pytest.raises(TimeoutError):
+            run.watching.call(lambda _: 42, timeout=0.05)
+        go.set()
+        assert held.result(PATIENCE)
+
+
+def test_who_asks_when_it_ends_or_later_is_refused(run: Run) -> None:
+    go, begun = threading.Event(), threading.Event()
+
+    def hold(_: Memory) -> bool:
+        begun.set()
+        return go.wait(PATIENCE)
+
+    with ThreadPoolExecutor(2) as pool:
+        held = pool.submit(run.watching.call, hold)
+        assert begun.wait(PATIENCE)
+        late = pool.submit(run.watching.call, lambda _: 42)
+        run.watching.stop()
+        go.set()
+        assert held.result(PATIENCE)
+        assert late.exception(PATIENCE) is None or isinstance(
+            late.exception(), DaemonStoppedError
+        )
+    run.future.result(PATIENCE)
+    with pytest.raises(DaemonStoppedError):
+        run.watching.call(lambda _: 42)
+
+
+def test_a_stop_in_the_middle_of_a_pass_is_soon_done(settings: Settings) -> None:
+    facts = [
+        json.dumps({"title": f"Fact {n}", "content": f"Number {n}.", "type": "note"})
+        for n in range(3000)
+    ]
+    with Memory(settings) as memory:
+        memory.import_(facts)
+    run = Run(settings)
+    folder = settings.root / "public" / "notes"
+    wait_until(lambda: folder.is_dir() and any(folder.iterdir()))
+    began = time.monotonic()
+    run.close()
+    assert time.monotonic() - began < 2 + 3  # two, and what a loaded machine adds
+    assert run.future.exception() is None
+    with Memory(settings) as memory:
+        memory.sync()
+        assert memory.verify().equal
+        assert memory.status().notes == 3000
+
+
+def test_what_it_tells_of_itself_is_in_the_status(run: Run) -> None:
+    with Memory(run.settings) as memory:
+        wait_until(lambda: (memory.status().daemon or {}).get("watcher"))
+        said = memory.status().daemon
+        assert said is not None
+        assert said["lag_seconds"] == 0
+        assert said["last_error"] is None
+        run.close()
+        assert memory.status().daemon is None
+    assert run.kinds()[0] == "ready"
+    assert run.kinds()[-1] == "stopped"
+
+
+def test_a_second_daemon_leaves(run: Run) -> None:
+    with pytest.raises(EngineBusyError, match="process"):
+        Watching(run.settings).run()
+
+
+def test_a_second_daemon_that_waits_takes_over(run: Run) -> None:
+    second = Run(run.settings, wait=True)
+    assert not second.watching.ready.wait(0.5)
+    run.close()
+    assert second.watching.ready.wait(PATIENCE)
+    second.close()
+    assert second.future.exception() is None
+
+
+def test_a_daemon_that_waits_can_be_stopped(run: Run) -> None:
+    second = Run(run.settings, wait=True)
+    second.watching.stop()
+    assert isinstance(second.future.exception(PATIENCE), EngineBusyError)
+
+
+def test_once_settled_it_ends_by_itself(settings: Settings) -> None:
+    with Memory(settings) as memory:
+        memory.import_(['{"title": "Fact", "content": "Text."}'])
+    said = Watching(settings, once=True).run()
+    assert said["passes"]
+    with Memory(settings) as memory:
+        assert memory.verify().equal
+        assert memory.sync().quiet
+
+
+def test_once_settled_a_failure_is_raised(settings: Settings) -> None:
+    (settings.root / ".meta" / "config.toml").rename(settings.root / "away.toml")
+    with pytest.raises(VaultMissingError):
+        Watching(settings, once=True).run()
+
+
+def test_a_store_that_was_not_there_at_the_start_is_taken_up(tmp_path: Path) -> None:
+    settings = settings_at(tmp_path)
+    with Memory(settings) as memory:
+        memory.remember("Said before.", title="Before")
+    store = settings.state_dir / "store.sqlite3"
+    store.rename(tmp_path / "away.sqlite3")
+    run = Run(settings)
+    try:
+        wait_until(lambda: "store" in run.kinds())
+        (tmp_path / "away.sqlite3").rename(store)
+        wait_until(lambda: ("store", {"away": ""}) in run.told)
+        with Memory(settings) as memory:
+            fact = memory.remember("Said after.", title="After")
+            wait_until(lambda: memory.get(fact.id).path)
+    finally:
+        run.close()
+
+
+def test_what_a_daemon_tells_is_nobodys_when_it_is_gone(tmp_path: Path) -> None:
+    told = DaemonFile(tmp_path)
+    assert told.read() is None
+    told.write({"passes": 3})
+    assert (told.read() or {})["passes"] == 3
+    (tmp_path / "daemon.json").write_text('{"passes": 3, "pid": 99999999}')
+    assert told.read() is None
+    (tmp_path / "daemon.json").write_text("no json")
+    assert told.read() is None
+    told.remove()
+    told.remove()
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "daemon.json").mkdir()
+    told.write({"passes": 4})
+    assert [each.name for each in tmp_path.iterdir()] == ["daemon.json"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "name"),
+    [
+        ("auto", "watchfiles"),
+        ("watchfiles", "watchfiles"),
+        ("watchdog", "watchdog"),
+        ("polling", "watchdog, polling"),
+    ],
+)
+def test_the_watcher_is_the_one_that_is_set(
+    settings: Settings, chosen: str, name: str
+) -> None:
+    found = replace(settings, watch=WatchSettings(watcher=chosen))
+    make = watcher_maker(found, lambda: None)
+    assert make(False).name == name
+    assert make(True).name == "watchdog, polling"
+
+
+def test_on_a_network_mount_it_looks_by_itself(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultsync.adapters.mounts.silent_mount", lambda _: "nfs4")
+    assert watcher_maker(settings, lambda: None)(False).polls
+    fixed = replace(settings, watch=WatchSettings(watcher="watchfiles"))
+    assert not watcher_maker(fixed, lambda: None)(False).polls
+
+
+def test_without_what_watches_it_is_said_what_to_install(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(
+        __import__("sys").modules, "vaultsync.adapters.watch_watchfiles", None
+    )
+    assert watcher_maker(settings, lambda: None)(False).name == "watchdog"
+    monkeypatch.setitem(
+        __import__("sys").modules, "vaultsync.adapters.watch_watchdog", None
+    )
+    with pytest.raises(ConfigError, match="cannot be loaded"):
+        watcher_maker(settings, lambda: None)
+
+
+def test_without_what_looks_by_itself_there_is_no_watcher_but_no_crash(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = watcher_maker(settings, lambda: None)
+    monkeypatch.setitem(
+        __import__("sys").modules, "vaultsync.adapters.watch_watchdog", None
+    )
+    with pytest.raises(OSError, match="watch_watchdog"):
+        make(True)
+
+
+def test_a_store_over_a_network_is_asked_less_often(settings: Settings) -> None:
+    assert rhythm_of(settings).poll <= 0.05
+    assert rhythm_of(replace(settings, store="qdrant://host")).poll == 1.0

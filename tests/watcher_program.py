@@ -1,0 +1,37 @@
+"""A watcher in a process of its own, to be stopped: `python -m tests.watcher_program …`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from tests.real.home import say
+from tests.watchers import make
+
+
+def main() -> None:
+    """Listen; after a line on stdin tell what was heard when it is quiet again."""
+    kind, root, state = sys.argv[1:]
+    watcher = make(kind, Path(root), Path(state))
+    watcher.start()
+    began = time.process_time()
+    say("ready")
+    sys.stdin.readline()
+    notes: set[str] = set()
+    lost, quiet_at = "", time.monotonic() + 2
+    while time.monotonic() < quiet_at:
+        heard = watcher.drain()
+        notes |= heard.notes
+        lost = heard.lost or lost
+        if heard:
+            quiet_at = time.monotonic() + 1
+        time.sleep(0.05)
+    watcher.stop()
+    cpu = time.process_time() - began
+    say(json.dumps({"notes": len(notes), "lost": lost, "cpu": cpu}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+"""The watchers, made alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from vaultsync.ports import Watcher
+
+TOLD = ("watchfiles", "watchdog")
+KINDS = (*TOLD, "watchdog-polling")
+INTERVAL = 0.2
+"""Seconds; how often those look that look by themselves."""
+
+
+def make(
+    kind: str, root: Path, state: Path, wake: Callable[[], None] = lambda: None
+) -> Watcher:
+    """A watcher by its kind."""
+    if kind == "watchfiles":
+        from vaultsync.adapters.watch_watchfiles import WatchfilesWatcher
+
+        return WatchfilesWatcher(root, state, wake=wake)
+    from vaultsync.adapters.watch_watchdog import WatchdogWatcher
+
+    polls = kind.endswith("polling")
+    return WatchdogWatcher(root, state, wake=wake, polls=polls, interval=INTERVAL)

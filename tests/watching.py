@@ -1,0 +1,171 @@
+"""A daemon in a small world whose time a test lets go by, with a watcher that tests steer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from tests.world import World
+from vaultsync.core.fields import Value
+from vaultsync.core.paths import VaultPath
+from vaultsync.engine.daemon import Daemon
+from vaultsync.engine.mirror import Mirror, Policy
+from vaultsync.engine.report import Progress, Report
+from vaultsync.engine.request import Request
+from vaultsync.engine.rhythm import Rhythm
+from vaultsync.engine.sync import sync
+from vaultsync.ports import Heard
+
+
+@dataclass
+class FakeWatcher:
+    """Hears what a test tells it, as long as the test lets it live."""
+
+    polls: bool = False
+    name: str = "fake"
+    answers: bool = True
+    """Whether it hears its probes."""
+    ill: str = ""
+    starts: Callable[[], None] = lambda: None
+    heard: list[Heard] = field(default_factory=list)
+    probes: int = 0
+    probed: int = 0
+    stopped: bool = False
+
+    def start(self) -> None:
+        self.starts()
+
+    def drain(self) -> Heard:
+        told = Heard(probes=self.probes)
+        for each in self.heard:
+            told = Heard(
+                told.notes | each.notes,
+                told.others | each.others,
+                each.lost or told.lost,
+                told.probes,
+            )
+        self.heard, self.probes = [], 0
+        return told
+
+    def trouble(self) -> str:
+        return self.ill
+
+    def probe(self) -> None:
+        self.probed += 1
+        self.probes += self.answers
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+class Daemonic:
+    """A world with a daemon; time goes by in steps as long as the daemon says."""
+
+    def __init__(self, rhythm: Rhythm | None = None) -> None:
+        self.world = World(Policy())
+        self.watchers: list[FakeWatcher] = []
+        self.told: list[tuple[str, Mapping[str, Value]]] = []
+        self.requests: list[Request] = []
+        self.derived = 0
+        self.is_stopped = False
+        self.is_asked = False
+        self.in_pass: Callable[[str], None] = _nothing
+        self.in_derive: Callable[[Progress], tuple[str, ...]] = lambda _: ()
+        self.up_to_date = False
+        self.reopened = 0
+        self.starts: Callable[[], None] = lambda: None
+        self.rhythm = rhythm or Rhythm()
+        self.daemon = Daemon(
+            self, self._make, self.rhythm, tell=self._tell, jitter=lambda: 1.0
+        )
+
+    # --- what the daemon has done for it ----------------------------------------------
+
+    @property
+    def mirror(self) -> Mirror:
+        return self.world.mirror
+
+    def reopen(self) -> None:
+        self.reopened += 1
+
+    def mirror_some(self, request: Request, progress: Progress) -> Report:
+        self.requests.append(request)
+
+        def told(stage: str, done: int, total: int) -> None:
+            self.in_pass(stage)
+            progress(stage, done, total)
+
+        return sync(self.world.mirror, request, progress=told)
+
+    def is_derived(self) -> bool:
+        return self.up_to_date
+
+    def derive(self, progress: Progress) -> tuple[str, ...]:
+        self.derived += 1
+        return self.in_derive(progress)
+
+    def stopped(self) -> bool:
+        return self.is_stopped
+
+    def asked(self) -> bool:
+        return self.is_asked
+
+    # --- what a test does -------------------------------------------------------------
+
+    @property
+    def watcher(self) -> FakeWatcher:
+        return self.watchers[-1]
+
+    def hears(self, *notes: str, others: tuple[str, ...] = (), lost: str = "") -> None:
+        self.watcher.heard.append(
+            Heard(
+                frozenset(map(VaultPath, notes)),
+                frozenset(map(VaultPath, others)),
+                lost,
+            )
+        )
+
+    def person_edits(self, path: str, old: str, new: str) -> None:
+        """An edit at this very moment, and its event."""
+        text = self.world.text(path)
+        assert old in text
+        self.world.vault.save_in_place(path, text.replace(old, new, 1).encode())
+        self.hears(path)
+
+    def runs(self, seconds: float) -> None:
+        """Let the daemon do what it wants for some time."""
+        end = self.world.clock.monotonic() + seconds
+        while (now := self.world.clock.monotonic()) < end:
+            wait = self.daemon.step()
+            self.world.clock.advance(min(max(wait, 0.001), end - now + 0.001))
+
+    def rests(self) -> None:
+        """Let the daemon come to rest, and forget what it did for that."""
+        self.runs(8)
+        assert self.daemon.settled
+        self.forget()
+
+    def forget(self) -> None:
+        self.requests.clear()
+        self.told.clear()
+        self.derived = 0
+
+    def kinds(self) -> list[str]:
+        return [kind for kind, _ in self.told]
+
+    def whole_passes(self) -> int:
+        return sum(each.folders is None for each in self.requests)
+
+    def _make(self, polls: bool) -> FakeWatcher:
+        self.watchers.append(FakeWatcher(polls=polls, starts=self._start))
+        return self.watchers[-1]
+
+    def _start(self) -> None:
+        self.starts()
+
+    def _tell(self, kind: str, said: Mapping[str, Value]) -> None:
+        self.told.append((kind, dict(said)))
+
+
+def _nothing(_: str) -> None:
+    """What happens in the middle of a pass unless a test says otherwise."""

@@ -1,0 +1,73 @@
+"""Memory files by name and by pattern."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from fnmatch import translate
+from functools import lru_cache
+from pathlib import Path
+
+INCLUDE = ("MEMORY.md",)
+"""Of a folder, unless somebody says otherwise (seed 000)."""
+EXCLUDE = ("node_modules/**", ".git/**", "dist/**", "**/CHANGELOG.md", "**/LICENSE.md")
+"""Of a folder, in any case (seed 000)."""
+_DRAFTS = re.compile(r"\.#.*|.*~|.*\.sw[a-p]|.*\.tmp")
+"""What editors leave beside a file while they save it."""
+
+
+def find_memory_files(
+    paths: Sequence[Path], *, include: Sequence[str] = (), exclude: Sequence[str] = ()
+) -> list[Path]:
+    """The files: those named, there or not, and of folders those that fit the patterns.
+
+    Links are followed, so that a file with two names is there once; sorted.
+    """
+    found: set[Path] = set()
+    wanted = tuple(include) or INCLUDE
+    unwanted = (*EXCLUDE, *exclude)
+    for path in paths:
+        if path.is_dir():
+            found.update(_below(path, wanted, unwanted))
+        else:
+            found.add(Path(os.path.realpath(path)))
+    return sorted(found)
+
+
+def _below(root: Path, include: Sequence[str], exclude: Sequence[str]) -> list[Path]:
+    found = []
+    for folder, below, names in os.walk(root):
+        way = Path(folder).relative_to(root).as_posix()
+        prefix = "" if way == "." else f"{way}/"
+        below[:] = [name for name in below if not matches(f"{prefix}{name}/.", exclude)]
+        for name in names:
+            path = prefix + name
+            if (
+                matches(path, include)
+                and not matches(path, exclude)
+                and not _DRAFTS.fullmatch(name)
+            ):
+                found.append(Path(os.path.realpath(Path(folder) / name)))
+    return found
+
+
+def matches(path: str, patterns: Sequence[str]) -> bool:
+    """Whether a path with `/` fits one of the patterns, in which `**` is any folders."""
+    return any(_pattern(each).fullmatch(path) for each in patterns)
+
+
+@lru_cache(maxsize=256)
+def _pattern(glob: str) -> re.Pattern[str]:
+    parts = []
+    for part in glob.split("/"):
+        if part == "**":
+            parts.append("(?:[^/]+/)*")
+        else:
+            inside = translate(part).removeprefix("(?s:").removesuffix(r")\z")
+            inside = inside.removesuffix(r")\Z").replace(".*", "[^/]*")
+            parts.append(inside + "/")
+    whole = "".join(parts)
+    if glob.endswith("**"):
+        return re.compile(whole + "[^/]+")
+    return re.compile(whole.removesuffix("/"))

@@ -1,0 +1,82 @@
+"""The queue and the log of what agents write into memory files, in the state folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+
+from vaultsync.core.fields import Value
+from vaultsync.ports import Waiting
+
+
+class QueueFiles:
+    """One file for each text that waits, so that processes need no lock."""
+
+    def __init__(self, folder: Path) -> None:
+        self._queue = folder / "queue"
+        self._kept = folder / "kept"
+        self._log = folder / "log.jsonl"
+
+    def put(self, item: Waiting) -> None:
+        """Keep it durably, instead of what has the same op."""
+        made = json.dumps(asdict(item), ensure_ascii=False, indent=1)
+        _write(self._queue / f"{item.op}.json", made.encode(errors="surrogatepass"))
+
+    def drop(self, op: str) -> None:
+        """Forget it; harmless when repeated."""
+        (self._queue / f"{op}.json").unlink(missing_ok=True)
+
+    def waiting(self, name: str) -> list[Waiting]:
+        """What waits for a file, oldest first."""
+        try:
+            names = sorted(os.listdir(self._queue))  # noqa: PTH208 - before each sync
+        except FileNotFoundError:
+            return []
+        found = []
+        for each in names:
+            if each.endswith(".json"):
+                try:
+                    said = json.loads((self._queue / each).read_bytes())
+                    item = Waiting(**said)
+                except (FileNotFoundError, ValueError, TypeError):
+                    continue  # another process wrote it just now
+                if item.name == name:
+                    found.append(item)
+        return found
+
+    def log(self, entry: Mapping[str, Value]) -> None:
+        """Append a line to the log, durably."""
+        self._log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        line = json.dumps(entry, ensure_ascii=False).encode(errors="surrogatepass")
+        fd = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            os.write(fd, line + b"\n")
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def keep(self, data: bytes) -> str:
+        """Keep bytes for good under their hash."""
+        name = sha256(data).hexdigest()
+        _write(self._kept / name, data)
+        return name
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(fd, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(fd)
+    draft.replace(path)
+    fd = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,161 @@
+"""Points of a collection, in words that both Qdrant's client and its engine understand.
+
+What the store and the vectors need of Qdrant, and no more: so few calls that an engine in
+this process, a local mode and a cluster can each keep the same promises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol
+
+Payload = Mapping[str, Any]
+PAGE = 256
+"""Points that go in one request."""
+
+
+class Is(NamedTuple):
+    """The value of a key is, or a list there holds, one of these."""
+
+    key: str
+    values: Sequence[str] | Sequence[int]
+
+
+class Between(NamedTuple):
+    """A number: at least, at most, and below."""
+
+    key: str
+    least: int | None = None
+    most: int | None = None
+    below: int | None = None
+
+
+class Missing(NamedTuple):
+    """There is no value: the key is not there, or null, or an empty list."""
+
+    key: str
+
+
+Condition = Is | Between | Missing
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Points that meet all conditions, but for some."""
+
+    must: tuple[Condition, ...]
+    but: tuple[str, ...] = ()
+    """Ids of points that are left out."""
+
+
+class Point(NamedTuple):
+    """A point to be put; it takes the place of all that its id held before."""
+
+    id: str
+    payload: Payload
+    vector: Sequence[float] = ()
+
+
+class Put(NamedTuple):
+    """Points to be put where they may be."""
+
+    points: Sequence[Point]
+    only_if: Where | None = None
+    """What a point that is there already must meet to be replaced."""
+    mode: Literal["any", "new", "known"] = "any"
+    """Whether only points that are not there yet, or only those that are, are put."""
+
+
+class Forget(NamedTuple):
+    """Points to be deleted."""
+
+    where: Where
+
+
+Step = Put | Forget
+
+
+class Close(NamedTuple):
+    """A point that is near a vector, and its cosine."""
+
+    id: str
+    score: float
+    payload: Payload
+
+
+class Points(Protocol):
+    """One collection. Any of these may raise `StoreUnavailableError`.
+
+    Reads see every step that `do` has returned from, on whatever machine.
+    """
+
+    def there(self) -> bool:
+        """Whether the collection is there.
+
+        Raises:
+            StoreLayoutError: it is, and made otherwise than this vault would make it.
+        """
+        ...
+
+    def make(self, dimension: int) -> None:
+        """Make the collection; harmless when somebody else was faster."""
+        ...
+
+    def take(
+        self, ids: Collection[str], fields: Sequence[str] | None = None
+    ) -> dict[str, Payload]:
+        """The payloads of those points that are there; all of their keys, or some."""
+        ...
+
+    def walk(
+        self, where: Where, fields: Sequence[str], *, after: str = "", limit: int = PAGE
+    ) -> list[tuple[str, Payload]]:
+        """Points with an id greater than `after`, by id."""
+        ...
+
+    def count(self, where: Where) -> int:
+        """How many points there are, exactly."""
+        ...
+
+    def do(self, steps: Sequence[Step]) -> None:
+        """Do the steps in order. Each is safe to be done twice."""
+        ...
+
+    def dimensions(self) -> set[int]:
+        """The lengths of vectors that the collection can hold."""
+        ...
+
+    def widen(self, dimension: int) -> None:
+        """Let it hold vectors of another length, too.
+
+        Raises:
+            StoreLayoutError: this server cannot.
+        """
+        ...
+
+    def near(
+        self,
+        vector: Sequence[float],
+        where: Where,
+        fields: Sequence[str],
+        *,
+        limit: int,
+    ) -> list[Close]:
+        """The nearest points, the nearest first."""
+        ...
+
+    def vectors(
+        self, where: Where, field: str, dimension: int
+    ) -> dict[str, Sequence[float]]:
+        """The vectors of points, by the value of a key."""
+        ...
+
+    def close(self) -> None:
+        """Let go of it; harmless when repeated."""
+        ...
+
+
+def space(dimension: int) -> str:
+    """The name of the vectors of a length: another model may come, of another length."""
+    return f"content{dimension}"

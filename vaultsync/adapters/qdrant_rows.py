@@ -1,0 +1,141 @@
+"""A fact as a point: the payload that other readers of the collection expect, and back.
+
+The fields of a `MemoryRecord` of seed 001 stand flat, times as milliseconds, so that any
+client of Qdrant can filter and show them. What has no place there is one text beside them;
+a fact that is read is made of that text and the content, so nothing is lost on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from vaultsync.adapters.vectors_fields import NEVER, moment
+from vaultsync.core import wire
+from vaultsync.core.fact import Fact
+from vaultsync.core.fields import Value
+from vaultsync.ports import Written
+
+FACT, TOMBSTONE = "fact", "tombstone"
+"""The kinds of points that facts are. Words, for the engine in this process cannot ask for
+true or false."""
+FEED = ("kind", "seq", "revision", "actor", "at")
+"""What the feed needs of a point."""
+WHOLE = (*FEED, "content", "rest")
+"""What a fact needs of it."""
+INDEXED: Mapping[str, str] = {
+    "userId": "keyword",
+    "type": "keyword",
+    "supersededById": "keyword",
+    "tags": "keyword",
+    "createdAt": "integer",
+    "expiresAt": "integer",
+    # The feed's, the store's own, and what filters of recall ask of a chunk.
+    "kind": "keyword",
+    "seq": "integer",
+    "last": "integer",
+    "revision": "keyword",
+    "fact": "keyword",
+    "chunk": "keyword",
+    "first": "integer",
+    "scope": "keyword",
+    "status": "keyword",
+    "priority": "integer",
+    "made": "integer",
+    "above": "keyword",
+}
+"""The payload indexes of a collection: key -> kind (seed 001, and below it ours)."""
+
+
+class Row(NamedTuple):
+    """The last write of a fact, with what it says."""
+
+    written: Written
+    said: str | None
+    """The fact as JSON; of a tombstone what it last said, None if nothing."""
+
+
+def to_payload(row: Row) -> dict[str, Any]:
+    """The payload of the point of a fact."""
+    last = row.written
+    made: dict[str, Any] = {
+        "kind": TOMBSTONE if last.deleted else FACT,
+        "seq": last.seq,
+        "revision": last.revision,
+        "actor": last.actor,
+        "at": last.at,
+    }
+    if row.said is not None:
+        values = msgspec.json.decode(row.said)
+        made |= _record(wire.from_values(values))
+        values.pop("content", None)
+        made["rest"] = msgspec.json.encode(values, order="sorted").decode()
+    return made
+
+
+def _record(fact: Fact) -> dict[str, Any]:
+    return {
+        "agentId": fact.agent_id,
+        "userId": fact.user_id,
+        "sessionId": fact.session_id,
+        "type": fact.type,
+        "content": fact.content,
+        "createdAt": milliseconds(fact.created_at),
+        "accessCount": fact.access_count,
+        "lastAccessedAt": milliseconds(fact.last_accessed_at),
+        "importance": fact.importance,
+        "supersedesId": fact.supersedes_id,
+        "supersededById": fact.superseded_by_id,
+        "source": fact.source,
+        "tags": list(fact.tags),
+        "confidence": fact.confidence,
+        "expiresAt": milliseconds(fact.expires_at),
+        "scope": fact.scope,
+        "status": fact.status,
+        "priority": fact.priority,
+    }
+
+
+def milliseconds(time: str | None) -> int | None:
+    """A time of ISO 8601 as milliseconds since 1970; None when it says nothing."""
+    try:
+        found = moment(time or "")
+    except ValueError:
+        return None
+    return None if found == NEVER else found // 1000
+
+
+def to_row(fact_id: str, payload: Mapping[str, Any]) -> Row:
+    """The row that a payload was made of."""
+    said = None
+    if "rest" in payload:
+        values: dict[str, Value] = msgspec.json.decode(payload["rest"])
+        if payload.get("content"):
+            values["content"] = payload["content"]
+        said = msgspec.json.encode(values, order="sorted").decode()
+    return Row(to_written(fact_id, payload), said)
+
+
+def to_fact(payload: Mapping[str, Any], *, buried: bool) -> Fact | None:
+    """The fact of a payload; None when it is a tombstone, or, asked for one, is none."""
+    if (payload["kind"] == TOMBSTONE) != buried or "rest" not in payload:
+        return None
+    values: dict[str, Value] = msgspec.json.decode(payload["rest"])
+    content = payload.get("content")
+    if content:
+        values["content"] = content
+    return wire.from_values(values, revision=payload["revision"])
+
+
+def to_written(fact_id: str, payload: Mapping[str, Any]) -> Written:
+    """The row of the feed of a payload."""
+    return Written(
+        int(payload["seq"]),
+        fact_id,
+        payload["revision"],
+        deleted=payload["kind"] == TOMBSTONE,
+        actor=payload["actor"],
+        at=payload["at"],
+    )

@@ -1,0 +1,162 @@
+"""The memory as one agent's server opens it: as fresh as the notes, and no wider than its agent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from vaultsync import config
+from vaultsync.app.memory import Memory
+from vaultsync.config import Settings
+from vaultsync.core.fact import Fact
+from vaultsync.core.scope import check_scope, private, sees
+from vaultsync.engine.report import Status
+from vaultsync.errors import (
+    NoteError,
+    ScopeDeniedError,
+    VaultsyncError,
+)
+
+NAMELESS = "mcp"
+"""What an agent is called that was given no name: one that sees only what it may."""
+PATIENCE = 0.5
+"""Seconds to wait for another engine; who has the vault for longer is a daemon, and
+takes up what people save itself."""
+STEP = 0.02
+PERSON = "person"
+
+
+def settings_for(
+    path: str | None = None,
+    *,
+    agent: str | None = None,
+    state_dir: str | None = None,
+    scope: str | None = None,
+) -> Settings:
+    """The settings of a vault for one agent; `scope` is where it writes.
+
+    Raises:
+        NotAVaultError: there is no vault.
+        ConfigError: its settings make no sense.
+        InvalidScopeError: the name of the agent, or the scope, makes none.
+        ScopeDeniedError: the scope is another agent's.
+    """
+    found = config.load(config.find_root(path), agent=agent, state_dir=state_dir)
+    name = found.agent or NAMELESS
+    private(name)
+    if scope is not None and not sees(name, check_scope(scope)):
+        raise ScopeDeniedError(name, scope)
+    return replace(found, agent=name)
+
+
+class AgentMemory(Memory):
+    """A memory whose agent and scope are fixed. To be used in one thread."""
+
+    def __init__(self, settings: Settings, *, scope: str | None = None) -> None:
+        super().__init__(settings)
+        self.name = settings.agent or NAMELESS
+        self.scope = scope or private(self.name)
+        """Where a fact goes that names no scope."""
+        self._daemon = ""
+        """Who had the vault for longer than one waits."""
+
+    def take_up(self) -> str:
+        """Take up what people saved since, unless another engine does that.
+
+        What is derived follows in `settle()`; recall brings what it needs up to date.
+
+        Returns:
+            Why it could not be done, in a sentence; empty when all is well.
+        """
+        from vaultsync.engine.relink import sync_and_relink
+        from vaultsync.engine.request import Request
+
+        if not self._get_engine():
+            return ""
+        try:
+            # Who edits notes is a person, whoever looks.
+            request = Request(actor=PERSON)
+            with self._engine() as mirror:
+                sync_and_relink(mirror, self._derived.links, request, files=self._files)
+        except VaultsyncError as error:
+            return f"edits of notes were not taken up: {error.message}"
+        except OSError as error:
+            return f"edits of notes were not taken up: {error.strerror or error}"
+        finally:
+            self._lock.unlock()
+        return ""
+
+    def settle(self) -> None:
+        """Do what waits: others use the vault meanwhile, and read the tables."""
+        from vaultsync.engine.deriving import derive, is_derived
+
+        self._flush()
+        if not is_derived(self._mirror) and self._lock.try_lock():
+            try:
+                derive(self._mirror, self._parts())
+            finally:
+                self._lock.unlock()
+
+    def _get_engine(self) -> bool:
+        """Take the engine's lock, to be let go; whether that was possible."""
+        clock = self._mirror.clock
+        until = clock.monotonic() + PATIENCE
+        while not self._lock.try_lock():
+            holder = self._lock.holder()
+            if holder == self._daemon or clock.monotonic() > until:
+                self._daemon = holder
+                return False
+            clock.sleep(STEP)
+        self._daemon = ""
+        return True
+
+    def with_note(self, fact: Fact) -> Fact:
+        """A new fact with the path of its note, which a daemon writes in a moment."""
+        clock = self._mirror.clock
+        until = clock.monotonic() + PATIENCE
+        found = fact
+        while found.path is None and clock.monotonic() < until:
+            if self._lock.try_lock():  # no daemon: the next pass says why there is none
+                self._lock.unlock()
+                return found
+            clock.sleep(STEP)
+            found = self._with_path(found)
+        return found
+
+    def status(self) -> Status:
+        """What waits and what is wrong, as far as the agent may know of it."""
+        found = super().status()
+        return replace(
+            found,
+            conflicts=len(self.conflicts()),
+            attention=[
+                each
+                for each in found.attention
+                if sees(self.name, each.path.partition("/")[0])
+            ],
+        )
+
+    def tables(self) -> Mapping[str, str]:
+        """The tables of `.index/` by their names, of the facts that the agent may see."""
+        from vaultsync.engine.tables import tables_for
+
+        self.settle()
+        return tables_for(self._mirror, self._derived.tables, agent=self.name)
+
+    def note(self, id: str) -> tuple[Fact, str]:  # noqa: A002 - the contract's word
+        """A fact and the text of its note, as it lies in the vault; else as it would.
+
+        Raises:
+            FactNotFoundError, InvalidIdError.
+        """
+        from vaultsync.core.render import render
+
+        fact = self.get(id)
+        if fact.path is not None:
+            try:
+                data = self._mirror.vault.read(fact.path).data
+                text = data.decode("utf-8-sig", errors="replace")
+                return fact, self._mirror.lens.text(text)
+            except (NoteError, OSError):
+                pass
+        return fact, render(fact, links={}).decode()

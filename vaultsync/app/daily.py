@@ -1,0 +1,53 @@
+"""What a daemon does once a day: the upkeep that `maintain` does by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from vaultsync.core.fields import Value
+from vaultsync.errors import VaultsyncError
+
+if TYPE_CHECKING:
+    from vaultsync.app.watching import WatchedMemory
+
+LOOKS = 600.0
+"""Seconds between two looks at the calendar."""
+DONE = "maintained"
+"""The setting of the archive that says on which day it was done."""
+
+
+class Daily:
+    """Maintains a memory once a day; the day it is first seen counts as done."""
+
+    def __init__(
+        self,
+        memory: WatchedMemory,
+        tell: Callable[[str, Mapping[str, Value]], None],
+    ) -> None:
+        self._memory = memory
+        self._tell = tell
+        self._next = 0.0
+
+    def step(self, now: float) -> None:
+        """Do it when it is another day than when it was done."""
+        if now < self._next:
+            return
+        self._next = now + LOOKS
+        mirror = self._memory.mirror
+        day = mirror.today()[:10]
+        done = mirror.archive.setting(DONE)
+        if done == day:
+            return
+        if done is not None:
+            try:
+                report = self._memory.maintain()
+            except (VaultsyncError, OSError) as error:
+                hint = error.hint if isinstance(error, VaultsyncError) else ""
+                kind = type(error).__name__
+                self._tell("error", {"kind": kind, "message": str(error), "hint": hint})
+            else:
+                if not report.quiet:
+                    self._tell("pass", report.as_json())
+        with mirror.archive.transaction():
+            mirror.archive.set_setting(DONE, day)

@@ -1,0 +1,99 @@
+"""Upkeep: what a memory can do without goes, and it may move to another store."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from vaultsync.app.mirroring import Mirroring
+from vaultsync.errors import ConfigError
+
+if TYPE_CHECKING:
+    from vaultsync.app.stores import Stores
+    from vaultsync.engine.migrate import Migrated
+    from vaultsync.engine.report import Progress, Report
+
+
+class Keeping(Mirroring):
+    """`maintain` and `migrate`."""
+
+    def maintain(
+        self,
+        *,
+        dry_run: bool = False,
+        max_delete: int | None = None,
+        confirm: str | None = None,
+        progress: Progress | None = None,
+    ) -> Report:
+        """Delete what expired or faded, and collapse long chains of versions.
+
+        Raises:
+            EngineBusyError, VaultError, StoreError.
+            GuardError: it would delete too much to be plausible; nothing was done.
+        """
+        from vaultsync.engine.maintain import maintain
+
+        with self._engine() as mirror:
+            report = maintain(
+                mirror,
+                dry_run=dry_run,
+                max_delete=max_delete,
+                confirm=confirm,
+                actor=self._person(),
+                progress=progress,
+            )
+            if not dry_run:
+                self._stores.purge(mirror.store)
+            return self._derived_from(mirror, report, progress)
+
+    def migrate(self, to: str, *, progress: Progress | None = None) -> Migrated:
+        """Take all facts to another store, prove it, and go on with that one.
+
+        The old store stays as it is. Vectors come along. Close this memory afterwards:
+        it still has the old store.
+
+        Raises:
+            EngineBusyError, VaultError, StoreError.
+            MigrationError: not all facts arrived; nothing was switched.
+        """
+        from contextlib import ExitStack
+
+        from vaultsync.adapters.home import set_store
+        from vaultsync.app.derived import Derived
+        from vaultsync.app.stores import Stores
+        from vaultsync.engine import migrate as work
+        from vaultsync.engine.request import Request
+        from vaultsync.engine.sync import sync
+
+        settings = replace(self.settings, store=to)
+        began = self._mirror.clock.monotonic()
+        with self._engine() as mirror, ExitStack() as closing:
+            stores = Stores(settings, mirror.clock, lambda: self._derived.embedder)
+            if stores.where == self.store_path:
+                raise ConfigError(
+                    f"the facts are in {to} already", hint="name another store"
+                )
+            target = stores.open(create=True)
+            closing.callback(target.close)
+            sync(mirror, Request(actor=self._person()))
+            copied = work.copy(mirror.store, target, progress=progress)
+            facts, tombstones = work.check(mirror.store, target, progress=progress)
+            derived = Derived(settings, mirror.clock, closing, stores)
+            ours, theirs = self._derived.vectors, derived.vectors
+            carried = 0
+            if ours is not None and theirs is not None and self._elsewhere(stores):
+                carried = work.carry_vectors(ours, theirs, target)
+            work.expect_store(mirror, target)
+            set_store(self.settings.root, to)
+        return work.Migrated(
+            store=stores.where,
+            facts=facts,
+            tombstones=tombstones,
+            copied=copied,
+            vectors=carried,
+            seconds=self._mirror.clock.monotonic() - began,
+        )
+
+    def _elsewhere(self, stores: Stores) -> bool:
+        """Whether the vectors of another store would be in another place than ours."""
+        return stores.points is not None or self._stores.points is not None

@@ -1,0 +1,233 @@
+"""Memory files: the part of `Memory` that keeps `MEMORY.md` and the store in step."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vaultsync.app.mirroring import Mirroring
+from vaultsync.errors import EngineBusyError, VaultsyncError
+
+if TYPE_CHECKING:
+    from vaultsync.adapters.memory_disk import DiskMemoryFile
+    from vaultsync.engine.memory_report import Added, MemoryFileReport
+    from vaultsync.engine.memory_sync import Asked
+    from vaultsync.engine.report import Progress
+    from vaultsync.ports import WriteQueue
+
+
+class MemoryFiles(Mirroring):
+    """What people and agents keep in markdown files, as facts."""
+
+    def sync_memory_file(
+        self,
+        *paths: str | Path,
+        agent: str | None = None,
+        scope: str | None = None,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        again: bool = False,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> MemoryFileReport:
+        """Bring the store up to what memory files say, section by section.
+
+        The file is the authority and is not changed. Of a folder those files are taken
+        that `include` names (`MEMORY.md`). With `again` the file says everything anew:
+        what was done to its facts since does not stand.
+
+        Raises:
+            MemoryFileMissingError: a file that is not there, and was not before.
+            TooManyFilesError, StoreUnavailableError, ScopeDeniedError.
+        """
+        from vaultsync.adapters.memory_find import find_memory_files
+        from vaultsync.adapters.memory_frontmatter import FrontmatterReader
+        from vaultsync.engine.memory_file import sync_files
+        from vaultsync.engine.memory_sync import Asked
+
+        given = [Path(each).expanduser() for each in paths]
+        found = find_memory_files(given, include=include, exclude=exclude)
+        files = [self._memory_file(path) for path in found]
+        asked = Asked(
+            agent=agent or self.agent,
+            scope=scope,
+            again=again,
+            dry_run=dry_run,
+            embeds=self._derived.embeds,
+        )
+        self._flush()
+        report = sync_files(
+            self._mirror,
+            files,
+            asked,
+            reader=FrontmatterReader(),
+            queue=self._write_queue(),
+        )
+        if dry_run or not (report.fact_ids or report.pending):
+            return report
+        self._carry_on(report.fact_ids, progress)
+        return self._settled(report, files, asked)
+
+    def add_to_memory_file(
+        self,
+        path: str | Path,
+        text: str,
+        *,
+        section: str,
+        replace_all: bool = False,
+        agent: str | None = None,
+    ) -> Added:
+        """Write a text into the agents' section of a memory file, then take it in.
+
+        Only a section with `<!-- vaultsync-managed -->` is changed; there is a new one
+        when there is none. A save of a person at the same moment stands, and the text
+        waits in the queue for the next sync; the log keeps it in any case.
+
+        Raises:
+            InvalidFieldError: the text would be more than one section.
+            UnreadableMemoryFileError: the file is no text, or cannot be written.
+        """
+        from vaultsync.engine.memory_queue import QUEUED, add
+        from vaultsync.engine.memory_state import agents_of, read_states
+
+        file = self._memory_file(Path(os.path.realpath(Path(path).expanduser())))
+        who = agent or self.agent
+        added = add(
+            self._mirror.clock,
+            file,
+            self._write_queue(),
+            section=section,
+            text=self._mirror.lens.text(text),  # the file is no place for secrets
+            replace_all=replace_all,
+            agent=who,
+        )
+        if added.status == QUEUED:
+            return added
+        # It stays the memory of those whose memory it is; a new one is the writer's.
+        owners = agents_of(read_states(file.state()), file.key) or [who]
+        synced = [self._sync_of(file.path, owner) for owner in owners]
+        return replace(added, synced=synced[0])
+
+    def _sync_of(self, path: Path, agent: str | None) -> MemoryFileReport:
+        acting, self.agent = self.agent, agent
+        try:
+            return self.sync_memory_file(path)
+        finally:
+            self.agent = acting
+
+    def watched_memory_files(self) -> list[Path]:
+        """The files of the setting `[memory_file] files`, there or not.
+
+        For the daemon: these, and the folders they are in, are to be watched.
+        """
+        from vaultsync.adapters.memory_find import find_memory_files
+
+        said = self.settings.memory_file
+        given = [self.settings.root / Path(each).expanduser() for each in said.files]
+        return find_memory_files(given, include=said.include, exclude=said.exclude)
+
+    def follow_memory_files(
+        self, changed: Iterable[str | Path] | None = None
+    ) -> MemoryFileReport | None:
+        """Sync those of the watched files that changed, or all; None when there are none.
+
+        For the daemon's worker: what is wrong with a file is told in the report.
+
+        Raises:
+            StoreUnavailableError: the store is away; to be called again later.
+        """
+        watched = self.watched_memory_files()
+        if changed is not None:
+            names = {os.path.realpath(each) for each in changed}
+            watched = [each for each in watched if str(each) in names]
+        watched = [each for each in watched if each.exists() or self._is_known(each)]
+        if not watched:
+            return None
+        said = self.settings.memory_file
+        return self.sync_memory_file(
+            *watched, agent=said.agent or None, scope=said.scope or None
+        )
+
+    def _is_known(self, path: Path) -> bool:
+        """Whether a file that is gone was there at the last sync."""
+        from vaultsync.engine.memory_state import key_of, read_states
+
+        agent = self.settings.memory_file.agent or self.agent
+        held = read_states(self._memory_file(path).state())
+        return key_of(path.name, agent) in held.files
+
+    def _memory_file(self, path: Path) -> DiskMemoryFile:
+        from vaultsync.adapters.memory_disk import DiskMemoryFile
+
+        return DiskMemoryFile(path, _name(path, self.settings.root))
+
+    def _write_queue(self) -> WriteQueue:
+        from vaultsync.adapters.memory_queue_files import QueueFiles
+
+        return QueueFiles(self.settings.state_dir / "memory-files")
+
+    def _carry_on(self, fact_ids: Sequence[str], progress: Progress | None) -> None:
+        """Notes and indexes of what was written, unless another engine does it."""
+        from vaultsync.engine.relink import sync_and_relink
+        from vaultsync.engine.request import Request
+
+        request = Request(
+            kind="memory-file",
+            named=tuple(fact_ids),
+            only_named=True,
+            unguarded=frozenset(fact_ids),
+        )
+        try:
+            with self._engine() as mirror:
+                links = self._derived.links
+                report = sync_and_relink(
+                    mirror, links, request, files=self._files, progress=progress
+                )
+                self._derived_from(mirror, report, progress)
+        except (EngineBusyError, OSError):
+            return  # the engine that has the vault follows the store
+        except VaultsyncError:
+            return  # the facts are in the store; the next pass says what is wrong
+
+    def _settled(
+        self, report: MemoryFileReport, files: Sequence[DiskMemoryFile], asked: Asked
+    ) -> MemoryFileReport:
+        """The report with what still waits to be embedded."""
+        if not asked.embeds:
+            return report
+        from vaultsync.engine.memory_file import settle
+
+        waits = settle(files, asked, self._unembedded)
+        done = [
+            replace(file, pending=tuple(waits.get(file.name, ())))
+            for file in report.files
+        ]
+        return replace(report, files=done)
+
+    def _unembedded(self, fact_ids: Sequence[str]) -> Sequence[str]:
+        """Those of some facts of which a text has no vector."""
+        from vaultsync.engine.embed_texts import unembedded
+
+        vectors, words = self._derived.vectors, self._derived.words
+        if vectors is None:
+            return ()
+        return unembedded(self._mirror.shown, words, vectors, fact_ids)
+
+
+def _name(path: Path, root: Path) -> str:
+    """What a file is known by: from the vault, else from the home, else from the root.
+
+    A vault and a home may lie elsewhere on another machine.
+    """
+    for top, start in ((root, "./"), (Path.home().resolve(), "~/")):
+        if path.is_relative_to(top):
+            path_text = start + path.relative_to(top).as_posix()
+            break
+    else:
+        path_text = path.as_posix()
+    if path_text.isprintable():
+        return path_text
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in path_text)

@@ -1,0 +1,46 @@
+"""The plugin for Obsidian, put into a vault when a person asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from vaultsync import config
+from vaultsync.adapters.obsidian_plugin import PluginFiles, PluginFolder
+
+
+@dataclass(frozen=True, slots=True)
+class Plugged:
+    """The plugin is in the vault."""
+
+    path: str
+    """Its folder, vault-relative."""
+    version: str
+    changed: tuple[str, ...]
+    """The files that were not there, or were others."""
+
+    def as_json(self) -> Mapping[str, str | list[str]]:
+        """As the command line prints it."""
+        return {
+            "path": self.path,
+            "version": self.version,
+            "changed": list(self.changed),
+        }
+
+
+def install_plugin(path: str | None, *, built: Path | None = None) -> Plugged:
+    """Put the plugin into the vault at a folder, or the nearest one upwards.
+
+    `built` is where its files are; else they are those of this installation.
+
+    Raises:
+        NotAVaultError: there is none.
+        PluginNotBuiltError: this installation has no plugin.
+        ConfigError: the vault was never opened in Obsidian.
+    """
+    root = config.find_root(path)
+    plugin = PluginFiles() if built is None else PluginFiles(built)
+    folder = PluginFolder(root)
+    changed = folder.write(plugin.read())
+    return Plugged(folder.path, plugin.version(), changed)

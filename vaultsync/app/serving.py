@@ -1,0 +1,184 @@
+"""What a bridge serves: who does the work, who listens, who may ask.
+
+Alone, it has one `Memory` that answers and one that writes, each in a thread of its own. In
+`watch`, the daemon's worker does what needs the engine, and facts are written by a `Memory`
+beside it: their notes come by the daemon's feed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TypeVar
+
+from vaultsync import __version__
+from vaultsync.adapters.announcement import Announcement
+from vaultsync.adapters.clock import SystemClock
+from vaultsync.adapters.home import make_state_dir
+from vaultsync.adapters.loopback import HEADER, LIMIT, Asgi, Guarded
+from vaultsync.adapters.token_file import TokenFile
+from vaultsync.adapters.vault_app import Answer
+from vaultsync.app.app_writes import AppWrites
+from vaultsync.app.events import Events
+from vaultsync.app.memory import Memory
+from vaultsync.app.worker import Runner, Worker
+from vaultsync.config import Settings
+from vaultsync.core.fields import Value
+from vaultsync.errors import VaultsyncError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """All that a bridge needs."""
+
+    settings: Settings
+    reading: Runner
+    """Answers; never the engine's lock."""
+    writing: Runner
+    """What agents do with facts."""
+    engine: Runner
+    """What needs the engine's lock."""
+    events: Events
+    writes: AppWrites
+    token: Callable[[], str]
+    """The token as it is now."""
+
+    def state(self, memory: Memory) -> dict[str, Value]:
+        """How things stand, for who listens."""
+        return stated(self.settings, self.writes, memory.status().as_json())
+
+    def answer(
+        self, write: str, *, applied: bool, found: str | None, reason: str
+    ) -> None:
+        """What Obsidian says to a `write` event.
+
+        Raises:
+            WriteNotFoundError: nobody waits for it (any more).
+        """
+        self.writes.answered(write, Answer(applied, found, reason))
+
+    def announce(self, port: int) -> None:
+        """Say where the bridge listens.
+
+        Raises:
+            OSError.
+        """
+        Announcement(self.settings.state_dir).write(port, self.settings.agent)
+
+    def withdraw(self) -> None:
+        """Say no more where it listened."""
+        Announcement(self.settings.state_dir).withdraw()
+
+
+def stated(
+    settings: Settings, writes: AppWrites, status: Mapping[str, Value]
+) -> dict[str, Value]:
+    """A status as a bridge tells it: of which vault, and whether an app listens."""
+    return {
+        **status,
+        "vault_id": settings.vault_id,
+        "version": __version__,
+        "app_connected": writes.is_connected,
+    }
+
+
+def guarded(
+    app: Asgi,
+    settings: Settings,
+    port: int,
+    *,
+    limit: int = LIMIT,
+    header: str | None = HEADER,
+) -> Guarded:
+    """An ASGI application behind the guard of loopback, with the token of a vault."""
+    token = TokenFile(settings.state_dir).token
+    monotonic = SystemClock().monotonic
+    return Guarded(app, token, port, limit, monotonic=monotonic, header=header)
+
+
+class Telling:
+    """Tells all who listen how things stand after something happened.
+
+    May be called from any thread, and waits for nothing: the state is looked up by the
+    worker when its turn comes, once for all that happened until then.
+    """
+
+    def __init__(self, serving: Serving, worker: Worker) -> None:
+        self._serving = serving
+        self._worker = worker
+        self._lock = threading.Lock()
+        self._asked = False
+
+    def __call__(self, kind: str, said: Mapping[str, Value]) -> None:
+        """A pass is told as it is, and every event may have changed the state."""
+        if kind == "pass":
+            self._serving.events.publish("pass", said)
+        with self._lock:
+            asked, self._asked = self._asked, True
+        if not asked:
+            self._worker.soon(self._look)
+
+    def _look(self, memory: Memory) -> None:
+        with self._lock:
+            self._asked = False
+        with suppress(VaultsyncError, OSError):
+            self._serving.events.publish("state", self._serving.state(memory))
+
+
+@contextmanager
+def alone(settings: Settings) -> Iterator[Serving]:
+    """A bridge without a daemon.
+
+    Raises:
+        VaultsyncError: the vault cannot be opened.
+    """
+    events = Events()
+    writes = app_writes(events)
+    with (
+        Worker(lambda: Memory(settings), name="bridge-read") as reading,
+        Worker(lambda: Memory(settings, app=writes), name="bridge-write") as writing,
+    ):
+
+        def engine(work: Callable[[Memory], T], /) -> T:
+            done = writing(work)
+            telling("done", {})
+            return done
+
+        token = TokenFile(settings.state_dir).token
+        serving = Serving(settings, reading, engine, engine, events, writes, token)
+        telling = Telling(serving, reading)
+        yield serving
+
+
+def app_writes(events: Events) -> AppWrites:
+    """The app that listens to some events, for a daemon that writes through it."""
+    return AppWrites(events, SystemClock())
+
+
+@contextmanager
+def beside(
+    settings: Settings, engine: Runner, *, events: Events, writes: AppWrites
+) -> Iterator[Serving]:
+    """A bridge in a daemon, which has the engine.
+
+    Raises:
+        VaultsyncError: the vault cannot be opened.
+    """
+    with Worker(lambda: Memory(settings), name="bridge") as reading:
+        token = TokenFile(settings.state_dir).token
+        yield Serving(settings, reading, reading, engine, events, writes, token)
+
+
+def token_of(settings: Settings, *, rotate: bool = False) -> str:
+    """The token of a vault, made when there is none; a new one when it is to be renewed.
+
+    Raises:
+        ConfigError: its file cannot be used.
+    """
+    make_state_dir(settings.state_dir)
+    file = TokenFile(settings.state_dir)
+    return file.rotate() if rotate else file.token()

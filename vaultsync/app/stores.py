@@ -1,0 +1,102 @@
+"""Choosing the store by its setting, and what else lives in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vaultsync.adapters.qdrant_place import DIMENSION, is_qdrant, place_of
+from vaultsync.adapters.store_away import StoreAway
+from vaultsync.adapters.store_sqlite import SqliteStore
+from vaultsync.config import Settings
+from vaultsync.errors import ConfigError, EmbedderError, StoreUnavailableError
+from vaultsync.ports import Clock, Embedder, Store
+
+if TYPE_CHECKING:
+    from vaultsync.adapters.qdrant_points import Points
+
+
+class Stores:
+    """The store of a vault, and the collection in which it is, if it is in one."""
+
+    def __init__(
+        self, settings: Settings, clock: Clock, embedder: Callable[[], Embedder | None]
+    ) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._embedder = embedder
+        self._place = None
+        if is_qdrant(settings.store):
+            self._place = place_of(settings.store, settings.qdrant, root=settings.root)
+        self._points: Points | None = None
+        self.where = str(self._place or _sqlite_path(settings))
+        """The file or the collection, to be shown."""
+
+    @property
+    def points(self) -> Points | None:
+        """The collection of a Qdrant; None for another store. Nothing is loaded yet."""
+        if self._points is None and self._place is not None:
+            if self._place.kind == "edge":
+                from vaultsync.adapters.qdrant_edge_points import EdgePoints
+
+                self._points = EdgePoints(self._place, clock=self._clock)
+            else:
+                from vaultsync.adapters.qdrant_client_points import ClientPoints
+
+                self._points = ClientPoints(self._place, clock=self._clock)
+        return self._points
+
+    def open(self, *, create: bool) -> Store:
+        """The store; where there is none, it is away, or made with `create`.
+
+        A store that was there before and is gone now is away: an empty one in its place
+        would look as if every fact had been lost.
+        """
+        create = create or not (self._settings.state_dir / "archive.sqlite3").exists()
+        if self.points is not None:
+            from vaultsync.adapters.qdrant_store import QdrantStore
+
+            return QdrantStore(
+                self.points,
+                clock=self._clock,
+                create=create,
+                dimension=self.dimension,
+            )
+        path = Path(self.where)
+        try:
+            return SqliteStore.open(
+                path, clock=self._clock, create=create or path.exists()
+            )
+        except StoreUnavailableError as away:
+            return StoreAway(away.why)
+
+    def purge(self, store: Store) -> int:
+        """Forget tombstones whose time is over, where a store has one; how many."""
+        purge = getattr(store, "purge", None)
+        if purge is None or self._place is None:
+            return 0
+        return int(purge(days=self._place.retention_days))
+
+    def dimension(self) -> int:
+        """The length of the vectors that a new collection is made for."""
+        try:
+            embedder = self._embedder()
+            known = embedder.dimension if embedder is not None else None
+        except EmbedderError:
+            known = None
+        return known or DIMENSION
+
+
+def _sqlite_path(settings: Settings) -> str:
+    """Where the SQLite file of a store is."""
+    kind, _, path = settings.store.partition(":")
+    if kind != "sqlite":
+        raise ConfigError(
+            f"there is no store {settings.store!r}",
+            hint="use sqlite, sqlite:PATH, qdrant://HOST:6333, qdrant+local:PATH or"
+            " qdrant+edge:PATH",
+        )
+    if not path:
+        return str(settings.state_dir / "store.sqlite3")
+    return str((settings.root / Path(path).expanduser()).absolute())

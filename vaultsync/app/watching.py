@@ -1,0 +1,328 @@
+"""A vault that is watched: the engine's lock, one thread that works, and who asks it."""
+
+from __future__ import annotations
+
+import queue
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Generic, TypeVar
+
+from vaultsync.adapters.daemon_file import DaemonFile
+from vaultsync.adapters.store_away import StoreAway
+from vaultsync.adapters.vault_app import App
+from vaultsync.app.daily import Daily
+from vaultsync.app.following import FollowedFiles
+from vaultsync.app.memory import Memory
+from vaultsync.app.watchers import watcher_maker
+from vaultsync.config import Settings
+from vaultsync.core.fields import Value
+from vaultsync.engine.daemon import Daemon
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.report import Progress, Report
+from vaultsync.engine.request import Request
+from vaultsync.engine.rhythm import Rhythm
+from vaultsync.engine.status import known_status
+from vaultsync.errors import DaemonStoppedError, EngineBusyError
+
+T = TypeVar("T")
+Tell = Callable[[str, Mapping[str, Value]], None]
+BREATH = 0.005
+"""Seconds between two steps at least: in a storm of events each would be a step."""
+
+
+class WatchedMemory(Memory):
+    """The memory that a daemon owns, and what it has it do."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        stopped: Callable[[], bool],
+        asked: Callable[[], bool],
+        app: App | None = None,
+    ) -> None:
+        super().__init__(settings, app=app)
+        self._stopped = stopped
+        self._asked = asked
+
+    @property
+    def mirror(self) -> Mirror:
+        """The two sides."""
+        return self._mirror
+
+    @contextmanager
+    def held(self, again: Callable[[], bool]) -> Iterator[None]:
+        """The engine's lock for as long as the daemon lives; `again` says whether to wait.
+
+        Raises:
+            EngineBusyError: another engine has the vault.
+        """
+        while not self._lock.try_lock():
+            if not again():
+                raise EngineBusyError(str(self.settings.root), self._lock.holder())
+        try:
+            with self._lock:  # the second time it is also written down who has it
+                yield
+        finally:
+            self._lock.unlock()
+
+    def reopen(self) -> None:
+        """See whether a store that could not be opened is there now."""
+        if isinstance(self._mirror.store, StoreAway):
+            self._mirror = replace(self._mirror, store=self._open_store())
+
+    def mirror_some(self, request: Request, progress: Progress) -> Report:
+        """One pass, and the links that follow moved notes; nothing that is derived."""
+        from vaultsync.engine.relink import sync_and_relink
+
+        with self._engine() as mirror:
+            links = self._derived.links
+            return sync_and_relink(
+                mirror, links, request, files=self._files, progress=progress
+            )
+
+    def is_derived(self) -> bool:
+        """Whether all that is derived follows the facts."""
+        from vaultsync.engine.deriving import is_derived
+
+        return is_derived(self._mirror)
+
+    def derive(self, progress: Progress) -> tuple[str, ...]:
+        """Bring what is derived up to date; returns what is behind, and why."""
+        from vaultsync.engine.deriving import derive
+
+        with self._engine() as mirror:
+            return derive(mirror, self._parts(), progress=progress).degraded
+
+    def stopped(self) -> bool:
+        """Whether the daemon is to end."""
+        return self._stopped()
+
+    def asked(self) -> bool:
+        """Whether somebody waits for this engine."""
+        return self._asked()
+
+
+class _Call(Generic[T]):
+    """Something that the engine is asked to do, and who waits for it."""
+
+    def __init__(self, work: Callable[[Memory], T]) -> None:
+        self._work = work
+        self.future: Future[T] = Future()
+
+    def do(self, memory: Memory) -> None:
+        """Do it, unless nobody waits any more."""
+        if not self.future.set_running_or_notify_cancel():
+            return
+        try:
+            self.future.set_result(self._work(memory))
+        except BaseException as error:  # noqa: BLE001 - it is raised where it was asked
+            self.future.set_exception(error)
+
+    def refuse(self) -> None:
+        """The daemon has ended."""
+        if self.future.set_running_or_notify_cancel():
+            self.future.set_exception(DaemonStoppedError())
+
+
+class Watching:
+    """Keeps a vault equal with its store until it is told to stop.
+
+    `run` does the work, in the thread that calls it; all else may be called from any.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        tell: Tell = lambda _kind, _said: None,
+        once: bool = False,
+        wait: bool = False,
+        rhythm: Rhythm | None = None,
+        app: App | None = None,
+    ) -> None:
+        """What is watched, and how.
+
+        Args:
+            settings: of the vault.
+            tell: told of what happens, in the thread that works; it must not block. The
+                kinds are `ready`, `pass`, `state`, `watcher`, `store`, `rescan`,
+                `error`, `derived`, `memory-file` and `stopped`.
+            once: whether to end at the first quiet moment.
+            wait: whether to wait for another engine that has the vault.
+            rhythm: the intervals; those of the settings.
+            app: Obsidian, which writes notes while it is open.
+        """
+        self.settings = settings
+        self._tell = tell
+        self._once = once
+        self._wait = wait
+        self._rhythm = rhythm or rhythm_of(settings)
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._calls: queue.SimpleQueue[_Call[Any]] = queue.SimpleQueue()
+        self._file = DaemonFile(settings.state_dir)
+        self._app = app
+        self._daemon: Daemon | None = None
+        self._worker: int | None = None
+        self._memory: WatchedMemory | None = None
+        self._told_at = 0.0
+        self._lags = False
+        self.ready = threading.Event()
+        """Set when the lock is held and calls are served."""
+
+    def run(self) -> Mapping[str, Value]:
+        """Watch until `stop()`, or (`once`) until nothing is left to do.
+
+        Returns what `status` says of a daemon. Raises:
+            EngineBusyError: another engine has the vault.
+            VaultsyncError, OSError: with `once`, what a pass failed with.
+        """
+        owned = WatchedMemory(
+            self.settings,
+            stopped=self._stopping.is_set,
+            asked=lambda: not self._calls.empty(),
+            app=self._app,
+        )
+        with owned as memory, memory.held(self._next_try):
+            self._worker, self._memory = threading.get_ident(), memory
+            self.ready.set()
+            try:
+                return self._watch(memory)
+            finally:
+                self._stopping.set()
+                self._worker = self._daemon = None
+                self._refuse_calls()
+                self._file.remove()
+
+    def stop(self) -> None:
+        """Have `run` return soon, in the middle of a pass too; a signal may call it."""
+        self._stopping.set()
+        self._wake.set()
+
+    def state(self) -> Mapping[str, Value] | None:
+        """What the daemon tells of itself; None when it does not run."""
+        daemon = self._daemon
+        return None if daemon is None else daemon.state.as_json()
+
+    def status(self) -> Mapping[str, Value]:
+        """What `status` says, as far as it is known without looking.
+
+        Raises:
+            DaemonStoppedError: it does not run.
+            StoreUnavailableError.
+        """
+        return self.call(lambda _: self._known())
+
+    def call(self, work: Callable[[Memory], T], timeout: float | None = None) -> T:
+        """Have the engine do something between two passes; returns what it returns.
+
+        Raises: what it raises, and
+            DaemonStoppedError: the daemon ended before it was done.
+            TimeoutError: it was not done in time; it is done all the same.
+        """
+        if self._worker == threading.get_ident() and self._memory is not None:
+            return work(self._memory)
+        asked = _Call(work)
+        self._calls.put(asked)
+        self._wake.set()
+        if self._stopping.is_set() and self._worker is None:
+            self._refuse_calls()
+        try:
+            return asked.future.result(timeout)
+        except TimeoutError:
+            asked.future.cancel()
+            raise
+
+    def _watch(self, memory: WatchedMemory) -> Mapping[str, Value]:
+        make = watcher_maker(self.settings, self._wake.set)
+        daemon = Daemon(memory, make, self._rhythm, tell=self._told, jitter=_jitter)
+        self._daemon = daemon
+        files = FollowedFiles(memory, self._told)
+        daily = Daily(memory, self._told)
+        self._told("ready", {"vault": str(self.settings.root)})
+        try:
+            self._go_on(daemon, files, daily, memory)
+        except DaemonStoppedError:
+            pass  # in the middle of a pass; the next one takes it up
+        finally:
+            daemon.close()
+        self._told("stopped", daemon.state.as_json())
+        return daemon.state.as_json()
+
+    def _go_on(
+        self, daemon: Daemon, files: FollowedFiles, daily: Daily, memory: Memory
+    ) -> None:
+        while not self._stopping.is_set():
+            wait = daemon.step()
+            wait = min(wait, files.step(time.monotonic()))
+            if daemon.settled:
+                daily.step(time.monotonic())
+            self._tell_lag(daemon)
+            if self._once and self._is_over(daemon) and files.settled:
+                return
+            if wait > 0 and self._wake.wait(wait):
+                time.sleep(BREATH)
+            self._wake.clear()
+            self._answer_calls(daemon, memory)
+
+    def _is_over(self, daemon: Daemon) -> bool:
+        if daemon.error is not None:
+            raise daemon.error
+        return daemon.settled
+
+    def _answer_calls(self, daemon: Daemon, memory: Memory) -> None:
+        asked = False
+        while not self._calls.empty():
+            self._calls.get().do(memory)
+            asked = True
+        if asked:
+            daemon.nudge()
+
+    def _refuse_calls(self) -> None:
+        while not self._calls.empty():
+            self._calls.get().refuse()
+
+    def _known(self) -> Mapping[str, Value]:
+        if self._memory is None:
+            raise DaemonStoppedError
+        return known_status(self._memory.mirror, daemon=self.state() or {}).as_json()
+
+    def _told(self, kind: str, said: Mapping[str, Value]) -> None:
+        if kind == "state":
+            self._file.write(said)
+            self._told_at = time.monotonic()
+            self._lags = bool(said["lag_seconds"])
+        self._tell(kind, said)
+
+    def _tell_lag(self, daemon: Daemon) -> None:
+        """Keep what is told of the lag true, without writing all the time."""
+        lags = daemon.state.lag > 0
+        if lags != self._lags and time.monotonic() > self._told_at + 1:
+            self._told("state", daemon.state.as_json())
+
+    def _next_try(self) -> bool:
+        """Whether to try again to get the lock, after a while."""
+        return self._wait and not self._stopping.wait(0.25)
+
+
+def rhythm_of(settings: Settings) -> Rhythm:
+    """The intervals of a vault."""
+    near = settings.store.partition(":")[0] == "sqlite"
+    return Rhythm(
+        settle=settings.watch.settle_seconds,
+        settle_longest=settings.watch.settle_longest,
+        rescan=settings.watch.rescan_seconds,
+        hashes=settings.watch.hash_seconds,
+        # Asking a file costs microseconds, asking over a network milliseconds.
+        poll=0.05 if near else 1.0,
+    )
+
+
+def _jitter() -> float:
+    return secrets.randbelow(1000) / 1000

@@ -1,0 +1,64 @@
+"""A thread that owns a `Memory`: handles of SQLite stay in the thread that opened them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from types import TracebackType
+from typing import Protocol, Self, TypeVar
+
+from vaultsync.app.memory import Memory
+
+T = TypeVar("T")
+
+
+class Runner(Protocol):
+    """Something that has a `Memory` and lets others work with it, one at a time."""
+
+    def __call__(self, work: Callable[[Memory], T], /) -> T:
+        """Do the work; returns and raises what it does. May be called from any thread."""
+        ...
+
+
+class Worker:
+    """A `Runner` with a thread and a `Memory` of its own, as a context manager."""
+
+    def __init__(self, open: Callable[[], Memory], *, name: str) -> None:  # noqa: A002 - as in app
+        self._open = open
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
+        self._memory: Memory | None = None
+
+    def __call__(self, work: Callable[[Memory], T], /) -> T:
+        """Do the work in the thread, after all that was asked for before."""
+        return self._pool.submit(self._do, work).result()
+
+    def soon(self, work: Callable[[Memory], object]) -> None:
+        """Have the work done when its turn comes; nobody waits, and its errors are lost."""
+        with suppress(RuntimeError):  # the worker has ended
+            self._pool.submit(self._do, work)
+
+    def _do(self, work: Callable[[Memory], T]) -> T:
+        if self._memory is None:
+            self._memory = self._open()
+        return work(self._memory)
+
+    def __enter__(self) -> Self:
+        """Ready; opens the memory, so that what is wrong with it is said now."""
+        try:
+            self(lambda _: None)
+        except BaseException:
+            self._pool.shutdown()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End what is under way, and close the memory."""
+        if self._memory is not None:
+            self._pool.submit(self._memory.close).result()
+        self._pool.shutdown()

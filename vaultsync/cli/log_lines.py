@@ -1,0 +1,58 @@
+"""What a daemon tells, as lines of JSON: for people who look, and for programs that read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import TextIO
+
+from vaultsync.core.redact import scrub
+
+LEVELS = {"error": "error", "watcher": "info", "store": "warning", "rescan": "info"}
+FEW = 20
+"""Things that wait for a person, named one by one; the others are counted."""
+SILENT = frozenset({"state"})
+"""Told to those who show it; in a log it would be noise."""
+
+
+class LogLines:
+    """Writes one line per thing that happened, at once."""
+
+    def __init__(
+        self, stream: TextIO, now: Callable[[], datetime], *, quiet: bool = False
+    ) -> None:
+        self._stream = stream
+        self._now = now
+        self._quiet = quiet
+
+    def __call__(self, kind: str, said: Mapping[str, object]) -> None:
+        """Write it down, without what notes say."""
+        level = LEVELS.get(kind, "info")
+        if kind in SILENT or (self._quiet and level == "info"):
+            return
+        shown = _pass(said) if kind == "pass" else dict(said)
+        at = self._now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        told = {k: scrub(v) if isinstance(v, str) else v for k, v in shown.items()}
+        line = {"at": at, "level": level, "event": kind, **told}
+        try:
+            print(json.dumps(line), file=self._stream, flush=True)
+        except (OSError, ValueError):
+            return  # nobody reads it any more; the mirror goes on
+
+
+def _pass(said: Mapping[str, object]) -> dict[str, object]:
+    """A pass without its actions: what was done, counted, and what waits."""
+    counts, attention = said.get("counts"), said.get("attention")
+    assert isinstance(counts, Mapping)  # noqa: S101 - the shape of a report
+    assert isinstance(attention, list)  # noqa: S101 - the same
+    return {
+        "run": said.get("run"),
+        "seconds": said.get("seconds"),
+        "counts": {name: n for name, n in counts.items() if n},
+        "attention": [
+            {"kind": each["kind"], "path": each["path"], "line": each["line"]}
+            for each in attention[:FEW]
+        ],
+        "attentions": len(attention),
+    }

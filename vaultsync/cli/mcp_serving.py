@@ -1,0 +1,65 @@
+"""What `mcp` serves, loaded when it does: the SDK of the protocol is dear to load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from vaultsync.app.agents import AgentMemory, settings_for
+from vaultsync.cli.options import Options
+from vaultsync.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from vaultsync.config import Settings
+    from vaultsync.mcp_server.over_http import Listening
+
+__all__ = ["http", "stdio"]
+
+
+def stdio(options: Options, *, agent: str | None, scope: str | None) -> None:
+    """Serve MCP on stdin and stdout.
+
+    Raises:
+        MissingExtraError: the SDK of the protocol is not installed.
+        UsageError: as `settings_for()`.
+    """
+    settings = _settings(options, agent, scope)
+    try:
+        from vaultsync.mcp_server.over_stdio import serve
+        from vaultsync.mcp_server.worker import Worker
+    except ModuleNotFoundError as missing:
+        raise _not_installed(missing) from None
+    serve(Worker(lambda: AgentMemory(settings, scope=scope)))
+
+
+@contextmanager
+def http(
+    options: Options, *, agent: str | None, scope: str | None, port: int | None
+) -> Iterator[Listening]:
+    """MCP over HTTP on loopback, while it is needed.
+
+    Raises:
+        MissingExtraError: the SDK of the protocol, or the server, is not installed.
+        UsageError: as `settings_for()`.
+        ConfigError: the port is taken.
+    """
+    settings = _settings(options, agent, scope)
+    try:
+        from vaultsync.mcp_server.over_http import PORT, running
+        from vaultsync.mcp_server.worker import Worker
+    except ModuleNotFoundError as missing:
+        raise _not_installed(missing) from None
+    worker = Worker(lambda: AgentMemory(settings, scope=scope))
+    with running(worker, settings, port=PORT if port is None else port) as listening:
+        yield listening
+
+
+def _settings(options: Options, agent: str | None, scope: str | None) -> Settings:
+    return settings_for(
+        options.vault, agent=agent, state_dir=options.state_dir, scope=scope
+    )
+
+
+def _not_installed(missing: ModuleNotFoundError) -> MissingExtraError:
+    return MissingExtraError("the MCP server", missing.name or "a package", "mcp")

@@ -1,0 +1,82 @@
+"""What runs until a signal. Loaded by a command when it runs."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+
+from vaultsync.app import serving
+from vaultsync.app.events import Events
+from vaultsync.app.opening import settings_of
+from vaultsync.app.watching import Watching
+from vaultsync.cli.options import Options
+from vaultsync.core.fields import Value
+from vaultsync.errors import VaultsyncError
+from vaultsync.http_bridge import Bridge, running
+
+_LOOK = 1.0
+"""Seconds after which somebody who waits looks whether there is anything to wait for."""
+
+
+@contextmanager
+def bridge(
+    options: Options, *, port: int | None, agent: str | None
+) -> Iterator[Bridge]:
+    """A bridge of the vault that the options name."""
+    settings = settings_of(options.vault, agent=agent, state_dir=options.state_dir)
+    with serving.alone(settings) as served, running(served, port=port) as found:
+        yield found
+
+
+class Beside:
+    """What a bridge and the daemon that it runs in have in common."""
+
+    def __init__(self) -> None:
+        self.events = Events()
+        self.writes = serving.app_writes(self.events)
+
+    @contextmanager
+    def bridge(self, watching: Watching, *, port: int | None) -> Iterator[Bridge]:
+        """A bridge that asks the daemon for what needs the engine."""
+        with (
+            serving.beside(
+                watching.settings,
+                watching.call,
+                events=self.events,
+                writes=self.writes,
+            ) as served,
+            running(served, port=port) as found,
+        ):
+            yield found
+
+    def tell(self, watching: Watching, kind: str, said: Mapping[str, Value]) -> None:
+        """Tell those who listen to the bridge what the daemon tells."""
+        if kind == "pass":
+            self.events.publish("pass", said)
+        elif kind == "state":
+            with suppress(VaultsyncError):  # without its store there is nothing to tell
+                now = serving.stated(watching.settings, self.writes, watching.status())
+                self.events.publish("state", now)
+
+
+def token(options: Options, *, rotate: bool) -> str:
+    """The token of the vault that the options name."""
+    settings = settings_of(options.vault, state_dir=options.state_dir)
+    return serving.token_of(settings, rotate=rotate)
+
+
+def until_signal(is_alive: Callable[[], bool]) -> None:
+    """Return at SIGTERM or SIGINT, or when there is nothing to wait for any more."""
+    over = threading.Event()
+    before = {
+        each: signal.signal(each, lambda *_: over.set())
+        for each in (signal.SIGTERM, signal.SIGINT)
+    }
+    try:
+        while is_alive() and not over.wait(_LOOK):
+            pass
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

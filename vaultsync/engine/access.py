@@ -1,0 +1,41 @@
+"""What an agent may write: into which scopes, and related to what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from vaultsync.core.fact import Fact
+from vaultsync.core.scope import sees
+from vaultsync.engine.mirror import Mirror
+from vaultsync.errors import (
+    FactNotFoundError,
+    ScopeDeniedError,
+    StoreUnavailableError,
+)
+
+
+def check_access(
+    mirror: Mirror, fact: Fact, *, agent: str | None, before: Sequence[str] = ()
+) -> None:
+    """See that an agent may write a fact, and sees what it relates it to.
+
+    Args:
+        mirror: the sides.
+        fact: as it would be written.
+        agent: who writes; a person (None) may write everything.
+        before: to which facts it was related; somebody may have done that who sees more.
+
+    Raises:
+        ScopeDeniedError: the scope is another agent's.
+        FactNotFoundError: a related fact is; its note would say what that is called.
+    """
+    if not sees(agent, fact.scope):
+        raise ScopeDeniedError(agent or "", fact.scope)
+    fresh = {*fact.related_fact_ids} - {*before}
+    if agent is None or not fresh:
+        return
+    with suppress(StoreUnavailableError):  # nobody can tell now
+        for each in mirror.store.find_many(fresh).values():
+            if not sees(agent, each.scope):
+                raise FactNotFoundError(each.id)

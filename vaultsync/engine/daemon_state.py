@@ -1,0 +1,138 @@
+"""What the daemon wants to do, and what it tells of itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vaultsync.core.fields import Value
+from vaultsync.core.paths import VaultPath
+from vaultsync.engine.rhythm import Rhythm
+from vaultsync.errors import VaultsyncError
+from vaultsync.ports import Archive
+
+LOOKS = 2
+"""Whole passes that a deletion needs; what waits longer waits for somebody."""
+
+
+class Wanted:
+    """What is to be done when; all times by the clock that never goes back."""
+
+    NEVER = float("inf")
+
+    def __init__(self, now: float, rhythm: Rhythm) -> None:
+        self._rhythm = rhythm
+        self.all = "it begins"
+        """Why the whole vault is to be looked at; empty when it is not."""
+        self.behind_since: float | None = None
+        """Since when the store is known to be ahead."""
+        self.cursor = -1
+        """Up to where the store's feed was followed."""
+        self.ask_at = now
+        self.not_before = now
+        """Nothing is done before: the last pass failed."""
+        self.derive_at = now
+        self.rescan_at = now
+        self.retry_at = self.NEVER
+        self.hash_at = now + rhythm.hashes
+        self.to_hash: list[VaultPath] = []
+        self.stopped_run: str | None = None
+        """The run that the guard stopped: the same one is tried until it is confirmed."""
+        self._waiting = ""
+        self._tries = 0
+
+    @property
+    def look_at(self) -> float:
+        """When the whole vault is looked at next."""
+        return min(self.rescan_at, self.retry_at)
+
+    @property
+    def anything(self) -> bool:
+        """Whether something is left to do but for rescans."""
+        looks = self.retry_at != self.NEVER and self._tries < LOOKS
+        soon = looks or self.derive_at != self.NEVER
+        return bool(self.all) or soon or self.behind_since is not None
+
+    def passed(self, now: float, *, cursor: int, waiting: str, whole: bool) -> None:
+        """A pass was done; what it left waiting is looked at again, but not for ever."""
+        self.cursor = cursor
+        self.behind_since = None
+        if whole:
+            self.rescan_at = now + self._rhythm.rescan
+        if waiting != self._waiting:
+            self._waiting, self._tries = waiting, 0
+        elif whole:
+            self._tries += 1
+        retries = self._rhythm.retries
+        if not waiting or self._tries >= len(retries):
+            self.retry_at = self.NEVER
+        elif whole or self.retry_at == self.NEVER:
+            self.retry_at = now + retries[self._tries]
+
+    def hash_now(self, now: float, archive: Archive) -> bool:
+        """Whether folders are to be read whatever their stamps say; a few at a time."""
+        if now >= self.hash_at:
+            self.hash_at = now + self._rhythm.hashes
+            self.to_hash = list(archive.folders())
+        return bool(self.to_hash)
+
+    def wait(self, now: float, *settle: float | None) -> float:
+        """For how many seconds nothing is due."""
+        due = [self.rescan_at, self.retry_at, self.derive_at, self.hash_at]
+        due += [at for at in settle if at is not None]
+        if self.all or self.to_hash or self.behind_since is not None:
+            due.append(now)
+        soonest = max(min(due), self.not_before)
+        asks = max(self.ask_at - now, 0.0)
+        return min(max(soonest - now, 0.0), asks, self._rhythm.check)
+
+
+@dataclass(slots=True)
+class DaemonState:
+    """What the daemon tells of itself."""
+
+    since: str
+    watcher: str = ""
+    """Which watcher listens; empty when none does."""
+    trouble: str = ""
+    """Why the last watcher failed."""
+    away: str = ""
+    """Why the store does not answer; empty when it does."""
+    lag: float = 0.0
+    """Seconds since the oldest change that has not been taken up."""
+    passes: int = 0
+    waiting: int = 0
+    """Facts that the next pass looks at again."""
+    conflicts: int = 0
+    attention: int = 0
+    """What waits for a person, but for conflicts."""
+    last_error: dict[str, Value] | None = None
+    failing: bool = False
+    """Whether the last pass failed."""
+
+    def fail(self, error: Exception, at: str) -> dict[str, Value]:
+        """Remember an error; returns it as it is told."""
+        hint = error.hint if isinstance(error, VaultsyncError) else ""
+        self.failing = True
+        self.last_error = {
+            "at": at,
+            "kind": type(error).__name__,
+            "message": str(error),
+            "hint": hint,
+        }
+        return dict(self.last_error)
+
+    def as_json(self) -> dict[str, Value]:
+        """As `status` shows it."""
+        return {
+            "since": self.since,
+            "watcher": self.watcher,
+            "watcher_trouble": self.trouble,
+            "store_away": self.away,
+            "lag_seconds": round(self.lag, 3),
+            "passes": self.passes,
+            "waiting": self.waiting,
+            "conflicts": self.conflicts,
+            "attention": self.attention,
+            "failing": self.failing,
+            "last_error": self.last_error,
+        }

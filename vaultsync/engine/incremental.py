@@ -1,0 +1,82 @@
+"""Which folders an incremental pass looks into, and when that is not enough.
+
+A pass over some folders may not find that a note is gone: it may lie in another one. As
+soon as that is the question the whole vault is looked at instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+
+from vaultsync.core.paths import VaultPath, parent
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.planning import home_of
+from vaultsync.engine.report import Progress
+from vaultsync.engine.request import Request
+from vaultsync.engine.snapshot import Snapshot, take_snapshot
+from vaultsync.ports import Written
+
+
+def folders_of(mirror: Mirror, named: Sequence[str]) -> set[VaultPath]:
+    """The folders in which the notes of some facts lie, or would lie."""
+    bases = mirror.archive.find_bases(named)
+    folders = {parent(base.path) for base in bases.values()}
+    for fact in mirror.store.find_many(named).values():
+        folders.add(home_of(fact))
+    return folders
+
+
+def look_into(
+    mirror: Mirror,
+    request: Request,
+    feed: Iterable[Written] | None,
+    *,
+    look_again: AbstractSet[VaultPath],
+    progress: Progress | None,
+) -> Snapshot:
+    """The vault, as far as this pass has to look at it."""
+
+    def look(only: AbstractSet[VaultPath] | None) -> Snapshot:
+        return take_snapshot(
+            mirror,
+            look_again=look_again,
+            only=only,
+            unsettled=request.unsettled,
+            hashed=request.hashed,
+            progress=progress,
+        )
+
+    if request.only_named:
+        return look(folders_of(mirror, request.named))
+    if request.folders is None or feed is None:
+        return look(None)
+    written = [row.fact_id for row in feed]
+    found = look(request.folders | folders_of(mirror, [*written, *request.named]))
+    return look(None) if _is_not_enough(mirror, found) else found
+
+
+def waiting_in(mirror: Mirror, folders: AbstractSet[VaultPath]) -> list[str]:
+    """Of the facts that wait, those whose notes lie in some folders."""
+    waiting = (mirror.archive.setting("waiting") or "").split()
+    bases = mirror.archive.find_bases(waiting)
+    return [key for key, base in bases.items() if parent(base.path) in folders]
+
+
+def _is_not_enough(mirror: Mirror, found: Snapshot) -> bool:
+    """Whether something went from these folders, or came from others."""
+    claimed = {
+        seen.note.id: path for path, seen in found.seen.items() if seen.note is not None
+    }
+    if any(claimed.get(fact_id) is None for fact_id in found.gone):
+        return True
+    bases = mirror.archive.find_bases([key for key in claimed if key])
+    if any(found.blind(base.path) for base in bases.values()):
+        return True
+    return any(
+        conflict.conflict_path is not None
+        and not found.blind(conflict.conflict_path)
+        and parent(conflict.conflict_path) in found.dirty
+        and conflict.conflict_path not in found.conflict_notes
+        for conflict in mirror.archive.conflicts()
+    )

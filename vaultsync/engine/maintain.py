@@ -1,0 +1,163 @@
+"""Upkeep: what a memory can do without goes, as a pass that can be undone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from vaultsync.core.reconcile import Action, Do, guard
+from vaultsync.core.upkeep import FLOOR, LONGEST, Duty, upkeep
+from vaultsync.engine.gate import confirmed
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.report import ActionTaken, Progress, Report
+from vaultsync.engine.request import Request
+from vaultsync.engine.sync import remember_run, sync
+from vaultsync.errors import GuardError
+from vaultsync.ports import RevisionMismatch, Write
+
+BATCH = 500
+_WORDS = {
+    True: ("delete_fact", "deleted_in_store"),
+    False: ("update_store", "updated_in_store"),
+}
+
+
+def maintain(
+    mirror: Mirror,
+    *,
+    dry_run: bool = False,
+    floor: float = FLOOR,
+    longest: int = LONGEST,
+    max_delete: int | None = None,
+    confirm: str | None = None,
+    actor: str = "person",
+    progress: Progress | None = None,
+) -> Report:
+    """Delete what expired or faded, and collapse long chains; notes follow.
+
+    A pass comes first, so that what a person just wrote is known, and another one brings
+    what is done to the notes: it has a run, a history, and can be undone. What somebody
+    writes meanwhile stays.
+
+    Raises:
+        StoreUnavailableError: nothing was done.
+        GuardError: it would delete too much to be plausible; nothing was done.
+    """
+    began = mirror.clock.monotonic()
+    request = Request(
+        kind="maintain",
+        actor=actor,
+        confirm=confirm,
+        max_delete=max_delete,
+        run=mirror.clock.new_id(),
+    )
+    meant = confirmed(mirror, request)  # which the next pass forgets
+    if not dry_run:
+        mirror.store.state()
+        sync(mirror, Request(actor=actor))
+    facts = mirror.store.iter_facts()
+    duties = upkeep(facts, mirror.clock.now(), floor=floor, longest=longest)
+    if not dry_run:
+        if not meant:
+            _check(mirror, request, duties)
+        duties = _carry_out(mirror, duties, actor, progress)
+    told = _report(mirror, request, duties, began, dry_run=dry_run)
+    if dry_run or not duties:
+        return told
+    named = tuple(duty.fact.id for duty in duties)
+    after = replace(request, named=named, unguarded=frozenset(named), confirm=None)
+    followed = sync(mirror, after, progress=progress)
+    whole = replace(
+        followed,
+        seconds=mirror.clock.monotonic() - began,
+        counts=dict(Counter(told.counts) + Counter(followed.counts)),
+        actions=[*told.actions, *followed.actions],
+    )
+    remember_run(mirror, request, whole)
+    return whole
+
+
+def _check(mirror: Mirror, request: Request, duties: Sequence[Duty]) -> None:
+    """See that no more goes than is plausible.
+
+    Raises:
+        GuardError: it would.
+    """
+    gone = [
+        Action(Do.DELETE_FACT, duty.fact.id, duty.reason)
+        for duty in duties
+        if duty.becomes is None
+    ]
+    facts = mirror.store.state().facts
+    why = guard(gone, facts, max_delete=request.max_delete)
+    if why is None:
+        return
+    run = request.run or ""
+    with mirror.archive.transaction():
+        mirror.archive.set_setting("stopped_run", run)
+    stopped = GuardError(why, run)
+    stopped.hint = (
+        "look at it with `vaultsync maintain --dry-run`; if it is meant, say"
+        f" `vaultsync maintain --confirm {run}`"
+    )
+    raise stopped
+
+
+def _carry_out(
+    mirror: Mirror, duties: Sequence[Duty], actor: str, progress: Progress | None
+) -> list[Duty]:
+    """Write to the store; returns what was done. Who was faster than this stays."""
+    done: list[Duty] = []
+    at = mirror.today()
+    for start in range(0, len(duties), BATCH):
+        some = duties[start : start + BATCH]
+        answers = mirror.store.write(
+            [
+                Write(
+                    duty.fact.id,
+                    duty.becomes and duty.becomes.but(updated_at=at),
+                    duty.fact.revision,
+                    actor,
+                )
+                for duty in some
+            ]
+        )
+        done += [
+            duty
+            for duty, answer in zip(some, answers, strict=True)
+            if not isinstance(answer, RevisionMismatch)
+        ]
+        if progress is not None:
+            progress("maintain", start + len(some), len(duties))
+    return done
+
+
+def _report(
+    mirror: Mirror,
+    request: Request,
+    duties: Sequence[Duty],
+    began: float,
+    *,
+    dry_run: bool,
+) -> Report:
+    bases = mirror.archive.find_bases(duty.fact.id for duty in duties)
+    counts: Counter[str] = Counter()
+    actions = []
+    for duty in duties:
+        word, counted = _WORDS[duty.becomes is None]
+        counts[counted] += 1
+        base = bases.get(duty.fact.id)
+        fields = () if duty.becomes is None else ("supersedesId", "supersededById")
+        path = base.path if base else None
+        actions.append(ActionTaken(word, duty.fact.id, path, fields, duty.reason))
+    counts["unchanged"] = (
+        0 if not dry_run and duties else mirror.store.state().facts - len(duties)
+    )
+    return Report(
+        run=request.run or "",
+        dry_run=dry_run,
+        seconds=mirror.clock.monotonic() - began,
+        counts=counts,
+        actions=actions,
+    )

@@ -1,0 +1,169 @@
+"""What agents write into memory files, so that a person's save always stands.
+
+A text is kept in the queue before the file is touched, and leaves it when it is in the
+file. When the file is taken, or a person saves it at the same moment, the text waits
+there; the next sync writes it. The log keeps every text for good.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from hashlib import sha256
+
+from vaultsync.core.fields import Value
+from vaultsync.core.section_edit import put_section
+from vaultsync.engine.memory_read import decode
+from vaultsync.engine.memory_report import Added
+from vaultsync.errors import (
+    MemoryFileBusyError,
+    MemoryFileChangedError,
+    MemoryFileError,
+    UnreadableMemoryFileError,
+    UsageError,
+    VaultsyncError,
+)
+from vaultsync.ports import Clock, MemoryFile, Waiting, WriteQueue
+
+WRITTEN, UNCHANGED, QUEUED = "written", "unchanged", "queued"
+LARGEST = 5 << 20
+"""Bytes of a file that agents write into."""
+PATIENCE = 5.0
+"""Seconds to wait for the lock (seed 000)."""
+
+
+def add(
+    clock: Clock,
+    file: MemoryFile,
+    queue: WriteQueue,
+    *,
+    section: str,
+    text: str,
+    replace_all: bool,
+    agent: str | None,
+) -> Added:
+    """Write a text into the agents' section of a file, or keep it until that can be.
+
+    Raises:
+        InvalidFieldError: no section can hold it.
+        UnreadableMemoryFileError: the file is no text, or cannot be written.
+    """
+    at = clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    op = clock.new_id()
+    item = Waiting(op, file.name, section, text, replace_all, agent, at)
+    put_section("", section, text, replace=replace_all)  # see that it can be written
+    queue.put(item)
+    try:
+        with file.lock(PATIENCE):
+            ends = _drain(file, queue)
+        # What is not there any more was written by another agent's call meanwhile.
+        ended = ends.get(op) or Added(item.name, section, WRITTEN)
+    except MemoryFileBusyError as error:
+        ended = error
+        _log(queue, item, QUEUED, error.message)
+    if isinstance(ended, Added):
+        return ended
+    if isinstance(ended, (MemoryFileBusyError, MemoryFileChangedError)):
+        return Added(item.name, section, QUEUED, ended.message)
+    if isinstance(ended, UsageError):
+        queue.drop(op)
+    raise ended
+
+
+def drain(file: MemoryFile, queue: WriteQueue) -> int:
+    """Write what waits for a file, and put right what a crash left; returns how many.
+
+    To be called under the file's lock. What cannot be written yet goes on waiting.
+    """
+    ends = _drain(file, queue).values()
+    return sum(isinstance(end, Added) and end.status == WRITTEN for end in ends)
+
+
+def _drain(file: MemoryFile, queue: WriteQueue) -> dict[str, Added | VaultsyncError]:
+    """What became of each text that waited, by op."""
+    _recover(file, queue)
+    ends: dict[str, Added | VaultsyncError] = {}
+    for item in queue.waiting(file.name):
+        try:
+            ends[item.op] = _write(file, queue, item)
+        except (MemoryFileError, UsageError) as error:
+            ends[item.op] = error
+            if item.before or item.after:
+                queue.put(replace(item, before=None, after=None))
+            _log(queue, item, QUEUED, error.message)
+    return ends
+
+
+def _write(file: MemoryFile, queue: WriteQueue, item: Waiting) -> Added:
+    """Write one text.
+
+    Raises:
+        MemoryFileError, InvalidFieldError.
+    """
+    data = file.read(LARGEST)
+    text, broken = decode(data or b"", file.name)
+    if broken:
+        raise UnreadableMemoryFileError(file.name, "not all of it is UTF-8")
+    mark = "\ufeff" if (data or b"").startswith(b"\xef\xbb\xbf") else ""
+    made = put_section(text, item.section, item.text, replace=item.replace)
+    if made == text:
+        queue.drop(item.op)
+        _log(queue, item, UNCHANGED, "")
+        return Added(file.name, item.section, UNCHANGED)
+    new = (mark + made).encode()
+    begun = replace(item, before=_sha(data or b""), after=_sha(new))
+    queue.put(begun)
+    try:
+        file.replace(new, data)
+    except MemoryFileChangedError as error:
+        for saved in error.saved:
+            _kept(file, queue, saved)
+        raise
+    _log(queue, item, WRITTEN, "")
+    queue.drop(item.op)
+    return Added(file.name, item.section, WRITTEN)
+
+
+def _recover(file: MemoryFile, queue: WriteQueue) -> None:
+    """Judge what a crash left: a save that was displaced unseen goes back."""
+    left = file.leftovers()
+    if not left:
+        return
+    known = {
+        sha for item in queue.waiting(file.name) for sha in (item.before, item.after)
+    }
+    ours = {item.after for item in queue.waiting(file.name)}
+    for data in left:
+        if _sha(data) in known:
+            continue
+        _kept(file, queue, data)
+        now = file.read(LARGEST)
+        if now is not None and _sha(now) in ours:
+            try:
+                file.replace(data, now)
+            except MemoryFileChangedError as error:
+                for saved in error.saved:
+                    _kept(file, queue, saved)
+    file.drop_leftovers()
+
+
+def _kept(file: MemoryFile, queue: WriteQueue, data: bytes) -> None:
+    """Keep a save that is in no file any more."""
+    queue.log({"what": "kept", "file": file.name, "bytes": queue.keep(data)})
+
+
+def _log(queue: WriteQueue, item: Waiting, status: str, why: str) -> None:
+    entry: dict[str, Value] = {
+        "what": status,
+        "file": item.name,
+        "section": item.section,
+        "text": item.text,
+        "replace": item.replace,
+        "agent": item.agent,
+        "at": item.at,
+        "why": why,
+    }
+    queue.log(entry)
+
+
+def _sha(data: bytes) -> str:
+    return sha256(data).hexdigest()

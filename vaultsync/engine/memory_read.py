@@ -1,0 +1,116 @@
+"""The bytes of a memory file -> what it says, and what a person should know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vaultsync.core.fields import FIELD, TYPES, Value
+from vaultsync.core.paths import VaultPath
+from vaultsync.core.section_plan import Metadata
+from vaultsync.core.sections import Outline, front_end, read_outline
+from vaultsync.core.values import canonical
+from vaultsync.errors import UnreadableMemoryFileError, UsageError
+from vaultsync.ports import Attention, MetadataReader
+
+LARGE = 1 << 20
+"""Bytes above which a file is taken, but told about (seed 000)."""
+_BINARY = 0.10
+"""The share of bytes that are no UTF-8 above which it is no text (seed 000)."""
+_BROKEN = 0.01
+"""The share of characters that cannot be read above which it is left out (seed 000)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a memory file says."""
+
+    outline: Outline
+    metadata: Metadata | None
+    """None when there is some, and it cannot be read."""
+    notices: tuple[Attention, ...] = ()
+
+
+def read_memory(
+    data: bytes, *, name: str, title: str, reader: MetadataReader
+) -> Reading:
+    """Read a file; `title` is what its preamble is called when it has no own title.
+
+    Raises:
+        UnreadableMemoryFileError: it is no text.
+    """
+    text, broken = decode(data, name)
+    notices = []
+    if broken:
+        why = f"{broken} characters are not UTF-8 and were read as �"
+        notices.append(notice("BadEncoding", name, why, "save the file as UTF-8"))
+    if len(data) > LARGE:
+        why = f"it is larger than {LARGE >> 20} MB, which makes many facts"
+        notices.append(notice("LargeFile", name, why, "part it into several files"))
+    end = front_end(text)
+    metadata: Metadata | None = Metadata()
+    if end:
+        try:
+            said = reader.read(text[:end], name)
+        except UnreadableMemoryFileError as error:
+            metadata = None
+            why = f"{error.why}; its sections were taken, and their tags stay"
+            hint = "mend the YAML between the lines of ---"
+            notices.append(notice("BadFrontmatter", name, why, hint, 1))
+        else:
+            if said is None:
+                end = 0  # a rule, some text, a rule: all of it is content
+            metadata, wrong = _metadata(said or {}, name)
+            notices += wrong
+    outline = read_outline(text, name=title, start=end)
+    for section in outline.sections:
+        if section.type_hint and section.type_hint.lower() not in TYPES:
+            why = f"there is no type {section.type_hint[:60]!r}; it was guessed"
+            hint = "use one of " + ", ".join(TYPES)
+            notices.append(notice("UnknownType", name, why, hint, section.line))
+    return Reading(outline, metadata, tuple(notices))
+
+
+def decode(data: bytes, name: str) -> tuple[str, int]:
+    """The text, and how many characters of it could not be read.
+
+    Raises:
+        UnreadableMemoryFileError: too many.
+    """
+    if b"\0" in data:
+        raise UnreadableMemoryFileError(name, "it holds NUL bytes, so it is no text")
+    try:
+        return data.decode("utf-8-sig"), 0
+    except UnicodeDecodeError:
+        text = data.decode("utf-8-sig", errors="replace")
+    lost = len(data) - len(data.decode("utf-8-sig", errors="ignore").encode())
+    broken = text.count("\ufffd") - data.count("\ufffd".encode())
+    if lost > _BINARY * len(data):
+        raise UnreadableMemoryFileError(name, "it is binary")
+    if broken > _BROKEN * len(text):
+        raise UnreadableMemoryFileError(name, "the text is not UTF-8")
+    return text, broken
+
+
+def notice(
+    kind: str, name: str, message: str, hint: str, line: int | None = None
+) -> Attention:
+    """Something about a memory file that a person should know."""
+    return Attention(kind, VaultPath(name), message, hint, line)
+
+
+def _metadata(said: Mapping[str, Value], name: str) -> tuple[Metadata, list[Attention]]:
+    """What the properties say of all facts; the others are the author's."""
+    told: dict[str, Any] = {}
+    wrong = []
+    for key in ("tags", "entities", "priority", "type"):
+        if said.get(key) is None:
+            continue
+        try:
+            value = canonical(FIELD[key], said[key])
+        except UsageError as error:
+            wrong.append(notice("BadFrontmatter", name, error.message, error.hint, 1))
+        else:
+            told[key] = value
+    return Metadata(**told), wrong

@@ -1,0 +1,154 @@
+"""What came of memory files: reports, and their JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from vaultsync.core.fields import Value
+from vaultsync.engine.report import attention_json
+from vaultsync.ports import Attention
+
+COUNTS = ("created", "updated", "forgotten", "let_go", "unchanged")
+
+
+@dataclass(frozen=True, slots=True)
+class SectionDone:
+    """What was done about one section, or about a fact whose section is gone."""
+
+    action: str
+    """`create`, `update`, `forget` or `let_go`."""
+    fact_id: str
+    title: str
+    line: int | None = None
+    """Where the section begins."""
+    fields: tuple[str, ...] = ()
+    reason: str = ""
+
+    def as_json(self) -> dict[str, Value]:
+        """As surfaces show it."""
+        return {
+            "action": self.action,
+            "fact_id": self.fact_id,
+            "title": self.title,
+            "line": self.line,
+            "fields": list(self.fields),
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class FileDone:
+    """What came of one file."""
+
+    name: str
+    sections: int = 0
+    """How many it has, those that are too short not counted."""
+    unchanged: int = 0
+    actions: Sequence[SectionDone] = ()
+    attention: Sequence[Attention] = ()
+    pending: Sequence[str] = ()
+    """Facts whose text waits to be embedded."""
+    left_out: int = 0
+    """Sections that are too short."""
+    written: int = 0
+    """Texts of agents that had waited and were written into it."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many sections met which end."""
+        done = [each.action for each in self.actions]
+        return {
+            "created": done.count("create"),
+            "updated": done.count("update"),
+            "forgotten": done.count("forget"),
+            "let_go": done.count("let_go"),
+            "unchanged": self.unchanged,
+        }
+
+    def as_json(self) -> dict[str, Value]:
+        """As surfaces show it."""
+        return {
+            "file": self.name,
+            "sections": self.sections,
+            "counts": self.counts,
+            "actions": [each.as_json() for each in self.actions],
+            "pending": list(self.pending),
+            "left_out": self.left_out,
+            "written": self.written,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFileReport:
+    """What came of a `memory-file sync`."""
+
+    files: Sequence[FileDone]
+    dry_run: bool = False
+    seconds: float = 0.0
+    notices: Sequence[Attention] = ()
+    """About all files together."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Of all files."""
+        each = [file.counts for file in self.files]
+        return {name: sum(counts[name] for counts in each) for name in COUNTS}
+
+    @property
+    def attention(self) -> list[Attention]:
+        """All that waits for a person."""
+        return [
+            *self.notices,
+            *(each for file in self.files for each in file.attention),
+        ]
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing was to be done."""
+        return not any(file.actions or file.written for file in self.files)
+
+    @property
+    def fact_ids(self) -> list[str]:
+        """The facts that were written."""
+        return [each.fact_id for file in self.files for each in file.actions]
+
+    @property
+    def pending(self) -> list[str]:
+        """The facts whose text waits to be embedded."""
+        return [each for file in self.files for each in file.pending]
+
+    def as_json(self) -> dict[str, Value]:
+        """The report of the contract."""
+        return {
+            "dry_run": self.dry_run,
+            "seconds": self.seconds,
+            "counts": self.counts,
+            "files": [each.as_json() for each in self.files],
+            "pending": len(self.pending),
+            "attention": [attention_json(each) for each in self.attention],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What came of a text that an agent writes into a memory file."""
+
+    name: str
+    section: str
+    status: str
+    """`written`, `unchanged` (it was there), or `queued`."""
+    reason: str = ""
+    """Why it waits."""
+    synced: MemoryFileReport | None = field(default=None, compare=False)
+    """What became of the file's facts afterwards."""
+
+    def as_json(self) -> dict[str, Value]:
+        """As surfaces show it."""
+        return {
+            "file": self.name,
+            "section": self.section,
+            "status": self.status,
+            "reason": self.reason,
+            "sync": self.synced.as_json() if self.synced else None,
+        }

@@ -1,0 +1,188 @@
+"""All facts from one store into another, proved equal before anything is switched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from vaultsync.core.fact import Fact
+from vaultsync.core.fields import Value
+from vaultsync.core.wire import to_json
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.report import Progress
+from vaultsync.errors import MigrationError
+from vaultsync.ports import Store, VectorIndex, VectorRow, Write, Written
+
+ACTOR = "migrate"
+"""Who writes, in the feed of the new store."""
+BATCH = 500
+TRIES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """What a migration did."""
+
+    store: str
+    facts: int
+    tombstones: int
+    copied: int
+    """Rows that were not there yet; the others were, from a run that broke off."""
+    vectors: int
+    """Facts whose vectors came along."""
+    seconds: float
+
+    def as_json(self) -> dict[str, Value]:
+        """What was done as JSON."""
+        return {
+            "store": self.store,
+            "facts": self.facts,
+            "tombstones": self.tombstones,
+            "copied": self.copied,
+            "vectors": self.vectors,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def copy(source: Store, target: Store, *, progress: Progress | None = None) -> int:
+    """Bring every fact and tombstone over; returns how many were not there yet.
+
+    It may break off at any point and be begun again. What others wrote into the target
+    is newer, and stays.
+
+    Raises:
+        StoreUnavailableError: one of them is away; begin again when it is back.
+        MigrationError: others write to the same facts without a pause.
+    """
+    rows = source.feed()
+    copied = 0
+    for start in range(0, len(rows), BATCH):
+        page = rows[start : start + BATCH]
+        for _ in range(TRIES):
+            writes = _missing(source, target, page)
+            if not writes:
+                break
+            copied += sum(isinstance(each, str) for each in target.write(writes))
+        else:
+            raise MigrationError("others write to the same facts without a pause")
+        if progress is not None:
+            progress("migrate", start + len(page), len(rows))
+    return copied
+
+
+def _missing(source: Store, target: Store, page: Sequence[Written]) -> list[Write]:
+    """What has to be written so that a page of rows is in the target.
+
+    A tombstone that says something is written in two turns: first what it says.
+    """
+    alive, held = _said(source, page), _said(target, page)
+    writes = []
+    for row in page:
+        there = target.written(row.fact_id)
+        if there is not None and there.actor != ACTOR:
+            continue
+        said, has = alive.get(row.fact_id), held.get(row.fact_id)
+        same = _text(said) == _text(has)
+        if there is not None and same and there.deleted == row.deleted:
+            continue
+        bury = row.deleted and (same or said is None)
+        writes.append(
+            Write(
+                row.fact_id,
+                None if bury else said,
+                there.revision if there else None,
+                ACTOR,
+            )
+        )
+    return writes
+
+
+def _said(store: Store, page: Sequence[Written]) -> dict[str, Fact]:
+    """What a store says of facts; of tombstones what they last said."""
+    found = store.find_many([row.fact_id for row in page])
+    for row in page:
+        if row.fact_id not in found:
+            buried = store.buried(row.fact_id)
+            if buried is not None:
+                found[row.fact_id] = buried
+    return found
+
+
+def _text(fact: Fact | None) -> str | None:
+    return None if fact is None else to_json(fact)
+
+
+def check(
+    source: Store, target: Store, *, progress: Progress | None = None
+) -> tuple[int, int]:
+    """Prove that the target holds all that the source holds: by count and by content.
+
+    Returns how many facts and how many tombstones the source has.
+
+    Raises:
+        MigrationError: it does not; nothing was switched.
+    """
+    rows = source.feed()
+    lacking: list[str] = []
+    for start in range(0, len(rows), BATCH):
+        page = rows[start : start + BATCH]
+        lacking += [write.fact_id for write in _missing(source, target, page)]
+        if progress is not None:
+            progress("verify", start + len(page), len(rows))
+    tombstones = sum(row.deleted for row in rows)
+    facts = len(rows) - tombstones
+    if source.state().facts != facts or lacking:
+        raise MigrationError(f"{len(lacking) or 'some'} facts differ: {lacking[:3]}")
+    others = {row.fact_id for row in target.feed() if row.actor != ACTOR}
+    known = {row.fact_id for row in rows}
+    extra = {row.fact_id for row in target.feed()} - known - others
+    if extra:
+        raise MigrationError(f"it holds {len(extra)} facts that are not here")
+    return facts, tombstones
+
+
+def carry_vectors(source: VectorIndex, target: VectorIndex, store: Store) -> int:
+    """Vectors come along when they are the same model's; returns of how many facts.
+
+    Without a record: the next pass looks at all facts, and embeds none of these again.
+    """
+    identity = source.identity()
+    if identity is None:
+        return 0
+    if target.identity() != identity:
+        target.reset(identity)
+    chunks = source.chunks()
+    ids = sorted(chunks)
+    carried = 0
+    for start in range(0, len(ids), BATCH):
+        page = ids[start : start + BATCH]
+        held = target.chunks(page)
+        facts = store.find_many(
+            [each for each in page if held.get(each) != chunks[each]]
+        )
+        vectors = source.vectors({c for each in facts for c in chunks[each]})
+        rows = _rows(facts, chunks, vectors)
+        if rows:
+            target.put(rows, replace=list(facts))
+        carried += len(facts)
+    return carried
+
+
+def _rows(
+    facts: Mapping[str, Fact],
+    chunks: Mapping[str, frozenset[str]],
+    vectors: Mapping[str, Sequence[float]],
+) -> list[VectorRow]:
+    return [
+        VectorRow(fact, chunk, vectors[chunk])
+        for key, fact in facts.items()
+        for chunk in sorted(chunks[key])
+        if chunk in vectors
+    ]
+
+
+def expect_store(mirror: Mirror, store: Store) -> None:
+    """Let the archive know which store comes next, before the settings name it."""
+    state = store.state()
+    with mirror.archive.transaction():
+        mirror.archive.set_setting("next_store_id", state.store_id)

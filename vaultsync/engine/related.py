@@ -1,0 +1,117 @@
+"""What stands around one fact: who links to it, what it names, what it replaced, its use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from vaultsync.core.fact import Fact
+from vaultsync.core.fields import Value
+from vaultsync.core.rank import utility
+from vaultsync.core.scope import sees
+from vaultsync.engine import facts as fact_work
+from vaultsync.engine.linking import backlinks
+from vaultsync.engine.mirror import Mirror
+from vaultsync.ports.link_index import LinkIndex
+
+LONGEST = 100
+"""So many facts of a chain are followed, each way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """What stands around one fact. Facts have the paths of their notes."""
+
+    fact: Fact
+    backlinks: tuple[Fact, ...]
+    """Whose notes link to it, by path."""
+    related: tuple[Fact, ...]
+    """Those that it names itself."""
+    chain: tuple[Fact, ...]
+    """What it replaced and what replaced it, oldest first; it stands among them."""
+
+    def as_json(self) -> dict[str, Value]:
+        """All of it as JSON, with the signals that are kept out of the note."""
+        fact = self.fact
+        return {
+            "backlinks": [_named(each) for each in self.backlinks],
+            "related": [_named(each) for each in self.related],
+            "chain": [
+                {**_named(each), "createdAt": each.created_at} for each in self.chain
+            ],
+            "signals": {
+                "accessCount": fact.access_count,
+                "lastAccessedAt": fact.last_accessed_at,
+                "decayFactor": fact.decay_factor,
+                "importance": fact.importance,
+                "utility": utility(fact.importance, fact.access_count),
+            },
+        }
+
+
+def _named(fact: Fact) -> dict[str, Value]:
+    return {"id": fact.id, "title": fact.title, "path": fact.path}
+
+
+def related(
+    mirror: Mirror, links: LinkIndex, fact_id: str, *, agent: str | None
+) -> Related:
+    """What stands around a fact, of what the agent sees.
+
+    Raises:
+        FactNotFoundError, InvalidIdError.
+        StoreUnavailableError, IndexBusyError, OSError: as `backlinks()`.
+    """
+    fact = mirror.lens.hidden(fact_work.get(mirror, fact_id, agent=agent))
+    linking = backlinks(mirror, links, fact.id, agent=agent)
+    return Related(
+        fact,
+        tuple(each.fact for each in linking),
+        _found(mirror, fact.related_fact_ids, agent),
+        _chain(mirror, fact, agent),
+    )
+
+
+def _found(
+    mirror: Mirror, fact_ids: Sequence[str], agent: str | None
+) -> tuple[Fact, ...]:
+    """The facts of these ids that are there and visible, in their order."""
+    facts = mirror.shown.find_many(fact_ids)
+    seen = [
+        facts[key] for key in fact_ids if key in facts and sees(agent, facts[key].scope)
+    ]
+    return _with_paths(mirror, seen)
+
+
+def _with_paths(mirror: Mirror, facts: Iterable[Fact]) -> tuple[Fact, ...]:
+    held = list(facts)
+    bases = mirror.archive.find_bases([fact.id for fact in held])
+    return tuple(
+        fact.but(path=bases[fact.id].path if fact.id in bases else None)
+        for fact in held
+    )
+
+
+def _chain(mirror: Mirror, fact: Fact, agent: str | None) -> tuple[Fact, ...]:
+    """The facts that replaced each other, as far as they are there and visible."""
+    met = {fact.id}
+    before = _followed(mirror, fact, "supersedes_id", met, agent)
+    after = _followed(mirror, fact, "superseded_by_id", met, agent)
+    return _with_paths(mirror, [*reversed(before), fact, *after])
+
+
+def _followed(
+    mirror: Mirror, fact: Fact, attr: str, met: set[str], agent: str | None
+) -> list[Fact]:
+    found: list[Fact] = []
+    for _ in range(LONGEST):
+        key = getattr(fact, attr)
+        if not key or key in met:
+            break
+        met.add(key)
+        there = mirror.shown.find_many([key]).get(key)
+        if there is None or not sees(agent, there.scope):
+            break
+        found.append(there)
+        fact = there
+    return found

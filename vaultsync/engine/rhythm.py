@@ -1,0 +1,63 @@
+"""When the daemon does what: all its intervals, and how it waits after a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """All in seconds."""
+
+    settle: float = 0.3
+    """After the last event of a note, before it is read."""
+    settle_longest: float = 2.0
+    """After the first event of a note that is saved again and again."""
+    poll: float = 0.05
+    """Between two questions to the store whether something was written."""
+    rescan: float = 60.0
+    """Between two looks at the stamps of all notes."""
+    hashes: float = 3600.0
+    """Between two looks at the bytes of all notes (Syncthing's default)."""
+    derive: float = 1.0
+    """After a pass, before what is derived from the facts follows."""
+    check: float = 1.0
+    """Between two looks at the watcher."""
+    probe: float = 2.5
+    """Between two probes of the watcher."""
+    answer: float = 2.0
+    """How long a probe may go unheard: with `probe` a dead watcher is noticed in 5 s."""
+    gap: float = 5.0
+    """A pause of the process that counts as sleep: events may have been lost."""
+    retries: tuple[float, ...] = (0.25, 1.1, 4.0, 16.0, 20.0)
+    """Before the next looks at what waits. The second is longer than the grace of a
+    deletion; all of them together are longer than what looks half saved stays so."""
+    failure: float = 1.0
+    longest_failure: float = 60.0
+    """The first and the longest wait after a pass that failed."""
+
+
+class BackOff:
+    """Waits that double from failure to failure, with full jitter.
+
+    Of many that failed at once each comes back at another time.
+    """
+
+    def __init__(
+        self, *, first: float, longest: float, jitter: Callable[[], float]
+    ) -> None:
+        self._first = first
+        self._longest = longest
+        self._jitter = jitter
+        self._failures = 0
+
+    def next(self) -> float:
+        """How long to wait now: at least half of what it is without jitter."""
+        whole = min(self._first * (1 << self._failures), self._longest)
+        self._failures = min(self._failures + 1, 30)
+        return whole * (0.5 + 0.5 * self._jitter())
+
+    def reset(self) -> None:
+        """It went well."""
+        self._failures = 0

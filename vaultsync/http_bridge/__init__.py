@@ -1,0 +1,13 @@
+"""The bridge: HTTP on loopback for Obsidian <-> `Memory`.
+
+One route is one call. Who may ask is decided before anything is routed, by the guard of
+`app.serving.guarded`; what can be asked is the one table in `routes.py`, from which the
+OpenAPI document and the reference are made.
+"""
+
+from __future__ import annotations
+
+from vaultsync.http_bridge.application import make_app
+from vaultsync.http_bridge.server import Bridge, running
+
+__all__ = ["Bridge", "make_app", "running"]

@@ -1,0 +1,107 @@
+"""JSON in and out: bodies are read, errors become statuses."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import TypeVar
+
+import msgspec
+
+from vaultsync import errors
+from vaultsync.core.fields import Value
+from vaultsync.core.redact import scrub
+from vaultsync.http_bridge.bodies import Body
+
+B = TypeVar("B", bound=Body)
+DEPTH = 20
+"""Brackets within brackets of a body."""
+_LOG = logging.getLogger("vaultsync.bridge")
+STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
+    (errors.NotFoundError, HTTPStatus.NOT_FOUND),
+    (errors.RevisionMismatchError, HTTPStatus.CONFLICT),
+    (errors.GuardError, HTTPStatus.CONFLICT),
+    (errors.StoreRewoundError, HTTPStatus.CONFLICT),
+    (errors.UsageError, HTTPStatus.BAD_REQUEST),
+    (errors.EngineBusyError, HTTPStatus.LOCKED),
+    (errors.IndexBusyError, HTTPStatus.LOCKED),
+    (errors.StoreUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.VaultError, HTTPStatus.SERVICE_UNAVAILABLE),
+)
+"""The first that fits; all else is 500."""
+
+
+def read_body(data: bytes, takes: type[B]) -> B:
+    """The body of a request.
+
+    Raises:
+        MalformedBodyError.
+    """
+    _check_depth(data)
+    try:
+        return msgspec.json.decode(data, type=takes)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as wrong:
+        raise errors.MalformedBodyError(str(wrong)) from None
+
+
+def read_query(query: Mapping[str, str], takes: type[B]) -> B:
+    """The query of a request.
+
+    Raises:
+        MalformedBodyError.
+    """
+    try:
+        return msgspec.convert(dict(query), takes, strict=False)
+    except msgspec.MsgspecError as wrong:
+        raise errors.MalformedBodyError(str(wrong)) from None
+
+
+def _check_depth(data: bytes) -> None:
+    """Refuse what is nested too deep, before anything is made of it."""
+    depth, quoted, escaped = 0, False, False
+    for byte in data:
+        if quoted:
+            quoted = escaped or byte != ord('"')
+            escaped = not escaped and byte == ord("\\")
+        elif byte == ord('"'):
+            quoted = True
+        elif byte in b"[{":
+            depth += 1
+            if depth > DEPTH:
+                raise errors.MalformedBodyError(f"it is nested deeper than {DEPTH}")
+        elif byte in b"]}":
+            depth -= 1
+
+
+def failed(error: Exception) -> tuple[HTTPStatus, dict[str, Value]]:
+    """The status and the body for an error; what is a fault of ours is logged."""
+    if not isinstance(error, errors.VaultsyncError):
+        _LOG.error("a request failed", exc_info=error)
+        hint = "this is a fault of vaultsync; its log says more"
+        said = trouble(type(error).__name__, "the request failed", hint)
+        return HTTPStatus.INTERNAL_SERVER_ERROR, said
+    status = next(
+        (status for kind, status in STATUSES if isinstance(error, kind)),
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+    )
+    run = getattr(error, "run", None)
+    kind = type(error).__name__
+    return status, trouble(kind, error.message, error.hint, run=run)
+
+
+def trouble(
+    kind: str, message: str, hint: str, *, run: str | None = None
+) -> dict[str, Value]:
+    """An error as JSON."""
+    told: dict[str, Value] = {
+        "kind": kind,
+        "message": scrub(message),
+        "hint": scrub(hint),
+    }
+    return {"error": told if run is None else {**told, "run": run}}
+
+
+def encoded(answer: Mapping[str, Value]) -> bytes:
+    """An answer as JSON."""
+    return msgspec.json.encode(answer)

@@ -1,0 +1,100 @@
+"""The table of routes as an application of Starlette."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import groupby
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from vaultsync.app.serving import Serving
+from vaultsync.core.fields import Value
+from vaultsync.http_bridge.answers import (
+    encoded,
+    failed,
+    read_body,
+    read_query,
+    trouble,
+)
+from vaultsync.http_bridge.routes import EVENTS, ROUTES, Asked
+from vaultsync.http_bridge.stream import events
+
+
+def make_app(serving: Serving) -> Starlette:
+    """The bridge of a vault. To be served behind `app.serving.guarded()` alone."""
+    by_path = groupby(sorted(ROUTES, key=_by_path), key=_by_path)
+    found = [_route(serving, path, list(rows)) for path, rows in by_path]
+    app = Starlette(
+        routes=[_stream(serving), *found],
+        exception_handlers={HTTPException: _no_route},
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+def _by_path(row: Asked) -> tuple[bool, str]:
+    """Rows of one path stand together; what is named goes before what is any name."""
+    return "{" in row.path.rpartition("/")[2], row.path
+
+
+def _route(serving: Serving, path: tuple[bool, str], rows: Sequence[Asked]) -> Route:
+    by_method = {row.method: row for row in rows}
+
+    async def endpoint(request: Request) -> Response:
+        row = by_method[request.method]
+
+        async def answer() -> Response:
+            if row.method == "GET":
+                asked = read_query(request.query_params, row.takes)
+            else:
+                asked = read_body(await request.body(), row.takes)
+            name = next(iter(request.path_params.values()), "")
+            return _json(200, await run_in_threadpool(row.do, serving, name, asked))
+
+        return await _answered(answer)
+
+    return _only(Route(path[1], endpoint, methods=list(by_method)), by_method)
+
+
+def _stream(serving: Serving) -> Route:
+    async def endpoint(request: Request) -> Response:
+        return await _answered(lambda: events(serving, request))
+
+    return _only(Route(EVENTS, endpoint, methods=["GET"]), {"GET": None})
+
+
+def _only(route: Route, methods: dict[str, Asked] | dict[str, None]) -> Route:
+    """The route without the HEAD that comes with GET: a stream has no end."""
+    route.methods = set(methods)
+    return route
+
+
+async def _answered(answer: Callable[[], Awaitable[Response]]) -> Response:
+    try:
+        return await answer()
+    except Exception as error:  # noqa: BLE001 - a client waits for words
+        return _json(*failed(error))
+
+
+async def _no_route(_: Request, error: Exception) -> Response:
+    """What Starlette itself says: no such path, or not by that method."""
+    assert isinstance(error, HTTPException)  # noqa: S101 - it is called for no other
+    said = trouble("RouteError", error.detail.lower(), "see the OpenAPI document")
+    response = _json(error.status_code, said)
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _json(status: int, answer: dict[str, Value] | object) -> Response:
+    assert isinstance(answer, dict)  # noqa: S101 - all answers are objects
+    return Response(
+        encoded(answer),
+        status_code=status,
+        media_type="application/json",
+        headers={"cache-control": "no-store", "x-content-type-options": "nosniff"},
+    )

@@ -1,0 +1,96 @@
+"""Questions: each route is one call of `Memory`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from vaultsync.app.serving import Serving
+from vaultsync.core.fields import Value
+from vaultsync.errors import IndexFileNotFoundError, ScopeDeniedError
+from vaultsync.http_bridge import bodies
+
+
+def recall(serving: Serving, _: str, asked: bodies.Recall) -> Mapping[str, Value]:
+    """The facts that answer a question."""
+    agent = _agent(serving, asked.agent)
+    found = serving.reading(
+        lambda memory: memory.recall(
+            asked.query,
+            limit=asked.limit,
+            mode=asked.mode,
+            types=asked.types,
+            scopes=asked.scopes,
+            tags=asked.tags,
+            max_priority=asked.max_priority,
+            since=asked.since,
+            explain=asked.explain,
+            agent=agent,
+        )
+    )
+    return found.as_json()
+
+
+def context(serving: Serving, _: str, asked: bodies.Context) -> Mapping[str, Value]:
+    """A context pack."""
+    agent = _agent(serving, asked.agent)
+    made = serving.reading(
+        lambda memory: memory.context(
+            asked.query,
+            budget=asked.budget,
+            format=asked.format,
+            intent=asked.intent,
+            types=asked.types,
+            scopes=asked.scopes,
+            tags=asked.tags,
+            agent=agent,
+        )
+    )
+    return made.as_json()
+
+
+def _agent(serving: Serving, asked: str | None) -> str | None:
+    """For whom a question is asked.
+
+    Raises:
+        ScopeDeniedError: the bridge is another agent's.
+    """
+    own = serving.settings.agent
+    if own is not None and asked not in (None, own):
+        raise ScopeDeniedError(asked or "", f"private-{own}")
+    return asked or own
+
+
+def index(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:
+    """The names of the tables."""
+    found = serving.reading(lambda memory: memory.index_files())
+    return {
+        "files": [
+            {"name": name, "bytes": len(text.encode())} for name, text in found.items()
+        ]
+    }
+
+
+def index_file(serving: Serving, name: str, _: bodies.Body) -> Mapping[str, Value]:
+    """One table.
+
+    Raises:
+        IndexFileNotFoundError: there is none of that name.
+    """
+    found = serving.reading(lambda memory: memory.index_files())
+    if name not in found:
+        raise IndexFileNotFoundError(name)
+    return {"name": name, "text": found[name]}
+
+
+def graph(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:
+    """The graph, as `graph export` writes it."""
+    made = serving.reading(lambda memory: memory.graph_export(format="json"))
+    found: dict[str, Value] = json.loads(made.text)
+    return found
+
+
+def graph_colours(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:
+    """Obsidian's settings of its graph view."""
+    made = serving.reading(lambda memory: memory.graph_colours())
+    return {"path": made.path, "changed": made.changed}

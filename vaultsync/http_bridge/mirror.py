@@ -1,0 +1,96 @@
+"""The mirror: each route is one call of `Memory`, most of them by the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vaultsync.app.serving import Serving
+from vaultsync.core.conflict import conflict_json
+from vaultsync.core.fields import Value
+from vaultsync.engine.report import Report
+from vaultsync.errors import InvalidFieldError
+from vaultsync.http_bridge import bodies
+
+
+def status(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:
+    """What waits, and how the daemon is."""
+    return serving.reading(serving.state)
+
+
+def conflicts(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:
+    """The open conflicts."""
+    found = serving.reading(lambda memory: memory.conflicts())
+    return {"conflicts": [conflict_json(each) for each in found]}
+
+
+def resolve(serving: Serving, name: str, asked: bodies.Resolve) -> Mapping[str, Value]:
+    """A conflict, settled, and those that are left.
+
+    Raises:
+        InvalidFieldError: neither a side nor a text was given, or both.
+    """
+    take, field, text = asked.take, asked.field, asked.text
+    if text is not None and field is not None and take is None:
+        settled = serving.engine(
+            lambda memory: memory.resolve_by_hand(name, field=field, text=text)
+        )
+    elif take is not None and text is None:
+        settled = serving.engine(
+            lambda memory: memory.resolve(name, take=take, field=field)
+        )
+    else:
+        raise InvalidFieldError(
+            "take", take, "a side, or `field` and `text` in place of it"
+        )
+    left = serving.reading(lambda memory: memory.conflicts())
+    return {
+        "conflicts": [conflict_json(each) for each in left],
+        "resolved": conflict_json(settled),
+    }
+
+
+def sync(serving: Serving, _: str, asked: bodies.Sync) -> Mapping[str, Value]:
+    """One pass."""
+    report = serving.engine(
+        lambda memory: memory.sync(
+            dry_run=asked.dry_run,
+            allow_scope_moves=asked.allow_scope_moves,
+            max_delete=asked.max_delete,
+            confirm=asked.confirm,
+        )
+    )
+    return _told(serving, report)
+
+
+def adopt(serving: Serving, name: str, asked: bodies.Adopt) -> Mapping[str, Value]:
+    """A note that became a fact."""
+    report = serving.engine(
+        lambda memory: memory.adopt_id(name, scope=asked.scope, type=asked.type)
+    )
+    return _told(serving, report)
+
+
+def undo(serving: Serving, name: str, _: bodies.Body) -> Mapping[str, Value]:
+    """A run, taken back."""
+    return _told(serving, serving.engine(lambda memory: memory.undo(name)))
+
+
+def verify(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:
+    """The proof that both sides are equal."""
+    return serving.engine(lambda memory: memory.verify()).as_json()
+
+
+def written(
+    serving: Serving, name: str, asked: bodies.WriteAnswer
+) -> Mapping[str, Value]:
+    """The answer to a `write` event, handed to who waits for it."""
+    serving.answer(name, applied=asked.applied, found=asked.found, reason=asked.reason)
+    return {}
+
+
+def _told(serving: Serving, report: Report) -> Mapping[str, Value]:
+    """A report, of which all who listen hear when something was done."""
+    said = report.as_json()
+    if not (report.dry_run or report.quiet):
+        serving.events.publish("pass", said)
+    return said

@@ -1,0 +1,367 @@
+"""Tools about single facts: stored, changed, replaced, deleted, looked up."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NotRequired
+
+from msgspec import Meta, field
+
+from vaultsync.app.agents import AgentMemory
+from vaultsync.core.fact import Fact
+from vaultsync.core.fields import Value
+from vaultsync.core.wire import public
+from vaultsync.engine.listing import Page
+from vaultsync.errors import (
+    FixedFieldError,
+    InvalidFieldError,
+    NotFoundError,
+    UsageError,
+)
+from vaultsync.mcp_server.shapes import (
+    Bounded,
+    FactId,
+    FactJson,
+    Fields,
+    OneFact,
+    Since,
+    TypeName,
+)
+from vaultsync.mcp_server.tool import Answer, Asked, Tool
+
+MANY = 50
+"""Facts of one answer."""
+
+
+# --------------------------------------------------------------------------------- store
+
+
+class StoreFact(Asked, frozen=True):
+    """The arguments of `memory_store_fact`."""
+
+    text: Annotated[
+        str,
+        Meta(
+            description="What to remember, in markdown: one fact, complete enough to be"
+            " understood by somebody who was not there. [[Name]] links to a note.",
+            min_length=1,
+        ),
+    ]
+    type: Annotated[
+        TypeName | None, Meta(description="Its type; `note` when it is none of them.")
+    ] = None
+    title: Annotated[
+        str | None, Meta(description="A short title; else its first sentence.")
+    ] = None
+    context: Annotated[
+        str | None, Meta(description="When or why it came to be, in one line.")
+    ] = None
+    scope: Annotated[
+        str | None,
+        Meta(
+            description="Who may see it: your own scope (usual), team-NAME,"
+            " project-NAME or public."
+        ),
+    ] = None
+    priority: Annotated[
+        Annotated[int, Meta(ge=0, le=4)] | None,
+        Meta(description="0 critical, 1, 2 (usual), 3, 4 background."),
+    ] = None
+    tags: Annotated[list[str], Meta(description="Tags, without #.")] = field(
+        default_factory=list
+    )
+    entities: Annotated[
+        list[str],
+        Meta(description="Names of the people, projects and things it is about."),
+    ] = field(default_factory=list)
+    fields: Fields = field(default_factory=dict)
+
+
+class Stored(OneFact):
+    """What `memory_store_fact` answers."""
+
+    mirrored: Annotated[bool, Meta(description="Whether its note is there already.")]
+
+
+def store(memory: AgentMemory, asked: StoreFact) -> Answer:
+    """`remember`."""
+    if asked.fields.get("agentId", memory.name) != memory.name:
+        raise FixedFieldError("agentId")
+    made = memory.remember(
+        asked.text,
+        type=asked.type,
+        title=asked.title,
+        context=asked.context,
+        scope=asked.scope or memory.scope,
+        priority=asked.priority,
+        tags=asked.tags,
+        entities=asked.entities,
+        fields=asked.fields,
+    )
+    fact = memory.with_note(made)
+    return {**public(fact), "mirrored": fact.path is not None}
+
+
+# -------------------------------------------------------------------------------- change
+
+
+class UpdateFact(Asked, frozen=True):
+    """The arguments of `memory_update_fact`."""
+
+    id: FactId
+    content: Annotated[
+        str | None, Meta(description="The whole new content, in markdown.")
+    ] = None
+    set: Annotated[
+        dict[str, Any],
+        Meta(
+            description="Fields to set by key, such as title, priority, status, type,"
+            " entities or decisionOutcome; null clears one."
+        ),
+    ] = field(default_factory=dict)
+    add_tags: Annotated[list[str], Meta(description="Tags to add.")] = field(
+        default_factory=list
+    )
+    remove_tags: Annotated[list[str], Meta(description="Tags to remove.")] = field(
+        default_factory=list
+    )
+    expect: Annotated[
+        str | None,
+        Meta(
+            description="The `revision` that you read: the change is refused when the"
+            " fact was changed since. Give it whenever you replace the content."
+        ),
+    ] = None
+
+
+class Updated(OneFact):
+    """What `memory_update_fact` answers."""
+
+    conflict: NotRequired[
+        Annotated[
+            str,
+            Meta(
+                description="The id of a conflict: a person changed the same thing, and"
+                " their value stands; see memory_conflicts."
+            ),
+        ]
+    ]
+
+
+def update(memory: AgentMemory, asked: UpdateFact) -> Answer:
+    """`update`."""
+    if asked.content is None and not (asked.set or asked.add_tags or asked.remove_tags):
+        raise InvalidFieldError(
+            "the change", "nothing", "content, set, add_tags or remove_tags"
+        )
+    fact = memory.update(
+        asked.id,
+        content=asked.content,
+        set=asked.set,
+        add_tags=asked.add_tags,
+        remove_tags=asked.remove_tags,
+        expect=asked.expect,
+    )
+    met = next((c for c in memory.conflicts() if c.fact_id == fact.id), None)
+    return {**public(fact), **({"conflict": met.id} if met else {})}
+
+
+class Supersede(Asked, frozen=True):
+    """The arguments of `memory_supersede`."""
+
+    id: FactId
+    text: Annotated[
+        str, Meta(description="What holds from now on, in markdown.", min_length=1)
+    ]
+
+
+def supersede(memory: AgentMemory, asked: Supersede) -> Answer:
+    """`supersede`."""
+    return public(memory.with_note(memory.supersede(asked.id, asked.text)))
+
+
+class Forget(Asked, frozen=True):
+    """The arguments of `memory_forget`."""
+
+    id: FactId
+
+
+class ForgottenJson(Bounded):
+    """What `memory_forget` answers."""
+
+    id: str
+    status: str
+
+
+def forget(memory: AgentMemory, asked: Forget) -> Answer:
+    """`forget`."""
+    return memory.forget(asked.id).as_json()
+
+
+# ------------------------------------------------------------------------------- look up
+
+
+class QueryVault(Asked, frozen=True):
+    """The arguments of `query_vault`."""
+
+    ids: Annotated[
+        list[str],
+        Meta(
+            description="Just these facts, whole; all other filters but `offset` are"
+            " then left aside.",
+            max_length=MANY,
+        ),
+    ] = field(default_factory=list)
+    type: Annotated[TypeName | None, Meta(description="Only facts of a type.")] = None
+    scope: Annotated[str | None, Meta(description="Only facts of a scope.")] = None
+    tag: Annotated[str | None, Meta(description="Only facts with a tag.")] = None
+    status: Annotated[
+        str | None,
+        Meta(description="Only facts of a status, such as active; `forgotten` too."),
+    ] = None
+    links_to: Annotated[
+        str | None,
+        Meta(
+            description="Only facts whose notes link to this note: its id, path, title"
+            " or an alias."
+        ),
+    ] = None
+    links_from: Annotated[
+        str | None, Meta(description="Only facts that this note links to.")
+    ] = None
+    since: Since = None
+    until: Annotated[
+        str | None, Meta(description="Only facts up to this day or month.")
+    ] = None
+    newest: Annotated[bool, Meta(description="The newest first, or the oldest.")] = True
+    limit: Annotated[int, Meta(description="At most so many facts.", ge=1, le=MANY)] = (
+        20
+    )
+    after: Annotated[
+        str | None,
+        Meta(description="The `next` of the page before, to get the page after it."),
+    ] = None
+    offset: Annotated[
+        int,
+        Meta(
+            description="Begin the contents at this letter, to read on where a content"
+            " was cut.",
+            ge=0,
+        ),
+    ] = 0
+
+
+class Found(Bounded):
+    """What `query_vault` answers."""
+
+    facts: list[FactJson]
+    next: Annotated[
+        str | None, Meta(description="Give it as `after` for more; null at the end.")
+    ]
+    missing: NotRequired[
+        Annotated[list[str], Meta(description="Ids of which there is no fact.")]
+    ]
+
+
+def query(memory: AgentMemory, asked: QueryVault) -> Answer:
+    """`list`, or `get` for ids."""
+    if asked.ids:
+        facts, missing = _by_id(memory, asked.ids)
+        more: dict[str, Value] = {"missing": missing} if missing else {}
+        page = Page(tuple(facts), None)
+    else:
+        page, more = _matching(memory, asked), {}
+    if asked.offset:
+        begun = tuple(f.but(content=f.content[asked.offset :]) for f in page.facts)
+        page = Page(begun, page.next)
+    return {**page.as_json(), **more}
+
+
+def _by_id(memory: AgentMemory, ids: list[str]) -> tuple[list[Fact], list[str]]:
+    """The facts of some ids, and the ids of which there is none; one alone raises."""
+    found, missing = [], []
+    for each in dict.fromkeys(ids):
+        try:
+            found.append(memory.get(each))
+        except (NotFoundError, UsageError):
+            if len(ids) == 1:
+                raise
+            missing.append(each)
+    return found, missing
+
+
+def _matching(memory: AgentMemory, asked: QueryVault) -> Page:
+    return memory.list(
+        type=asked.type,
+        scope=asked.scope,
+        status=asked.status,
+        tag=asked.tag,
+        since=asked.since,
+        until=asked.until,
+        links_to=asked.links_to,
+        links_from=asked.links_from,
+        newest=asked.newest,
+        limit=asked.limit,
+        after=asked.after,
+    )
+
+
+TOOLS: tuple[Tool[Any], ...] = (
+    Tool(
+        "memory_store_fact",
+        "Store a fact",
+        "Remember something: it is stored, and a note of it appears in the person's"
+        " vault, where they can read and edit it. Store what will matter later:"
+        " decisions with their reasons, commitments, lessons, preferences, who and what"
+        " things are. One fact a call; look first whether it is known"
+        " (memory_recall), and use memory_update_fact or memory_supersede if it is.",
+        StoreFact,
+        Stored,
+        store,
+    ),
+    Tool(
+        "memory_update_fact",
+        "Update a fact",
+        "Change a fact and its note: its content, fields or tags. What is not named"
+        " stays. If a person edited the same thing at the same time their value stands,"
+        " and yours is kept as a conflict, whose id is in the answer. For something that"
+        " no longer holds, use memory_supersede, which keeps the old fact.",
+        UpdateFact,
+        Updated,
+        update,
+        destructive=True,
+        idempotent=True,
+    ),
+    Tool(
+        "memory_supersede",
+        "Replace a fact by a newer one",
+        "Store a new fact that replaces an older one which no longer holds. Both stay,"
+        " linked to each other; recall finds the newer one only.",
+        Supersede,
+        OneFact,
+        supersede,
+    ),
+    Tool(
+        "memory_forget",
+        "Forget a fact",
+        "Delete a fact and its note. Use it for what should never have been stored, and"
+        " when the person asks for it; what no longer holds is superseded instead."
+        " A person can bring it back with `vaultsync restore`.",
+        Forget,
+        ForgottenJson,
+        forget,
+        destructive=True,
+        idempotent=True,
+    ),
+    Tool(
+        "query_vault",
+        "Look up facts by filters, links or ids",
+        "List facts without a question: by type, scope, tag, status, dates, by the notes"
+        " that link to a note or that it links to; or read facts whole by their ids."
+        " To find facts by what they say, use memory_recall.",
+        QueryVault,
+        Found,
+        query,
+        reads=True,
+        fresh=True,
+    ),
+)

@@ -1,0 +1,66 @@
+"""Errors as an agent is told them: what happened, why, and what helps."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+
+from vaultsync import errors
+from vaultsync.core.fields import Value
+from vaultsync.core.redact import scrub
+
+_HINTS: tuple[tuple[type[errors.VaultsyncError], str], ...] = (
+    (
+        errors.FactForgottenError,
+        "it was deleted; a person can bring it back: `vaultsync restore ID`",
+    ),
+    (
+        errors.FactNotFoundError,
+        "memory_recall and query_vault find the facts there are, with their ids",
+    ),
+    (errors.ConflictNotFoundError, "memory_conflicts lists the open ones"),
+    (
+        errors.InvalidIdError,
+        "an id is a UUID: take the `id` of a hit, item or fact of an answer",
+    ),
+    (
+        errors.RevisionMismatchError,
+        (
+            "somebody changed it meanwhile: read it again with query_vault, and repeat"
+            " the change with its new `revision`"
+        ),
+    ),
+    (
+        errors.EngineBusyError,
+        (
+            "a daemon or another program mirrors this vault now; try again in a moment,"
+            " or ask the person to tick the box in the conflict note"
+        ),
+    ),
+)
+"""What helps whoever has tools and no command line; else the error's own hint."""
+
+
+def told(error: Exception) -> dict[str, Value]:
+    """Kind, message and hint of an error, as the command line has them."""
+    if isinstance(error, errors.VaultsyncError):
+        hint = next((h for kind, h in _HINTS if isinstance(error, kind)), error.hint)
+        said = {"kind": type(error).__name__, "message": error.message, "hint": hint}
+    elif isinstance(error, OSError):
+        message = f"the disk or the system failed: {error.strerror or error}"
+        said = {"kind": "OSError", "message": message, "hint": ""}
+    else:
+        lines = "".join(traceback.format_exception(error))
+        sys.stderr.write(scrub(lines))
+        message = f"{type(error).__name__}: {error}"
+        hint = "this is a fault of vaultsync; its log has the lines to report"
+        said = {"kind": type(error).__name__, "message": message, "hint": hint}
+    return {"error": {name: scrub(words) for name, words in said.items()}}
+
+
+def in_words(said: dict[str, Value]) -> str:
+    """The same for a reader."""
+    error = said["error"]
+    assert isinstance(error, dict)  # noqa: S101 - as `told()` makes it
+    hint = f"\nhint: {error['hint']}" if error["hint"] else ""
+    return f"{error['message']}{hint}"

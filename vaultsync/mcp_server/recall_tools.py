@@ -1,0 +1,190 @@
+"""Tools that answer questions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypedDict
+
+from msgspec import Meta, field
+
+from vaultsync.app.agents import AgentMemory
+from vaultsync.mcp_server.shapes import (
+    Bounded,
+    Query,
+    Scopes,
+    Since,
+    Tags,
+    TypeNames,
+)
+from vaultsync.mcp_server.tool import Answer, Asked, Tool
+
+HITS = 50
+TOKENS = 32_000
+"""The largest budget of a context."""
+
+
+class Recall(Asked, frozen=True):
+    """The arguments of `memory_recall`."""
+
+    query: Query
+    limit: Annotated[int, Meta(description="At most so many hits.", ge=1, le=HITS)] = 10
+    types: TypeNames = field(default_factory=list)
+    scopes: Scopes = field(default_factory=list)
+    tags: Tags = field(default_factory=list)
+    max_priority: Annotated[
+        int,
+        Meta(
+            description="Down to this priority: 2 leaves out what is background, 4 is"
+            " all.",
+            ge=0,
+            le=4,
+        ),
+    ] = 2
+    since: Since = None
+    until: Annotated[
+        str | None, Meta(description="Only facts from before this day.")
+    ] = None
+    mode: Annotated[
+        Literal["auto", "index", "vector", "fused"],
+        Meta(description="By words, by meaning, by both, or (auto) as it needs."),
+    ] = "auto"
+
+
+class HitJson(TypedDict):
+    """A fact that was found."""
+
+    id: str
+    title: str
+    type: str
+    path: str | None
+    score: float
+    similarity: float
+    recency: float
+    utility: float
+    stage: str
+    why: Annotated[str, Meta(description="Why it was found, in a sentence.")]
+    snippet: Annotated[str, Meta(description="The passage that fits best.")]
+
+
+class Recalled(Bounded):
+    """What `memory_recall` answers."""
+
+    query: str
+    source: str
+    confidence: Annotated[
+        float,
+        Meta(description="How sure the answer is that it holds what was asked for."),
+    ]
+    seconds: float
+    hits: Annotated[list[HitJson], Meta(description="The best first.")]
+
+
+def recall(memory: AgentMemory, asked: Recall) -> Answer:
+    """`recall`."""
+    return memory.recall(
+        asked.query,
+        limit=asked.limit,
+        mode=asked.mode,
+        types=asked.types,
+        scopes=asked.scopes,
+        tags=asked.tags,
+        max_priority=asked.max_priority,
+        since=asked.since,
+        until=asked.until,
+    ).as_json()
+
+
+class Context(Asked, frozen=True):
+    """The arguments of `memory_get_context`."""
+
+    query: Query
+    budget: Annotated[
+        int, Meta(description="Tokens of the text at most.", ge=0, le=TOKENS)
+    ] = 4_000
+    format: Annotated[
+        Literal["markdown", "xml", "json"], Meta(description="How it is written.")
+    ] = "markdown"
+    intent: Annotated[
+        Literal["decisions", "recent", "balanced"] | None,
+        Meta(description="What you are after; else it is told from your words."),
+    ] = None
+    types: TypeNames = field(default_factory=list)
+    scopes: Scopes = field(default_factory=list)
+    tags: Tags = field(default_factory=list)
+    since: Since = None
+
+
+class ItemJson(TypedDict):
+    """A fact that is in the text."""
+
+    id: str
+    tokens: int
+    tier: str
+    reason: str
+    citation: str
+    title: str
+
+
+class LeftOutJson(TypedDict):
+    """A fact that had no room."""
+
+    id: str
+    tokens: int
+    reason: str
+    title: str
+
+
+class Packed(Bounded):
+    """What `memory_get_context` answers."""
+
+    text: Annotated[str, Meta(description="What to read.")]
+    tokens: int
+    budget: int
+    by_tier: dict[str, int]
+    items: list[ItemJson]
+    left_out: list[LeftOutJson]
+    truncated: bool
+
+
+def context(memory: AgentMemory, asked: Context) -> Answer:
+    """`context`."""
+    return memory.context(
+        asked.query,
+        budget=asked.budget,
+        format=asked.format,
+        intent=asked.intent,
+        types=asked.types,
+        scopes=asked.scopes,
+        tags=asked.tags,
+        since=asked.since,
+    ).as_json()
+
+
+TOOLS: tuple[Tool[Any], ...] = (
+    Tool(
+        "memory_recall",
+        "Recall facts",
+        "Find the facts that answer a question, the best first, each with the passage"
+        " that fits and why it was found. It knows what people last saved in their"
+        " notes. Use it before you answer from memory, and before you store. For the"
+        " whole facts, use query_vault with their ids; for a text to work from, use"
+        " memory_get_context.",
+        Recall,
+        Recalled,
+        recall,
+        reads=True,
+        fresh=True,
+    ),
+    Tool(
+        "memory_get_context",
+        "Get a context for a task",
+        "What is known about a question or a task, written out in one text that fits a"
+        " budget of tokens: critical facts first, each with its source. Use it at the"
+        " beginning of a piece of work.",
+        Context,
+        Packed,
+        context,
+        reads=True,
+        fresh=True,
+        longest=None,
+    ),
+)

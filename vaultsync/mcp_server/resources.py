@@ -1,0 +1,72 @@
+"""Resources: notes by the ids of their facts, and the tables of `.index/`."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, unquote
+
+from mcp import types
+
+from vaultsync.app.agents import AgentMemory
+from vaultsync.errors import NotFoundError
+
+MARKDOWN = "text/markdown"
+FACT, INDEX = "vaultsync://fact/", "vaultsync://index/"
+
+TEMPLATES = [
+    types.ResourceTemplate(
+        name="note",
+        title="The note of a fact",
+        uriTemplate=FACT + "{id}",
+        description="The note as it lies in the vault, by the id of its fact.",
+        mimeType=MARKDOWN,
+    ),
+    types.ResourceTemplate(
+        name="index",
+        title="A table of contents",
+        uriTemplate=INDEX + "{name}",
+        description="A table of `.index/`, such as vault-index.md or by-type.md: what"
+        " there is, with a summary and the cost in tokens of each note.",
+        mimeType=MARKDOWN,
+    ),
+]
+
+
+def listed(memory: AgentMemory) -> list[types.Resource]:
+    """The tables of `.index/`; notes are too many to be listed."""
+    return [
+        types.Resource.model_validate(
+            {
+                "name": name,
+                "title": _title(text) or name,
+                "uri": INDEX + quote(name),
+                "description": "A table of contents of the facts that you may see.",
+                "mimeType": MARKDOWN,
+                "size": len(text.encode()),
+            }
+        )
+        for name, text in memory.tables().items()
+    ]
+
+
+def _title(text: str) -> str:
+    heading = next((li for li in text.split("\n") if li.startswith("# ")), "")
+    return heading.removeprefix("# ").strip()
+
+
+def read(memory: AgentMemory, uri: str) -> str:
+    """The text of a resource.
+
+    Raises:
+        NotFoundError, InvalidIdError: there is none of that address.
+    """
+    if uri.startswith(FACT):
+        return memory.note(unquote(uri.removeprefix(FACT)))[1]
+    name = unquote(uri.removeprefix(INDEX))
+    tables = memory.tables() if uri.startswith(INDEX) else {}
+    text = tables.get(name, tables.get(f"{name}.md"))
+    if text is None:
+        raise NotFoundError(
+            f"there is no resource {uri[:200]}",
+            hint=f"notes are at {FACT}ID, tables at {INDEX}vault-index.md",
+        )
+    return text

@@ -1,0 +1,18 @@
+"""The table of tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from vaultsync.mcp_server import fact_tools, mirror_tools, recall_tools
+from vaultsync.mcp_server.tool import Tool
+
+TOOLS: Mapping[str, Tool[Any]] = MappingProxyType(
+    {
+        each.name: each
+        for each in (*fact_tools.TOOLS, *recall_tools.TOOLS, *mirror_tools.TOOLS)
+    }
+)
+"""Every tool by its name, in the order in which clients list them."""
