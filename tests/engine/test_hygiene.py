@@ -206,6 +206,22 @@ def test_conflict_notes_and_their_records_hide_and_disarm(world: World) -> None:
     world.assert_equal_sides()
 
 
+def test_a_text_made_of_both_versions_may_keep_their_placeholders(world: World) -> None:
+    fact = world.mirrored(TEXT)
+    world.person_edits(world.path(fact.id), "The key is", "The good key is")
+    world.agent_updates(fact.id, content=TEXT.replace("The key is", f"{OTHER} is"))
+    world.sync()
+    (conflict,) = world.conflicts()
+    wrong = Verdict(conflict, "vault", ("content",), f"never {UNKNOWN}")
+    with pytest.raises(UnknownPlaceholderError):
+        settle(world.mirror, wrong)
+    by_hand = f"{NAME} and {OTHER_NAME}"
+    settle(world.mirror, Verdict(conflict, "vault", ("content",), by_hand))
+    world.quiesce()
+    assert world.fact(fact.id).content == f"{TOKEN} and {OTHER}"
+    assert OTHER not in in_vault(world)
+
+
 def test_without_a_lens_conflicts_show_what_they_are() -> None:
     world = World()
     fact = world.mirrored(TEXT)

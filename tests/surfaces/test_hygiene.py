@@ -14,6 +14,7 @@ from click.testing import CliRunner
 import vaultsync
 from tests import secrets
 from vaultsync.app import Memory
+from vaultsync.app.agents import AgentMemory, settings_for
 from vaultsync.app.answering import ask_files
 from vaultsync.cli import cli
 from vaultsync.ports import Write
@@ -98,7 +99,7 @@ def test_no_file_and_no_answer_of_memory_holds_a_planted_secret(
         memory.recall("deploy evening"), memory.recall("deploy", explain=True),
         memory.context("deploy", budget=800), memory.context("deploy", format="json"),
         memory.graph_export().text, memory.graph_export(format="html").text,
-        memory.graph_stats(), memory.graph_neighbors("Alice"), memory.links_check(),
+        memory.related(fact.id).as_json(), memory.graph_stats(), memory.graph_neighbors("Alice"), memory.links_check(),
         memory.resolve(memory.conflicts()[0].id, take="store"),
         memory.index(rebuild=True).as_json(), memory.supersede(fact.id, f"now {CODE}"),
     ]  # fmt: skip
@@ -140,6 +141,28 @@ def test_the_command_line_hides_and_understands_placeholders(folder: Path) -> No
     refused = run("update", said["id"], "--set", f"priority={TOKEN}", "--json")
     assert _leaks(refused) == []
     assert _leaks(run("list", "--json") + run("recall", "deploy", "--json")) == []
+
+
+def test_an_agent_adds_no_secret_to_a_memory_file(folder: Path, memory: Memory) -> None:
+    path = folder / "MEMORY.md"
+    path.write_text("# Memory\n")
+    memory.add_to_memory_file(path, f"The key is {TOKEN}.", section="Keys")
+    assert "[REDACTED:github:" in path.read_text()
+    assert _leaks(path.read_text()) == []
+
+
+def test_the_text_of_a_note_is_hidden_from_an_agent_where_a_person_typed(
+    folder: Path,
+) -> None:
+    with vaultsync.open(str(folder / "vault")) as memory:
+        fact = memory.remember("The deploy is in the evening.", title="Deploy")
+        path = folder / "vault" / str(fact.path)
+        path.write_text(path.read_text().replace("evening", f"evening {TOKEN}"))
+    settings = settings_for(str(folder / "vault"), agent="indy")
+    with AgentMemory(settings) as agent:
+        agent.take_up()
+        _, text = agent.note(fact.id)
+    assert "evening [REDACTED:github:" in text
 
 
 def test_a_clone_without_a_store_hides_what_persons_typed(folder: Path) -> None:
