@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vaultsync.core.scope import PUBLIC, check_scope
-from vaultsync.core.secret_kinds import OPTIONAL
+from vaultsync.core.secret_forms import OPTIONAL
 from vaultsync.errors import ConfigError, NotAVaultError
 
 MARKER = Path(".meta") / "config.toml"

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from vaultsync.core.neutral import (
-    TAGS,
     disarmed,
     escaped,
     may_run,
     running,
     unescaped,
 )
+from vaultsync.core.runs import TAGS
 
 _BITS = [
     "<", "%", "<%", "%>", "\\", "`", "``", "```", "~~~", "~~~~", " ", "\n", "\n\n",

@@ -11,13 +11,8 @@ import pytest
 
 from tests import secrets
 from vaultsync.core.redact import Redactor
-from vaultsync.core.secret_kinds import (
-    ASSIGNED,
-    OPTIONAL,
-    PRIVATE_KEY,
-    PROVIDERS,
-    URL_LOGIN,
-)
+from vaultsync.core.secret_forms import ASSIGNED, OPTIONAL, PRIVATE_KEY, URL_LOGIN
+from vaultsync.core.secret_kinds import PROVIDERS
 from vaultsync.core.secret_spans import Span, merged, spans_of
 
 REDACTOR = Redactor(b"k" * 32)

@@ -9,7 +9,9 @@ import pytest
 
 from tests import secrets
 from tests.world import LINES, World, kinds, notice
+from vaultsync.core.entries import Entry
 from vaultsync.core.lens import Lens
+from vaultsync.core.neutral import running
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.redact import Redactor
 from vaultsync.engine import facts as fact_work
@@ -17,6 +19,7 @@ from vaultsync.engine.conflicts import Verdict, hidden_conflict, settle
 from vaultsync.engine.listing import select
 from vaultsync.engine.rebuild import rebuild
 from vaultsync.engine.shown import ShownStore
+from vaultsync.engine.tables import _disarmed
 from vaultsync.engine.undo import undo
 from vaultsync.engine.write_through import WriteThrough
 from vaultsync.errors import UnknownPlaceholderError
@@ -427,3 +430,16 @@ def _planted(dice: random.Random, planted: list[str]) -> str:
     )
     planted.append(secret)
     return secret
+
+
+def test_an_entry_of_the_tables_is_disarmed_where_it_would_run() -> None:
+    entry = Entry(
+        "a", "note", 2, "<% x %>", "see obsidian://open", 3, "", None, ("<%",), ("<%",)
+    )
+    safe = _disarmed(entry, LENS)
+    assert (
+        running("\n".join((safe.title, safe.summary, *safe.entities, *safe.names)))
+        == frozenset()
+    )
+    plain = entry._replace(title="T", summary="S", entities=("Alice",), names=())
+    assert _disarmed(plain, LENS) is plain

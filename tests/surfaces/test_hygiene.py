@@ -99,7 +99,8 @@ def test_no_file_and_no_answer_of_memory_holds_a_planted_secret(
         memory.recall("deploy evening"), memory.recall("deploy", explain=True),
         memory.context("deploy", budget=800), memory.context("deploy", format="json"),
         memory.graph_export().text, memory.graph_export(format="html").text,
-        memory.related(fact.id).as_json(), memory.graph_stats(), memory.graph_neighbors("Alice"), memory.links_check(),
+        memory.related(fact.id).as_json(), memory.graph_stats(),
+        memory.graph_neighbors("Alice"), memory.links_check(),
         memory.resolve(memory.conflicts()[0].id, take="store"),
         memory.index(rebuild=True).as_json(), memory.supersede(fact.id, f"now {CODE}"),
     ]  # fmt: skip

@@ -13,16 +13,15 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from vaultsync.core.secret_kinds import (
+from vaultsync.core.secret_forms import (
     ASSIGNED,
     KEYS_OF,
     OPTIONAL,
     PRIVATE_KEY,
-    PROVIDERS,
-    SHORTEST,
     STEMS,
     URL_LOGIN,
 )
+from vaultsync.core.secret_kinds import PROVIDERS, SHORTEST
 
 compiled = cache(re.compile)
 """Most texts need none of the patterns, so none is compiled before it is needed."""

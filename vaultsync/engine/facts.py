@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from vaultsync.core.fact import Fact, make_fact
 from vaultsync.core.fields import FIELD, OWN, Owner, Value
@@ -12,6 +11,7 @@ from vaultsync.core.scope import private, sees
 from vaultsync.core.values import check_id
 from vaultsync.core.wire import from_values, to_values
 from vaultsync.engine.access import check_access
+from vaultsync.engine.answered import meant_by
 from vaultsync.engine.auto_linking import linked
 from vaultsync.engine.mirror import Mirror
 from vaultsync.errors import (
@@ -22,7 +22,6 @@ from vaultsync.errors import (
     InvalidFieldError,
     RevisionMismatchError,
     StoreUnavailableError,
-    UnknownPlaceholderError,
 )
 from vaultsync.ports import HistoryEntry, Outgoing, RevisionMismatch, Write
 
@@ -209,7 +208,9 @@ def update(
     for _ in range(TRIES):
         try:
             current = known = get(mirror, fact_id, agent=agent)
-            meant, add, remove = _meant(mirror, current, values, add_tags, remove_tags)
+            meant, add, remove = meant_by(
+                mirror, current, values, add_tags, remove_tags
+            )
             fact = _changed(current, meant, add, remove)
             fact = linked(mirror, fact, agent=agent, before=current.content)
             if fact == current and (expect is None or expect == current.revision):
@@ -229,29 +230,6 @@ def update(
     raise RevisionMismatchError(
         fact_id, "the one just read", "another, again and again"
     )
-
-
-def _meant(
-    mirror: Mirror,
-    fact: Fact,
-    values: Mapping[str, Value],
-    add_tags: Sequence[str],
-    remove_tags: Sequence[str],
-) -> tuple[Mapping[str, Value], Sequence[str], Sequence[str]]:
-    """What somebody means who saw the fact with placeholders for its secrets.
-
-    Raises:
-        UnknownPlaceholderError: one stands for no secret of the fact.
-    """
-    named = {**values, _ADD: list(add_tags), _REMOVE: list(remove_tags)}
-    meant, unknown = mirror.lens.taken(named, fact)
-    if unknown:
-        raise UnknownPlaceholderError(fact.id, unknown)
-    add, remove = meant.pop(_ADD), meant.pop(_REMOVE)
-    return meant, cast("Sequence[str]", add), cast("Sequence[str]", remove)
-
-
-_ADD, _REMOVE = "+tags", "-tags"
 
 
 def _changed(
@@ -280,7 +258,7 @@ def _update_later(
     if known is None:
         why = "what it says of this fact is not known here"
         raise StoreUnavailableError(why)
-    values, add, remove = _meant(mirror, known, values, *tags)
+    values, add, remove = meant_by(mirror, known, values, *tags)
     tags = add, remove
     fact = _changed(known, values, *tags)
     keys = [*values, *(["tags"] if any(tags) else [])]
