@@ -330,11 +330,11 @@ def test_a_lens_has_another_version_when_it_hides_something_else() -> None:
 def test_only_so_many_texts_are_remembered() -> None:
     lens = Lens.of(Redactor(b"k" * 32), hides=True, disarms=True)
     for number in range(MOST + 2):
-        lens._plain.add(-number)
-    lens.hidden(_fact("plain"))
-    assert len(lens._plain) == 1
+        lens._seen[-number] = True
+    lens.hidden(_fact("plain: a text to be looked at"))
+    assert len(lens._seen) == 1
     assert lens.hidden(_fact(f"not {TOKEN}")).content == f"not {NAME}"
-    assert len(lens._plain) == 1
+    assert len(lens._seen) == 1
 
 
 def test_properties_keep_their_shape() -> None:

@@ -20,6 +20,7 @@ from vaultsync.core.neutral import (
     unescaped,
 )
 from vaultsync.core.runs import TAGS
+from vaultsync.core.secret_spans import is_calm, spans_of
 
 _BITS = [
     "<", "%", "<%", "%>", "\\", "`", "``", "```", "~~~", "~~~~", " ", "\n", "\n\n",
@@ -78,6 +79,13 @@ def test_disarming_never_changes_what_a_text_means(text: str) -> None:
 def test_what_need_not_be_looked_at_is_safe(text: str) -> None:
     if not may_run(text):
         assert dangers(text) == []
+
+
+@given(texts)
+def test_a_calm_text_runs_nothing_and_holds_no_secret(text: str) -> None:
+    if is_calm(text):
+        assert not may_run(text)
+        assert list(spans_of(text)) == []
 
 
 @given(texts)

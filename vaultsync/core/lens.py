@@ -32,6 +32,7 @@ from vaultsync.core.redact import (
     joined,
 )
 from vaultsync.core.secret_kinds import PROVIDERS
+from vaultsync.core.secret_spans import is_calm
 
 if TYPE_CHECKING:  # answers are seen through a lens too, and know no notes
     from vaultsync.core.note import Note
@@ -56,8 +57,11 @@ class Lens:
     """Whether what would run in Obsidian is escaped. What is, is read back without, too."""
     version: str = ""
     """Changes with what answers hide, as far as all processes of a vault agree on it."""
-    _plain: set[int] = field(default_factory=set, compare=False, repr=False)
-    """Hashes of texts in which nothing was found: a pass looks at each fact some times."""
+    _seen: dict[int, bool | None] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    """Texts without secrets by their hashes, and whether nothing in them may run: a pass
+    looks at each fact some times."""
 
     @staticmethod
     def of(redactor: Redactor, *, hides: bool, disarms: bool) -> Lens:
@@ -72,36 +76,52 @@ class Lens:
 
     def hidden(self, fact: Fact) -> Fact:
         """The fact without its secrets, as answers and indexes have it."""
-        if self.redactor is None:
+        how = self._hiding(fact)
+        if not how.changes:
             return fact
-        words = gist(fact)
-        return fact if self._is_plain(words) else _hidden(fact, self._hiding(fact))
+        return mapped(fact, lambda text, bare: how.hide(text, bare=bare))
 
     def shown(self, fact: Fact) -> Fact:
         """The fact as a new note shows it."""
-        from vaultsync.core.neutral import escaped, may_run  # noqa: PLC0415 - see above
+        if self.redactor is None or self._shows_all(fact):
+            return fact
+        from vaultsync.core.neutral import escaped  # noqa: PLC0415 - see above
 
-        if self.redactor is None:
-            return fact
-        words = gist(fact)
-        if not self._is_plain(words):
-            fact = _hidden(fact, self._hiding(fact))
-        if not may_run(words):
-            return fact
+        fact = self.hidden(fact)
         runs = not self.disarms
         return mapped(fact, lambda text, _: escaped(text, runs=runs))
 
-    def _is_plain(self, words: str) -> bool:
-        """Whether there is neither a secret in a text nor a placeholder."""
-        known = hash(words)
-        if known in self._plain:
+    def _shows_all(self, fact: Fact) -> bool:
+        """Whether there is neither a secret in a fact nor anything that may run."""
+        words = gist(fact)
+        if self._is_calm(words):
+            return True
+        key = hash(words)
+        safe = self._seen.get(key)
+        if safe is None:
+            if not self._is_plain(words, key):
+                return False
+            from vaultsync.core.neutral import may_run  # noqa: PLC0415 - see above
+
+            safe = self._seen[key] = not any(map(may_run, words))
+        return safe
+
+    def _is_calm(self, words: tuple[str, str]) -> bool:
+        """Whether nothing in some texts has to be looked at."""
+        redactor = self.redactor
+        return redactor is None or not (redactor.own or not all(map(is_calm, words)))
+
+    def _is_plain(self, words: tuple[str, str], key: int) -> bool:
+        """Whether there is neither a secret in some texts nor a placeholder."""
+        if key in self._seen:
             return True
         redactor = self.redactor
-        if redactor is not None and (MARK in words or redactor.spans(words)):
-            return False
-        if len(self._plain) >= MOST:
-            self._plain.clear()
-        self._plain.add(known)
+        for text in words:
+            if redactor is not None and (MARK in text or redactor.spans(text)):
+                return False
+        if len(self._seen) >= MOST:
+            self._seen.clear()
+        self._seen[key] = None
         return True
 
     def text(self, text: str) -> str:
@@ -133,10 +153,12 @@ class Lens:
         return changed(value, lambda text, _: escaped(text))
 
     def _hiding(self, fact: Fact) -> Hiding:
-        redactor = self.redactor
-        if redactor is None or self._is_plain(gist(fact)):
+        if self.redactor is None:
             return NOTHING_TO_HIDE
-        return hiding(redactor, list(pieces(fact)), hides=self.hides)
+        words = gist(fact)
+        if self._is_calm(words) or self._is_plain(words, hash(words)):
+            return NOTHING_TO_HIDE
+        return hiding(self.redactor, list(pieces(fact)), hides=self.hides)
 
     def secrets(self, *facts: Fact | None) -> Secrets:
         """What the placeholders of some versions of a fact stand for."""
@@ -212,22 +234,15 @@ class Lens:
 
     def told(self, note: Note, merged: Fact) -> Fact:
         """The merged fact as this note is to spell it: what it shows already, as it does."""
-        from vaultsync.core.neutral import may_run  # noqa: PLC0415 - see above
         from vaultsync.core.note_spelling import Telling  # noqa: PLC0415 - see above
 
         if self.redactor is None:
             return merged
-        how = self._hiding(merged)
-        if not how.changes and not note.spelled and not may_run(gist(merged)):
+        if not note.spelled and self._shows_all(merged):
             return merged
+        how = self._hiding(merged)
         tell = Telling(note, how, runs=not self.disarms)
         return tell.fact(merged)
-
-
-def _hidden(fact: Fact, how: Hiding) -> Fact:
-    if not how.changes:
-        return fact
-    return mapped(fact, lambda text, bare: how.hide(text, bare=bare))
 
 
 CLEAR = Lens()

@@ -81,6 +81,11 @@ class Redactor:
         for kind in self.optional:
             yield from optional_spans(text, kind)
 
+    @property
+    def own(self) -> bool:
+        """Whether there are rules of the user's."""
+        return bool(self.values or self.patterns or self.optional)
+
     def placeholder(self, kind: str, secret: str) -> str:
         """What stands for a secret."""
         digest = hmac.new(

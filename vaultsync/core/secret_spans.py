@@ -47,12 +47,18 @@ def merged(spans: Sequence[Span]) -> list[Span]:
     return made
 
 
-_RUNS = bytes(
-    ord("x")
-    if chr(each).isascii() and (chr(each).isalnum() or chr(each) in "-_")
-    else 32
-    for each in range(256)
-)
+_SIGNS = ":=<`\\!$~&"
+"""What stands in every secret that has a name or an address, and in all that may run."""
+
+
+def _kind(letter: str) -> str:
+    if letter in _SIGNS:
+        return "!"
+    return "x" if letter.isascii() and (letter.isalnum() or letter in "-_") else " "
+
+
+_KINDS = "".join(_kind(chr(each)) for each in range(256)).encode()
+_RUNS = _KINDS.replace(b"!", b" ")
 _LONG = b"x" * SHORTEST
 _BEFORE, _AFTER = 80, 4
 """Letters around a long word in which the literals of its kind are looked for."""
@@ -75,6 +81,15 @@ def spans_of(text: str) -> Iterator[Span]:
 
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 _STEMS = tuple(stem.encode() for stem in STEMS)
+
+
+def is_calm(text: str) -> bool:
+    """Whether a text has neither a long word nor a sign that a secret or a script needs.
+
+    Most texts are, and it costs two microseconds to know of a thousand letters.
+    """
+    looked = text.encode(errors="replace").translate(_KINDS)
+    return b"!" not in looked and _LONG not in looked
 
 
 def _one_by_one(text: str) -> bytes:

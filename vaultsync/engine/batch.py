@@ -131,7 +131,7 @@ class Batch:
         note = action.note
         match action.do:
             case Do.CREATE_NOTE | Do.RECREATE_NOTE:
-                return self._note_again(fact)
+                return self._note_again(fact, action.shown or self.lens.shown(fact))
             case Do.DELETE_NOTE | Do.DELETE_FACT | Do.DROP_BASE:
                 return None
             case Do.CREATE_FACT | Do.REVIVE_FACT | Do.RESTORE_FACT:
@@ -150,7 +150,7 @@ class Batch:
             return rewrite(note, action.vault, fact, links=links, lens=self.lens)
         return text_of(note)
 
-    def _note_again(self, fact: Fact) -> bytes:
+    def _note_again(self, fact: Fact, shown: Fact) -> bytes:
         """The note of a fact: as it last was when it had one, else a new one."""
         links = self.links.to(fact.related_fact_ids)
         last = exhume(self.mirror.archive, self.buried.get(fact.id))
@@ -161,7 +161,7 @@ class Batch:
                 return rewrite(note, last.fact, fact, links=links, lens=self.lens)
             except NoteError:
                 pass  # its last text cannot be built upon: the new form says it all
-        return render(self.lens.shown(fact), links=links)
+        return render(shown, links=links)
 
     # 1 -------------------------------------------------------------------- intents
 

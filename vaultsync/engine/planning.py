@@ -271,6 +271,7 @@ def plan_note(
     """A fact gets a note: where it was when that is free, else where it belongs."""
     fact = action.store
     assert fact is not None  # noqa: S101 - these rows have a fact
+    shown = lens.shown(fact)
     old = action.base.path if action.base else was_at
     if old and place(old, TYPE_FOLDERS).scope not in (None, fact.scope):
         old = None
@@ -278,9 +279,10 @@ def plan_note(
         taken.add(key_of(old))
         path = old
     else:
-        path = new_path(lens.shown(fact), taken)
+        path = new_path(shown, taken)
     merged = fact.but(path=path)
-    return action.but(path=path, merged=merged, sha=None, fields=_said(fact))
+    said = _said(fact)
+    return action.but(path=path, merged=merged, shown=shown, sha=None, fields=said)
 
 
 def new_path(fact: Fact, taken: Taken) -> VaultPath:
