@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -16,15 +17,18 @@ from tests.golden import GOLDEN, RENEW, check, fenced, sections
 from vaultsync.core.edit import edited
 from vaultsync.core.fact import Fact, make_fact
 from vaultsync.core.fields import TYPES
+from vaultsync.core.lens import Lens
 from vaultsync.core.merge import differing
 from vaultsync.core.note import read_note
 from vaultsync.core.paths import VaultPath
+from vaultsync.core.redact import Redactor
 from vaultsync.core.render import render, rewrite
 from vaultsync.core.values import link_name
 from vaultsync.errors import UnsafeSpliceError
 
 NOTES = sorted(GOLDEN.glob("notes/*.md"))
 EDITS = sorted(GOLDEN.glob("edits/*.md"))
+HYGIENE = sorted(GOLDEN.glob("hygiene/*.md"))
 PASSES = sorted(page.parent for page in GOLDEN.glob("sync/*/case.md"))
 PATH = VaultPath("team-core/notes/A note.md")
 TAKEN = {
@@ -35,6 +39,7 @@ TAKEN = {
     "embedding/reference.jsonl": 1,
     "errors.md": 1,
     "http/*.json": 40,
+    "hygiene/*.md": 3,
     "index/*.md": 2,
     "merge/*.md": 6,
     "notes/*.md": 14,
@@ -96,6 +101,39 @@ def test_an_agents_edit_changes_only_the_lines_of_the_golden_pages(
         again = read_note(data, PATH)
         assert differing(edited(fact, note, again, ids=ids), wanted) == ()
         differs = "\n".join(changes(before, after))
+        return fenced(after, "markdown") + "\n" + fenced(f"{differs}\n", "diff")
+
+    check(case, answer)
+
+
+@pytest.mark.parametrize("case", HYGIENE, ids=lambda case: case.stem)
+def test_secrets_and_scripts_are_shown_as_the_golden_pages_say(case: Path) -> None:
+    lens = Lens.of(
+        Redactor(b"a key for golden pages", (re.compile(r"ACME-\d{4}"),)),
+        hides=True,
+        disarms=True,
+    )
+
+    def answer(given: dict[str, str]) -> str:
+        fact = make_fact(json.loads(given["fact"]))
+        text = render(lens.shown(fact), links={}).decode()
+        note = lens.agreed(read_note(text.encode(), PATH), fact)
+        assert differing(edited(fact, note, note), fact) == ()
+        if "edit" not in given:
+            return fenced(text, "markdown")
+        for old, new in json.loads(given["person"]).items():
+            assert old in text
+            text = text.replace(old, new)
+        now = lens.meant(read_note(text.encode(), PATH), fact, before=note)
+        vault = edited(fact, note, now)
+        assert rewrite(now, vault, vault, links={}, lens=lens).decode() == text
+        said = json.loads(given["edit"])
+        content = vault.content + said["append"]
+        for old, new in said["replace"].items():
+            content = content.replace(old, new)
+        merged = vault.changed({"content": content})
+        after = rewrite(now, vault, merged, links={}, lens=lens).decode()
+        differs = "\n".join(changes(text, after))
         return fenced(after, "markdown") + "\n" + fenced(f"{differs}\n", "diff")
 
     check(case, answer)

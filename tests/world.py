@@ -13,6 +13,7 @@ from tests.sim_disk import Inode
 from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.core.conflict import Conflict, is_conflict_note
 from vaultsync.core.fact import Fact, Value
+from vaultsync.core.lens import CLEAR, Lens
 from vaultsync.core.paths import VaultPath
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.mirror import Mirror, Policy
@@ -39,13 +40,18 @@ MERGED = PERSONS.replace("Charlie says more.", "Charlie says what the agent says
 class World:
     """Both sides and everybody who writes to them; time moves when somebody acts."""
 
-    def __init__(self, policy: Policy | None = None) -> None:
+    def __init__(self, policy: Policy | None = None, lens: Lens = CLEAR) -> None:
         self.clock = FakeClock()
         self.vault = SimVault(now_ns=self._now_ns)
         self.store = MemoryStore(self.clock)
         self.archive = MemoryArchive()
         self.mirror = Mirror(
-            self.vault, self.store, self.archive, self.clock, policy or Policy()
+            self.vault,
+            self.store,
+            self.archive,
+            self.clock,
+            policy or Policy(),
+            lens=lens,
         )
 
     def _now_ns(self) -> int:

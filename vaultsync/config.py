@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from vaultsync.core.scope import PUBLIC, check_scope
+from vaultsync.core.secret_forms import OPTIONAL
 from vaultsync.errors import ConfigError, NotAVaultError
 
 MARKER = Path(".meta") / "config.toml"
@@ -46,6 +48,22 @@ class MemoryFileSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Hygiene:
+    """What notes and answers may show: `[hygiene]`."""
+
+    secrets: bool = True
+    """Whether secrets are hidden."""
+    patterns: tuple[str, ...] = ()
+    """Regular expressions of further secrets."""
+    optional: tuple[str, ...] = ()
+    """Kinds that are looked for when they are asked for: `@card`, `@iban`."""
+    environment: tuple[str, ...] = ()
+    """Variables of the environment whose values are secrets."""
+    neutralise: bool = True
+    """Whether what would run in Obsidian is escaped in notes that agents write."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings of one vault."""
 
@@ -76,6 +94,8 @@ class Settings:
     """The folder of a model that reads question and answer together; none."""
     index_folder: str = ""
     """A visible twin of `.index/` in the vault; none."""
+    hygiene: Hygiene = field(default_factory=Hygiene)
+    """Secrets, and text that would run."""
     watch: WatchSettings = WatchSettings()
     memory_file: MemoryFileSettings = MemoryFileSettings()
     """Which memory files `watch` follows."""
@@ -163,6 +183,7 @@ def load(
         models=_models(),
         reranker=_word(said, "reranker", ""),
         index_folder=_word(said, "index_folder", ""),
+        hygiene=_hygiene(said.get("hygiene", {})),
         memory_file=_memory_file(said),
         watch=_watch(_table(said, "watch")),
         qdrant=_table(said, "qdrant"),
@@ -225,6 +246,44 @@ def _read(root: Path) -> Mapping[str, object]:
         raise ConfigError(
             f"{root / MARKER} cannot be read: {broken}", hint="mend it by hand"
         ) from None
+
+
+def _hygiene(said: object) -> Hygiene:
+    if not isinstance(said, dict):
+        raise _senseless("hygiene", said, "write it as a table: [hygiene]")
+    patterns = _words(said, "patterns")
+    for each in patterns:
+        _check_pattern(each)
+    return Hygiene(
+        secrets=_flag(said, "secrets", default=True),
+        patterns=tuple(each for each in patterns if not each.startswith("@")),
+        optional=tuple(each[1:] for each in patterns if each.startswith("@")),
+        environment=_words(said, "environment"),
+        neutralise=_flag(said, "neutralise", default=True),
+    )
+
+
+_REPEATED_TWICE = re.compile(
+    r"\((?:[^()\\]|\\.)*?(?:[*+]|\{\d*,\d*\})(?:[^()\\]|\\.)*\)(?:[*+]|\{)"
+)
+"""A repetition in what is repeated: such patterns can take longer than anybody lives."""
+
+
+def _check_pattern(pattern: str) -> None:
+    if pattern.startswith("@"):
+        if pattern[1:] not in OPTIONAL:
+            known = ", ".join(f"@{each}" for each in OPTIONAL)
+            raise _senseless("patterns", pattern, f"the kinds by name are {known}")
+        return
+    try:
+        found = re.compile(pattern)
+    except re.error as wrong:
+        raise _senseless("patterns", pattern, f"it is no pattern: {wrong}") from None
+    if found.search("") is not None:
+        raise _senseless("patterns", pattern, "it matches where there is nothing")
+    if _REPEATED_TWICE.search(pattern):
+        hint = "nothing may be repeated in what is repeated: it could take for ever"
+        raise _senseless("patterns", pattern, hint)
 
 
 def _table(said: Mapping[str, object], key: str) -> Mapping[str, object]:

@@ -155,7 +155,8 @@ class AgentMemory(Memory):
         if fact.path is not None:
             try:
                 data = self._mirror.vault.read(fact.path).data
-                return fact, data.decode("utf-8-sig", errors="replace")
+                text = data.decode("utf-8-sig", errors="replace")
+                return fact, self._mirror.lens.text(text)
             except (NoteError, OSError):
                 pass
         return fact, render(fact, links={}).decode()

@@ -56,12 +56,14 @@ def ask_files(
     from vaultsync.adapters.clock import SystemClock
     from vaultsync.adapters.index_memory import MemoryIndex
     from vaultsync.adapters.vault_fs import VaultFs
+    from vaultsync.app.hygiene import keyless_lens_of
     from vaultsync.engine.vault_only import Clone, recall_vault_only
 
     settings = config.load(config.find_root(path), agent=agent)
     vault = VaultFs(settings.root, ignore=settings.ignore)
     try:
-        clone = Clone(vault, SystemClock(), MemoryIndex(), settings.default_scope)
+        lens = keyless_lens_of(settings)
+        clone = Clone(vault, SystemClock(), MemoryIndex(), settings.default_scope, lens)
         return recall_vault_only(
             clone,
             query,

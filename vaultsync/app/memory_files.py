@@ -100,7 +100,7 @@ class MemoryFiles(Mirroring):
             file,
             self._write_queue(),
             section=section,
-            text=text,
+            text=self._mirror.lens.text(text),  # the file is no place for secrets
             replace_all=replace_all,
             agent=who,
         )
@@ -214,7 +214,7 @@ class MemoryFiles(Mirroring):
         vectors, words = self._derived.vectors, self._derived.words
         if vectors is None:
             return ()
-        return unembedded(self._mirror.store, words, vectors, fact_ids)
+        return unembedded(self._mirror.shown, words, vectors, fact_ids)
 
 
 def _name(path: Path, root: Path) -> str:

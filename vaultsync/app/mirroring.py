@@ -122,9 +122,10 @@ class Mirroring(Indexing):
 
     def conflicts(self) -> tuple[Conflict, ...]:
         """The open conflicts, but for those about other agents' private facts."""
-        from vaultsync.engine.conflicts import visible_conflicts
+        from vaultsync.engine.conflicts import hidden_conflict, visible_conflicts
 
-        return tuple(visible_conflicts(self._mirror, agent=self.agent))
+        found = visible_conflicts(self._mirror, agent=self.agent)
+        return tuple(hidden_conflict(self._mirror, each) for each in found)
 
     def resolve(
         self, conflict_id: str, *, take: str, field: str | None = None
@@ -153,7 +154,12 @@ class Mirroring(Indexing):
         self, conflict_id: str, take: str, field: str | None, text: str | None
     ) -> Conflict:
         from vaultsync.core.conflict import is_deletion
-        from vaultsync.engine.conflicts import Verdict, find_conflict, settle
+        from vaultsync.engine.conflicts import (
+            Verdict,
+            find_conflict,
+            hidden_conflict,
+            settle,
+        )
         from vaultsync.engine.request import Request
         from vaultsync.engine.sync import sync
 
@@ -172,7 +178,7 @@ class Mirroring(Indexing):
                 kind="resolve", named=(conflict.fact_id,), only_named=True
             )
             sync(mirror, request)
-        return settled
+            return hidden_conflict(mirror, settled)
 
     def history(self, id: str) -> Sequence[HistoryEntry]:  # noqa: A002
         """Who changed which field when, from which side; oldest first."""
@@ -180,7 +186,16 @@ class Mirroring(Indexing):
 
         self._flush()
         found = fact_work.history(self._mirror, id, agent=self.agent)
-        return [_readable(entry) for entry in found]
+        base = self._mirror.archive.find_base(found[0].fact_id) if found else None
+        known, hide = base.fact if base else None, self._mirror.lens.value
+        return [
+            replace(
+                entry,
+                before=hide(entry.field, entry.before, known),
+                after=hide(entry.field, entry.after, known),
+            )
+            for entry in map(_readable, found)
+        ]
 
     def undo(self, run: str, *, progress: Progress | None = None) -> Report:
         """Take a run back on both sides.
@@ -199,7 +214,20 @@ class Mirroring(Indexing):
         from vaultsync.engine.verify import verify
 
         with self._engine() as mirror:
-            return verify(mirror, progress=progress)
+            found = verify(mirror, progress=progress)
+            hide = mirror.lens.value
+            return replace(
+                found,
+                differences=[
+                    replace(
+                        each,
+                        vault=hide(each.field, each.vault),
+                        store=hide(each.field, each.store),
+                        base=hide(each.field, each.base),
+                    )
+                    for each in found.differences
+                ],
+            )
 
     def rebuild(self, *, source: str, progress: Progress | None = None) -> Report:
         """Rebuild the other side and the base from `vault` or `store`."""
@@ -218,6 +246,7 @@ class Mirroring(Indexing):
         """Check this machine and this vault."""
         from vaultsync.adapters.machine import machine_checks
         from vaultsync.adapters.watch_limits import watch_checks
+        from vaultsync.app.hygiene import hygiene_check
         from vaultsync.engine.report import Check
 
         settings = self.settings
@@ -238,6 +267,7 @@ class Mirroring(Indexing):
                 checks.append(
                     Check(name, ok=False, message=error.message, hint=error.hint)
                 )
+        checks.append(Check(*hygiene_check(settings)))
         holder = self._lock.holder()
         checks.append(Check("engine", ok=True, message=f"the engine is {holder}"))
         return tuple(checks)

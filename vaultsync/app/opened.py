@@ -11,6 +11,7 @@ from vaultsync.adapters.archive_sqlite import SqliteArchive
 from vaultsync.adapters.clock import SystemClock
 from vaultsync.adapters.home import make_state_dir
 from vaultsync.app.derived import Derived
+from vaultsync.app.hygiene import lens_of
 from vaultsync.app.stores import Stores
 from vaultsync.config import Settings
 from vaultsync.engine.entity_names import EntityNames
@@ -67,7 +68,8 @@ class Opened:
         # A process that begins takes the names of entities from the link index.
         links = cast("LinkIndex", Late(lambda: self._derived.links))
         names = EntityNames(links)
-        self._mirror = Mirror(vault, store, archive, clock, policy, names)
+        lens = lens_of(settings)
+        self._mirror = Mirror(vault, store, archive, clock, policy, names, lens)
 
     def _open_vault(self) -> Vault:
         from vaultsync.adapters.vault_fs import VaultFs

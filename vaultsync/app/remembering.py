@@ -61,7 +61,7 @@ class Remembering(Session):
         }
         who = agent or self.agent
         fact = fact_work.remember(self._mirror, values, agent=who)
-        return self._note(fact, who)
+        return self._answer(self._note(fact, who))
 
     def new_id(self) -> str:
         """A fresh id, for a note that is to become a fact."""
@@ -74,7 +74,7 @@ class Remembering(Session):
             FactNotFoundError, InvalidIdError.
         """
         self._flush()
-        return fact_work.get(self._mirror, id, agent=self.agent)
+        return self._answer(fact_work.get(self._mirror, id, agent=self.agent))
 
     def list(
         self,
@@ -166,8 +166,9 @@ class Remembering(Session):
         self._follow(fact.id)
         with suppress(VaultsyncError):
             # As it stands now: a person may have edited it at the same moment.
-            return fact_work.get(self._mirror, fact.id, agent=None)
-        return self._with_path(fact)
+            fact = fact_work.get(self._mirror, fact.id, agent=None)
+            return self._answer(fact)
+        return self._answer(self._with_path(fact))
 
     def supersede(
         self,
@@ -180,7 +181,7 @@ class Remembering(Session):
         self._flush()
         fresh = fact_work.supersede(self._mirror, id, text, agent=agent or self.agent)
         self._follow(fresh.id, fresh.supersedes_id or "")
-        return self._with_path(fresh)
+        return self._answer(self._with_path(fresh))
 
     def forget(
         self,
@@ -219,7 +220,10 @@ class Remembering(Session):
         return done
 
     def export(self, write: Callable[[str], object]) -> int:
-        """Give every fact to `write`, a line of JSON each; returns how many."""
+        """Give every fact to `write`, a line of JSON each; returns how many.
+
+        It is a backup: secrets are in it.
+        """
         return export(self._mirror, write, agent=self.agent)
 
     def import_(self, lines: Iterable[str]) -> int:

@@ -129,6 +129,10 @@ class Session(Opened):
             finally:
                 self._lock.unlock()
 
+    def _answer(self, fact: Fact) -> Fact:
+        """A fact as answers show it: with placeholders for its secrets."""
+        return self._mirror.lens.hidden(fact)
+
     def _with_path(self, fact: Fact) -> Fact:
         base = self._mirror.archive.find_base(fact.id)
         return replace(fact, path=base.path if base else None)

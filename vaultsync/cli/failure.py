@@ -66,7 +66,8 @@ def failed(error: Exception, *, as_json: bool) -> int:
     else:
         import traceback
 
-        echo(clean("".join(traceback.format_exception(error))), err=True)
+        told = "".join(traceback.format_exception(error))
+        echo(clean(_scrubbed(told)), err=True)
         kind, message = type(error).__name__, f"{type(error).__name__}: {error}"
         hint = "this is a fault of vaultsync; please report it with the lines above"
     _tell(kind, message, hint, as_json=as_json, run=run)
@@ -93,6 +94,7 @@ def _system(error: OSError) -> str:
 def _tell(
     kind: str, message: str, hint: str, *, as_json: bool, run: str | None = None
 ) -> None:
+    message, hint = _scrubbed(message), _scrubbed(hint)
     try:
         if as_json:
             told = {"kind": kind, "message": message, "hint": hint}
@@ -104,6 +106,13 @@ def _tell(
             echo(f"\n{style('hint:', bold=True)} {clean(hint)}", err=True)
     except OSError:
         _let_go_of_stdout()  # nobody listens any more
+
+
+def _scrubbed(text: str) -> str:
+    """Words for the screen and for logs: what an error repeats may be a secret."""
+    from vaultsync.core.redact import scrub
+
+    return scrub(text)
 
 
 def _flush() -> None:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TextIO
 
+from vaultsync.core.redact import scrub
+
 LEVELS = {"error": "error", "watcher": "info", "store": "warning", "rescan": "info"}
 FEW = 20
 """Things that wait for a person, named one by one; the others are counted."""
@@ -31,7 +33,8 @@ class LogLines:
             return
         shown = _pass(said) if kind == "pass" else dict(said)
         at = self._now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        line = {"at": at, "level": level, "event": kind, **shown}
+        told = {k: scrub(v) if isinstance(v, str) else v for k, v in shown.items()}
+        line = {"at": at, "level": level, "event": kind, **told}
         try:
             print(json.dumps(line), file=self._stream, flush=True)
         except (OSError, ValueError):

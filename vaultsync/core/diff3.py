@@ -152,6 +152,11 @@ def _slid(hunks: list[_Hunk], base: list[str], side: list[str]) -> list[_Hunk]:
     return slid[::-1]
 
 
+def common_lines(one: list[str], other: list[str]) -> list[tuple[int, int]]:
+    """Positions of the lines that two texts have in common, rising in both."""
+    return _pairs(one, other)
+
+
 def _pairs(one: list[str], other: list[str]) -> list[tuple[int, int]]:
     """Positions of equal lines, rising in both texts, as many as there can be."""
     in_one, in_other = set(one), set(other)

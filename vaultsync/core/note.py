@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from vaultsync.core import frontmatter
 from vaultsync.core.body import Body, read_body
@@ -34,6 +34,10 @@ class Problem:
     hint: str
 
 
+class UnknownPlaceholder(Problem):
+    """A field in which a person wrote, or left, a placeholder that stands for nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
     """What the text of a note says."""
@@ -50,6 +54,8 @@ class Note:
     properties: Mapping[str, Value]
     """The author's other properties."""
     problems: tuple[Problem, ...] = ()
+    spelled: Mapping[str, Value] = field(default_factory=dict)
+    """What it shows, by key, where that is not what it means: `core/lens.py`."""
 
     @property
     def links(self) -> frozenset[str]:

@@ -199,6 +199,8 @@ class Action:
     """The note has to be given the id."""
     text: bytes | None = None
     """What the note shall be byte by byte, when that was decided with the plan."""
+    shown: Fact | None = None
+    """What a new note shows of the fact."""
 
     def but(self, **attrs: object) -> Action:
         """The action with other attributes."""

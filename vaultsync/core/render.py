@@ -15,9 +15,11 @@ from vaultsync.core.edit import edited
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import FIELD, FIELDS, OWN, Field, Kind, Owner, Value
 from vaultsync.core.frontmatter import Parts
+from vaultsync.core.lens import CLEAR, Lens
 from vaultsync.core.merge import differing
 from vaultsync.core.note import Note, read_note
 from vaultsync.core.paths import stem_of
+from vaultsync.core.redact import MARK
 from vaultsync.core.values import canonical, link_name
 from vaultsync.errors import UnsafeSpliceError
 
@@ -156,25 +158,36 @@ def _is_unset(row: Field | None, value: Value) -> bool:
 
 
 def rewrite(
-    note: Note, vault: Fact, merged: Fact, *, links: Mapping[str, str]
+    note: Note,
+    vault: Fact,
+    merged: Fact,
+    *,
+    links: Mapping[str, str],
+    lens: Lens = CLEAR,
 ) -> bytes:
     """The text of a note that says `merged`, with only the lines changed that must.
 
     `vault` is what the note was taken to mean. Volatile fields are brought up to date
-    where the note shows them.
+    where the note shows them. `lens` says how true texts are shown.
 
     Raises:
         UnsafeSpliceError: the result could not be proved to say `merged`.
     """
+    if MARK in note.parts.text:
+        # What a placeholder stands for is said by the fact that the note is to show.
+        again = read_note(note.parts.text.encode(), note.path)
+        meant = lens.meant(again, merged, before=note)
+        note = replace(meant, problems=note.problems)
     changed = stale(note, vault, merged)
     parts = note.parts
-    properties = _property_changes(note, merged, changed)
+    told = lens.told(note, merged)
+    properties = _property_changes(note, told, changed)
     if properties:
         parts = frontmatter.splice(parts, properties, note.path, before=dict(note.raw))
-    body = _body_changes(note, merged, changed, parts.eol, links)
+    body = _body_changes(note, told, changed, parts.eol, links)
     text = replace(parts, body=body.text).text
     made = text.encode()
-    _prove(note, vault, merged, made)
+    _prove(note, vault, merged, made, lens)
     return made
 
 
@@ -239,7 +252,7 @@ def _body_changes(
     eol: str,
     links: Mapping[str, str],
 ) -> Body:
-    body = note.body
+    body = bodies.read_body(note.body.text) if note.spelled else note.body
     if "entities" in changed:
         had = {link_name(each): each for each in body.entities}
         body = bodies.set_links(
@@ -269,8 +282,8 @@ def _body_changes(
     return body
 
 
-def _prove(note: Note, vault: Fact, merged: Fact, made: bytes) -> None:
-    again = read_note(made, note.path)
+def _prove(note: Note, vault: Fact, merged: Fact, made: bytes, lens: Lens) -> None:
+    again = lens.meant(read_note(made, note.path), merged, before=note)
     held = {each.key for each in again.problems}.intersection(
         each.key for each in note.problems
     )  # what a person wrote there cannot be read, so it says nothing about the field

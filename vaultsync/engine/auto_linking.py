@@ -31,7 +31,7 @@ def linked(
     if agent is None or not mirror.policy.auto_link or fact.content == before:
         return fact
     try:
-        mentions = mirror.names.mentions(mirror.store, fact.content)
+        mentions = mirror.names.mentions(mirror.shown, fact.content)
     except StoreUnavailableError:
         return fact
     keys = {key for each in mentions for key in each.keys}

@@ -69,6 +69,7 @@ class Batch:
         actor: str,
     ) -> None:
         self.mirror = mirror
+        self.lens = mirror.lens
         self.outcome = outcome
         self.run = run
         self.seen = seen
@@ -130,14 +131,14 @@ class Batch:
         note = action.note
         match action.do:
             case Do.CREATE_NOTE | Do.RECREATE_NOTE:
-                return self._note_again(fact)
+                return self._note_again(fact, action.shown or self.lens.shown(fact))
             case Do.DELETE_NOTE | Do.DELETE_FACT | Do.DROP_BASE:
                 return None
             case Do.CREATE_FACT | Do.REVIVE_FACT | Do.RESTORE_FACT:
                 assert note is not None  # noqa: S101 - these rows have a note
                 if action.do is not Do.CREATE_FACT and stale(note, fact, fact):
                     links = self.links.to(fact.related_fact_ids)
-                    return rewrite(note, fact, fact, links=links)
+                    return rewrite(note, fact, fact, links=links, lens=self.lens)
                 return with_id(note, fact.id) if note.id != fact.id else text_of(note)
             case _:
                 pass
@@ -146,22 +147,21 @@ class Batch:
             return action.text
         if action.do in EXCHANGES:
             links = self.links.to(fact.related_fact_ids)
-            return rewrite(note, action.vault, fact, links=links)
+            return rewrite(note, action.vault, fact, links=links, lens=self.lens)
         return text_of(note)
 
-    def _note_again(self, fact: Fact) -> bytes:
+    def _note_again(self, fact: Fact, shown: Fact) -> bytes:
         """The note of a fact: as it last was when it had one, else a new one."""
         links = self.links.to(fact.related_fact_ids)
         last = exhume(self.mirror.archive, self.buried.get(fact.id))
         if last is not None:
             try:
-                note = read_note(
-                    last.data, fact.path or last.fact.path or VaultPath("")
-                )
-                return rewrite(note, last.fact, fact, links=links)
+                path = fact.path or last.fact.path or VaultPath("")
+                note = self.lens.agreed(read_note(last.data, path), last.fact)
+                return rewrite(note, last.fact, fact, links=links, lens=self.lens)
             except NoteError:
                 pass  # its last text cannot be built upon: the new form says it all
-        return render(fact, links=links)
+        return render(shown, links=links)
 
     # 1 -------------------------------------------------------------------- intents
 

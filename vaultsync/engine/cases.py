@@ -17,6 +17,7 @@ from vaultsync.core.changes import (
     store_change,
     vault_change,
 )
+from vaultsync.core.fact import Fact
 from vaultsync.core.note import Note, read_note
 from vaultsync.core.paths import VaultPath, key_of
 from vaultsync.engine.mirror import Mirror
@@ -218,7 +219,14 @@ def make_cases(
         Case(
             fact_id,
             bases.get(fact_id),
-            _vault_side(mirror, found, who, fact_id, bases.get(fact_id)),
+            _vault_side(
+                mirror,
+                found,
+                who,
+                fact_id,
+                base=bases.get(fact_id),
+                store=sides[fact_id].fact,
+            ),
             sides[fact_id],
             elsewhere=_elsewhere(who.of_fact.get(fact_id), bases.get(fact_id), adopted),
             was_at=place_of_grave(buried.get(fact_id)),
@@ -269,7 +277,13 @@ def _store_sides(
 
 
 def _vault_side(
-    mirror: Mirror, found: Snapshot, who: Identities, fact_id: str, base: Base | None
+    mirror: Mirror,
+    found: Snapshot,
+    who: Identities,
+    fact_id: str,
+    *,
+    base: Base | None,
+    store: Fact | None,
 ) -> VaultSide:
     if fact_id in who.twins:
         return VaultSide(VaultChange.COPIED, who.twins[fact_id][0].path)
@@ -279,20 +293,22 @@ def _vault_side(
         return VaultSide(kind, seen.path)
     seen_now = who.of_fact.get(fact_id)
     if base is None:
-        if seen_now is None:
+        if seen_now is None or seen_now.note is None:
             return VaultSide(VaultChange.NONE)
+        note = mirror.lens.meant(seen_now.note, store)
         known = VaultChange.FOREIGN
-        return VaultSide(known, seen_now.path, seen_now.file.sha, seen_now.note)
+        return VaultSide(known, seen_now.path, seen_now.file.sha, note)
     if base.path in found.odd:
         return VaultSide(VaultChange.UNREADABLE, base.path)
     if seen_now is not None and seen_now.note is not None:
         before = base_note(mirror, base)
+        now = mirror.lens.meant(seen_now.note, base.fact, store, before=before)
         return vault_change(
             base.fact,
             before,
-            seen_now.note,
+            now,
             seen_now.file.sha,
-            ids=mirror.ids(before.links ^ seen_now.note.links, seen_now.path),
+            ids=mirror.ids(before.links ^ now.links, seen_now.path),
         )
     if found.blind(base.path):
         return VaultSide(VaultChange.UNKNOWN, base.path)
@@ -309,14 +325,14 @@ def _second_look(mirror: Mirror, base: Base) -> bool:
 
 
 def base_note(mirror: Mirror, base: Base) -> Note:
-    """The note as both sides last agreed on it."""
+    """The note as both sides last agreed on it, read for what it means."""
     data = mirror.archive.blob(base.sha)
     if data is None:
         raise ArchiveError(
             f"the archive lost the bytes of {base.path}",
             hint="move the archive away; the next pass rebuilds it from both sides",
         )
-    return read_note(data, base.path)
+    return mirror.lens.agreed(read_note(data, base.path), base.fact)
 
 
 def taken_keys(mirror: Mirror, found: Snapshot, who: Identities) -> set[str]:

@@ -33,6 +33,7 @@ from vaultsync.errors import (
     NoteError,
     NoteExistsError,
     RevisionMismatchError,
+    UnknownPlaceholderError,
 )
 from vaultsync.ports import RevisionMismatch, Write
 
@@ -57,7 +58,8 @@ def write_conflict_note(mirror: Mirror, conflict: Conflict) -> Conflict:
 
     Returns the conflict with the path and the sha of its note.
     """
-    data = render_conflict(conflict).encode()
+    shown = _shown(mirror, conflict)
+    data = render_conflict(shown).encode()
     sha = hashlib.sha256(data).hexdigest()
     op = f"conflict-{conflict.id}"
     mirror.vault.stage(op, data)
@@ -76,10 +78,50 @@ def write_conflict_note(mirror: Mirror, conflict: Conflict) -> Conflict:
             break
     mirror.vault.discard(op)
     written = replace(conflict, conflict_path=path, sha=sha)
-    mirror.vault.write_meta(_meta(conflict), _record(written))
+    mirror.vault.write_meta(
+        _meta(conflict), _record(replace(shown, conflict_path=path))
+    )
     with mirror.archive.transaction():
         mirror.archive.put_conflict(written)
     return written
+
+
+def _shown(mirror: Mirror, conflict: Conflict) -> Conflict:
+    """A conflict as a file of the vault may show it: no secrets, nothing that runs."""
+    hidden, lens = hidden_conflict(mirror, conflict), mirror.lens
+    fields = tuple(
+        FieldConflict(
+            each.field,
+            lens.disarmed(each.base),
+            lens.disarmed(each.vault),
+            lens.disarmed(each.store),
+        )
+        for each in hidden.fields
+    )
+    return replace(hidden, fields=fields, title=str(lens.disarmed(hidden.title)))
+
+
+def hidden_conflict(mirror: Mirror, conflict: Conflict) -> Conflict:
+    """A conflict as answers show it, without the secrets of its fact."""
+    lens = mirror.lens
+    if lens.redactor is None:
+        return conflict
+    base = mirror.archive.find_base(conflict.fact_id)
+    known = base.fact if base else None
+
+    def hide(key: str, value: Value) -> Value:
+        return lens.value(key, value, known)
+
+    fields = tuple(
+        FieldConflict(
+            each.field,
+            hide(each.field, each.base),
+            hide(each.field, each.vault),
+            hide(each.field, each.store),
+        )
+        for each in conflict.fields
+    )
+    return replace(conflict, fields=fields, title=str(hide("title", conflict.title)))
 
 
 def _holds(mirror: Mirror, path: VaultPath, conflict_id: str) -> bool:
@@ -192,7 +234,7 @@ def settle(mirror: Mirror, verdict: Verdict, *, actor: str = "person") -> Confli
     chosen = [each for each in conflict.fields if each.field in verdict.fields]
     wish = _wish(chosen, verdict.take)
     if verdict.text is not None:
-        wish = [replace(each, store=_by_hand(each, verdict.text)) for each in chosen]
+        wish = _by_hand(mirror, conflict, chosen, verdict.text)
     if wish is not None:
         _write_wish(mirror, conflict, wish, actor)
     left = tuple(each for each in conflict.fields if each not in chosen)
@@ -207,7 +249,33 @@ def settle(mirror: Mirror, verdict: Verdict, *, actor: str = "person") -> Confli
     return settled
 
 
-def _by_hand(field: FieldConflict, text: str) -> Value:
+def _by_hand(
+    mirror: Mirror, conflict: Conflict, chosen: Sequence[FieldConflict], text: str
+) -> list[FieldConflict]:
+    """The fields with what a person typed, who was shown placeholders for secrets.
+
+    Raises:
+        UnknownPlaceholderError: one stands for nothing.
+    """
+    base = mirror.archive.find_base(conflict.fact_id)
+    current = mirror.store.find_many([conflict.fact_id]).get(conflict.fact_id)
+    agreed = base.fact if base else Fact(conflict.fact_id)
+    sides = [
+        agreed.changed({each.field: value})
+        for each in conflict.fields
+        for value in (each.vault, each.store)
+    ]
+    made = []
+    for each in chosen:
+        said = {each.field: _typed(each, text)}
+        meant, unknown = mirror.lens.taken(said, agreed, current, *sides)
+        if unknown:
+            raise UnknownPlaceholderError(conflict.fact_id, unknown)
+        made.append(replace(each, store=meant[each.field]))
+    return made
+
+
+def _typed(field: FieldConflict, text: str) -> Value:
     """What a person typed as a value of the field: a list has an item in each line."""
     if any(isinstance(side, (list, tuple)) for side in (field.vault, field.store)):
         return [line.strip() for line in text.splitlines() if line.strip()]

@@ -112,8 +112,8 @@ def derive(
 
 
 def _state(mirror: Mirror) -> str:
-    state = mirror.store.state()
-    return version_at(mirror.store, state.store_id, state.seq, "")
+    state = mirror.shown.state()
+    return version_at(mirror.shown, state.store_id, state.seq, "")
 
 
 def _links(mirror: Mirror, links: LinkIndex, *, rebuild: bool) -> str:

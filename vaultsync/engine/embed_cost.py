@@ -58,9 +58,9 @@ def cost_of_change(
     )
     if before == after:
         return None
-    ids = [row.fact_id for row in mirror.store.feed() if not row.deleted]
-    some = mirror.store.find_many(ids[:: max(1, len(ids) // SAMPLE)])
-    chunks = chunks_of(mirror.store, index, some)
+    ids = [row.fact_id for row in mirror.shown.feed() if not row.deleted]
+    some = mirror.shown.find_many(ids[:: max(1, len(ids) // SAMPLE)])
+    chunks = chunks_of(mirror.shown, index, some)
     texts = [each.text for many in chunks.values() for each in many]
     if not texts:
         return Cost(before, after, len(ids), 0, 0.0)

@@ -136,7 +136,7 @@ class _Embedding:
         budget: int | None,
         progress: Progress | None,
     ) -> None:
-        self._store = mirror.store
+        self._store = mirror.shown
         self._vectors = vectors
         self._embedder = embedder
         self._index = index

@@ -11,6 +11,7 @@ from vaultsync.core.scope import private, sees
 from vaultsync.core.values import check_id
 from vaultsync.core.wire import from_values, to_values
 from vaultsync.engine.access import check_access
+from vaultsync.engine.answered import meant_by
 from vaultsync.engine.auto_linking import linked
 from vaultsync.engine.mirror import Mirror
 from vaultsync.errors import (
@@ -196,6 +197,7 @@ def update(
         FactNotFoundError.
         InvalidFieldError: a value that its field does not take.
         FixedFieldError: a field that never changes.
+        UnknownPlaceholderError: `[REDACTED:…]` stands for no secret of the fact.
         RevisionMismatchError: the fact is not at `expect`.
     """
     fact_id = check_id(fact_id)
@@ -206,7 +208,10 @@ def update(
     for _ in range(TRIES):
         try:
             current = known = get(mirror, fact_id, agent=agent)
-            fact = _changed(current, values, add_tags, remove_tags)
+            meant, add, remove = meant_by(
+                mirror, current, values, add_tags, remove_tags
+            )
+            fact = _changed(current, meant, add, remove)
             fact = linked(mirror, fact, agent=agent, before=current.content)
             if fact == current and (expect is None or expect == current.revision):
                 return current
@@ -253,6 +258,8 @@ def _update_later(
     if known is None:
         why = "what it says of this fact is not known here"
         raise StoreUnavailableError(why)
+    values, add, remove = meant_by(mirror, known, values, *tags)
+    tags = add, remove
     fact = _changed(known, values, *tags)
     keys = [*values, *(["tags"] if any(tags) else [])]
     _queue(
@@ -279,11 +286,12 @@ def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> 
     """
     old = get(mirror, fact_id, agent=agent)
     at = mirror.today()
+    content = mirror.lens.taken({"content": text}, old)[0]["content"]
     fresh = make_fact(
         {
             "id": mirror.clock.new_id(),
             "type": old.type,
-            "content": text,
+            "content": content,
             "priority": old.priority,
             "tags": list(old.tags),
             "entities": list(old.entities),

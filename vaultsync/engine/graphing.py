@@ -102,7 +102,7 @@ def load_graph(
     paths = {fact_id: path for path, fact_id in mirror.archive.paths().items()}
     graph = build_graph(
         fact.but(path=paths.get(fact.id))
-        for fact in mirror.store.iter_facts()
+        for fact in mirror.shown.iter_facts()
         if sees(agent, fact.scope) and scope in (None, fact.scope)
     )
     if around is None:

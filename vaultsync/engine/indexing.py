@@ -100,7 +100,7 @@ class _CatchingUp:
 
     def run(self, *, rebuild: bool) -> None:
         known = None if rebuild else self._index.version()
-        todo = behind(self._mirror.store, known, SCHEMA)
+        todo = behind(self._mirror.shown, known, SCHEMA)
         if todo.anew:
             self._index.clear()
             self.rebuilt = True
@@ -113,7 +113,7 @@ class _CatchingUp:
             self._index.update([], [], version=self._version(todo.store_id, todo.seq))
 
     def _take_in(self, rows: list[Written], store_id: str) -> None:
-        store = self._mirror.store
+        store = self._mirror.shown
         facts = store.find_many([row.fact_id for row in rows if not row.deleted])
         gone = [row.fact_id for row in rows if row.fact_id not in facts]
         put = entries(store, self._index, facts, gone)
@@ -123,4 +123,4 @@ class _CatchingUp:
         self.dropped += 0 if self.rebuilt else len(gone)
 
     def _version(self, store_id: str, seq: int) -> str:
-        return version_at(self._mirror.store, store_id, seq, SCHEMA)
+        return version_at(self._mirror.shown, store_id, seq, SCHEMA)

@@ -55,9 +55,9 @@ def fact_named(mirror: Mirror, name: str, *, agent: str | None) -> Fact:
 def _candidates(mirror: Mirror, name: str) -> Iterable[Fact]:
     """The one fact of an id; else all of them."""
     try:
-        return mirror.store.find_many([check_id(name)]).values()
+        return mirror.shown.find_many([check_id(name)]).values()
     except InvalidIdError:
-        return mirror.store.iter_facts()
+        return mirror.shown.iter_facts()
 
 
 def linking_to(

@@ -28,7 +28,7 @@ def catch_up(mirror: Mirror, links: LinkIndex) -> bool:
 
     Raises: as `follow()`.
     """
-    return follow(mirror.store, links)
+    return follow(mirror.shown, links)
 
 
 def backlinks(
@@ -49,7 +49,7 @@ def backlinks(
         key: tuple(many)
         for key, many in groupby(links.links_to(wanted), key=lambda link: link.fact_id)
     }
-    facts = mirror.store.find_many(by_fact)
+    facts = mirror.shown.find_many(by_fact)
     bases = mirror.archive.find_bases(by_fact)
     names = _names_like(mirror, wanted) if by_fact else Names.of(())
     found = []

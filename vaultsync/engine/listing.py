@@ -126,10 +126,10 @@ def _visible(
     if gone:
         facts = _forgotten(mirror, begin, among)
     elif among is not None:
-        known = mirror.store.find_many(each for each in among if each > begin)
+        known = mirror.shown.find_many(each for each in among if each > begin)
         facts = (known[each] for each in sorted(known))
     else:
-        facts = mirror.store.iter_facts(begin)
+        facts = mirror.shown.iter_facts(begin)
     if newest:
         some = [fact for fact in facts if not start or fact.id < start]
         facts = iter(sorted(some, key=lambda fact: fact.id, reverse=True))
@@ -140,8 +140,8 @@ def _forgotten(
     mirror: Mirror, start: str, among: Collection[str] | None
 ) -> Iterator[Fact]:
     """What tombstones last said, by id."""
-    rows = (row.fact_id for row in mirror.store.feed() if row.deleted)
+    rows = (row.fact_id for row in mirror.shown.feed() if row.deleted)
     for fact_id in sorted(each for each in rows if each > start):
-        fact = mirror.store.buried(fact_id)
+        fact = mirror.shown.buried(fact_id)
         if fact is not None and (among is None or fact_id in among):
             yield fact

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import DEFAULT_TYPE
+from vaultsync.core.lens import CLEAR, Lens
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.scope import PUBLIC
 from vaultsync.engine.entity_names import EntityNames
+from vaultsync.engine.shown import ShownStore
 
 if TYPE_CHECKING:  # a question has a mirror too, and needs little of it
     from vaultsync.core.links import Names
@@ -53,6 +55,15 @@ class Mirror:
     policy: Policy = field(default_factory=Policy)
     names: EntityNames = field(default_factory=EntityNames, compare=False)
     """Of all entities, to be found in what agents write."""
+    lens: Lens = CLEAR
+    """What of facts notes and answers may show."""
+
+    @property
+    def shown(self) -> Store:
+        """The store as answers and indexes see it."""
+        if self.lens.redactor is None:
+            return self.store
+        return ShownStore(self.store, self.lens)
 
     def now(self) -> str:
         """The time to the millisecond, in UTC; later times are greater texts."""
@@ -85,6 +96,7 @@ class Links:
         self._mirror = mirror
         self._planned = planned
         self._names: Names | None = None
+        self._lens = mirror.lens
         self._facts: dict[str, Fact] = {}
 
     def prepare(self, fact_ids: Iterable[str]) -> None:
@@ -114,5 +126,5 @@ class Links:
                 continue
             text = self._names.link_text(fact.path)
             if is_linkable(text):
-                found[key] = wiki_link(text, fact.title)
+                found[key] = wiki_link(text, self._lens.shown(fact).title)
         return found

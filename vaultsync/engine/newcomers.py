@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 
 from vaultsync.core.changes import StoreChange, StoreSide, VaultChange, VaultSide
+from vaultsync.core.note import Note
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.tables import is_table
-from vaultsync.engine.cases import Case, Identities, adopted_folders
+from vaultsync.engine.cases import Case, Identities, adopted_folders, base_note
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.snapshot import Seen, is_managed
 
@@ -33,9 +34,18 @@ def newcomers(
             continue
         if seen.path in alone and seen.path not in wanted:
             continue
-        vault = VaultSide(VaultChange.CREATED, seen.path, seen.file.sha, seen.note)
+        note = _meant(mirror, seen.note) if seen.note else None
+        vault = VaultSide(VaultChange.CREATED, seen.path, seen.file.sha, note)
         cases.append(Case(mirror.clock.new_id(), None, vault, store, new_id=True))
     return cases
+
+
+def _meant(mirror: Mirror, note: Note) -> Note:
+    """What a new note means: a copy has the secrets of the note it was made of."""
+    base = mirror.archive.find_base(note.id) if note.id else None
+    if base is None:
+        return mirror.lens.meant(note)
+    return mirror.lens.meant(note, base.fact, before=base_note(mirror, base))
 
 
 def left_alone(mirror: Mirror) -> frozenset[str]:

@@ -7,7 +7,9 @@ from collections.abc import Set as AbstractSet
 
 from vaultsync.core.changes import VaultChange
 from vaultsync.core.fields import FIELD, Owner
+from vaultsync.core.lens import Lens
 from vaultsync.core.merge import differing
+from vaultsync.core.note import UnknownPlaceholder
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.core.render import rewrite, with_id
@@ -98,7 +100,7 @@ SHORT = 60
 """Characters of a value that a hint repeats."""
 
 
-def _held(action: Action, path: VaultPath, at: str) -> list[Attention]:
+def _held(action: Action, path: VaultPath, at: str, lens: Lens) -> list[Attention]:
     """An agent changed a field whose place in the note holds what the field cannot."""
     note, vault, merged = action.note, action.vault, action.merged
     if note is None or vault is None or merged is None:
@@ -113,7 +115,7 @@ def _held(action: Action, path: VaultPath, at: str) -> list[Attention]:
             f"{path}:{problem.line}: {key} was changed in the store; the note keeps"
             " what stands there, which is no value of it"
         )
-        value = inline(merged.value(key))
+        value = inline(lens.value(key, merged.value(key), merged))
         hint = (
             f"write `{key}: {value}` there to take the change, or what you mean"
             if len(value) <= SHORT
@@ -121,6 +123,15 @@ def _held(action: Action, path: VaultPath, at: str) -> list[Attention]:
         )
         listed.append(Attention("held_field", path, text, hint, problem.line, seen=at))
     return listed
+
+
+def _unknown(mirror: Mirror, action: Action, path: VaultPath) -> list[Attention]:
+    """Placeholders that a person wrote and that stand for nothing."""
+    return [
+        invalid(mirror, path, action.sha or "", problem)
+        for problem in (action.note.problems if action.note else ())
+        if isinstance(problem, UnknownPlaceholder)
+    ]
 
 
 def notices_of_plan(
@@ -147,7 +158,8 @@ def notices_of_plan(
             hint = "`vaultsync sync --allow-scope-moves` if that is meant; else move it back"
             listed.append(Attention("scope_move", path, text, hint, seen=at))
         listed += _put_back(action, path, at)
-        listed += _held(action, path, at)
+        listed += _held(action, path, at, mirror.lens)
+        listed += _unknown(mirror, action, path)
         if action.do is Do.ATTEND and case.vault.change is VaultChange.FOREIGN:
             text = f"{path}: {action.reason}"
             hint = (
@@ -170,7 +182,7 @@ def refusals(mirror: Mirror, actions: Sequence[Action]) -> list[Attention]:
         try:
             if action.do in EXCHANGES and action.vault is not None:
                 to = links.to(fact.related_fact_ids)
-                rewrite(note, action.vault, fact, links=to)
+                rewrite(note, action.vault, fact, links=to, lens=mirror.lens)
             elif action.new_id:
                 with_id(note, action.fact_id)
         except NoteError as unsafe:

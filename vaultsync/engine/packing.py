@@ -136,7 +136,7 @@ def _named(
         " ".join(names), Filters(types=ENTITY_TYPES, status=None), limit=2 * NAMES
     )
     try:
-        facts = sources.mirror.store.find_many([each.fact_id for each in matches])
+        facts = sources.mirror.shown.find_many([each.fact_id for each in matches])
     except StoreUnavailableError:
         return {}
     wanted = set(names)

@@ -17,6 +17,7 @@ from vaultsync.core.fields import (
     Owner,
     Value,
 )
+from vaultsync.core.lens import CLEAR, Lens
 from vaultsync.core.merge import differing, merge
 from vaultsync.core.note import TYPE_FOLDERS, Note, tier_folder, type_of_folder
 from vaultsync.core.paths import (
@@ -56,6 +57,8 @@ class Rules:
     created_at: str = ""
     """The time of creation of notes that do not say one."""
     type_name: str = "note"
+    lens: Lens = CLEAR
+    """What the name of a file may show."""
 
 
 class Taken:
@@ -108,10 +111,10 @@ def plan_case(case: Case, taken: Taken, rules: Rules) -> Action:
         case Do.RECORD | Do.UPDATE_STORE | Do.UPDATE_VAULT | Do.MERGE:
             return _plan_merge(action, vault.scope, taken, rules)
         case Do.CREATE_NOTE:
-            return plan_note(action, taken, was_at=case.was_at)
+            return plan_note(action, taken, lens=rules.lens, was_at=case.was_at)
         case Do.RECREATE_NOTE:
             both = FieldConflict(NOTE, store.revision, DELETED, CHANGED)
-            return plan_note(action, taken).but(conflicts=(both,))
+            return plan_note(action, taken, lens=rules.lens).but(conflicts=(both,))
         case Do.CREATE_FACT:
             fact = vault.fact or laid_over(None, action, rules)
             return action.but(vault=fact, merged=fact, fields=_said(fact))
@@ -263,11 +266,12 @@ def _free(folder: VaultPath, name: str, fact_id: str, taken: Taken) -> VaultPath
 
 
 def plan_note(
-    action: Action, taken: Taken, *, was_at: VaultPath | None = None
+    action: Action, taken: Taken, *, lens: Lens, was_at: VaultPath | None = None
 ) -> Action:
     """A fact gets a note: where it was when that is free, else where it belongs."""
     fact = action.store
     assert fact is not None  # noqa: S101 - these rows have a fact
+    shown = lens.shown(fact)
     old = action.base.path if action.base else was_at
     if old and place(old, TYPE_FOLDERS).scope not in (None, fact.scope):
         old = None
@@ -275,13 +279,14 @@ def plan_note(
         taken.add(key_of(old))
         path = old
     else:
-        path = new_path(fact, taken)
+        path = new_path(shown, taken)
     merged = fact.but(path=path)
-    return action.but(path=path, merged=merged, sha=None, fields=_said(fact))
+    said = _said(fact)
+    return action.but(path=path, merged=merged, shown=shown, sha=None, fields=said)
 
 
 def new_path(fact: Fact, taken: Taken) -> VaultPath:
-    """Where the note of a fact belongs that has none."""
+    """Where the note of a fact belongs that has none; the fact as its note shows it."""
     row = TYPES[fact.type]
     name = file_name(
         title=fact.title,

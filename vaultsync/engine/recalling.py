@@ -250,13 +250,14 @@ class Recalling:
         mirror = self._sources.mirror
         found: Mapping[str, Fact]
         try:
-            found = mirror.store.find_many(ids) if ids else {}
+            found = mirror.shown.find_many(ids) if ids else {}
         except StoreUnavailableError as error:
             self.degraded.append(
                 f"The facts are as the last pass saw them: {error.message}."
             )
             bases = mirror.archive.find_bases(ids)
-            found = {each: base.fact for each, base in bases.items()}
+            hidden = mirror.lens.hidden
+            found = {each: hidden(base.fact) for each, base in bases.items()}
         for each in ids:
             fact = found.get(each)
             self._facts[each] = fact if fact and self._passes(fact) else None

@@ -169,8 +169,9 @@ def _base_of_before(mirror: Mirror, intent: Intent) -> Base | None:
     old = mirror.archive.find_base(intent.fact_id)
     data = mirror.archive.blob(intent.before) if intent.before else None
     assert old is not None and data is not None and intent.before  # noqa: S101, PT018
-    now = read_note(data, intent.path)
     before = base_note(mirror, old)
+    now = read_note(data, intent.path)
+    now = mirror.lens.meant(now, old.fact, intent.fact, before=before)
     ids = mirror.ids(before.links ^ now.links, intent.path)
     fact = edited(old.fact, before, now, ids=ids)
     return Base(
@@ -346,6 +347,7 @@ def _rebased(mirror: Mirror, base: Base, before: bytes, linger: Linger) -> Base 
     except UnreadableNoteError:
         return None
     now = base_note(mirror, base)
+    then = mirror.lens.meant(then, base.fact, before=now)
     ids = mirror.ids(then.links ^ now.links, base.path)
     fact = edited(base.fact, now, then, ids=ids)
     return Base(replace(fact, path=base.path, revision=""), linger.sha, None)

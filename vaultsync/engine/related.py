@@ -62,7 +62,7 @@ def related(
         FactNotFoundError, InvalidIdError.
         StoreUnavailableError, IndexBusyError, OSError: as `backlinks()`.
     """
-    fact = fact_work.get(mirror, fact_id, agent=agent)
+    fact = mirror.lens.hidden(fact_work.get(mirror, fact_id, agent=agent))
     linking = backlinks(mirror, links, fact.id, agent=agent)
     return Related(
         fact,
@@ -76,7 +76,7 @@ def _found(
     mirror: Mirror, fact_ids: Sequence[str], agent: str | None
 ) -> tuple[Fact, ...]:
     """The facts of these ids that are there and visible, in their order."""
-    facts = mirror.store.find_many(fact_ids)
+    facts = mirror.shown.find_many(fact_ids)
     seen = [
         facts[key] for key in fact_ids if key in facts and sees(agent, facts[key].scope)
     ]
@@ -109,7 +109,7 @@ def _followed(
         if not key or key in met:
             break
         met.add(key)
-        there = mirror.store.find_many([key]).get(key)
+        there = mirror.shown.find_many([key]).get(key)
         if there is None or not sees(agent, there.scope):
             break
         found.append(there)

@@ -112,6 +112,7 @@ class Respelling(ByTheTable):
             if text == note.parts.text:
                 return action
             now = read_note(text.encode(), note.path)
+            now = self._lens.meant(now, base, before=note)
         except NoteError:
             return action  # `links check` goes on naming the link
         fact = edited(base, note, now, ids=self._ids(note, now))

@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
+from vaultsync.core.lens import CLEAR
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do, guard
 from vaultsync.engine.apply import apply_plan
@@ -101,10 +102,12 @@ class ByTheTable:
 
     def __init__(self) -> None:
         self._taken = Taken(set)
+        self._lens = CLEAR
 
     def prepare(self, work: Pass) -> None:
         """Note which paths are taken."""
         self._taken = Taken(lambda: taken_keys(work.mirror, work.found, work.who))
+        self._lens = work.mirror.lens
 
     def plan(self, case: Case, rules: Rules) -> Action:
         """The row of the table, worked out for this fact."""
@@ -112,7 +115,7 @@ class ByTheTable:
 
     def plan_note(self, action: Action, case: Case) -> Action:
         """A note for a fact that has none."""
-        return plan_note(action, self._taken, was_at=case.was_at)
+        return plan_note(action, self._taken, lens=self._lens, was_at=case.was_at)
 
 
 def sync_with(
@@ -164,6 +167,7 @@ def sync_with(
             a for a in work.plan.actions if a.do is not Do.NOTHING
         ]
         return report_of(work, done, [], seconds, guarded=stopped)
+    outcome.notices = _hidden(mirror, outcome.notices)
     record_pass(work, outcome)
     report = report_of(work, outcome.done, outcome.notices, seconds)
     if not report.quiet or outcome.done:
@@ -280,6 +284,7 @@ def _plan(work: Pass, planner: Planner, progress: Progress | None = None) -> Non
         default_scope=request.adopt_scope or mirror.policy.default_scope,
         created_at=mirror.today(),
         type_name=request.adopt_type or mirror.policy.default_type,
+        lens=mirror.lens,
     )
     if work.cases:
         planner.prepare(work)
@@ -296,6 +301,13 @@ def _plan(work: Pass, planner: Planner, progress: Progress | None = None) -> Non
         work.plan.notices += refusals(mirror, work.plan.actions)
     if work.state is None:
         work.plan.notices.append(_store_away(mirror))
+    work.plan.notices = _hidden(mirror, work.plan.notices)
+
+
+def _hidden(mirror: Mirror, notices: Sequence[Attention]) -> list[Attention]:
+    """Notices repeat what stands in notes; they are kept, and shown to everybody."""
+    hide = mirror.lens.text
+    return [replace(n, message=hide(n.message), hint=hide(n.hint)) for n in notices]
 
 
 def _not_blindly(action: Action, found: Snapshot) -> Action:

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 from vaultsync.core.entries import Entry, entry_of
 from vaultsync.core.index import index_texts
+from vaultsync.core.lens import Lens
+from vaultsync.core.neutral import may_run
 from vaultsync.core.paths import VaultPath, join, name_of, vault_path
 from vaultsync.core.scope import sees
 from vaultsync.core.tables import FOLDER, is_table
@@ -115,8 +117,8 @@ def tables_for(
 
 def _made_of(mirror: Mirror, seen: VaultPath) -> str:
     """What the tables depend on. Where notes lie changes only in a pass that is recorded."""
-    state = mirror.store.state()
-    version = version_at(mirror.store, state.store_id, state.seq, SCHEMA)
+    state = mirror.shown.state()
+    version = version_at(mirror.shown, state.store_id, state.seq, SCHEMA)
     run = mirror.archive.last_run()
     return f"{version}:{run.run if run else ''}:{seen}"
 
@@ -156,22 +158,39 @@ def _names_in(mirror: Mirror, folder: VaultPath) -> set[str]:
 def _followed(mirror: Mirror, making: Making, *, anew: bool) -> Mapping[str, Entry]:
     """The entries of all facts that are listed, brought up to the store's feed."""
     held = None if anew else making.entries.load()
-    todo = behind(mirror.store, held.version if held else None, SCHEMA)
+    todo = behind(mirror.shown, held.version if held else None, SCHEMA)
     found = {} if held is None or todo.anew else dict(held.entries)
     for start in range(0, len(todo.rows), BATCH):
         ids = [row.fact_id for row in todo.rows[start : start + BATCH]]
-        facts = mirror.store.find_many(ids)
+        facts = mirror.shown.find_many(ids)
         for fact_id in ids:
             fact = facts.get(fact_id)
             entry = entry_of(fact, making.count) if fact else None
             if entry is not None:
-                found[fact_id] = entry
+                found[fact_id] = _disarmed(entry, mirror.lens)
             else:
                 found.pop(fact_id, None)
     if todo.rows or todo.anew:
-        version = version_at(mirror.store, todo.store_id, todo.seq, SCHEMA)
+        version = version_at(mirror.shown, todo.store_id, todo.seq, SCHEMA)
         making.entries.save(Held(version, found))
     return found
+
+
+def _disarmed(entry: Entry, lens: Lens) -> Entry:
+    """An entry in which nothing runs, wherever Obsidian shows it."""
+    if not may_run(
+        "\n".join((entry.title, entry.summary, *entry.entities, *entry.names))
+    ):
+        return entry
+    names = lens.disarmed(entry.names)
+    entities = lens.disarmed(entry.entities)
+    assert isinstance(names, tuple) and isinstance(entities, tuple)  # noqa: S101, PT018 - narrows
+    return entry._replace(
+        title=str(lens.disarmed(entry.title)),
+        summary=str(lens.disarmed(entry.summary)),
+        entities=tuple(map(str, entities)),
+        names=tuple(map(str, names)),
+    )
 
 
 def _write_hidden(mirror: Mirror, texts: Mapping[str, bytes]) -> int:

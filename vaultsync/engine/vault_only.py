@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from vaultsync.core.entries import Entry, read_line
 from vaultsync.core.fact import Fact
+from vaultsync.core.lens import CLEAR, Lens
 from vaultsync.core.links import find_links
 from vaultsync.core.note import read_note
 from vaultsync.core.passage import Reasons, Terms, passage, said_by, why
@@ -48,6 +49,8 @@ class Clone:
     """An empty one, to look the words up in; it holds the entries afterwards."""
     default_scope: str = PUBLIC
     """Of notes outside all scopes."""
+    lens: Lens = CLEAR
+    """What an answer may show."""
 
 
 def recall_vault_only(
@@ -234,6 +237,6 @@ def _note(clone: Clone, path: VaultPath) -> Fact | None:
     except NoteError:
         return None
     fact = Fact(note.id or path, title=note.body.title or stem_of(path))
-    return fact.laid_over(note.values, note.properties).but(
-        scope=_scope(clone, path), path=path
-    )
+    said = fact.laid_over(note.values, note.properties)
+    # A person may have typed a secret into it.
+    return clone.lens.hidden(said).but(scope=_scope(clone, path), path=path)

@@ -91,8 +91,9 @@ def _compare(mirror: Mirror, base: Base, store: Fact | None) -> Iterator[Differe
     vault = base.fact
     if file.sha == base.sha and not differing(base.fact, store):
         return
+    before = base_note(mirror, base)
+    note = mirror.lens.meant(note, base.fact, store, before=before)
     if file.sha != base.sha:
-        before = base_note(mirror, base)
         ids = mirror.ids(before.links ^ note.links, path)
         vault = edited(base.fact, before, note, ids=ids)
     keys = dict.fromkeys(

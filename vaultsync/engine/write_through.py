@@ -48,16 +48,18 @@ class WriteThrough:
         to = Links(self._mirror, {})
         to.prepare(fact.related_fact_ids)
         links = to.to(fact.related_fact_ids)
-        data = render(fact, links=links)
+        shown = self._mirror.lens.shown(fact)
+        data = render(shown, links=links)
         op = self._mirror.clock.new_id().replace("-", "")
         self._mirror.vault.stage(op, data)
         path = new_path(
-            fact, Taken(lambda: self._taken(fact) if TYPES[fact.type].named else set())
+            shown,
+            Taken(lambda: self._taken(fact) if TYPES[fact.type].named else set()),
         )
         try:
             self._mirror.vault.create(op, path)
         except NoteExistsError:
-            path = new_path(fact, Taken(lambda: self._taken(fact)))
+            path = new_path(shown, Taken(lambda: self._taken(fact)))
             try:
                 self._mirror.vault.create(op, path)
             except (NoteError, PermissionError):

@@ -4,6 +4,7 @@ VaultsyncError
 ├── UsageError                 the caller asked for something that cannot be
 │   ├── InvalidFieldError      a value that its field does not take
 │   ├── FixedFieldError        a field that never changes
+│   ├── UnknownPlaceholderError  a placeholder that stands for no secret of the fact
 │   ├── IdTakenError           an id that a fact has, or had
 │   ├── UnknownTypeError       a type that is not in the table of types
 │   ├── InvalidIdError         an id that is no UUID
@@ -114,6 +115,7 @@ from vaultsync.errors.usage import (
     PluginNotBuiltError,
     RunNotFoundError,
     ScopeDeniedError,
+    UnknownPlaceholderError,
     UnknownTypeError,
     UsageError,
     WriteNotFoundError,
@@ -172,6 +174,7 @@ __all__ = [
     "StoreRewoundError",
     "StoreUnavailableError",
     "TooManyFilesError",
+    "UnknownPlaceholderError",
     "UnknownTypeError",
     "UnreadableMemoryFileError",
     "UnreadableNoteError",

@@ -29,6 +29,19 @@ class FixedFieldError(UsageError):
         self.field = field
 
 
+class UnknownPlaceholderError(UsageError):
+    """A text repeats a placeholder that stands for no secret of its fact."""
+
+    def __init__(self, fact_id: str, placeholder: str) -> None:
+        super().__init__(
+            f"{placeholder} stands for no secret of the fact {fact_id}; nothing was written",
+            hint=f"keep its placeholders as `vaultsync get {fact_id}` shows them, or leave"
+            " them out",
+        )
+        self.fact_id = fact_id
+        self.placeholder = placeholder
+
+
 class IdTakenError(UsageError):
     """There is, or was, a fact of that id; nothing was written."""
 

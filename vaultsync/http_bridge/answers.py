@@ -11,6 +11,7 @@ import msgspec
 
 from vaultsync import errors
 from vaultsync.core.fields import Value
+from vaultsync.core.redact import scrub
 from vaultsync.http_bridge.bodies import Body
 
 B = TypeVar("B", bound=Body)
@@ -93,7 +94,11 @@ def trouble(
     kind: str, message: str, hint: str, *, run: str | None = None
 ) -> dict[str, Value]:
     """An error as JSON."""
-    told: dict[str, Value] = {"kind": kind, "message": message, "hint": hint}
+    told: dict[str, Value] = {
+        "kind": kind,
+        "message": scrub(message),
+        "hint": scrub(hint),
+    }
     return {"error": told if run is None else {**told, "run": run}}
 
 

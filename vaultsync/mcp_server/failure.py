@@ -7,6 +7,7 @@ import traceback
 
 from vaultsync import errors
 from vaultsync.core.fields import Value
+from vaultsync.core.redact import scrub
 
 _HINTS: tuple[tuple[type[errors.VaultsyncError], str], ...] = (
     (
@@ -49,11 +50,12 @@ def told(error: Exception) -> dict[str, Value]:
         message = f"the disk or the system failed: {error.strerror or error}"
         said = {"kind": "OSError", "message": message, "hint": ""}
     else:
-        traceback.print_exception(error, file=sys.stderr)
+        lines = "".join(traceback.format_exception(error))
+        sys.stderr.write(scrub(lines))
         message = f"{type(error).__name__}: {error}"
         hint = "this is a fault of vaultsync; its log has the lines to report"
         said = {"kind": type(error).__name__, "message": message, "hint": hint}
-    return {"error": said}
+    return {"error": {name: scrub(words) for name, words in said.items()}}
 
 
 def in_words(said: dict[str, Value]) -> str:

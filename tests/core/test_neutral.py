@@ -1,0 +1,281 @@
+"""Text that would run in Obsidian is disarmed, reversibly."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from vaultsync.core.neutral import (
+    disarmed,
+    escaped,
+    may_run,
+    running,
+    unescaped,
+)
+from vaultsync.core.runs import TAGS
+from vaultsync.core.secret_spans import is_calm, spans_of
+
+_BITS = [
+    "<", "%", "<%", "%>", "\\", "`", "``", "```", "~~~", "~~~~", " ", "\n", "\n\n",
+    "dataviewjs", "DataviewJS", "js", "python", "$=", "$", "![", "]", "](", "(", ")",
+    "https://e.org/a.png", "//e.org", "a.png", "data:image/png;base64,AA",
+    "data:text/html,x", "[", "[r]", "[r]: ", "[]", "![[a]]", "javascript:alert(1)",
+    "JaVaScRiPt:x", "obsidian://open", "file:///etc/passwd", "vbscript:x",
+    "&#106;avascript:x", "java&Tab;script:x", "javascript&colon;x", "java\\script:x",
+    "<script", "<img src=x", ">", "<b ", "onclick=", "style=", "href=", "'", '"',
+    "onerror", "<iframe>", "</script>", "<svg/onload=x>", "&#100;ataviewjs", "> ", "- ",
+    "    ", "\t", "INPUT[", "word", "ä", "<!--", "-->", "%%", "$$", ":",
+    "<javascript:x>", "<https://e.org>", "{dataviewjs}", "execute-js",
+    "meta-bind-button", "\\[", "\\!", "</b>",
+]  # fmt: skip
+bits = st.lists(st.sampled_from(_BITS), max_size=10).map("".join)
+texts = bits | st.text() | st.lists(bits, max_size=3).map("\n".join)
+
+
+@given(texts)
+@example("`\n$= x`")
+@example("```\\dataviewjs")
+@example("<\\\\% \\<% ]\\( !\\\\[")
+def test_what_is_escaped_comes_back(text: str) -> None:
+    assert unescaped(escaped(text)) == text
+    assert unescaped(escaped(text, runs=True)) == text
+
+
+@given(texts)
+def test_what_is_escaped_is_safe_and_disarming_it_again_changes_nothing(
+    text: str,
+) -> None:
+    safe = escaped(text)
+    assert running(safe) == frozenset()
+    assert disarmed(safe, frozenset()) == safe
+
+
+@given(texts)
+def test_a_text_that_is_safe_and_has_no_backslash_is_itself(text: str) -> None:
+    if "\\" not in text and not running(text):
+        assert escaped(text) == text
+
+
+@given(texts, texts)
+def test_lines_are_unescaped_one_by_one(one: str, other: str) -> None:
+    text = escaped(f"{one}\n{other}")
+    assert "\n".join(map(unescaped, text.split("\n"))) == unescaped(text)
+
+
+@given(texts)
+def test_disarming_never_changes_what_a_text_means(text: str) -> None:
+    assert unescaped(disarmed(text, frozenset())) == unescaped(text)
+    assert disarmed(text, running(text)) == text
+
+
+@given(texts)
+def test_what_need_not_be_looked_at_is_safe(text: str) -> None:
+    if not may_run(text):
+        assert dangers(text) == []
+
+
+@given(texts)
+def test_a_calm_text_runs_nothing_and_holds_no_secret(text: str) -> None:
+    if is_calm(text):
+        assert not may_run(text)
+        assert list(spans_of(text)) == []
+
+
+@given(texts)
+def test_nothing_dangerous_remains_by_another_reader(text: str) -> None:
+    assert dangers(escaped(text)) == []
+
+
+_RUN = re.compile(
+    r"(?i)(dataview(js)?|templater[\w-]*|js-engine|meta-bind[\w-]*|execute[\w-]*)(?![\w-])"
+)
+_LEADS = re.compile(
+    r"(?i)[\s\x00-\x1f]*(javascript|vbscript|obsidian|file|data:text/html)"
+)
+
+
+class _Html(HTMLParser):
+    """What a browser would do."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in TAGS:
+            self.found.append(f"<{tag}>")
+        for name, value in attrs:
+            if re.match(r"on\w{3}|style$|src|background$|ping$", name):
+                self.found.append(f"<{tag} {name}>")
+            if name == "href" and value and _leads(value):
+                self.found.append(f"<{tag} href={value}>")
+
+
+def _leads(target: str) -> bool:
+    bare = re.sub(r"[\x00-\x20]", "", target)
+    found = re.match(r"(?i)(javascript|vbscript|obsidian|file):|data:text/html", bare)
+    return found is not None
+
+
+def _any(url: str) -> bool:
+    return True
+
+
+def dangers(text: str) -> list[str]:
+    """What another reader of markdown and HTML takes for something that runs."""
+    markdown = MarkdownIt("commonmark", {"html": True})
+    markdown.validateLink = _any  # type: ignore[method-assign]
+    found = ["<%"] if "<%" in text else []
+    html = _Html()
+    for block in markdown.parse(text):
+        if block.type == "fence" and _RUN.match(block.info.strip(" \t{.")):
+            found.append(f"fence {block.info}")
+        if block.type == "html_block":
+            html.feed(block.content)
+        for token in block.children or ():
+            target = str(token.attrGet("href") or token.attrGet("src") or "")
+            if token.type == "image" and re.match(
+                r"(?i)(?!data:image/)[a-z][\w+.-]*:|//", target
+            ):
+                found.append(f"image {target}")
+            if token.type == "link_open" and _leads(target):
+                found.append(f"link {target}")
+            if token.type == "code_inline" and token.content.strip().startswith("$="):
+                found.append(f"code {token.content}")
+            if token.type == "html_inline":
+                html.feed(token.content)
+    return found + html.found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<% tp.file.cursor() %>",
+        "<%* await x %>",
+        "```dataviewjs\ndv.x()\n```",
+        "~~~DataviewJS\nx\n~~~",
+        "> ```dataview\n> LIST\n> ```",
+        "- ```templater\n  x\n  ```",
+        "```js-engine\nx\n```",
+        "```meta-bind-button\nx\n```",
+        "```execute-python\nx\n```",
+        "```&#100;ataviewjs\nx\n```",
+        "`$= dv.pages()`",
+        "`` $= x ``",
+        "`\n$= x`",
+        "`INPUT[text:x]`",
+        "![x](https://evil.example/p.png)",
+        "![](//evil.example/p)",
+        "![a [b] c](<https://evil.example/p>)",
+        "![a `]` b](https://evil.example)",
+        "![x][r]\n\n[r]: https://evil.example",
+        "![r]\n\n[r]: https://evil.example",
+        "![x](&#104;ttps://evil.example)",
+        "[x](javascript:alert(1))",
+        "[x](JAVASCRIPT:alert(1))",
+        "[x](javascript&colon;alert(1))",
+        "[x](&#106;avascript:alert(1))",
+        "[x](obsidian://open?vault=x)",
+        "[x](obsidian:open)",
+        "[x](<file:///etc/passwd>)",
+        "[r]: &#106;avascript:x",
+        "[x](data:text/html,<b>)",
+        "<javascript:x>",
+        "obsidian://open?vault=x",
+        "see file:///etc/passwd",
+        "<script>x</script>",
+        "<IFRAME src=https://x>",
+        "<img src=x onerror=y>",
+        "<svg/onload=x>",
+        "<b onclick='x'>y</b>",
+        '<b title=">" onclick=x>',
+        "<p style='background:url(https://x)'>",
+        '<a href="&#106;avascript:x">',
+        "%%\n```js\n%%\n<img src=x>\n```",
+        "```js\n<img src=x>",
+        "- ```js\n  x\n<img src=x>\n```",
+    ],
+)
+def test_what_runs_is_disarmed(text: str) -> None:
+    assert running(text) != frozenset()
+    safe = escaped(text)
+    assert safe != text
+    assert dangers(safe) == []
+    assert unescaped(safe) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Plain prose, with `code`, **bold** and [a link](https://example.org).",
+        "![a picture](attachments/a.png) and ![[b.png]]",
+        "![dot](data:image/png;base64,iVBORw0KGgo=)",
+        "![x][r]\n\n[r]: pictures/a.png",
+        "```python\nprint('<b onclick=1>')\n```",
+        "```html\n<script src='https://x'></script>\n![x](https://y)\n```\n\nafter",
+        "```\n[x](javascript:y)\n```",
+        "Obsidian: the app. JavaScript: the language. file: a thing.",
+        "a < b, c > d, List<String>, <name>",
+        "once = 1, only, <b>bold</b> and then on = 2",
+        "100 % of $5 = 3, 50 %> 40",
+        "$x = y$ and `x = $y`",
+        "[a]: https://example.org",
+        "unclosed ![ here",
+        "C:\\temp\\new and \\alpha + \\[ x \\]",
+        "~~gone~~",
+        "- [ ] a task: do it",
+        "<b>x</b> then `href` and <a href='https://x'>y</a>",
+    ],
+)
+def test_what_does_not_run_stays_as_it_is(text: str) -> None:
+    assert escaped(text) == text
+    assert running(text) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [
+        ("<% x %>", "<\\% x %>"),
+        ("```dataviewjs\nx\n```", "```\\dataviewjs\nx\n```"),
+        ("`$= x`", "`\\$= x`"),
+        ("![a](https://e.org/a)", "!\\[a](https://e.org/a)"),
+        ("[a](javascript:x)", "[a](j\\avascript:x)"),
+        ("[a](&#106;avascript:x)", "[a]\\(&#106;avascript:x)"),
+        ("<img src=x onerror=y>", "<\\img src=x onerror=y>"),
+        ("<b onclick=x>", "<b o\\nclick=x>"),
+        ("obsidian://open", "o\\bsidian://open"),
+        ("<\\% x", "<\\\\% x"),
+    ],
+)
+def test_a_backslash_stands_between_what_makes_it_run(text: str, safe: str) -> None:
+    assert escaped(text) == safe
+
+
+def test_a_construct_that_may_run_stays_and_one_that_was_changed_does_not() -> None:
+    mine = "```dataviewjs\nmine()\n```"
+    live = running(mine)
+    assert disarmed(f"{mine}\n\nmore", live) == f"{mine}\n\nmore"
+    theirs = mine.replace("mine", "theirs")
+    assert disarmed(theirs, live) == theirs.replace("```dataview", "```\\dataview")
+    assert (
+        disarmed("<script>a</script>", running("<script>b</script>"))
+        == "<\\script>a</script>"
+    )
+    assert disarmed("<% a", running("<% a %>")) == "<\\% a"
+
+
+def test_it_takes_no_time_over_any_text() -> None:
+    dice = random.Random("vaultsync neutral")
+    hostile = [bit * ((64 << 10) // len(bit)) for bit in _BITS]
+    hostile += ["".join(dice.choices(_BITS, k=8)) * 1_000 for _ in range(40)]
+    for text in hostile:
+        began = time.process_time()
+        escaped(text[: 64 << 10])
+        assert time.process_time() - began < 5, text[:80]

@@ -1,0 +1,199 @@
+"""Secrets are replaced by placeholders, and come back."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import secrets
+from vaultsync.core.redact import (
+    NO_SECRETS,
+    NOTHING_TO_HIDE,
+    PLACEHOLDER,
+    QUOTED,
+    Piece,
+    Redactor,
+    Secrets,
+    hiding,
+    joined,
+    learned,
+    replaced,
+    scrub,
+)
+
+KEY = b"a key of this machine, 32 bytes."
+REDACTOR = Redactor(KEY, (re.compile(r"ACME-\d{4}"),))
+TOKEN = secrets.token("github", random.Random(1))
+OTHER = secrets.token("gitlab", random.Random(2))
+NAME = REDACTOR.placeholder("github", TOKEN)
+
+_BITS = [
+    TOKEN, OTHER, "ACME-1234", NAME, NAME[1:-1], "[REDACTED:", "[REDACTED:github:00000000]",
+    "REDACTED:a:00000000", "[", "]", " ", "\n", "password: hunter2x", "hunter2x", "ff", "…", "x",
+    "(", ":", "-----BEGIN PRIVATE KEY-----\n" + "Ab3/" * 16 + "\n-----END PRIVATE KEY-----",
+]  # fmt: skip
+texts = st.lists(st.sampled_from(_BITS), max_size=8).map("".join)
+names = texts.map(lambda text: re.sub(r"[\[\]|\n]", "", text))
+pieces = st.lists(
+    st.builds(Piece, texts, st.sampled_from(["", "api_key", "note"]))
+    | st.builds(Piece, names, st.just(""), st.just(True)),
+    max_size=5,
+)
+
+
+@given(pieces, st.booleans())
+def test_what_is_hidden_comes_back(many: list[Piece], hides: bool) -> None:
+    how = hiding(REDACTOR, many, hides=hides)
+    for piece in many:
+        shown = how.hide(piece.text, bare=piece.bare)
+        assert how.secrets.restore(shown, bare=piece.bare) == (piece.text, [])
+
+
+@given(pieces)
+def test_nothing_that_is_a_secret_is_shown(many: list[Piece]) -> None:
+    how = hiding(REDACTOR, many, hides=True)
+    for piece in many:
+        shown = how.hide(piece.text, bare=piece.bare)
+        for secret in (TOKEN, OTHER):
+            whole = re.compile(rf"(?<![A-Za-z0-9_-]){secret}(?![A-Za-z0-9_-])")
+            assert not whole.search(shown)
+
+
+@given(texts)
+def test_what_is_hidden_has_no_secrets_left(text: str) -> None:
+    once = REDACTOR.hide(text)
+    assert REDACTOR.hide(once) == once
+
+
+def test_a_text_without_secrets_is_itself() -> None:
+    assert REDACTOR.hide("plain") == "plain"
+    assert hiding(REDACTOR, [Piece("plain")], hides=True) is NOTHING_TO_HIDE
+    assert NOTHING_TO_HIDE.hide("plain") == "plain"
+    assert NO_SECRETS.restore("plain") == ("plain", [])
+
+
+def test_the_same_secret_has_the_same_placeholder_and_another_key_another() -> None:
+    shown = REDACTOR.hide(f"{TOKEN} and {TOKEN}, {OTHER}")
+    one, two, three = PLACEHOLDER.findall(shown)
+    assert one == two != three
+    assert REDACTOR.hide(TOKEN) == one
+    assert Redactor(b"another").hide(TOKEN) != one
+    assert re.fullmatch(r"\[REDACTED:github:[0-9a-f]{8}\]", one)
+
+
+def test_a_secret_is_hidden_wherever_it_stands_in_what_belongs_together() -> None:
+    many = [
+        Piece("password: hunter2xyz"),
+        Piece("try hunter2xyz"),
+        Piece("hunter2xyzt"),
+    ]
+    how = hiding(REDACTOR, many, hides=True)
+    assert "hunter2" not in how.hide("try hunter2xyz")
+    assert how.hide("hunter2xyzt") == "hunter2xyzt"  # another word
+
+
+def test_a_short_secret_is_hidden_only_where_it_was_told_to_be_one() -> None:
+    many = [Piece("password: abc12x"), Piece("abc12x is a room")]
+    assert (
+        hiding(REDACTOR, many, hides=True).hide("abc12x is a room")
+        == "abc12x is a room"
+    )
+
+
+def test_a_word_is_a_secret_for_what_it_is_called() -> None:
+    word = "x9Yk2LmNq8Rt5VwZ7aBc"
+    assert hiding(REDACTOR, [Piece(word)], hides=True) is NOTHING_TO_HIDE
+    how = hiding(REDACTOR, [Piece(word, "api_key")], hides=True)
+    assert re.fullmatch(r"\[REDACTED:secret:.{8}\]", how.hide(word))
+
+
+def test_what_is_left_of_a_secret_that_was_cut_off_is_hidden() -> None:
+    title = f"Use {TOKEN[:20]}…"
+    how = hiding(REDACTOR, [Piece(title), Piece(f"Use {TOKEN} now")], hides=True)
+    assert TOKEN[:8] not in how.hide(title)
+    assert how.secrets.restore(how.hide(title)) == (title, [])
+    far = f"Use {TOKEN[:6]}…"
+    assert hiding(REDACTOR, [Piece(far), Piece(TOKEN)], hides=True).hide(far) == far
+
+
+def test_a_placeholder_that_a_text_quotes_is_text_unless_it_stands_for_something() -> (
+    None
+):
+    alone = hiding(REDACTOR, [Piece(NAME)], hides=True)
+    assert alone.hide(NAME) == NAME
+    assert alone.secrets.restore(NAME) == (NAME, [])
+    both = f"{NAME} is {TOKEN}"
+    how = hiding(REDACTOR, [Piece(both)], hides=True)
+    first, second = PLACEHOLDER.findall(how.hide(both))
+    assert QUOTED in first
+    assert second == NAME
+
+
+def test_placeholders_that_are_not_known_are_named() -> None:
+    text = f"{NAME} {NAME}"
+    assert NO_SECRETS.restore(text) == (text, [NAME, NAME])
+    assert Secrets({NAME: "x"}).restore(text) == ("x x", [])
+
+
+def test_of_several_versions_a_placeholder_stands_for_one_secret_or_for_none() -> None:
+    a, b = Secrets({"p": "1", "q": "q"}), Secrets({"p": "1", "q": "2", "r": "3"})
+    assert joined([a, b]).known == {"p": "1", "q": "2", "r": "3"}
+    assert joined([b, a]).known == {"p": "1", "q": "2", "r": "3"}
+    assert joined([a, Secrets({"p": "2"})]).known == {"q": "q"}
+
+
+def test_known_secrets_are_hidden_in_other_texts_too() -> None:
+    known = Secrets(
+        {NAME: "hunter2xyz", "[REDACTED:x:00000000]": "[REDACTED:x:00000000]"}
+    )
+    assert known.hide_known("my hunter2xyz.") == f"my {NAME}."
+    assert known.hide_known("hunter2xyz", bare=True) == NAME[1:-1]
+    assert known.hide_known("hunter") == "hunter"
+
+
+def test_secrets_of_several_lines_stay_where_they_are_shown() -> None:
+    key = secrets.OTHERS["private-key"][0](random.Random(3))
+    text = f"{key}\n{TOKEN}"
+    how = hiding(REDACTOR, [Piece(text)], hides=True)
+    assert key not in how.hide(text)
+    assert how.hide(text, shown=f"so {key}") == f"{key}\n{NAME}"
+
+
+A, B = "[REDACTED:a:00000001]", "[REDACTED:b:00000002]"
+
+
+@pytest.mark.parametrize(
+    ("shown", "true", "found"),
+    [
+        (f"x {A} y", "x 1 y", {A: "1"}),
+        (A, "whole", {A: "whole"}),
+        (f"{A}, {B}!", "1, 2!", {A: "1", B: "2"}),
+        (f"{A}, {A}", "1, 1", {A: "1"}),
+        (f"{A}, {A}", "1, 2", {}),
+        (f"{A}{B}", "12", {}),
+        (f"x {A} y", "z 1 y", {}),
+        (f"x {A} y", "x 1 z", {}),
+        (f"x{A}y{B}z", "x1z", {}),
+        (f"x {A}", "x ", {}),
+        ("plain", "plain", {}),
+        (A, A, {}),
+    ],
+)
+def test_what_placeholders_stand_for_is_learned_from_the_true_text(
+    shown: str, true: str, found: dict[str, str]
+) -> None:
+    assert learned(shown, true) == found
+
+
+def test_without_a_key_secrets_are_cut_out() -> None:
+    assert scrub(f"no: {TOKEN}!") == "no: [REDACTED:github]!"
+    assert scrub("plain") == "plain"
+
+
+def test_spans_are_replaced_in_order() -> None:
+    assert replaced("abcdef", [(1, 2, "X"), (4, 6, "")]) == "aXcd"
+    assert replaced("abc", []) == "abc"

@@ -1,0 +1,240 @@
+"""Which texts hold secrets, and where."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from tests import secrets
+from vaultsync.core.redact import Redactor
+from vaultsync.core.secret_forms import ASSIGNED, OPTIONAL, PRIVATE_KEY, URL_LOGIN
+from vaultsync.core.secret_kinds import PROVIDERS
+from vaultsync.core.secret_spans import Span, merged, spans_of
+
+REDACTOR = Redactor(b"k" * 32)
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+KINDS = [row.kind for row in PROVIDERS]
+
+
+def _dice(what: str) -> random.Random:
+    return random.Random(f"vaultsync {what}")
+
+
+def _hidden(text: str, secret: str) -> bool:
+    """Whether nothing of a secret that matters is left."""
+    spans = list(spans_of(text))
+    at = text.index(secret)
+    return any(
+        s.start <= at + len(secret) // 4 and at + len(secret) <= s.end for s in spans
+    )
+
+
+def test_there_are_at_least_forty_kinds_each_named_once_and_each_has_samples() -> None:
+    assert len(KINDS) >= 40
+    assert len(set(KINDS)) == len(KINDS)
+    assert set(secrets.TOKENS) == set(KINDS)
+    assert all(re.fullmatch("[a-z0-9-]+", kind) for kind in KINDS)
+    assert all(row.needs and row.says for row in PROVIDERS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_token_of_each_provider_is_found_whole_and_by_its_name(kind: str) -> None:
+    dice = _dice(kind)
+    for make in secrets.TOKENS[kind]:
+        made = make(dice)
+        for around in secrets.AROUND:
+            text = around.format(made)
+            found = merged(list(spans_of(text)))
+            assert any(text[s.start : s.end] in made for s in found), text
+            assert kind in {s.kind for s in spans_of(text)}, (text, found)
+
+
+def test_of_the_tokens_of_providers_nearly_all_are_found() -> None:
+    dice = _dice("true")
+    missed = []
+    count = 0
+    for kind in KINDS:
+        for make in secrets.TOKENS[kind]:
+            for around in secrets.AROUND:
+                made = make(dice)
+                count += 1
+                if not _hidden(
+                    around.format(made), made.split()[-1].rpartition("/")[2]
+                ):
+                    missed.append((kind, around.format(made)))
+    assert count >= 300
+    assert len(missed) <= 0.02 * count, missed
+
+
+@pytest.mark.parametrize("kind", secrets.OTHERS)
+def test_a_secret_is_told_by_what_stands_around_it(kind: str) -> None:
+    dice = _dice(kind)
+    for make in secrets.OTHERS[kind]:
+        for _ in range(20):
+            text = f"Before.\n\n{make(dice)}\n\nAfter."
+            assert kind in {span.kind for span in spans_of(text)}, text
+
+
+def test_in_lines_without_secrets_fewer_than_one_in_a_thousand_is_taken_for_one() -> (
+    None
+):
+    lines = list(secrets.false_lines(_dice("false"), 6_000))
+    found = [line for line in lines if next(spans_of(line), None)]
+    assert len(found) < len(lines) / 1000, found[:10]
+
+
+def test_in_real_notes_fewer_than_one_line_in_a_thousand_is_taken_for_a_secret() -> (
+    None
+):
+    pages = sorted((DATA / "obsidian-help").rglob("*.md"))
+    if not pages:
+        pytest.skip("shared/data is not beside the project")
+    lines = [
+        line for page in pages for line in page.read_text(encoding="utf-8").split("\n")
+    ]
+    found = [line for line in lines if next(spans_of(line), None)]
+    assert len(found) < len(lines) / 1000, found[:10]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: hunter2",
+        "db_password=Tr0ub4dor&3",
+        "pwd = correct7horse",
+        "export GITLAB_TOKEN=x9Yk2LmNq8Rt5VwZ7aBc",
+        "Passwort: geheim2026",
+        "password: Correct-Horse!Battery",
+    ],
+)
+def test_a_password_after_its_word_is_found(text: str) -> None:
+    assert [span.kind for span in spans_of(text)] in (["password"], ["secret"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: required",
+        "password: 12345678",
+        "password: $DB_PASSWORD",
+        "pass: 2nd",
+        "bypass: v2024release",
+        "the key: a1b2c3d4e5f6a7b8c9d0 of the map",
+        "token: aaaaaaaaaaaaaaaaaaaaaaaa1",
+        "secret: this is prose",
+        "https://user:password@host/",
+        "AK" + "IAIOSFODNN7EXAMPLE",
+        "gh" + "p_" + "x" * 36,
+        "-----BEGIN RSA PRIVATE KEY----- is how it begins",
+        "a://b:c@",
+    ],
+)
+def test_words_and_samples_are_no_secrets(text: str) -> None:
+    assert list(spans_of(text)) == []
+
+
+def test_a_private_key_is_one_secret_over_all_its_lines() -> None:
+    key = secrets.OTHERS["private-key"][0](_dice("pem"))
+    text = f"Key:\n\n{key}\n\nKeep it."
+    (span,) = merged(list(spans_of(text)))
+    assert text[span.start : span.end] == key
+
+
+def test_a_private_key_that_is_cut_off_is_hidden_as_far_as_it_goes() -> None:
+    key = secrets.OTHERS["private-key"][0](_dice("cut")).rpartition("\n")[0]
+    text = f"{key}\n\nand so on"
+    (span,) = merged(list(spans_of(text)))
+    assert text[span.end :].strip() == "and so on"
+
+
+def test_tokens_are_found_in_letters_of_all_scripts() -> None:
+    made = secrets.token("github", _dice("漢"))
+    text = f"漢字🙂{made}。終"
+    (span,) = spans_of(text)
+    assert text[span.start : span.end] == made
+
+
+def test_spans_that_touch_the_same_letters_become_one() -> None:
+    spans = [Span(5, 9, "b"), Span(0, 6, "a"), Span(9, 12, "c"), Span(1, 2, "d")]
+    assert merged(spans) == [Span(0, 9, "a"), Span(9, 12, "c")]
+    assert merged([]) == []
+
+
+# Numbers that every shop may use to try its till.
+CARD, IBAN = "4111 1111 1111 " + "1111", "DE89 3704 0044 0532 " + "0130 00"
+
+
+def test_cards_and_accounts_are_looked_for_when_they_are_asked_for() -> None:
+    text = f"pay with {CARD} from {IBAN}, not 4111 1111 1111 1112 or DE88 3704 0044 0532 0130 00"
+    assert REDACTOR.spans(text) == []
+    both = Redactor(b"k", optional=frozenset(OPTIONAL))
+    assert [text[s.start : s.end] for s in both.spans(text)] == [CARD, IBAN]
+
+
+def test_the_users_patterns_and_values_are_secrets() -> None:
+    mine = Redactor(
+        b"k",
+        (re.compile(r"ACME-\d+"), re.compile(r"ticket (\w+)"), re.compile(r"x*")),
+        ("open sesame",),
+    )
+    text = "ACME-77, ticket abc, open sesame"
+    assert [(text[s.start : s.end], s.kind) for s in mine.spans(text)] == [
+        ("ACME-77", "custom"),
+        ("abc", "custom"),
+        ("open sesame", "environment"),
+    ]
+
+
+SIZE = 64 << 10
+_BITS = (
+    "a", "A", "0", "-", "_", ".", "/", "=", "\n", " ", "eyJ", "eyJa.", "sk-", "sk-ant-",
+    "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n" + "A" * 20, "://a:b", "://",
+    "password:", "password: a1", "token=", "M" + "a" * 24 + ".", "xoxb-", "AAAAAAAAAAAAAAAAAAAAAA",
+    "hooks.slack.com/services/", "bearer ", "Authorization: Basic ", "\\n", "A3-AAAAAA-", "t1.A",
+    "1 ", "DE89", "A%", "discord.com/api/webhooks/1", "gh" + "p_", "[REDACTED:",
+    "eyJ" + "a" * 12 + ".",
+)  # fmt: skip
+
+
+def _hostile(row: str) -> list[str]:
+    """Texts that a pattern nearly matches again and again."""
+    seed = _dice(row)
+    made = [bit * (SIZE // len(bit)) for bit in _BITS]
+    for make in secrets.TOKENS.get(row, ()):
+        token = make(seed)
+        made += [
+            (token[: len(token) // 2] * SIZE)[:SIZE],
+            (token[:-1] * SIZE)[:SIZE],
+            ((token[:-1] + " ") * SIZE)[:SIZE],
+        ]
+    return made
+
+
+PATTERNS = {
+    **{row.kind: row.pattern for row in PROVIDERS},
+    **OPTIONAL,
+    "private-key": PRIVATE_KEY,
+    "url": URL_LOGIN,
+    "assigned": ASSIGNED,
+}
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_no_pattern_takes_long_over_any_text(name: str) -> None:
+    pattern = re.compile(PATTERNS[name])
+    for text in _hostile(name):
+        began = time.process_time()
+        for _ in pattern.finditer(text):
+            pass
+        assert time.process_time() - began < 0.5, (name, text[:60])
+
+
+def test_looking_for_everything_takes_no_time_over_any_text() -> None:
+    for text in _hostile(""):
+        began = time.process_time()
+        REDACTOR.spans(text)
+        assert time.process_time() - began < 2, text[:60]

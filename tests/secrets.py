@@ -1,0 +1,345 @@
+"""Secrets of every kind, made while the tests run, and lines that are none.
+
+No token stands in any file: what looks like one would be refused by those who guard
+repositories, and rightly so.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import random
+import string
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+
+HEX = "0123456789abcdef"
+ALNUM = string.ascii_letters + string.digits
+UPPER = string.ascii_uppercase + string.digits
+WORD = ALNUM + "-_"
+
+Make = Callable[[random.Random], str]
+
+
+def of(letters: str, size: int) -> Make:
+    return lambda dice: "".join(dice.choice(letters) for _ in range(size))
+
+
+def form(*parts: str | Make) -> Make:
+    return lambda dice: "".join(
+        each if isinstance(each, str) else each(dice) for each in parts
+    )
+
+
+def _uuid(dice: random.Random) -> str:
+    return str(uuid.UUID(int=dice.getrandbits(128), version=4))
+
+
+def _jwt(dice: random.Random) -> str:
+    def part(said: object) -> str:
+        text = json.dumps(said, separators=(",", ":")).encode()
+        return base64.urlsafe_b64encode(text).decode().rstrip("=")
+
+    head, body = {"alg": "HS256", "typ": "JWT"}, {"sub": dice.randrange(10**12), "n": 1}
+    return f"{part(head)}.{part(body)}.{of(WORD, 43)(dice)}"
+
+
+def _ending_in_word(make: Make) -> Make:
+    return lambda dice: make(dice) + dice.choice(ALNUM)
+
+
+TOKENS: Mapping[str, tuple[Make, ...]] = {
+    "aws": (form("AK", "IA", of("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16)),),
+    "github": (
+        form("gh", "p_", of(ALNUM, 36)),
+        form("gh", "s_", of(ALNUM, 36)),
+        form("github", "_pat_", of(ALNUM, 22), "_", of(ALNUM, 59)),
+    ),
+    "gitlab": (form("glp", "at-", of(WORD, 20)), form("gld", "t-", of(WORD, 20))),
+    "anthropic": (form("sk-", "ant-", "api03-", of(WORD, 93), "AA"),),
+    "openrouter": (form("sk-", "or-", "v1-", of(HEX, 64)),),
+    "langfuse": (form("sk-", "lf-", _uuid),),
+    "openai": (
+        form("sk", "-", of(ALNUM, 48)),
+        form("sk-", "proj-", _ending_in_word(of(WORD, 80))),
+    ),
+    "huggingface": (form("h", "f_", of(string.ascii_letters, 34)),),
+    "google": (form("AI", "za", of(WORD, 35)),),
+    "google-oauth": (
+        form("GOC", "SPX-", of(WORD, 28)),
+        form("ya", "29.", of(WORD, 80)),
+    ),
+    "slack": (
+        form(
+            "xo",
+            "xb-",
+            of("123456789", 11),
+            "-",
+            of("123456789", 11),
+            "-",
+            of(ALNUM, 24),
+        ),
+        form("xa", "pp-1-", of(UPPER, 11), "-", of("123456789", 12), "-", of(HEX, 40)),
+    ),
+    "slack-hook": (
+        form(
+            "https://hooks.sl",
+            "ack.com/services/T",
+            of(UPPER, 8),
+            "/B",
+            of(UPPER, 8),
+            "/",
+            of(ALNUM, 24),
+        ),
+    ),
+    "discord-hook": (
+        form(
+            "https://disc",
+            "ord.com/api/webhooks/",
+            of("123456789", 18),
+            "/",
+            of(WORD, 68),
+        ),
+    ),
+    "teams-hook": (
+        form(
+            "https://acme.webhook.off",
+            "ice.com/webhookb2/",
+            _uuid,
+            "@",
+            _uuid,
+            "/IncomingWebhook/",
+            of(HEX, 32),
+            "/",
+            _uuid,
+        ),
+    ),
+    "discord": (form("M", of(ALNUM, 23), ".", of(WORD, 6), ".", of(WORD, 38)),),
+    "telegram": (form(of("123456789", 9), ":A", "A", of(WORD, 33)),),
+    "stripe": (form("sk_", "live_", of(ALNUM, 24)), form("wh", "sec_", of(ALNUM, 32))),
+    "twilio": (form("S", "K", of(HEX, 32)),),
+    "sendgrid": (form("S", "G.", of(WORD, 22), ".", of(WORD, 43)),),
+    "mailgun": (form("k", "ey-", of(HEX, 32)),),
+    "mailchimp": (form(of(HEX, 32), "-", "us12"),),
+    "brevo": (form("xkey", "sib-", of(HEX, 64), "-", of(ALNUM, 16)),),
+    "npm": (form("np", "m_", of(ALNUM, 36)),),
+    "pypi": (form("pyp", "i-AgEIcHlwaS5vcmc", of(WORD, 150)),),
+    "rubygems": (form("ruby", "gems_", of(HEX, 48)),),
+    "crates": (form("c", "io", of(ALNUM, 32)),),
+    "docker": (form("dckr", "_pat_", of(WORD, 27)),),
+    "digitalocean": (form("dop", "_v1_", of(HEX, 64)),),
+    "shopify": (form("shp", "at_", of(HEX, 32)),),
+    "square": (form("sq0", "atp-", of(WORD, 22)),),
+    "databricks": (form("da", "pi", of(HEX, 32)),),
+    "doppler": (form("dp.", "pt.", of(ALNUM, 43)),),
+    "linear": (form("lin_", "api_", of(ALNUM, 40)),),
+    "notion": (form("nt", "n_", of(ALNUM, 46)), form("sec", "ret_", of(ALNUM, 43))),
+    "postman": (form("PM", "AK-", of(HEX, 24), "-", of(HEX, 34)),),
+    "pulumi": (form("pu", "l-", of(HEX, 40)),),
+    "terraform": (form(of(ALNUM, 14), ".atl", "asv1.", of(WORD, 67)),),
+    "vault": (form("hv", "s.", of(WORD, 90)),),
+    "grafana": (form("gl", "sa_", of(ALNUM, 32), "_", of(HEX, 8)),),
+    "newrelic": (form("NR", "AK-", of(UPPER, 27)),),
+    "sentry": (form("sntr", "yu_", of(HEX, 64)),),
+    "dynatrace": (form("dt0", "c01.", of(UPPER, 24), ".", of(UPPER, 64)),),
+    "datadog": (form("dd", "app_", of(ALNUM, 34)),),
+    "atlassian": (form("ATA", "TT3", of(WORD, 180), "=", of(UPPER, 8)),),
+    "airtable": (form("p", "at", of(ALNUM, 14), ".", of(HEX, 64)),),
+    "figma": (form("fi", "gd_", of(WORD, 40)),),
+    "tailscale": (form("ts", "key-auth-", of(ALNUM, 12), "-", of(ALNUM, 32)),),
+    "supabase": (form("sb", "p_", of(HEX, 40)),),
+    "planetscale": (form("psc", "ale_tkn_", of(WORD, 43)),),
+    "replicate": (form("r", "8_", of(ALNUM, 37)),),
+    "groq": (form("gs", "k_", of(ALNUM, 52)),),
+    "perplexity": (form("pp", "lx-", of(ALNUM, 48)),),
+    "xai": (form("xa", "i-", of(ALNUM, 80)),),
+    "nvidia": (form("nv", "api-", of(WORD, 64)),),
+    "langsmith": (form("ls", "v2_pt_", of(HEX, 32), "_", of(HEX, 10)),),
+    "tavily": (form("tv", "ly-dev-", of(ALNUM, 32)),),
+    "fly": (form("fo", "1_", of(WORD, 43)),),
+    "heroku": (form("HR", "KU-", of(WORD, 60)),),
+    "vercel": (form("vc", "p_", of(ALNUM, 56)),),
+    "netlify": (form("nf", "p_", of(ALNUM, 36)),),
+    "cloudflare": (form("v1", ".0-", of(HEX, 24), "-", of(HEX, 146)),),
+    "circleci": (form("CCI", "PAT_", of(ALNUM, 22), "_", of(HEX, 40)),),
+    "buildkite": (form("bk", "ua_", of(HEX, 40)),),
+    "contentful": (form("CF", "PAT-", of(WORD, 43)),),
+    "typeform": (form("tf", "p_", of(WORD, 59)),),
+    "sourcegraph": (form("sg", "p_", of(HEX, 40)),),
+    "shippo": (form("shi", "ppo_live_", of(HEX, 40)),),
+    "easypost": (form("EZ", "AK", of(ALNUM, 54)),),
+    "dropbox": (form("s", "l.", of(WORD, 130)),),
+    "facebook": (form("EA", "AC", of(ALNUM, 150)),),
+    "twitter": (form("A" * 21, of(ALNUM, 25), "%", "3D", of(ALNUM, 50)),),
+    "prefect": (form("pn", "u_", of(ALNUM, 36)),),
+    "readme": (form("rd", "me_", of(string.ascii_lowercase + string.digits, 70)),),
+    "openshift": (form("sha", "256~", of(WORD, 43)),),
+    "age": (form("AGE-SEC", "RET-KEY-1", of("QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58)),),
+    "onepassword": (
+        form("op", "s_eyJ", of(ALNUM, 300)),
+        form(
+            "A",
+            "3-",
+            of(UPPER, 6),
+            "-",
+            of(UPPER, 11),
+            "-",
+            of(UPPER, 5),
+            "-",
+            of(UPPER, 5),
+            "-",
+            of(UPPER, 5),
+        ),
+    ),
+    "artifactory": (form("AK", "C", of(ALNUM, 73)),),
+    "alibaba": (form("LT", "AI", of(ALNUM, 20)),),
+    "tencent": (form("AK", "ID", of(ALNUM, 32)),),
+    "yandex": (form("AQ", "VN", of(WORD, 36)),),
+    "jwt": (_jwt,),
+    "bearer": (form("Authorization: Bea", "rer ", of(HEX, 40)),),
+}
+"""How tokens of each kind of the table look."""
+
+OTHERS: Mapping[str, tuple[Make, ...]] = {
+    "private-key": (
+        lambda dice: _pem(dice, "RSA PRIVATE KEY"),
+        lambda dice: _pem(dice, "OPENSSH PRIVATE KEY"),
+        lambda dice: _pem(dice, "PRIVATE KEY").replace("\n", "\\n"),
+    ),
+    "url-password": (
+        form("postgres://app:", of(ALNUM, 14), "@db.example.org:5432/app"),
+        form("https://bot:", of(ALNUM, 20), "@git.example.org/x.git"),
+    ),
+    "password": (
+        form("password: ", of(string.ascii_lowercase, 7), "7"),
+        form("DB_PASSWORD=", of(ALNUM, 12), "1a"),
+        form('"passwd": "', of(ALNUM, 10), '9b!"'),
+    ),
+    "secret": (
+        form("api_key = '", of(ALNUM, 28), "7x'"),
+        form("AWS_SECRET_ACCESS_KEY=", of(ALNUM, 38), "1b"),
+        form("client_secret: ", of(ALNUM, 30), "2c"),
+        form('"auth_token": "', of(HEX, 30), '3d"'),
+    ),
+}
+"""Secrets that are told by what stands around them."""
+
+
+def _pem(dice: random.Random, name: str) -> str:
+    body = base64.b64encode(dice.randbytes(600)).decode()
+    lines = [body[at : at + 64] for at in range(0, len(body), 64)]
+    return "\n".join([f"-----BEGIN {name}-----", *lines, f"-----END {name}-----"])
+
+
+def token(kind: str, dice: random.Random) -> str:
+    """A token of a kind of the table."""
+    return dice.choice(TOKENS[kind])(dice)
+
+
+AROUND = (
+    "{}",
+    "The key is {}.",
+    "use `{}` for the deploy",
+    'export KEY="{}"',
+    "curl -H 'X-Key: {}' https://api.example.org/v1",
+    "(see {}, valid until May)",
+    "| prod | {} | rotated |",
+    "- {}",
+    "Schlüssel: {} — nicht weitergeben",
+)
+"""Where tokens stand."""
+
+
+def false_lines(dice: random.Random, count: int) -> Iterator[str]:
+    """Lines that hold no secret: ids, hashes, images, code, and prose of some languages."""
+    makers = (
+        _uuid_line, _hash_line, _base64_line, _prose_line, _prose_line, _prose_line,
+        _code_line, _word_line, _link_line,
+    )  # fmt: skip
+    for number in range(count):
+        yield makers[number % len(makers)](dice)
+
+
+def _uuid_line(dice: random.Random) -> str:
+    return dice.choice(["id: {}", "{}", "session {} ended", "see [[{}]]"]).format(
+        _uuid(dice)
+    )
+
+
+def _hash_line(dice: random.Random) -> str:
+    digest = hashlib.new(
+        dice.choice(["sha1", "sha256", "md5"]), dice.randbytes(8)
+    ).hexdigest()
+    said = dice.choice(
+        [
+            "commit {}",
+            "sha256:{}",
+            "{}  dist.tar.gz",
+            '"integrity": "{}"',
+            "etag: {}",
+            "rev = {}",
+        ]
+    )
+    return said.format(digest)
+
+
+def _base64_line(dice: random.Random) -> str:
+    data = base64.b64encode(dice.randbytes(dice.randint(45, 300))).decode()
+    said = dice.choice(
+        ["{}", "![](data:image/png;base64,{})", "sha512-{}", "Content-MD5: {}"]
+    )
+    return said.format(data)
+
+
+_PROSE = (
+    "The token budget of a context pack is {} tokens, and the key idea is to pass less.",
+    "We decided to rotate the secret every {} days; the password policy: twelve letters.",
+    "Password: ask {} on Monday, or reset it yourself.",
+    "API keys: see the vault, entry {}. Tokens expire after an hour.",
+    "Das Passwort wird alle {} Tage geändert; Schlüssel: siehe Tresor.",
+    "Le mot de passe est changé tous les {} jours ; la clé est chez Alice.",
+    "La contraseña caduca en {} días. Secretos: no se comparten.",
+    "パスワードは{}日ごとに変更します。トークンは共有しません。",
+    "密码每{}天更换一次。密钥由运维保管。",
+    "Пароль меняется каждые {} дней, ключ хранится отдельно.",
+    "Meeting at 10:{} with Bob about the key results; token: the design token, not a coin.",
+    "secret santa: draw number {} on Friday",
+    "The pass rate was {} %, key: value pairs are sorted by key.",
+)
+
+
+def _prose_line(dice: random.Random) -> str:
+    return dice.choice(_PROSE).format(dice.randint(10, 59))
+
+
+_CODE = (
+    "password = os.environ['DB_PASSWORD_{}']",
+    "token = request.headers.get('Authorization', '{}')",
+    "api_key: ${{API_KEY_{}}}",
+    "const secret = process.env.SECRET_{};",
+    "def reset_password(user_{}: User, token: str) -> None:",
+    "key={} sort=desc limit=100",
+    "PASSWORD=changeme-{}",
+    "tokens: {}",
+    "max_tokens = {}",
+    "password: sha256",
+    "secret_name: projects/acme/secrets/db-{}",
+    "tokenizer: o200k_base",
+    "access_key: <your access key {}>",
+    "for key, value in sorted(mapping.items())[:{}]:",
+)
+
+
+def _code_line(dice: random.Random) -> str:
+    return dice.choice(_CODE).format(dice.randint(10, 99))
+
+
+def _word_line(dice: random.Random) -> str:
+    words = ["configuration", "internationalisation", "2026-02-14-some-slug-of-a-note"]
+    return f"{dice.choice(words)}-{dice.choice(words)}_{dice.randint(1, 99)}"
+
+
+def _link_line(dice: random.Random) -> str:
+    part = of(string.ascii_lowercase, 9)
+    return f"https://example.org/{part(dice)}/{part(dice)}?page={dice.randint(1, 9)}#{part(dice)}"

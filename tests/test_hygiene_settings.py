@@ -1,0 +1,60 @@
+"""The settings of hygiene: what makes sense, and what does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from vaultsync import config
+from vaultsync.app.hygiene import hygiene_check
+from vaultsync.config import Hygiene
+from vaultsync.errors import ConfigError
+
+
+def _load(tmp_path: Path, text: str) -> config.Settings:
+    (tmp_path / ".meta").mkdir(exist_ok=True)
+    marker = tmp_path / ".meta" / "config.toml"
+    marker.write_text(f'vault_id = "x"\n{text}')
+    return config.load(tmp_path, state_dir=str(tmp_path / "state"))
+
+
+def test_hygiene_is_on_by_default(tmp_path: Path) -> None:
+    assert _load(tmp_path, "").hygiene == Hygiene()
+    assert Hygiene().secrets
+    assert Hygiene().neutralise
+
+
+def test_patterns_are_expressions_or_names_of_kinds(tmp_path: Path) -> None:
+    said = '[hygiene]\npatterns = ["acme-[0-9]{4}", "@iban"]\nenvironment = ["TOKEN"]\n'
+    found = _load(tmp_path, said).hygiene
+    assert found.patterns == ("acme-[0-9]{4}",)
+    assert found.optional == ("iban",)
+    assert found.environment == ("TOKEN",)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("hygiene = 1", "hygiene"),
+        ("[hygiene]\nsecrets = 1", "secrets"),
+        ("[hygiene]\nneutralise = 'no'", "neutralise"),
+        ("[hygiene]\npatterns = 'x'", "patterns"),
+        ("[hygiene]\nenvironment = [1]", "environment"),
+        ("[hygiene]\npatterns = ['@cards']", "@cards"),
+        ("[hygiene]\npatterns = ['(']", "makes no sense"),
+        ("[hygiene]\npatterns = ['a*']", "makes no sense"),
+        ("[hygiene]\npatterns = ['(a+)+b']", "makes no sense"),
+        ("[hygiene]\npatterns = ['x(a|b*c){2}']", "makes no sense"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(tmp_path: Path, said: str, why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        _load(tmp_path, said)
+
+
+def test_the_doctor_says_what_is_not_disarmed(tmp_path: Path) -> None:
+    settings = _load(tmp_path, "[hygiene]\nneutralise = false\n")
+    _, ok, said, _ = hygiene_check(settings)
+    assert ok
+    assert "not disarmed" in said

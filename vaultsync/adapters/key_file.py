@@ -1,0 +1,72 @@
+"""A key of this machine: random bytes in a file that its owner alone can read."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from vaultsync.errors import ConfigError
+
+SIZE = 32
+
+
+def read_or_make_key(path: Path) -> bytes:
+    """The key of a file, which is made when there is none.
+
+    Two processes that make it at once agree: it is written whole, and linked to its name
+    by one of them.
+
+    Raises:
+        ConfigError: it cannot be read or made, or others can read it and that cannot be
+            changed.
+    """
+    try:
+        key = _read(path)
+        if key is None:
+            _make(path)
+            key = _read(path)
+    except OSError as error:
+        raise ConfigError(
+            f"the key {path} cannot be used: {error.strerror}",
+            hint="give yourself the right to read and write it",
+        ) from None
+    if key is None:
+        raise ConfigError(
+            f"the key {path} is cut off", hint="remove it; a new one is made"
+        )
+    return key
+
+
+def _read(path: Path) -> bytes | None:
+    """The key; None when there is none, or not all of it."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return None
+    try:
+        if os.fstat(handle).st_mode & 0o077:
+            os.fchmod(handle, 0o600)
+        key = os.read(handle, SIZE)
+    finally:
+        os.close(handle)
+    return key if len(key) == SIZE else None
+
+
+def _make(path: Path) -> None:
+    made = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        os.write(handle, secrets.token_bytes(SIZE))
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    try:
+        os.link(made, path)
+    except FileExistsError:
+        pass  # another process was faster: its key is the key
+    except OSError:  # a disk without links
+        if not path.exists():
+            made.replace(path)
+    finally:
+        made.unlink(missing_ok=True)

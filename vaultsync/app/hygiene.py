@@ -1,0 +1,62 @@
+"""The lens of a vault: settings, a key of this machine and its environment -> `Lens`."""
+
+from __future__ import annotations
+
+import re
+from secrets import token_bytes
+
+from vaultsync.adapters.environment import values_of
+from vaultsync.adapters.key_file import read_or_make_key
+from vaultsync.config import Settings
+from vaultsync.core.lens import Lens
+from vaultsync.core.redact import Redactor
+from vaultsync.core.secret_kinds import PROVIDERS
+
+KEY = "hygiene.key"
+SHORTEST = 6
+"""Values of variables that are shorter are no secrets, or words of every text."""
+
+
+def lens_of(settings: Settings) -> Lens:
+    """What notes and answers of a vault may show.
+
+    Raises:
+        ConfigError: the key cannot be read or made.
+    """
+    return _lens(settings, read_or_make_key(settings.state_dir / KEY))
+
+
+def hygiene_check(settings: Settings) -> tuple[str, bool, str, str]:
+    """What of a vault is hidden, and what cannot be, as a row of `doctor`."""
+    hygiene = settings.hygiene
+    if not hygiene.secrets:
+        hint = "`secrets = true` below `[hygiene]` hides them"
+        return "hygiene", False, "secrets are shown in notes and answers", hint
+    values = values_of(hygiene.environment)
+    unset = [x for x in hygiene.environment if len(values.get(x, "")) < SHORTEST]
+    said = f"secrets of {len(PROVIDERS)} kinds are hidden"
+    mine = len(hygiene.patterns) + len(hygiene.optional)
+    if mine or values:
+        said += f", and those of {mine} patterns and {len(values)} variables"
+    if unset:
+        said += f"; {', '.join(unset)} is not set here, or too short to be a secret"
+    if not hygiene.neutralise:
+        said += "; what runs in Obsidian is not disarmed"
+    return "hygiene", True, said, ""
+
+
+def keyless_lens_of(settings: Settings) -> Lens:
+    """The same for a clone, which has no state: its placeholders are read by nobody."""
+    return _lens(settings, token_bytes(32))
+
+
+def _lens(settings: Settings, key: bytes) -> Lens:
+    hygiene = settings.hygiene
+    values = values_of(hygiene.environment)
+    redactor = Redactor(
+        key,
+        tuple(re.compile(each) for each in hygiene.patterns),
+        tuple(sorted({each for each in values.values() if len(each) >= SHORTEST})),
+        frozenset(hygiene.optional),
+    )
+    return Lens.of(redactor, hides=hygiene.secrets, disarms=hygiene.neutralise)

@@ -1,0 +1,260 @@
+"""The lens between facts and notes: what a note shows of a text, and what it means by it.
+
+Facts hold true texts. Notes hold them with their secrets hidden (`core/redact.py`) and
+disarmed (`core/neutral.py`). Merging is done with true texts on all sides: a note is read
+for what it means, and written so that it means what was merged.
+
+- What is written and read again is the same fact.
+- A note that means the same is not written, however it is spelled: a secret or a script
+  that a person typed stays as it is.
+- Where a note is written for another reason, its lines that stay keep their spelling.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from vaultsync.core.fact import Fact
+from vaultsync.core.fact_texts import LINKS, changed, gist, inside, mapped, pieces
+from vaultsync.core.fields import Value
+from vaultsync.core.redact import (
+    MARK,
+    NO_SECRETS,
+    NOTHING_TO_HIDE,
+    Hiding,
+    Redactor,
+    Secrets,
+    hiding,
+    joined,
+)
+from vaultsync.core.secret_kinds import PROVIDERS
+from vaultsync.core.secret_spans import is_calm
+
+if TYPE_CHECKING:  # answers are seen through a lens too, and know no notes
+    from vaultsync.core.note import Note
+
+RULES = "1"
+"""Changes with what is a secret, where the table of providers does not."""
+
+
+MOST = 100_000
+"""Hashes that are kept at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """What of a fact a note may show."""
+
+    redactor: Redactor | None = None
+    """None: nothing is hidden, nothing is disarmed, notes are what they show."""
+    hides: bool = True
+    """Whether secrets are hidden. Placeholders are understood without, too."""
+    disarms: bool = True
+    """Whether what would run in Obsidian is escaped. What is, is read back without, too."""
+    version: str = ""
+    """Changes with what answers hide, as far as all processes of a vault agree on it."""
+    _seen: dict[int, bool | None] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    """Texts without secrets by their hashes, and whether nothing in them may run: a pass
+    looks at each fact some times."""
+
+    @staticmethod
+    def of(redactor: Redactor, *, hides: bool, disarms: bool) -> Lens:
+        """A lens that knows its version."""
+        rules = [row.pattern for row in PROVIDERS]
+        rules += [each.pattern for each in redactor.patterns]
+        rules += [RULES, str(hides), str(disarms), *sorted(redactor.optional)]
+        digest = hmac.new(redactor.key, "\0".join(rules).encode(), hashlib.sha256)
+        return Lens(redactor, hides, disarms, digest.hexdigest()[:12])
+
+    # ------------------------------------------------------------------ fact -> text
+
+    def hidden(self, fact: Fact) -> Fact:
+        """The fact without its secrets, as answers and indexes have it."""
+        how = self._hiding(fact)
+        if not how.changes:
+            return fact
+        return mapped(fact, lambda text, bare: how.hide(text, bare=bare))
+
+    def shown(self, fact: Fact) -> Fact:
+        """The fact as a new note shows it."""
+        if self.redactor is None or self._shows_all(fact):
+            return fact
+        from vaultsync.core.neutral import escaped  # noqa: PLC0415 - see above
+
+        fact = self.hidden(fact)
+        runs = not self.disarms
+        return mapped(fact, lambda text, _: escaped(text, runs=runs))
+
+    def _shows_all(self, fact: Fact) -> bool:
+        """Whether there is neither a secret in a fact nor anything that may run."""
+        words = gist(fact)
+        if self._is_calm(words):
+            return True
+        key = hash(words)
+        safe = self._seen.get(key)
+        if safe is None:
+            if not self._is_plain(words, key):
+                return False
+            from vaultsync.core.neutral import may_run  # noqa: PLC0415 - see above
+
+            safe = self._seen[key] = not any(map(may_run, words))
+        return safe
+
+    def _is_calm(self, words: tuple[str, str]) -> bool:
+        """Whether nothing in some texts has to be looked at."""
+        redactor = self.redactor
+        return redactor is None or not (redactor.own or not all(map(is_calm, words)))
+
+    def _is_plain(self, words: tuple[str, str], key: int) -> bool:
+        """Whether there is neither a secret in some texts nor a placeholder."""
+        if key in self._seen:
+            return True
+        redactor = self.redactor
+        for text in words:
+            if redactor is not None and (MARK in text or redactor.spans(text)):
+                return False
+        if len(self._seen) >= MOST:
+            self._seen.clear()
+        self._seen[key] = None
+        return True
+
+    def text(self, text: str) -> str:
+        """A loose text without its secrets, as answers have it."""
+        return self.redactor.hide(text) if self.redactor and self.hides else text
+
+    def value(self, key: str, value: Value, *facts: Fact | None) -> Value:
+        """A value of a field without its secrets, as answers have it.
+
+        What is a secret in one of `facts` is hidden here too.
+        """
+        if self.redactor is None or not self.hides or value is None:
+            return value
+        bare = key in LINKS
+        how = hiding(self.redactor, list(inside(value, key, bare=bare)), hides=True)
+        known = self.secrets(*facts)
+
+        def change(text: str, bare: bool) -> str:  # noqa: FBT001 - as `Change` is
+            return known.hide_known(how.hide(text, bare=bare), bare=bare)
+
+        return changed(value, change, bare=bare)
+
+    def disarmed(self, value: Value) -> Value:
+        """A value as a file of the vault may show it that is never read back."""
+        from vaultsync.core.neutral import escaped  # noqa: PLC0415 - see above
+
+        if self.redactor is None or not self.disarms:
+            return value
+        return changed(value, lambda text, _: escaped(text))
+
+    def _hiding(self, fact: Fact) -> Hiding:
+        if self.redactor is None:
+            return NOTHING_TO_HIDE
+        words = gist(fact)
+        if self._is_calm(words) or self._is_plain(words, hash(words)):
+            return NOTHING_TO_HIDE
+        return hiding(self.redactor, list(pieces(fact)), hides=self.hides)
+
+    def secrets(self, *facts: Fact | None) -> Secrets:
+        """What the placeholders of some versions of a fact stand for."""
+        found = [self._hiding(each).secrets for each in facts if each is not None]
+        return joined(found) if any(each.known for each in found) else NO_SECRETS
+
+    # ------------------------------------------------------------------ text -> fact
+
+    def agreed(self, note: Note, fact: Fact) -> Note:
+        """The note of a base as it is meant: what its fact says, where it shows that.
+
+        Placeholders that were made with another key, or by other rules, are told from
+        what the fact says in their place.
+        """
+        from vaultsync.core.note_meaning import Reading, is_marked  # noqa: PLC0415 - see above
+
+        if self.redactor is None or not is_marked(note.parts.text):
+            return note
+        keys = ("entities", *note.values, *note.properties)
+        told = {key: fact.value(key) for key in keys}
+        return Reading(
+            note, lambda: self.secrets(fact), note, told, known=True, sure=False
+        ).done()
+
+    def meant(
+        self, note: Note, *facts: Fact | None, before: Note | None = None
+    ) -> Note:
+        """The note as it is meant: with what its placeholders stand for, un-escaped.
+
+        A placeholder that stands for nothing makes a problem of its field, unless the
+        fact of the note is new: then it is text.
+
+        Args:
+            note: as it was read.
+            facts: the versions of its fact that are known, of base and store.
+            before: what `agreed()` said of the note of the base.
+        """
+        from vaultsync.core.note_meaning import Reading, is_marked  # noqa: PLC0415 - see above
+
+        if self.redactor is None or not is_marked(note.parts.text):
+            return note
+        told: dict[str, Value] = {}
+        if before is not None:
+            told = {"entities": before.body.entities}
+            told |= {**before.values, **before.properties}
+        return Reading(
+            note,
+            lambda: self.secrets(*facts),
+            before or note,
+            told,
+            known=any(each is not None for each in facts),
+            sure=True,
+        ).done()
+
+    def taken(
+        self, values: Mapping[str, Value], *facts: Fact | None
+    ) -> tuple[dict[str, Value], str]:
+        """What an agent means by values that it made of an answer.
+
+        Returns them, and the first placeholder that stands for nothing of `facts`, the
+        versions of the fact, if any.
+        """
+        found = dict(values)
+        if self.redactor is None or MARK not in repr(values):
+            return found, ""
+        secrets = self.secrets(*facts)
+        unknown: list[str] = []
+        for key, value in values.items():
+            found[key] = _restored(value, secrets, unknown, bare=key in LINKS)
+        return found, unknown[0] if unknown else ""
+
+    # -------------------------------------------------------------- merged -> spelling
+
+    def told(self, note: Note, merged: Fact) -> Fact:
+        """The merged fact as this note is to spell it: what it shows already, as it does."""
+        from vaultsync.core.note_spelling import Telling  # noqa: PLC0415 - see above
+
+        if self.redactor is None:
+            return merged
+        if not note.spelled and self._shows_all(merged):
+            return merged
+        how = self._hiding(merged)
+        tell = Telling(note, how, runs=not self.disarms)
+        return tell.fact(merged)
+
+
+CLEAR = Lens()
+"""Through it, notes are what they show."""
+
+
+def _restored(
+    value: Value, secrets: Secrets, unknown: list[str], *, bare: bool
+) -> Value:
+    def change(text: str, bare: bool) -> str:  # noqa: FBT001 - as `Change` is
+        said, missing = secrets.restore(text, bare=bare)
+        unknown.extend(missing)
+        return said
+
+    return changed(value, change, bare=bare)

@@ -1,0 +1,157 @@
+r"""Text that would run in Obsidian -> the same text, disarmed by backslashes, and back.
+
+What makes a text run is two neighbours: `<` and `%`, three backticks and a language, `!`
+and `[`. A backslash between them ends it, and markdown mostly does not show it. Where
+there are backslashes between them already, one more is put in, so that taking one out
+again always gives what was there: `unescaped(escaped(x)) == x` for every text.
+
+Each such place (a *site*) is found by its neighbours alone, on one line; whether it would
+run is judged by all of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+
+from vaultsync.core.runs import TAG_NAMES, Look, Site, is_run
+
+_SITE = re.compile(
+    r"(?P<templater><)\\*(?=%)"
+    rf"|(?P<tag><)\\*(?=(?i:{TAG_NAMES})(?![A-Za-z0-9-]))"
+    r"|(?P<fence>(?<!`)`{3,}+[ \t]{0,40}+|(?<!~)~{3,}+[ \t]{0,40}+)\\*(?=[^\s`~\\])"
+    r"|(?P<tick>(?<!`)`++[ \t]{0,40}+|(?m:^)[ \t]{0,40}+)\\*(?=\$=|(?:INPUT|VIEW|BUTTON)\[)"
+    r"|(?P<image>!)\\*(?=\[)"
+    r"|(?P<link>\])\\*(?=\()"
+    r"|(?P<define>\])\\*(?=:)"
+    r"|(?P<scheme>(?<![A-Za-z0-9+.-])(?:[jJ]\\*(?=(?i:avascript:\S))|[vV]\\*(?=(?i:bscript:\S))"
+    r"|[oO]\\*(?=(?i:bsidian:\S))|[fF]\\*(?=(?i:ile:/))"
+    r"|[dD]\\*(?=(?i:ata:(?:text/html|text/javascript|application/|image/svg)))))"
+    r"|(?P<attribute>(?<![^\s\"'/])(?:[oO]\\*(?=(?i:n[a-z]{3,30})(?![\w-]))"
+    r"|[sS]\\*(?=(?i:tyle|rcset|rcdoc|rc)(?![\w-]))|[hH]\\*(?=(?i:ref)(?![\w-]))"
+    r"|[bB]\\*(?=(?i:ackground)(?![\w-]))|[pP]\\*(?=(?i:ing)(?![\w-]))))"
+)
+"""A site: what is before the backslashes, and what must follow them. A backslash is never
+part of either, so that one more changes no other site."""
+
+
+def may_run(text: str) -> bool:
+    """Whether a text has to be looked at; that most need not costs about a microsecond."""
+    return (
+        ("\\" in text and _SLASHED.search(text) is not None)
+        or "<" in text
+        or ("!" in text and "![" in text)
+        or ("$" in text and "$=" in text)
+        or (":" in text and _has_scheme(text))
+        or ("`" in text and _runs_code(text, "```"))
+        or ("~" in text and _runs_code(text, "~~~"))
+        or ("&" in text and ("](" in text or "]:" in text))
+    )
+
+
+_SLASHED = re.compile(r"(?:[<`~!\]jJvVoOfFdDsShHbBpP]|(?:^|[\n`~])[ \t]{0,40})\\")
+"""A backslash where one of ours may be."""
+_SCHEME_ENDS = frozenset("tTnNeEaA")
+
+
+def _has_scheme(text: str) -> bool:
+    """Whether a word ends before a colon as the schemes do that run."""
+    at = text.find(":")
+    while at >= 0:
+        if text[at - 1 : at] in _SCHEME_ENDS and not text[at + 1 : at + 2].isspace():
+            return True
+        at = text.find(":", at + 1)
+    return False
+
+
+def _runs_code(text: str, fence: str) -> bool:
+    """Whether a fence may be one that runs, or code in a line begins as such code does."""
+    at = text.find(fence)
+    while at >= 0:
+        while text[at : at + 1] == fence[0]:
+            at += 1
+        if text[at : at + 1] != "\n" and is_run(text, at):
+            return True
+        at = text.find(fence, at)
+    return fence == "```" and any(each in text for each in _BUTTONS)
+
+
+_BUTTONS = ("INPUT[", "VIEW[", "BUTTON[")
+
+
+def _sites(text: str) -> Iterator[Site]:
+    for match in _SITE.finditer(text):
+        kind = match.lastgroup or ""
+        end = match.end()
+        at = end
+        while text[at - 1 : at] == "\\":
+            at -= 1
+        yield Site(kind, match.start(), at, end - at)
+
+
+def escaped(text: str, *, runs: bool = False) -> str:
+    """A text of which nothing runs; with `runs`, only what looks escaped is escaped again."""
+    if not may_run(text):
+        return text
+    look = Look(text)
+    return _with_backslashes(
+        text,
+        [
+            site.at
+            for site in _sites(text)
+            if site.slashes or (not runs and look.runs(site))
+        ],
+    )
+
+
+def disarmed(text: str, live: AbstractSet[str]) -> str:
+    """A text that is escaped in part, with what runs in it escaped too.
+
+    What stands in `live`, as `running()` gives it, may run.
+    """
+    if not may_run(text):
+        return text
+    look = Look(text)
+    return _with_backslashes(
+        text,
+        [
+            site.at
+            for site in _sites(text)
+            if not site.slashes and look.runs(site) and look.construct(site) not in live
+        ],
+    )
+
+
+def _with_backslashes(text: str, cuts: list[int]) -> str:
+    if not cuts:
+        return text
+    made = [text[: cuts[0]]]
+    for start, end in zip(cuts, [*cuts[1:], len(text)], strict=True):
+        made += ("\\", text[start:end])
+    return "".join(made)
+
+
+def unescaped(text: str) -> str:
+    """What was escaped; a text that is not, is itself."""
+    if "\\" not in text:
+        return text
+    made = []
+    at = 0
+    for site in _sites(text):
+        if site.slashes:
+            made.append(text[at : site.at])
+            at = site.at + 1
+    return "".join((*made, text[at:])) if made else text
+
+
+def running(text: str) -> frozenset[str]:
+    """The constructs of a text that run, each with all that belongs to it."""
+    if not may_run(text):
+        return frozenset()
+    look = Look(text)
+    return frozenset(
+        look.construct(site)
+        for site in _sites(text)
+        if not site.slashes and look.runs(site)
+    )

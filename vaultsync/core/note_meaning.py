@@ -1,0 +1,118 @@
+"""What a note means: with what its placeholders stand for, and un-escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from vaultsync.core.fact_texts import LINKS, changed, spellings
+from vaultsync.core.fields import Value
+from vaultsync.core.neutral import unescaped
+from vaultsync.core.note import Note, Problem, UnknownPlaceholder
+from vaultsync.core.redact import MARK, Secrets, learned
+
+
+def is_marked(text: str) -> bool:
+    """Whether a text can mean something else than it shows."""
+    return "\\" in text or MARK in text
+
+
+@dataclass(slots=True)
+class Reading:
+    """One note, being read for what it means."""
+
+    note: Note
+    find: Callable[[], Secrets]
+    shown: Note
+    """What placeholders are learned from, when they are not known: where this shows them,"""
+    told: Mapping[str, Value]
+    """that is said."""
+    known: bool
+    sure: bool
+    """Whether it surely is said there; else only secrets of the fact are believed."""
+    _secrets: Secrets | None = None
+
+    def done(self) -> Note:
+        """The note as it is meant."""
+        note = self.note
+        spelled: dict[str, Value] = {}
+        problems: list[Problem] = list(note.problems)
+        values = self._read(note.values, spelled, problems)
+        properties = self._read(note.properties, spelled, problems)
+        body = note.body
+        names = tuple(self._meaning(each, bare=True)[0] for each in body.entities)
+        if names != body.entities:
+            spelled.setdefault("entities", body.entities)
+            body = replace(body, entities=names)
+        if not spelled and len(problems) == len(note.problems):
+            return note
+        return replace(
+            note,
+            body=body,
+            values=values,
+            properties=properties,
+            problems=tuple(problems),
+            spelled=spelled,
+        )
+
+    def _read(
+        self,
+        shown: Mapping[str, Value],
+        spelled: dict[str, Value],
+        problems: list[Problem],
+    ) -> dict[str, Value]:
+        read: dict[str, Value] = {}
+        for key, value in shown.items():
+            unknown: list[str] = []
+            read[key] = meant = self._value(value, unknown, bare=key in LINKS)
+            if meant != value:
+                spelled[key] = value
+            if unknown and self.known:
+                problems.append(_unknown(self.note, key, unknown[0]))
+        return read
+
+    def _value(self, value: Value, unknown: list[str], *, bare: bool) -> Value:
+        def change(text: str, bare: bool) -> str:  # noqa: FBT001 - as `Change` is
+            said, missing = self._meaning(text, bare=bare)
+            unknown.extend(missing)
+            return said
+
+        return changed(value, change, bare=bare)
+
+    def _meaning(self, text: str, *, bare: bool) -> tuple[str, list[str]]:
+        if not is_marked(text):
+            return text, []
+        text = unescaped(text)
+        if MARK not in text:
+            return text, []
+        if self._secrets is None:
+            self._secrets = self.find()
+        said, unknown = self._secrets.restore(text, bare=bare)
+        if unknown and (more := self._learned(self._secrets)):
+            self._secrets = Secrets({**more, **self._secrets.known})
+            said, unknown = self._secrets.restore(text, bare=bare)
+        return said, unknown
+
+    def _learned(self, secrets: Secrets) -> dict[str, str]:
+        """What placeholders stand for by what is said where they are shown."""
+        found: dict[str, str] = {}
+        told, shown = self.told, self.shown
+        seen = {"entities": shown.body.entities, **shown.values, **shown.properties}
+        for key, value in {**seen, **shown.spelled}.items():
+            for true, text in spellings(told.get(key), value):
+                if MARK in text:
+                    found |= learned(unescaped(text), true, bare=key in LINKS)
+        if self.sure:
+            return found
+        # A person may have written one over a word that is no secret.
+        return {x: said for x, said in found.items() if said in secrets.known.values()}
+
+
+def _unknown(note: Note, key: str, name: str) -> UnknownPlaceholder:
+    line = note.parts.text[: max(note.parts.text.find(name), 0)].count("\n") + 1
+    return UnknownPlaceholder(
+        key,
+        line,
+        f"{name} stands for no secret of this fact",
+        "write what you mean in its place, or take it out",
+    )

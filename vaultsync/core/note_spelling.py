@@ -1,0 +1,79 @@
+"""How a note spells what was merged: what it shows already stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from vaultsync.core.diff3 import common_lines
+from vaultsync.core.fact import Fact
+from vaultsync.core.fact_texts import LINKS, LISTS, TEXTS, changed, spellings
+from vaultsync.core.fields import Value
+from vaultsync.core.neutral import disarmed, escaped, running, unescaped
+from vaultsync.core.note import Note
+from vaultsync.core.redact import Hiding
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """One note, being told what it is to show."""
+
+    note: Note
+    how: Hiding
+    runs: bool
+
+    def fact(self, merged: Fact) -> Fact:
+        """The merged fact in the note's spelling."""
+        attrs: dict[str, object] = {}
+        for row in (*TEXTS, *LISTS):
+            value = getattr(merged, row.attr)
+            if value:
+                attrs[row.attr] = self._told(row.key, value)
+        for name, values in (("own", merged.own), ("properties", merged.properties)):
+            attrs[name] = {key: self._told(key, value) for key, value in values.items()}
+        return merged.but(**attrs)
+
+    def _told(self, key: str, value: Value) -> Value:
+        shown = self._shown(key)
+        bare = key in LINKS
+        if isinstance(value, str):
+            return self._text(value, shown if isinstance(shown, str) else "")
+        meant = self.note.values.get(key, self.note.properties.get(key))
+        if meant is None and key == "entities":
+            meant = self.note.body.entities
+        spelling = dict(spellings(meant, shown))
+
+        def change(text: str, bare: bool) -> str:  # noqa: FBT001 - as `Change` is
+            kept = spelling.get(text)
+            if kept is not None:
+                return kept
+            return escaped(self.how.hide(text, bare=bare), runs=self.runs)
+
+        return changed(value, change, bare=bare)
+
+    def _shown(self, key: str) -> Value:
+        for shown in (self.note.spelled, self.note.values, self.note.properties):
+            if key in shown:
+                return shown[key]
+        return None
+
+    def _text(self, text: str, shown: str) -> str:
+        """A text in which the lines that the note shows already stay as they are."""
+        fresh = escaped(self.how.hide(text, shown=shown), runs=True)
+        if shown:
+            fresh = _aligned(fresh, shown, self._line)
+        return fresh if self.runs else disarmed(fresh, running(shown))
+
+    def _line(self, line: str) -> str:
+        return self.how.secrets.restore(unescaped(line))[0]
+
+
+def _aligned(fresh: str, shown: str, meaning: Callable[[str], str]) -> str:
+    """A text with each line that means the same as one shown, in order, spelled as it."""
+    lines, others = fresh.split("\n"), shown.split("\n")
+    pairs = common_lines(
+        [meaning(each) for each in lines], [meaning(each) for each in others]
+    )
+    for here, there in pairs:
+        lines[here] = others[there]
+    return "\n".join(lines)

@@ -1,0 +1,361 @@
+"""Secrets in text -> placeholders, and back.
+
+A secret is a span of a text with a kind. Spans that touch the same letters become one.
+In its place stands `[REDACTED:kind:xxxxxxxx]`, eight hex digits of a keyed hash: the same
+secret has the same placeholder everywhere in a vault, and nobody without the key can
+try words against it. Nothing else has to be kept to go back: who has the true text can
+compute what its placeholders are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from vaultsync.core.secret_spans import (
+    Span,
+    everywhere,
+    merged,
+    optional_spans,
+    spans_of,
+)
+
+MARK = "REDACTED:"
+PLACEHOLDER = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
+BARE = re.compile(r"REDACTED:[a-z0-9-]{1,40}:[0-9a-f]{8}")
+"""The form in names of notes, which cannot hold brackets."""
+
+QUOTED = "quoted"
+"""The kind of a placeholder that stands in a true text, where it would be taken for a
+secret of the same text."""
+LONG_ENOUGH = 8
+"""Letters of a secret that is hidden wherever it stands in a fact; shorter ones may be
+parts of words."""
+NO_WORD = 16
+"""Letters of a secret that is hidden in the middle of words, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redactor:
+    """What is a secret, and the key of its placeholders."""
+
+    key: bytes
+    """Of this machine's vault alone."""
+    patterns: tuple[re.Pattern[str], ...] = ()
+    """The user's: the first group is the secret, or all of it."""
+    values: tuple[str, ...] = ()
+    """Texts that are secrets themselves: values of variables of the environment."""
+    optional: frozenset[str] = field(default_factory=frozenset)
+    """Kinds of `OPTIONAL` that are looked for too."""
+
+    def spans(self, text: str, known: Iterable[Span] = ()) -> list[Span]:
+        """Where the secrets of a text are, in order; none overlaps another.
+
+        Those that are `known` are among them.
+        """
+        found = [*spans_of(text), *self._own_spans(text), *known]
+        while found:
+            found = _unquoted(text, found)
+            # What stood right beside a secret is a word of its own without it.
+            blank = ((s.start, s.end, "\0" * (s.end - s.start)) for s in found)
+            rest = replaced(text, blank)
+            more = [s for s in spans_of(rest) if "\0" not in rest[s.start : s.end]]
+            if not _unquoted(text, more):
+                break
+            found += more
+        return found
+
+    def _own_spans(self, text: str) -> Iterator[Span]:
+        """Those of the user's rules."""
+        for value in self.values:
+            yield from everywhere(text, value, "environment")
+        for pattern in self.patterns:
+            for match in pattern.finditer(text):
+                start, end = match.span(1 if pattern.groups else 0)
+                if start < end:
+                    yield Span(start, end, "custom")
+        for kind in self.optional:
+            yield from optional_spans(text, kind)
+
+    @property
+    def own(self) -> bool:
+        """Whether there are rules of the user's."""
+        return bool(self.values or self.patterns or self.optional)
+
+    def placeholder(self, kind: str, secret: str) -> str:
+        """What stands for a secret."""
+        digest = hmac.new(
+            self.key, secret.encode(errors="surrogatepass"), hashlib.sha256
+        )
+        return f"[REDACTED:{kind}:{digest.hexdigest()[:8]}]"
+
+    def hide(self, text: str) -> str:
+        """A text that stands alone, with its secrets hidden."""
+        return replaced(
+            text,
+            (
+                (s.start, s.end, self.placeholder(s.kind, text[s.start : s.end]))
+                for s in self.spans(text)
+            ),
+        )
+
+
+def _unquoted(text: str, spans: list[Span]) -> list[Span]:
+    """Spans in order, without those that are parts of placeholders."""
+    if spans and MARK in text:
+        taken = [match.span() for match in PLACEHOLDER.finditer(text)]
+        spans = [
+            span
+            for span in spans
+            if not any(at <= span.start and span.end <= end for at, end in taken)
+        ]
+    return merged(spans)
+
+
+def scrub(text: str) -> str:
+    """A text with its secrets cut out, where no key is at hand: for errors and logs."""
+    spans = merged(list(spans_of(text)))
+    return replaced(text, ((s.start, s.end, f"[REDACTED:{s.kind}]") for s in spans))
+
+
+def replaced(text: str, changes: Iterable[tuple[int, int, str]]) -> str:
+    """A text with other words at some spans, which are in order."""
+    made: list[str] = []
+    at = 0
+    for start, end, words in changes:
+        made += (text[at:start], words)
+        at = end
+    return "".join((*made, text[at:])) if made else text
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """The secrets of some texts that belong together, by what stands for them."""
+
+    known: Mapping[str, str]
+    """Placeholder -> what it stands for; one that a true text holds is itself."""
+
+    def restore(self, text: str, *, bare: bool = False) -> tuple[str, list[str]]:
+        """A text with what its placeholders stand for, and those that are not known.
+
+        `bare` is for names of notes, in which placeholders have no brackets.
+        """
+        if MARK not in text:
+            return text, []
+        unknown: list[str] = []
+
+        def said(match: re.Match[str]) -> str:
+            name = f"[{match[0]}]" if bare else match[0]
+            secret = self.known.get(name)
+            if secret is None:
+                unknown.append(name)
+                return match[0]
+            return secret[1:-1] if bare and secret == name else secret
+
+        return (BARE if bare else PLACEHOLDER).sub(said, text), unknown
+
+    def hide_known(self, text: str, *, bare: bool = False) -> str:
+        """A text in which these secrets are hidden where they stand as words."""
+        names = {secret: name for name, secret in self.known.items() if secret != name}
+        spans = merged(list(_repeated(text, names)))
+        return replaced(
+            text,
+            (
+                (s.start, s.end, name[1:-1] if bare else name)
+                for s in spans
+                if (name := names.get(text[s.start : s.end])) is not None
+            ),
+        )
+
+
+NO_SECRETS = Secrets({})
+
+
+def learned(shown: str, true: str, *, bare: bool = False) -> dict[str, str]:
+    """What the placeholders of a text stand for, when it shows a true text; else nothing."""
+    form = BARE if bare else PLACEHOLDER
+    names = [f"[{each}]" if bare else each for each in form.findall(shown)]
+    first, *parts = form.split(shown)
+    if not names or not true.startswith(first):
+        return {}
+    found: dict[str, str] = {}
+    at = len(first)
+    for number, (name, part) in enumerate(zip(names, parts, strict=True), 1):
+        last = number == len(names)
+        end = len(true) - len(part) if last else true.find(part, at + 1)
+        if part == "" and not last:
+            return {}  # two side by side: nobody can tell where one ends
+        if end <= at or not true.startswith(part, end):
+            return {}
+        if found.setdefault(name, true[at:end]) != true[at:end]:
+            return {}
+        at = end + len(part)
+    return {x: said for x, said in found.items() if said not in (x, x[1:-1])}
+
+
+def joined(many: Iterable[Secrets]) -> Secrets:
+    """The secrets of several facts.
+
+    A placeholder that would stand for two of them stands for none. Where it is itself in
+    one and a secret in another, it is the secret: an older version of a fact may quote it.
+    """
+    known: dict[str, str] = {}
+    doubtful: set[str] = set()
+    for each in many:
+        for name, secret in each.known.items():
+            held = known.setdefault(name, secret)
+            if held == name:
+                known[name] = secret
+            elif secret not in (held, name):
+                doubtful.add(name)
+    return Secrets({k: v for k, v in known.items() if k not in doubtful})
+
+
+class Piece(NamedTuple):
+    """One text of several that belong together."""
+
+    text: str
+    label: str = ""
+    """What it is called: after `api_key`, a word is a secret that is none elsewhere."""
+    bare: bool = False
+    """Whether it is the name of a note, which cannot hold brackets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hiding:
+    """How the secrets of some texts that belong together are hidden."""
+
+    secrets: Secrets
+    changes: Mapping[tuple[str, bool], Sequence[tuple[int, int, str]]]
+    """By text, and by whether it is a bare name: what is put where."""
+
+    def hide(self, text: str, *, bare: bool = False, shown: str = "") -> str:
+        """One of the texts, with placeholders.
+
+        A secret of several lines that `shown` shows stays as it is.
+        """
+        changes = self.changes.get((text, bare), ())
+        return replaced(
+            text,
+            (
+                each
+                for each in changes
+                if not (
+                    "\n" in text[each[0] : each[1]] and text[each[0] : each[1]] in shown
+                )
+            ),
+        )
+
+
+NOTHING_TO_HIDE = Hiding(NO_SECRETS, {})
+
+
+def hiding(redactor: Redactor, pieces: Sequence[Piece], *, hides: bool) -> Hiding:
+    """How to hide the secrets of texts that belong together.
+
+    A secret of one of them is hidden in all, and so is what was left of it when it was
+    cut off at the end of a title. With `hides` off, nothing is, but for placeholders that
+    a text quotes and that would be taken for its secrets.
+    """
+    found = {piece: _labelled(redactor, piece) for piece in pieces}
+    names = {
+        piece.text[start:end]: redactor.placeholder(kind, piece.text[start:end])
+        for piece, spans in reversed(found.items())
+        for start, end, kind in reversed(spans)
+    }
+    known: dict[str, str] = {}
+    for piece, spans in found.items() if names else ():
+        more = [*_repeated(piece.text, names), *_cut_off(piece.text, names)]
+        found[piece] = redactor.spans(piece.text, [*spans, *more])
+    for piece, spans in found.items():
+        for start, end, kind in spans:
+            secret = piece.text[start:end]
+            name = names.setdefault(secret, redactor.placeholder(kind, secret))
+            known[name] = secret
+    changes: dict[tuple[str, bool], list[tuple[int, int, str]]] = {}
+    for piece, spans in found.items():
+        hidden = spans if hides else ()
+        quoted = _taken_for_secrets(redactor, piece, hidden, known, names)
+        shown = merged([*hidden, *quoted])
+        if shown:
+            changes[piece.text, piece.bare] = [
+                (start, end, _named(names, piece, start, end))
+                for start, end, _ in shown
+            ]
+    return Hiding(Secrets(known), changes) if known else NOTHING_TO_HIDE
+
+
+def _taken_for_secrets(
+    redactor: Redactor,
+    piece: Piece,
+    spans: Sequence[Span],
+    known: dict[str, str],
+    names: dict[str, str],
+) -> Iterator[Span]:
+    """The placeholders that a true text quotes and that stand for something in it.
+
+    All others that it quotes are known as what they are.
+    """
+    for span in _quoted(piece):
+        if _inside(span, spans):
+            continue
+        said = piece.text[span.start : span.end]
+        name = f"[{said}]" if piece.bare else said
+        if known.setdefault(name, name) != name:
+            names[said] = redactor.placeholder(QUOTED, said)
+            known[names[said]] = said
+            yield span
+
+
+def _named(names: Mapping[str, str], piece: Piece, start: int, end: int) -> str:
+    name = names[piece.text[start:end]]
+    return name[1:-1] if piece.bare else name
+
+
+def _labelled(redactor: Redactor, piece: Piece) -> list[Span]:
+    """The spans of a text, those that are secrets for what it is called among them."""
+    spans = redactor.spans(piece.text)
+    if not piece.label or "\n" in piece.text:
+        return spans
+    before = f"{piece.label}: "
+    size = len(before)
+    for start, end, kind in redactor.spans(before + piece.text):
+        if start >= size:
+            spans.append(Span(start - size, end - size, kind))
+    return merged(spans)
+
+
+def _repeated(text: str, secrets: Iterable[str]) -> Iterator[Span]:
+    """Where secrets that were found elsewhere stand; short ones as words of their own."""
+    for secret in secrets:
+        if len(secret) >= LONG_ENOUGH and not secret.isalpha():
+            for span in everywhere(text, secret, "secret"):
+                before, after = text[: span.start][-1:], text[span.end :][:1]
+                alone = not before.isalnum() and not after.isalnum()
+                if alone or len(secret) >= NO_WORD:
+                    yield span
+
+
+def _cut_off(text: str, secrets: Iterable[str]) -> Iterator[Span]:
+    """What is left of a secret that was cut at the end of a title."""
+    if not text.endswith("…"):
+        return
+    kept = text[:-1]
+    for secret in secrets:
+        at = kept.rfind(secret[:LONG_ENOUGH])
+        if at >= 0 and len(kept) - at >= LONG_ENOUGH and secret.startswith(kept[at:]):
+            yield Span(at, len(kept), "part")
+
+
+def _quoted(piece: Piece) -> Iterator[Span]:
+    if MARK in piece.text:
+        for match in (BARE if piece.bare else PLACEHOLDER).finditer(piece.text):
+            yield Span(*match.span(), QUOTED)
+
+
+def _inside(span: Span, others: Iterable[Span]) -> bool:
+    return any(each.start < span.end and span.start < each.end for each in others)

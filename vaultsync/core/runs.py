@@ -1,0 +1,259 @@
+"""Whether a place in a text runs something in Obsidian, and how far that goes.
+
+When in doubt, it does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+TAGS = (
+    "script", "iframe", "frame", "frameset", "object", "embed", "applet", "webview",
+    "portal", "img", "image", "picture", "source", "track", "video", "audio", "svg",
+    "math", "link", "meta", "base", "style", "form", "input", "button", "textarea",
+    "select", "template", "body", "html", "noscript",
+)  # fmt: skip
+"""HTML that loads, runs or sends something by itself, or at one click."""
+
+LANGUAGES = re.compile(
+    r"(?i)(?:dataview(?:js)?|datacore(?:js|jsx|ts|tsx)?|templater[\w-]*|js-engine|jse"
+    r"|meta-bind[\w-]*|execute[\w-]*|run-[\w-]+|button|buttons|tasks|customjs|shell-command"
+    r"|plantuml[\w-]*|kroki|query|sqlseal|jsx?:[\w-]+|html-render|iframe|dynamic-embed)(?![\w-])"
+)
+"""Fences that a plugin, or Obsidian, runs: as code, as a query, or by a service."""
+
+TAG_NAMES = "|".join(TAGS)
+_OTHER_TAG = re.compile(rf"<(?=[A-Za-z])(?!(?i:{TAG_NAMES})(?![A-Za-z0-9-]))")
+"""A tag that does nothing, but for its attributes."""
+
+
+class Site(NamedTuple):
+    """A place where a backslash disarms a text."""
+
+    kind: str
+    start: int
+    """Where its construct begins."""
+    at: int
+    """Where a backslash goes, or the first of those that are there."""
+    slashes: int
+    """How many are there."""
+
+
+_FENCE_LINE = re.compile(r"(?m)^(?P<fence>`{3,}|~{3,})(?P<info>[^\n`]*)$")
+_UNSURE = re.compile(r"%%|\$\$|<[A-Za-z!?/]")
+"""What before a fence can make something else of it."""
+_PARAGRAPH = re.compile(r"\n[ \t]*\n")
+_REACH = 2_000
+"""Letters in which a tag, or the text of a link, ends."""
+_DEEP = 8
+"""Brackets in brackets, from which on it is not looked for where they are closed."""
+_IN_CODE_TOO = frozenset({"templater", "fence", "tick"})
+
+
+class Look:
+    """What has to be known of a whole text to judge its sites."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._code = list(_code_of(text))
+        self._remote_names: bool | None = None
+
+    def runs(self, site: Site) -> bool:
+        """Whether something would run, load or lead out of the vault there."""
+        text, at = self._text, site.at
+        if site.kind not in _IN_CODE_TOO and any(a <= at < b for a, b in self._code):
+            return False
+        match site.kind:
+            case "fence":
+                return is_run(text, at)
+            case "tick":
+                return text[site.start : at].strip() != "" or _after_tick(text, site)
+            case "image":
+                return self._is_remote_image(at)
+            case "link" | "define":
+                # One that is spelled out is a site of its own.
+                plain = _PLAIN_SCHEME.match(text, at + 1)
+                return plain is None and _leads_out(_destination(text, at + 1))
+            case "attribute":
+                return self._is_in_tag(site)
+            case _:
+                return True
+
+    def construct(self, site: Site) -> str:
+        """The text of what runs, so that another in its place is told from it."""
+        text, start = self._text, site.start
+        return text[start : _end_of(site, text)]
+
+    def _is_remote_image(self, at: int) -> bool:
+        text = self._text
+        if text.startswith("[[", at):
+            return False
+        close = _closing(text, at)
+        if close is None:
+            found = re.search(r"\n[ \t]*\n", text[at : at + _REACH])
+            rest = text[at : at + (found.start() if found else _REACH)]
+            return (
+                any(
+                    _is_remote(_destination(rest, each.end()))
+                    for each in re.finditer(r"\]\(", rest)
+                )
+                or self._names_remote()
+            )
+        if text.startswith("(", close + 1):
+            return _is_remote(_destination(text, close + 2))
+        return self._names_remote()
+
+    def _names_remote(self) -> bool:
+        """Whether any link of the text is defined apart from it, and leads out."""
+        if self._remote_names is None:
+            self._remote_names = any(
+                _is_remote(_destination(self._text, each.end()))
+                for each in re.finditer(r"\]:", self._text)
+            )
+        return self._remote_names
+
+    def _is_in_tag(self, site: Site) -> bool:
+        text = self._text
+        near = text[max(site.start - _REACH, 0) : site.start]
+        for found in _OTHER_TAG.finditer(near):
+            inside = near[found.end() :]
+            ends = inside.find(">")
+            if ends < 0 or '"' in inside[:ends] or "'" in inside[:ends]:
+                word = text[site.start : site.start + 4].lower()
+                return word != "href" or _leads_out(_value_of(text, site.start + 4))
+        return False
+
+
+def is_run(text: str, at: int) -> bool:
+    """Whether a fence whose language begins at a place is one that runs."""
+    line = text[at : at + 200].partition("\n")[0]
+    said = _unspelled(line).lstrip("{. \t")
+    return LANGUAGES.match(said) is not None or line.startswith("$=")
+
+
+def _after_tick(text: str, site: Site) -> bool:
+    return text[: site.start].rstrip().endswith("`")
+
+
+def _closing(text: str, at: int) -> int | None:
+    """Where the bracket at `at` is closed; None when that is not sure."""
+    depth = 0
+    skip = False
+    for place in range(at, min(at + _REACH, len(text))):
+        letter = text[place]
+        if skip:
+            skip = False
+        elif letter == "\\":
+            skip = True
+        elif letter in "`<\n":
+            return None
+        elif letter == "[":
+            depth += 1
+            if depth > _DEEP:
+                return None
+        elif letter == "]":
+            depth -= 1
+            if depth == 0:
+                return place
+    return None
+
+
+_TARGET = re.compile(r"\s{0,100}(?:<([^<>\n]{0,1000})|([^\s)]{0,1000}))")
+
+
+def _destination(text: str, at: int) -> str:
+    """Where a link leads, as it is after markdown and HTML took their escapes out."""
+    found = _TARGET.match(text, at)
+    return _decoded((found[1] or found[2] or "") if found else "")
+
+
+def _value_of(text: str, at: int) -> str:
+    found = re.match(
+        r"\s{0,20}=\s{0,20}[\"']?([^\"'>]{0,1000})", text[at : at + _REACH]
+    )
+    return _decoded(found[1]) if found else ""
+
+
+_PUNCTUATED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_BLANK = re.compile(r"[\x00-\x20\x7f\xad\u200b-\u200f\u2028-\u202f\u2060\ufeff]")
+
+
+def _decoded(text: str) -> str:
+    """A destination, as a browser reads it."""
+    return _BLANK.sub("", _unspelled(text))
+
+
+def _unspelled(text: str) -> str:
+    """A text without the escapes of markdown and HTML."""
+    if "&" in text:
+        import html  # noqa: PLC0415 - its tables are large, and seldom asked for
+
+        text = html.unescape(text)
+    return _PUNCTUATED.sub(r"\1", text)
+
+
+_OUT = re.compile(
+    r"(?i)(?:javascript|vbscript|obsidian|file"
+    r"|data(?=:(?:text/html|text/javascript|application/|image/svg))):"
+)
+_PLAIN_SCHEME = re.compile(
+    r"[ \t]{0,40}<?(?i:javascript:\S|vbscript:\S|obsidian:\S|file:/)"
+)
+_REMOTE = re.compile(r"(?i)(?!data:image/(?!svg))(?:[a-z][a-z0-9+.-]*:|[/\\]{2})")
+
+
+def _leads_out(destination: str) -> bool:
+    return _OUT.match(destination) is not None
+
+
+def _is_remote(destination: str) -> bool:
+    return _REMOTE.match(destination) is not None
+
+
+def _code_of(text: str) -> Iterator[tuple[int, int]]:
+    """Fenced code that is surely nothing else, without its first and last line."""
+    at = 0
+    while (opened := _FENCE_LINE.search(text, at)) is not None:
+        if _UNSURE.search(text, at, opened.start()):
+            return
+        fence = re.escape(opened["fence"])
+        closed = re.compile(rf"(?m)^{fence}{re.escape(fence[-1])}*[ \t]*$").search(
+            text, opened.end()
+        )
+        if closed is None:
+            return
+        yield opened.end(), closed.start()
+        at = closed.end()
+
+
+_ENDS = {
+    "templater": "%>",
+    "tick": "`",
+    "image": ")",
+    "link": ")",
+    "define": "\n",
+    "attribute": ">",
+}
+
+
+def _end_of(site: Site, text: str) -> int:
+    at = site.at
+    if site.kind == "fence":
+        mark = text[site.start]
+        found = re.compile(rf"\n[ \t>]*{re.escape(mark)}{{3,}}").search(text, at)
+        return found.end() if found else len(text)
+    if site.kind == "tag":
+        name = re.compile(r"[A-Za-z]*").match(text, at)
+        end = text.find(f"</{name[0] if name else ''}", at)
+        return end + 1 if end >= 0 else _until(text, ">", at)
+    if site.kind == "scheme":
+        found = re.compile(r"[\s<>\"'`]|\Z").search(text, at)
+        return found.start() if found else len(text)
+    return _until(text, _ENDS[site.kind], at)
+
+
+def _until(text: str, end: str, at: int) -> int:
+    found = text.find(end, at)
+    return len(text) if found < 0 else found + len(end)

@@ -1,0 +1,241 @@
+"""Where the secrets of a text are, by the tables of `core/secret_kinds.py`.
+
+A text without any costs a few microseconds: tokens are looked for only in texts with a
+long word, and secrets that have a name only in texts with such a name.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from vaultsync.core.secret_forms import (
+    ASSIGNED,
+    KEYS_OF,
+    OPTIONAL,
+    PRIVATE_KEY,
+    STEMS,
+    URL_LOGIN,
+)
+from vaultsync.core.secret_kinds import PROVIDERS, SHORTEST
+
+compiled = cache(re.compile)
+"""Most texts need none of the patterns, so none is compiled before it is needed."""
+
+
+class Span(NamedTuple):
+    """Where a secret stands in a text."""
+
+    start: int
+    end: int
+    kind: str
+
+
+def merged(spans: Sequence[Span]) -> list[Span]:
+    """Spans in order, those that overlap as one, named by the one that begins first."""
+    made: list[Span] = []
+    for span in sorted(spans, key=lambda each: (each.start, -each.end)):
+        if made and span.start < made[-1].end:
+            last = made[-1]
+            made[-1] = Span(last.start, max(last.end, span.end), last.kind)
+        else:
+            made.append(span)
+    return made
+
+
+_SIGNS = ":=<`\\!$~&"
+"""What stands in every secret that has a name or an address, and in all that may run."""
+
+
+def _kind(letter: str) -> str:
+    if letter in _SIGNS:
+        return "!"
+    return "x" if letter.isascii() and (letter.isalnum() or letter in "-_") else " "
+
+
+_KINDS = "".join(_kind(chr(each)) for each in range(256)).encode()
+_RUNS = _KINDS.replace(b"!", b" ")
+_LONG = b"x" * SHORTEST
+_BEFORE, _AFTER = 80, 4
+"""Letters around a long word in which the literals of its kind are looked for."""
+
+
+def spans_of(text: str) -> Iterator[Span]:
+    """The secrets of the tables. A text without any costs a few microseconds."""
+    letters = text.encode(errors="replace")
+    if _LONG in letters.translate(_RUNS):
+        yield from _tokens(text)
+    if b"=" in letters or b":" in letters:
+        low = _one_by_one(text).lower()
+        if any(stem in low for stem in _STEMS):
+            yield from _assigned(text, low)
+        if b"://" in letters and b"@" in letters:
+            for match in compiled(URL_LOGIN).finditer(text):
+                if not _is_dummy(match["s"]):
+                    yield Span(*match.span("s"), "url-password")
+
+
+_WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+_STEMS = tuple(stem.encode() for stem in STEMS)
+
+
+def is_calm(text: str) -> bool:
+    """Whether a text has neither a long word nor a sign that a secret or a script needs.
+
+    Most texts are, and it costs two microseconds to know of a thousand letters.
+    """
+    looked = text.encode(errors="replace").translate(_KINDS)
+    return b"!" not in looked and _LONG not in looked
+
+
+def _one_by_one(text: str) -> bytes:
+    """A byte for each letter; what is not Latin is none that matters."""
+    return text.encode("latin-1", "replace")
+
+
+def _tokens(text: str) -> Iterator[Span]:
+    near: list[str] = []
+    runs = _one_by_one(text).translate(_RUNS)
+    at = runs.find(_LONG)
+    while at >= 0:
+        end = runs.find(b" ", at)
+        end = len(runs) if end < 0 else end
+        near.append(text[max(at - _BEFORE, 0) : end + _AFTER].lower())
+        at = runs.find(_LONG, end)
+    window = "\n".join(near)
+    for row in PROVIDERS:
+        if any(need in window for need in row.needs):
+            pattern = compiled(row.pattern)
+            group = "s" if "s" in pattern.groupindex else 0
+            for match in pattern.finditer(text):
+                token = match[group].rstrip(".")  # it ends a sentence
+                if not _is_sample(token):
+                    start = match.start(group)
+                    end = start + len(token)
+                    # What is glued to a token is a part of it, or another one.
+                    while text[end : end + 1] in _WORD and end < len(text):
+                        end += 1
+                    yield Span(start, end, row.kind)
+    if "-----BEGIN" in text:
+        for match in compiled(PRIVATE_KEY).finditer(text):
+            yield Span(*match.span(), "private-key")
+
+
+def _is_sample(token: str) -> bool:
+    """Whether a token stands for one in a text that shows how tokens look."""
+    return len(set(token[-20:])) < 6 or token.endswith("EXAMPLE")  # noqa: PLR2004
+
+
+def _assigned(text: str, low: bytes) -> Iterator[Span]:
+    for stem in _STEMS:
+        at = low.find(stem)
+        while at >= 0:
+            yield from _assigned_at(text, at)
+            at = low.find(stem, at + len(stem))
+
+
+def _assigned_at(text: str, at: int) -> Iterator[Span]:
+    match = compiled(ASSIGNED).match(text, at)
+    if match is None:
+        return
+    if match["key"]:
+        before = text[max(at - 12, 0) : at].rstrip(" _-").lower()
+        if not before.endswith(KEYS_OF):
+            return
+    value = match["s"].rstrip(".:!?")
+    likely = _is_password if match["pass"] else _is_random
+    if len(value) >= 6 and not _is_dummy(value) and likely(value):  # noqa: PLR2004
+        start = match.start("s")
+        yield Span(start, start + len(value), "password" if match["pass"] else "secret")
+
+
+_DUMMY = (
+    r"(?i)\$[A-Z_{(]|%[A-Z_]+%|\.{0,2}/\S*[/.]|https?:|process\.|os\.|env\.|self\.|this\."
+    r"|your|example|change|placeholder|redacted|dummy|none\b|null\b|true\b|false\b"
+    r"|(?:password|passwd|secret|token|pw)\d{0,3}\Z"
+    r"|(?:sha-?\d+|md5|bcrypt|scrypt|argon2\w*|pbkdf2[\w-]*|base64|utf-?\d+|oauth2?)\b"
+)
+
+
+def _is_dummy(value: str) -> bool:
+    """Whether a value is a variable, a path or a word that stands for a value."""
+    return compiled(_DUMMY).match(value) is not None or len(set(value)) < 4  # noqa: PLR2004
+
+
+def _classes(value: str) -> int:
+    kinds = (str.islower, str.isupper, str.isdigit)
+    return sum(any(map(kind, value)) for kind in kinds) + (not value.isalnum())
+
+
+_SHORT_WORD = 10
+"""Letters from which on a password without a digit is told from a word by its letters."""
+
+
+def _is_password(value: str) -> bool:
+    """Whether a value after `password` is none of the words that prose has there."""
+    if not any(map(str.isalpha, value)):
+        return False
+    mixed = _classes(value) >= 3 and entropy(value) >= 3  # noqa: PLR2004 - of four; in bits
+    if any(map(str.isdigit, value)):
+        return mixed or value.isalnum()
+    return mixed and len(value) >= _SHORT_WORD
+
+
+_LONG_HEX = 32
+"""Digits of a key that is written in hex: each has but four bits."""
+
+
+def _is_random(value: str) -> bool:
+    """Whether a value after `token` or `api_key` is too random for a word or a path."""
+    longest = max(value.split("/"), key=len)
+    if not (any(map(str.isdigit, longest)) and any(map(str.isalpha, longest))):
+        return False
+    if len(value) >= _LONG_HEX and not set(value) - set("0123456789abcdefABCDEF"):
+        return entropy(value) >= 3  # noqa: PLR2004 - of the four that hex can have
+    return (
+        len(value) >= 16  # noqa: PLR2004
+        and len(longest) >= 8  # noqa: PLR2004
+        and entropy(value) >= 3.5  # noqa: PLR2004 - as gitleaks' generic rule
+        and "://" not in value
+    )
+
+
+def entropy(text: str) -> float:
+    """Bits for each letter, by how often each occurs."""
+    size = len(text)
+    return -sum(n / size * math.log2(n / size) for n in Counter(text).values())
+
+
+def _is_card(text: str) -> bool:
+    """Luhn's sum."""
+    digits = [int(each) for each in text if each.isdigit()]
+    doubled = [sum(divmod(2 * each, 10)) for each in digits[-2::-2]]
+    return len(set(digits)) > 1 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+
+
+def _is_iban(text: str) -> bool:
+    """The sum of ISO 13616."""
+    bare = text.replace(" ", "")
+    return int("".join(str(int(each, 36)) for each in bare[4:] + bare[:4])) % 97 == 1
+
+
+_CHECKED = {"card": _is_card, "iban": _is_iban}
+
+
+def optional_spans(text: str, kind: str) -> Iterator[Span]:
+    """The secrets of a kind that is looked for only when it is asked for."""
+    for match in compiled(OPTIONAL[kind]).finditer(text):
+        if _CHECKED[kind](match[0]):
+            yield Span(*match.span(), kind)
+
+
+def everywhere(text: str, value: str, kind: str) -> Iterator[Span]:
+    """Wherever a text stands in another."""
+    at = text.find(value) if value else -1
+    while at >= 0:
+        yield Span(at, at + len(value), kind)
+        at = text.find(value, at + len(value))
