@@ -462,6 +462,12 @@ def test_the_state_tells_how_far_behind_the_mirror_is(it: Daemonic) -> None:
     assert told["state"]["watcher"] == "fake"
 
 
+def test_who_hears_that_it_listens_finds_that_in_its_status(it: Daemonic) -> None:
+    it.runs(1)
+    told = [kind for kind, _ in it.told]
+    assert "state" in told[: told.index("watcher")]
+
+
 def test_the_state_tells_what_waits_for_a_person(it: Daemonic) -> None:
     fact = with_fact(it)
     it.world.vault.save_in_place(it.world.path(fact.id), b"---\nid: [broken\n---\n")

@@ -167,8 +167,8 @@ class Daemon:
             self.state.watcher = self._keeper.name
             self.state.trouble = self._keeper.trouble
             said = {"watcher": self.state.watcher, "trouble": self.state.trouble}
+            self._tell_state()  # first: who hears that it listens asks for its status
             self._tell("watcher", said)
-            self._tell_state()
 
     def _ask_store(self, now: float) -> None:
         if now < self._wanted.ask_at:
