@@ -21,7 +21,7 @@ from vaultsync.ports import VectorIndex
 SPAWN = multiprocessing.get_context("spawn")
 ROOT = Path(__file__).parents[2]
 LASTING = {"matrix": MatrixVectors, "lancedb": LanceVectors, "local": LocalVectors}
-WRITERS, EACH = 3, 20
+WRITERS, EACH = 2, 15
 
 
 def _write(name: str, folder: Path, number: int) -> None:
@@ -53,6 +53,7 @@ def test_processes_that_write_lose_nothing(name: str, tmp_path: Path) -> None:
         count = len(found(index, limit=600))
         assert count >= seen
         seen = count
+        time.sleep(0.02)
     for each in workers:
         each.join()
 

@@ -16,6 +16,7 @@ from typing import NoReturn
 import pytest
 
 from tests.proofs import agents, texts
+from tests.proofs.turns import in_turns
 from tests.proofs.world import Crash, World
 from vaultsync.core.paths import VaultPath
 from vaultsync.engine.adopt import adopt
@@ -166,6 +167,9 @@ SCENARIOS = {
 }
 
 
+CODES = (errno.ENOSPC, errno.EIO, errno.EACCES)
+
+
 def _fail(world: World, code: int) -> NoReturn:
     """Fail as the contract of the port says the call may fail."""
     happening = world.trail[-1]
@@ -179,19 +183,20 @@ def _fail(world: World, code: int) -> NoReturn:
     raise OSError(code, why)
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EACCES])
+@pytest.mark.parametrize("turn", in_turns(range(len(CODES)), 0))
 @pytest.mark.parametrize("times", [1, FOREVER])
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_whichever_call_fails_the_next_passes_make_it_good(
-    name: str, times: int, code: int
+    name: str, times: int, turn: int
 ) -> None:
     effect = 0
     while True:
         effect += 1
+        code = CODES[(effect + turn) % len(CODES)]
         world, work = SCENARIOS[name]()
         left = times
 
-        def fault(world: World = world) -> None:
+        def fault(world: World = world, code: int = code) -> None:
             nonlocal left
             if left:
                 left -= 1

@@ -6,7 +6,6 @@ The profile `thorough` runs 2,000 stories of 80 steps, the others 200 of 40.
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Callable
 
 import pytest
@@ -22,10 +21,10 @@ from hypothesis.stateful import (
 
 from tests.proofs import texts
 from tests.proofs.agents import CHANGES
+from tests.proofs.turns import THOROUGH
 from tests.proofs.world import World
 from vaultsync.errors import StoreUnavailableError
 
-_THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 FOLDERS = ("public/notes", "public/decisions", "team-core/notes", "Inbox")
 NAMES = ("A.md", "a.md", "Fresh note.md", "CON.md")
 TITLES = ("Alice", "alice", "CON", "a/b:c?", "Plan")
@@ -341,8 +340,8 @@ def test_whatever_happens_nothing_is_lost_and_both_sides_end_equal() -> None:
         Story,
         settings=settings(
             deadline=None,
-            max_examples=2000 if _THOROUGH else 200,
-            stateful_step_count=80 if _THOROUGH else 40,
+            max_examples=2000 if THOROUGH else 100,
+            stateful_step_count=80 if THOROUGH else 40,
             suppress_health_check=list(HealthCheck),
             print_blob=True,
             report_multiple_bugs=False,

@@ -7,7 +7,6 @@ that somebody wrote is there.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -25,6 +24,7 @@ from qdrant_client import QdrantClient
 
 from tests.fakes import FakeClock
 from tests.memory_archive import MemoryArchive
+from tests.proofs.turns import THOROUGH
 from tests.qdrants import in_memory, store_in
 from tests.sim import SimVault
 from tests.world import World
@@ -33,7 +33,6 @@ from vaultsync.core.wire import to_json
 from vaultsync.engine.mirror import Mirror, Policy
 from vaultsync.errors import FactNotFoundError, StoreUnavailableError
 
-_THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 machine = st.integers(0, 1)
 which = st.integers(0, 7)
 
@@ -194,8 +193,8 @@ def test_whatever_the_network_does_two_mirrors_converge_and_lose_no_word() -> No
         TwoMirrors,
         settings=settings(
             deadline=None,
-            max_examples=400 if _THOROUGH else 25,
-            stateful_step_count=60 if _THOROUGH else 25,
+            max_examples=400 if THOROUGH else 25,
+            stateful_step_count=60 if THOROUGH else 25,
             suppress_health_check=list(HealthCheck),
             print_blob=True,
             report_multiple_bugs=False,

@@ -323,7 +323,7 @@ def test_nothing_is_lost_in_a_long_run(seed: int, tmp_path: Path) -> None:
 
 
 def test_nothing_is_lost_in_a_short_run(tmp_path: Path) -> None:
-    soak(tmp_path / "home", 7, 250)
+    soak(tmp_path / "home", 7, 150)
 
 
 def soak(where: Path, seed: int, operations: int) -> None:

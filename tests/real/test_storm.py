@@ -106,6 +106,8 @@ def storm(
 
 def test_no_version_is_lost_in_a_storm(tmp_path: Path) -> None:
     numbers = storm(tmp_path / "home", 4)
+    if numbers["wrote"] <= 10:  # the machine has other work to do
+        numbers = storm(tmp_path / "longer", 20)
     say(str(numbers))
     assert numbers["wrote"] > 10
     assert numbers["saves"] > 100
