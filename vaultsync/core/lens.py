@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -124,25 +124,37 @@ class Lens:
         self._seen[key] = None
         return True
 
-    def text(self, text: str) -> str:
-        """A loose text without its secrets, as answers have it."""
-        return self.redactor.hide(text) if self.redactor and self.hides else text
+    def text(self, text: str, *facts: Fact | None) -> str:
+        """A loose text without its secrets, as answers have it, nor those of `facts`."""
+        if self.redactor is None or not self.hides:
+            return text
+        return self.redactor.hide(text, self.secrets(*facts))
 
-    def value(self, key: str, value: Value, *facts: Fact | None) -> Value:
-        """A value of a field without its secrets, as answers have it.
+    def values(
+        self, many: Sequence[tuple[str, Value]], *facts: Fact | None
+    ) -> list[Value]:
+        """Values of fields without their secrets, as answers have them.
 
-        What is a secret in one of `facts` is hidden here too.
+        What is a secret in one of them, or in one of `facts`, is hidden in all.
         """
-        if self.redactor is None or not self.hides or value is None:
-            return value
-        bare = key in LINKS
-        how = hiding(self.redactor, list(inside(value, key, bare=bare)), hides=True)
+        if self.redactor is None or not self.hides:
+            return [value for _, value in many]
+        parts = [
+            piece
+            for key, value in many
+            for piece in inside(value, key, bare=key in LINKS)
+        ]
         known = self.secrets(*facts)
+        how = hiding(self.redactor, parts, hides=True, also=known)
 
         def change(text: str, bare: bool) -> str:  # noqa: FBT001 - as `Change` is
-            return known.hide_known(how.hide(text, bare=bare), bare=bare)
+            return how.hide(text, bare=bare)
 
-        return changed(value, change, bare=bare)
+        return [changed(value, change, bare=key in LINKS) for key, value in many]
+
+    def value(self, key: str, value: Value, *facts: Fact | None) -> Value:
+        """One value of a field, as `values()`."""
+        return self.values([(key, value)], *facts)[0]
 
     def disarmed(self, value: Value) -> Value:
         """A value as a file of the vault may show it that is never read back."""

@@ -32,7 +32,7 @@ ASSIGNED = (
     r"(?i:(?P<pass>pass(?:word|wort|wd|phrase|(?<![a-z]pass))|(?<![a-z])pwd)"
     r"|secret|token|(?P<key>key)|credentials?)"
     r"(?:[_-][A-Za-z0-9_]{1,30}|Key|Id)?"
-    r"[\"'`*]{0,3}\]?[ \t]{0,4}(?:=>|:=|==?|:)[ \t]{0,4}[\"'`*]{0,3}"
+    r"[\"'`*]{0,3}\]{0,2}[ \t]{0,4}(?:=>|:=|==?|:)[ \t]{0,4}[\"'`*]{0,3}"
     r"(?P<s>[^\s\"'`,;<>(){}\[\]|*]{6,512})"
 )
 """`password: …`, `API_KEY=…`, `"token": "…"`; whether it is one is looked at by itself."""
