@@ -62,6 +62,14 @@ class Lens:
     )
     """Texts without secrets by their hashes, and whether nothing in them may run: a pass
     looks at each fact some times."""
+    _own: bool = field(init=False, default=False, compare=False, repr=False)
+    """Whether there are rules of the user's, which may find a secret in any text."""
+
+    def __post_init__(self) -> None:
+        """See once what is asked for with every fact."""
+        object.__setattr__(
+            self, "_own", self.redactor is not None and self.redactor.own
+        )
 
     @staticmethod
     def of(redactor: Redactor, *, hides: bool, disarms: bool) -> Lens:
@@ -94,7 +102,7 @@ class Lens:
     def _shows_all(self, fact: Fact) -> bool:
         """Whether there is neither a secret in a fact nor anything that may run."""
         words = gist(fact)
-        if self._is_calm(words):
+        if is_calm(words) and not self._own:
             return True
         key = hash(words)
         safe = self._seen.get(key)
@@ -103,22 +111,15 @@ class Lens:
                 return False
             from vaultsync.core.neutral import may_run  # noqa: PLC0415 - see above
 
-            safe = self._seen[key] = not any(map(may_run, words))
+            safe = self._seen[key] = not may_run(words)
         return safe
 
-    def _is_calm(self, words: tuple[str, str]) -> bool:
-        """Whether nothing in some texts has to be looked at."""
-        redactor = self.redactor
-        return redactor is None or not (redactor.own or not all(map(is_calm, words)))
-
-    def _is_plain(self, words: tuple[str, str], key: int) -> bool:
-        """Whether there is neither a secret in some texts nor a placeholder."""
+    def _is_plain(self, words: str, key: int) -> bool:
+        """Whether there is neither a secret in a text nor a placeholder."""
         if key in self._seen:
             return True
-        redactor = self.redactor
-        for text in words:
-            if redactor is not None and (MARK in text or redactor.spans(text)):
-                return False
+        if MARK in words or (self.redactor is not None and self.redactor.spans(words)):
+            return False
         if len(self._seen) >= MOST:
             self._seen.clear()
         self._seen[key] = None
@@ -168,7 +169,7 @@ class Lens:
         if self.redactor is None:
             return NOTHING_TO_HIDE
         words = gist(fact)
-        if self._is_calm(words) or self._is_plain(words, hash(words)):
+        if (is_calm(words) and not self._own) or self._is_plain(words, hash(words)):
             return NOTHING_TO_HIDE
         return hiding(self.redactor, list(pieces(fact)), hides=self.hides)
 

@@ -26,9 +26,8 @@ _SIGNS = (
     ("fence", r"~(?<!~~)~{2,}+[ \t]{0,40}+\\*(?=[^\s`~\\])"),
     ("tick", r"`(?<!``)`*+[ \t]{0,40}+" + _FOLLOWED),
     ("image", r"!\\*(?=\[)"),
-    ("link", r"\]\\*(?=\()"),
-    ("define", r"\]\\*(?=:)"),
 )
+_LINKS = (("link", r"\]\\*(?=\()"), ("define", r"\]\\*(?=:)"))
 _LETTERS = (
     *(
         ("scheme", rf"{first}(?<![A-Za-z0-9+.-].)\\*(?=(?i:{rest}))")
@@ -57,15 +56,19 @@ _LINES = (("tick", r"(?m:^)[ \t]{0,40}+" + _FOLLOWED),)
 """The forms of sites: what is before the backslashes, and what must follow them. A backslash
 is never part of either, so that one more changes no other site.
 
-All but the last begin with one letter, and `re` is ten times as fast with a pattern of
+All but those of lines begin with one letter, and `re` is ten times as fast with a pattern of
 which it knows all first letters; so what looks behind does so after the first letter.
 """
 
 
 @cache
-def _pattern(*, letters: bool, lines: bool) -> tuple[re.Pattern[str], tuple[str, ...]]:
+def _pattern(
+    *, links: bool, letters: bool, lines: bool
+) -> tuple[re.Pattern[str], tuple[str, ...]]:
     """A pattern of sites, and the kinds of its groups."""
-    forms = (*_SIGNS, *(_LETTERS if letters else ()), *(_LINES if lines else ()))
+    forms = [*_SIGNS]
+    for wanted, more in ((links, _LINKS), (letters, _LETTERS), (lines, _LINES)):
+        forms += more if wanted else ()
     pattern = "|".join(f"{form}()" for _, form in forms)
     return re.compile(pattern), ("", *(kind for kind, _ in forms))
 
@@ -91,6 +94,10 @@ _OPEN_TAG = r"<[A-Za-z](?![A-Za-z0-9.-]*>)"
 _TAGGED = re.compile(rf"<(?:%|(?i:{TAG_NAMES})(?![A-Za-z0-9-]))|{_OPEN_TAG}")
 _ATTRIBUTED = re.compile(rf"{_OPEN_TAG}|\\(?<![^oOsShHbBpP]\\)")
 """Where an attribute may be that runs, or is escaped."""
+_RESPELLED = re.compile(
+    r"[&\\<\x00-\x08\x0b\x0c\x0e-\x1f\x7f\xad\u200b-\u200f\u2028-\u202f\u2060\ufeff]"
+)
+"""What can be in a destination that does not show where it leads."""
 _SCHEMES = ("avascript", "bscript", "bsidian", "ile", "ata")
 _SCHEME_ENDS = frozenset("tTnNeEaA")
 
@@ -105,6 +112,11 @@ def _has_scheme(text: str) -> bool:
                 return True
         at = text.find(":", at + 1)
     return False
+
+
+def _has_attribute(text: str) -> bool:
+    """Whether there is a tag that may have attributes, or an attribute may be escaped."""
+    return ("<" in text or "\\" in text) and _ATTRIBUTED.search(text) is not None
 
 
 def _runs_code(text: str, fence: str) -> bool:
@@ -124,8 +136,10 @@ _BUTTONS = ("INPUT[", "VIEW[", "BUTTON[")
 
 def _sites(text: str) -> Iterator[Site]:
     """The sites of a text that run or are escaped, and others."""
+    spelled = _has_scheme(text)
     pattern, kinds = _pattern(
-        letters=_ATTRIBUTED.search(text) is not None or _has_scheme(text),
+        links=spelled or _RESPELLED.search(text) is not None,
+        letters=spelled or _has_attribute(text),
         lines="$=" in text or any(each in text for each in _BUTTONS),
     )
     for match in pattern.finditer(text):

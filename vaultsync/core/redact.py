@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from vaultsync.core.secret_spans import (
     Span,
+    and_unseen,
     everywhere,
     merged,
     optional_spans,
@@ -57,7 +58,9 @@ class Redactor:
 
         Those that are `known` are among them.
         """
-        found = [*spans_of(text), *self._own_spans(text), *known]
+        found = [*spans_of(text), *known]
+        if self.own:
+            found += and_unseen(self._own_spans, text)
         while found:
             found = _unquoted(text, found)
             # What stood right beside a secret is a word of its own without it.

@@ -14,10 +14,8 @@ PRIVATE_KEY = (
 )
 """A whole block, over many lines or with `\\n` between them; cut off, what is there."""
 
-URL_LOGIN = (
-    r"(?P<scheme>://[^\s/:@\"'<>]{0,100}):(?P<s>[^\s/@\"'<>]{3,200})@(?=[A-Za-z0-9\[])"
-)
-"""`scheme://user:password@host`."""
+URL_LOGIN = r"://(?:[^\s/:@\"'<>]{0,100}(?P<user>:))?(?P<s>[^\s/\"'<>]{3,200})@(?=[A-Za-z0-9\[])"
+"""`scheme://user:password@host`, and `scheme://token@host`."""
 
 STEMS = ("pass", "pwd", "secret", "token", "key", "credential")
 """Words after which, with `=` or `:` between, a secret may stand; they begin `ASSIGNED`."""
@@ -37,9 +35,11 @@ ASSIGNED = (
 )
 """`password: …`, `API_KEY=…`, `"token": "…"`; whether it is one is looked at by itself."""
 
+SEED = "seed-phrase"
 OPTIONAL: Mapping[str, str] = {
     "card": r"(?<![\w.-])(?:\d[ -]?){12,18}\d(?![\w-])",
     "iban": r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}(?![A-Za-z0-9])",
+    SEED: r"[A-Za-z]+",
 }
-"""Off by default: to be named as `@card` and `@iban` among the patterns. Both have a sum
-that is checked."""
+"""Off by default: to be named as `@card`, `@iban` and `@seed-phrase` among the patterns. All
+have a sum that is checked."""
