@@ -56,7 +56,7 @@ class Hygiene:
     patterns: tuple[str, ...] = ()
     """Regular expressions of further secrets."""
     optional: tuple[str, ...] = ()
-    """Kinds that are looked for when they are asked for: `@card`, `@iban`."""
+    """Kinds that are looked for when they are asked for, as `@card`."""
     environment: tuple[str, ...] = ()
     """Variables of the environment whose values are secrets."""
     neutralise: bool = True

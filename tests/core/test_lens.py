@@ -289,6 +289,9 @@ def test_loose_values_are_hidden_by_their_names_and_by_what_the_fact_hides() -> 
     assert "hunter2" not in str(LENS.value("title", "it is hunter2xyz", fact, None))
     assert LENS.value("entities", (TOKEN,)) == (NAME[1:-1],)
     assert LENS.value("x", None) is None
+    many = LENS.values([("content", "password: hunter2xyz"), ("tags", ["hunter2xyz"])])
+    assert "hunter2" not in str(many)
+    assert "hunter2" not in LENS.text("it is hunter2xyz", fact)
     assert LENS.disarmed(("<% x",)) == ("<\\% x",)
 
 

@@ -150,9 +150,11 @@ def test_known_secrets_are_hidden_in_other_texts_too() -> None:
     known = Secrets(
         {NAME: "hunter2xyz", "[REDACTED:x:00000000]": "[REDACTED:x:00000000]"}
     )
-    assert known.hide_known("my hunter2xyz.") == f"my {NAME}."
-    assert known.hide_known("hunter2xyz", bare=True) == NAME[1:-1]
-    assert known.hide_known("hunter") == "hunter"
+    assert REDACTOR.hide("my hunter2xyz.", known) == f"my {NAME}."
+    assert "hunter2x" not in REDACTOR.hide("my hunter2x…", known)
+    assert REDACTOR.hide("hunter", known) == "hunter"
+    how = hiding(REDACTOR, [Piece("hunter2xyz", bare=True)], hides=True, also=known)
+    assert how.hide("hunter2xyz", bare=True) == NAME[1:-1]
 
 
 def test_secrets_of_several_lines_stay_where_they_are_shown() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 import re
 import time
@@ -14,6 +15,7 @@ from vaultsync.core.redact import Redactor
 from vaultsync.core.secret_forms import ASSIGNED, OPTIONAL, PRIVATE_KEY, URL_LOGIN
 from vaultsync.core.secret_kinds import PROVIDERS
 from vaultsync.core.secret_spans import Span, merged, spans_of
+from vaultsync.core.seed_words import WORDS
 
 REDACTOR = Redactor(b"k" * 32)
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -96,8 +98,11 @@ def test_in_real_notes_fewer_than_one_line_in_a_thousand_is_taken_for_a_secret()
     lines = [
         line for page in pages for line in page.read_text(encoding="utf-8").split("\n")
     ]
-    found = [line for line in lines if next(spans_of(line), None)]
-    assert len(found) < len(lines) / 1000, found[:10]
+    every = Redactor(b"k", optional=frozenset(OPTIONAL))
+    for look in (REDACTOR, every):
+        found = [line for line in lines if look.spans(line)]
+        assert len(found) < len(lines) / 1000, found[:10]
+    assert not any(each.kind == "seed-phrase" for each in every.spans("\n".join(lines)))
 
 
 @pytest.mark.parametrize(
@@ -158,6 +163,88 @@ def test_tokens_are_found_in_letters_of_all_scripts() -> None:
     assert text[span.start : span.end] == made
 
 
+UNSEEN = ("\xad", "\u200b", "\u200d", "\u2060", "\ufeff", "\u202e", "\u2066")
+
+
+@pytest.mark.parametrize("letter", UNSEEN)
+def test_a_secret_with_letters_that_nobody_sees_is_found_with_them(letter: str) -> None:
+    made = secrets.token("github", _dice("unseen"))
+    for kept in (f"{letter.join(made)}", f"{made[:9]}{letter}{made[9:]}"):
+        text = f"The key is {kept}{letter}."
+        (span,) = REDACTOR.spans(text)
+        assert text[span.start : span.end] == kept
+    mine = Redactor(b"k", (re.compile(r"ACME-\d{4}"),), ("open sesame",))
+    text = f"see {letter.join('ACME-7731')} and open{letter} sesame"
+    assert len(mine.spans(text)) == 2
+    assert list(spans_of(f"plain {letter} text")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("postgres://app:s3cr3t-w0rd@db.example.org/app", "s3cr3t-w0rd"),
+        ("postgres://app:p@ss-w0rd@db.example.org/app", "p@ss-w0rd"),
+        ("redis://:s3cr3t-w0rd@cache:6379/0", "s3cr3t-w0rd"),
+        ("https://example.org/?password=hunter2x&page=2", "hunter2x"),
+        ("https://example.org/?page=2&api_key=x9Yk2LmNq8Rt5VwZ7aBc#top", "x9Yk2LmNq8Rt5VwZ7aBc"),
+        ("https://x9Yk2LmNq8Rt5VwZ7aBc@git.example.org/x.git", "x9Yk2LmNq8Rt5VwZ7aBc"),
+        ("[[API key]]: x9Yk2LmNq8Rt5VwZ7aBc", "x9Yk2LmNq8Rt5VwZ7aBc"),
+    ],
+)  # fmt: skip
+def test_what_lets_in_by_an_address_is_found_and_nothing_more(
+    text: str, secret: str
+) -> None:
+    (span,) = REDACTOR.spans(text)
+    assert text[span.start : span.end] == secret
+
+
+def test_the_words_of_seed_phrases_are_those_of_the_standard() -> None:
+    lines = "".join(f"{word}\n" for word in WORDS.split())
+    assert hashlib.sha256(lines.encode()).hexdigest() == (
+        "2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda"
+    )
+
+
+def _phrase(dice: random.Random, count: int) -> list[str]:
+    """A seed phrase, made as wallets make them."""
+    secret = dice.randbytes(count * 4 // 3)
+    bits = count // 3
+    check = hashlib.sha256(secret).digest()[0] >> 8 - bits
+    whole = int.from_bytes(secret) << bits | check
+    words = WORDS.split()
+    return [words[whole >> 11 * at & 2047] for at in reversed(range(count))]
+
+
+SEEDS = Redactor(b"k", optional=frozenset({"seed-phrase"}))
+
+
+@pytest.mark.parametrize("count", [12, 15, 18, 21, 24])
+def test_seed_phrases_are_found_however_they_are_written(count: int) -> None:
+    dice = _dice(f"seed {count}")
+    words = _phrase(dice, count)
+    written = (
+        " ".join(words), ", ".join(words), "\n".join(words), " ".join(words).upper(),
+        "\n".join(f"{number}. {word}" for number, word in enumerate(words, 1)),
+    )  # fmt: skip
+    for phrase in written:
+        text = f"Our wallet has:\n\n{phrase}\n\nKeep them."
+        (span,) = SEEDS.spans(text)
+        assert span.kind == "seed-phrase"
+        assert phrase.endswith(text[span.start : span.end].rpartition("\n")[2])
+        assert words[0] in text[span.start : span.end].lower()
+        assert REDACTOR.spans(text) == []
+
+
+def test_words_that_are_no_seed_phrase_are_not_taken_for_one() -> None:
+    words = _phrase(_dice("no seed"), 12)
+    wrong = ["zoo" if words[-1] != "zoo" else "zone", *words[:-1]]
+    assert SEEDS.spans(" ".join(words[:11])) == []
+    assert SEEDS.spans(" ".join([*words[:6], "and", *words[6:]])) == []
+    assert SEEDS.spans(" ".join([*words[:6], "漢", *words[6:]])) == []
+    assert SEEDS.spans(" ".join(wrong)) == []
+    assert SEEDS.spans(WORDS) == []  # the list itself
+
+
 def test_spans_that_touch_the_same_letters_become_one() -> None:
     spans = [Span(5, 9, "b"), Span(0, 6, "a"), Span(9, 12, "c"), Span(1, 2, "d")]
     assert merged(spans) == [Span(0, 9, "a"), Span(9, 12, "c")]
@@ -171,7 +258,7 @@ CARD, IBAN = "4111 1111 1111 " + "1111", "DE89 3704 0044 0532 " + "0130 00"
 def test_cards_and_accounts_are_looked_for_when_they_are_asked_for() -> None:
     text = f"pay with {CARD} from {IBAN}, not 4111 1111 1111 1112 or DE88 3704 0044 0532 0130 00"
     assert REDACTOR.spans(text) == []
-    both = Redactor(b"k", optional=frozenset(OPTIONAL))
+    both = Redactor(b"k", optional=frozenset({"card", "iban"}))
     assert [text[s.start : s.end] for s in both.spans(text)] == [CARD, IBAN]
 
 

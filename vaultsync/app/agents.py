@@ -150,13 +150,14 @@ class AgentMemory(Memory):
             FactNotFoundError, InvalidIdError.
         """
         from vaultsync.core.render import render
+        from vaultsync.engine.facts import get
 
-        fact = self.get(id)
+        fact, lens = get(self._mirror, id, agent=self.agent), self._mirror.lens
         if fact.path is not None:
             try:
                 data = self._mirror.vault.read(fact.path).data
                 text = data.decode("utf-8-sig", errors="replace")
-                return fact, self._mirror.lens.text(text)
+                return lens.hidden(fact), lens.text(text, fact)
             except (NoteError, OSError):
                 pass
-        return fact, render(fact, links={}).decode()
+        return lens.hidden(fact), render(lens.shown(fact), links={}).decode()

@@ -99,8 +99,9 @@ class MemoryFiles(Mirroring):
             self._mirror.clock,
             file,
             self._write_queue(),
-            section=section,
-            text=self._mirror.lens.text(text),  # the file is no place for secrets
+            # The file is no place for secrets, and neither are queue and log.
+            section=self._mirror.lens.text(section),
+            text=self._mirror.lens.text(text),
             replace_all=replace_all,
             agent=who,
         )

@@ -5,8 +5,7 @@ Each method loads the part of the engine that it calls: a command uses one of th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vaultsync.app.indexing import Indexing
@@ -185,17 +184,7 @@ class Mirroring(Indexing):
         from vaultsync.engine import facts as fact_work
 
         self._flush()
-        found = fact_work.history(self._mirror, id, agent=self.agent)
-        base = self._mirror.archive.find_base(found[0].fact_id) if found else None
-        known, hide = base.fact if base else None, self._mirror.lens.value
-        return [
-            replace(
-                entry,
-                before=hide(entry.field, entry.before, known),
-                after=hide(entry.field, entry.after, known),
-            )
-            for entry in map(_readable, found)
-        ]
+        return fact_work.history(self._mirror, id, agent=self.agent)
 
     def undo(self, run: str, *, progress: Progress | None = None) -> Report:
         """Take a run back on both sides.
@@ -214,20 +203,7 @@ class Mirroring(Indexing):
         from vaultsync.engine.verify import verify
 
         with self._engine() as mirror:
-            found = verify(mirror, progress=progress)
-            hide = mirror.lens.value
-            return replace(
-                found,
-                differences=[
-                    replace(
-                        each,
-                        vault=hide(each.field, each.vault),
-                        store=hide(each.field, each.store),
-                        base=hide(each.field, each.base),
-                    )
-                    for each in found.differences
-                ],
-            )
+            return verify(mirror, progress=progress)
 
     def rebuild(self, *, source: str, progress: Progress | None = None) -> Report:
         """Rebuild the other side and the base from `vault` or `store`."""
@@ -271,10 +247,3 @@ class Mirroring(Indexing):
         holder = self._lock.holder()
         checks.append(Check("engine", ok=True, message=f"the engine is {holder}"))
         return tuple(checks)
-
-
-def _readable(entry: HistoryEntry) -> HistoryEntry:
-    """A note that went is shown by where it was."""
-    if entry.field == "note" and isinstance(entry.before, Mapping):
-        return replace(entry, before=entry.before.get("path"))
-    return entry

@@ -33,12 +33,22 @@ class LogLines:
             return
         shown = _pass(said) if kind == "pass" else dict(said)
         at = self._now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        told = {k: scrub(v) if isinstance(v, str) else v for k, v in shown.items()}
+        told = {key: _scrubbed(value) for key, value in shown.items()}
         line = {"at": at, "level": level, "event": kind, **told}
         try:
             print(json.dumps(line), file=self._stream, flush=True)
         except (OSError, ValueError):
             return  # nobody reads it any more; the mirror goes on
+
+
+def _scrubbed(value: object) -> object:
+    if isinstance(value, str):
+        return scrub(value)
+    if isinstance(value, Mapping):
+        return {key: _scrubbed(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_scrubbed(each) for each in value]
+    return value
 
 
 def _pass(said: Mapping[str, object]) -> dict[str, object]:

@@ -13,15 +13,15 @@ TEXTS = tuple(row for row in FIELDS if row.kind in (Kind.LINE, Kind.TEXT))
 LISTS = tuple(row for row in FIELDS if row.kind in (Kind.LINES, Kind.LINKS))
 LINKS = frozenset(row.key for row in (*FIELDS, *OWN.values()) if row.kind is Kind.LINKS)
 """The keys of fields that hold names of notes."""
-_GET_TEXTS = attrgetter(*(row.attr for row in TEXTS if row.key != "content"))
+_GET_TEXTS = attrgetter("content", *(x.attr for x in TEXTS if x.key != "content"))
 _GET_LISTS = attrgetter(*(row.attr for row in LISTS))
 
 Change = Callable[[str, bool], str]
 """A text, and whether it is the name of a note -> another text."""
 
 
-def gist(fact: Fact) -> tuple[str, str]:
-    """The content of a fact, and all its other texts in one, to be looked over at once."""
+def gist(fact: Fact) -> str:
+    """All texts of a fact in one, to be looked over at once."""
     parts = list(filter(None, _GET_TEXTS(fact)))
     for many in filter(None, _GET_LISTS(fact)):
         parts += many
@@ -30,7 +30,7 @@ def gist(fact: Fact) -> tuple[str, str]:
             f"{piece.label}: {piece.text}"
             for piece in (*_loose(fact.own), *_loose(fact.properties))
         )
-    return fact.content, "\n".join(parts)
+    return "\n".join(parts)
 
 
 def pieces(fact: Fact) -> Iterator[Piece]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -62,6 +62,14 @@ class Lens:
     )
     """Texts without secrets by their hashes, and whether nothing in them may run: a pass
     looks at each fact some times."""
+    _own: bool = field(init=False, default=False, compare=False, repr=False)
+    """Whether there are rules of the user's, which may find a secret in any text."""
+
+    def __post_init__(self) -> None:
+        """See once what is asked for with every fact."""
+        object.__setattr__(
+            self, "_own", self.redactor is not None and self.redactor.own
+        )
 
     @staticmethod
     def of(redactor: Redactor, *, hides: bool, disarms: bool) -> Lens:
@@ -94,7 +102,7 @@ class Lens:
     def _shows_all(self, fact: Fact) -> bool:
         """Whether there is neither a secret in a fact nor anything that may run."""
         words = gist(fact)
-        if self._is_calm(words):
+        if is_calm(words) and not self._own:
             return True
         key = hash(words)
         safe = self._seen.get(key)
@@ -103,46 +111,51 @@ class Lens:
                 return False
             from vaultsync.core.neutral import may_run  # noqa: PLC0415 - see above
 
-            safe = self._seen[key] = not any(map(may_run, words))
+            safe = self._seen[key] = not may_run(words)
         return safe
 
-    def _is_calm(self, words: tuple[str, str]) -> bool:
-        """Whether nothing in some texts has to be looked at."""
-        redactor = self.redactor
-        return redactor is None or not (redactor.own or not all(map(is_calm, words)))
-
-    def _is_plain(self, words: tuple[str, str], key: int) -> bool:
-        """Whether there is neither a secret in some texts nor a placeholder."""
+    def _is_plain(self, words: str, key: int) -> bool:
+        """Whether there is neither a secret in a text nor a placeholder."""
         if key in self._seen:
             return True
-        redactor = self.redactor
-        for text in words:
-            if redactor is not None and (MARK in text or redactor.spans(text)):
-                return False
+        if MARK in words or (self.redactor is not None and self.redactor.spans(words)):
+            return False
         if len(self._seen) >= MOST:
             self._seen.clear()
         self._seen[key] = None
         return True
 
-    def text(self, text: str) -> str:
-        """A loose text without its secrets, as answers have it."""
-        return self.redactor.hide(text) if self.redactor and self.hides else text
+    def text(self, text: str, *facts: Fact | None) -> str:
+        """A loose text without its secrets, as answers have it, nor those of `facts`."""
+        if self.redactor is None or not self.hides:
+            return text
+        return self.redactor.hide(text, self.secrets(*facts))
 
-    def value(self, key: str, value: Value, *facts: Fact | None) -> Value:
-        """A value of a field without its secrets, as answers have it.
+    def values(
+        self, many: Sequence[tuple[str, Value]], *facts: Fact | None
+    ) -> list[Value]:
+        """Values of fields without their secrets, as answers have them.
 
-        What is a secret in one of `facts` is hidden here too.
+        What is a secret in one of them, or in one of `facts`, is hidden in all.
         """
-        if self.redactor is None or not self.hides or value is None:
-            return value
-        bare = key in LINKS
-        how = hiding(self.redactor, list(inside(value, key, bare=bare)), hides=True)
+        if self.redactor is None or not self.hides:
+            return [value for _, value in many]
+        parts = [
+            piece
+            for key, value in many
+            for piece in inside(value, key, bare=key in LINKS)
+        ]
         known = self.secrets(*facts)
+        how = hiding(self.redactor, parts, hides=True, also=known)
 
         def change(text: str, bare: bool) -> str:  # noqa: FBT001 - as `Change` is
-            return known.hide_known(how.hide(text, bare=bare), bare=bare)
+            return how.hide(text, bare=bare)
 
-        return changed(value, change, bare=bare)
+        return [changed(value, change, bare=key in LINKS) for key, value in many]
+
+    def value(self, key: str, value: Value, *facts: Fact | None) -> Value:
+        """One value of a field, as `values()`."""
+        return self.values([(key, value)], *facts)[0]
 
     def disarmed(self, value: Value) -> Value:
         """A value as a file of the vault may show it that is never read back."""
@@ -156,7 +169,7 @@ class Lens:
         if self.redactor is None:
             return NOTHING_TO_HIDE
         words = gist(fact)
-        if self._is_calm(words) or self._is_plain(words, hash(words)):
+        if (is_calm(words) and not self._own) or self._is_plain(words, hash(words)):
             return NOTHING_TO_HIDE
         return hiding(self.redactor, list(pieces(fact)), hides=self.hides)
 

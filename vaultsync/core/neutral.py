@@ -14,33 +14,70 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
+from functools import cache
 
 from vaultsync.core.runs import TAG_NAMES, Look, Site, is_run
 
-_SITE = re.compile(
-    r"(?P<templater><)\\*(?=%)"
-    rf"|(?P<tag><)\\*(?=(?i:{TAG_NAMES})(?![A-Za-z0-9-]))"
-    r"|(?P<fence>(?<!`)`{3,}+[ \t]{0,40}+|(?<!~)~{3,}+[ \t]{0,40}+)\\*(?=[^\s`~\\])"
-    r"|(?P<tick>(?<!`)`++[ \t]{0,40}+|(?m:^)[ \t]{0,40}+)\\*(?=\$=|(?:INPUT|VIEW|BUTTON)\[)"
-    r"|(?P<image>!)\\*(?=\[)"
-    r"|(?P<link>\])\\*(?=\()"
-    r"|(?P<define>\])\\*(?=:)"
-    r"|(?P<scheme>(?<![A-Za-z0-9+.-])(?:[jJ]\\*(?=(?i:avascript:\S))|[vV]\\*(?=(?i:bscript:\S))"
-    r"|[oO]\\*(?=(?i:bsidian:\S))|[fF]\\*(?=(?i:ile:/))"
-    r"|[dD]\\*(?=(?i:ata:(?:text/html|text/javascript|application/|image/svg)))))"
-    r"|(?P<attribute>(?<![^\s\"'/])(?:[oO]\\*(?=(?i:n[a-z]{3,30})(?![\w-]))"
-    r"|[sS]\\*(?=(?i:tyle|rcset|rcdoc|rc)(?![\w-]))|[hH]\\*(?=(?i:ref)(?![\w-]))"
-    r"|[bB]\\*(?=(?i:ackground)(?![\w-]))|[pP]\\*(?=(?i:ing)(?![\w-]))))"
+_FOLLOWED = r"\\*(?=\$=|(?:INPUT|VIEW|BUTTON)\[)"
+_SIGNS = (
+    ("templater", r"<\\*(?=%)"),
+    ("tag", rf"<\\*(?=(?i:{TAG_NAMES})(?![A-Za-z0-9-]))"),
+    ("fence", r"`(?<!``)`{2,}+[ \t]{0,40}+\\*(?=[^\s`~\\])"),
+    ("fence", r"~(?<!~~)~{2,}+[ \t]{0,40}+\\*(?=[^\s`~\\])"),
+    ("tick", r"`(?<!``)`*+[ \t]{0,40}+" + _FOLLOWED),
+    ("image", r"!\\*(?=\[)"),
 )
-"""A site: what is before the backslashes, and what must follow them. A backslash is never
-part of either, so that one more changes no other site."""
+_LINKS = (("link", r"\]\\*(?=\()"), ("define", r"\]\\*(?=:)"))
+_LETTERS = (
+    *(
+        ("scheme", rf"{first}(?<![A-Za-z0-9+.-].)\\*(?=(?i:{rest}))")
+        for rest, both in (
+            (r"avascript:\S", "jJ"),
+            (r"bscript:\S", "vV"),
+            (r"bsidian:\S", "oO"),
+            (r"ile:/", "fF"),
+            (r"ata:(?:text/html|text/javascript|application/|image/svg)", "dD"),
+        )
+        for first in both
+    ),
+    *(
+        ("attribute", rf"{first}(?<![^\s\"'/].)\\*(?=(?i:{rest})(?![\w-]))")
+        for rest, both in (
+            ("n[a-z]{3,30}", "oO"),
+            ("tyle|rcset|rcdoc|rc", "sS"),
+            ("ref", "hH"),
+            ("ackground", "bB"),
+            ("ing", "pP"),
+        )
+        for first in both
+    ),
+)
+_LINES = (("tick", r"(?m:^)[ \t]{0,40}+" + _FOLLOWED),)
+"""The forms of sites: what is before the backslashes, and what must follow them. A backslash
+is never part of either, so that one more changes no other site.
+
+All but those of lines begin with one letter, and `re` is ten times as fast with a pattern of
+which it knows all first letters; so what looks behind does so after the first letter.
+"""
+
+
+@cache
+def _pattern(
+    *, links: bool, letters: bool, lines: bool
+) -> tuple[re.Pattern[str], tuple[str, ...]]:
+    """A pattern of sites, and the kinds of its groups."""
+    forms = [*_SIGNS]
+    for wanted, more in ((links, _LINKS), (letters, _LETTERS), (lines, _LINES)):
+        forms += more if wanted else ()
+    pattern = "|".join(f"{form}()" for _, form in forms)
+    return re.compile(pattern), ("", *(kind for kind, _ in forms))
 
 
 def may_run(text: str) -> bool:
     """Whether a text has to be looked at; that most need not costs about a microsecond."""
     return (
         ("\\" in text and _SLASHED.search(text) is not None)
-        or "<" in text
+        or ("<" in text and _TAGGED.search(text) is not None)
         or ("!" in text and "![" in text)
         or ("$" in text and "$=" in text)
         or (":" in text and _has_scheme(text))
@@ -50,8 +87,18 @@ def may_run(text: str) -> bool:
     )
 
 
-_SLASHED = re.compile(r"(?:[<`~!\]jJvVoOfFdDsShHbBpP]|(?:^|[\n`~])[ \t]{0,40})\\")
+_SLASHED = re.compile(r"\\(?<![^<`~!\]jJvVoOfFdDsShHbBpP \t\n]\\)")
 """A backslash where one of ours may be."""
+_OPEN_TAG = r"<[A-Za-z](?![A-Za-z0-9.-]*>)"
+"""A tag that may have attributes."""
+_TAGGED = re.compile(rf"<(?:%|(?i:{TAG_NAMES})(?![A-Za-z0-9-]))|{_OPEN_TAG}")
+_ATTRIBUTED = re.compile(rf"{_OPEN_TAG}|\\(?<![^oOsShHbBpP]\\)")
+"""Where an attribute may be that runs, or is escaped."""
+_RESPELLED = re.compile(
+    r"[&\\<\x00-\x08\x0b\x0c\x0e-\x1f\x7f\xad\u200b-\u200f\u2028-\u202f\u2060\ufeff]"
+)
+"""What can be in a destination that does not show where it leads."""
+_SCHEMES = ("avascript", "bscript", "bsidian", "ile", "ata")
 _SCHEME_ENDS = frozenset("tTnNeEaA")
 
 
@@ -59,10 +106,17 @@ def _has_scheme(text: str) -> bool:
     """Whether a word ends before a colon as the schemes do that run."""
     at = text.find(":")
     while at >= 0:
-        if text[at - 1 : at] in _SCHEME_ENDS and not text[at + 1 : at + 2].isspace():
-            return True
+        if text[at - 1 : at] in _SCHEME_ENDS:
+            word = text[max(at - 9, 0) : at].lower()
+            if word.endswith(_SCHEMES) and not text[at + 1 : at + 2].isspace():
+                return True
         at = text.find(":", at + 1)
     return False
+
+
+def _has_attribute(text: str) -> bool:
+    """Whether there is a tag that may have attributes, or an attribute may be escaped."""
+    return ("<" in text or "\\" in text) and _ATTRIBUTED.search(text) is not None
 
 
 def _runs_code(text: str, fence: str) -> bool:
@@ -81,13 +135,19 @@ _BUTTONS = ("INPUT[", "VIEW[", "BUTTON[")
 
 
 def _sites(text: str) -> Iterator[Site]:
-    for match in _SITE.finditer(text):
-        kind = match.lastgroup or ""
+    """The sites of a text that run or are escaped, and others."""
+    spelled = _has_scheme(text)
+    pattern, kinds = _pattern(
+        links=spelled or _RESPELLED.search(text) is not None,
+        letters=spelled or _has_attribute(text),
+        lines="$=" in text or any(each in text for each in _BUTTONS),
+    )
+    for match in pattern.finditer(text):
         end = match.end()
         at = end
         while text[at - 1 : at] == "\\":
             at -= 1
-        yield Site(kind, match.start(), at, end - at)
+        yield Site(kinds[match.lastindex or 0], match.start(), at, end - at)
 
 
 def escaped(text: str, *, runs: bool = False) -> str:

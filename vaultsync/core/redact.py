@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from vaultsync.core.secret_spans import (
     Span,
+    and_unseen,
     everywhere,
     merged,
     optional_spans,
@@ -57,7 +58,9 @@ class Redactor:
 
         Those that are `known` are among them.
         """
-        found = [*spans_of(text), *self._own_spans(text), *known]
+        found = [*spans_of(text), *known]
+        if self.own:
+            found += and_unseen(self._own_spans, text)
         while found:
             found = _unquoted(text, found)
             # What stood right beside a secret is a word of its own without it.
@@ -93,13 +96,16 @@ class Redactor:
         )
         return f"[REDACTED:{kind}:{digest.hexdigest()[:8]}]"
 
-    def hide(self, text: str) -> str:
-        """A text that stands alone, with its secrets hidden."""
+    def hide(self, text: str, also: Secrets | None = None) -> str:
+        """A text that stands alone, with its secrets hidden, and those of `also`."""
+        names = also.names if also else {}
+        more = [*_repeated(text, names), *_cut_off(text, names)] if names else ()
         return replaced(
             text,
             (
-                (s.start, s.end, self.placeholder(s.kind, text[s.start : s.end]))
-                for s in self.spans(text)
+                (s.start, s.end, names.get(said) or self.placeholder(s.kind, said))
+                for s in self.spans(text, more)
+                if (said := text[s.start : s.end])
             ),
         )
 
@@ -158,18 +164,10 @@ class Secrets:
 
         return (BARE if bare else PLACEHOLDER).sub(said, text), unknown
 
-    def hide_known(self, text: str, *, bare: bool = False) -> str:
-        """A text in which these secrets are hidden where they stand as words."""
-        names = {secret: name for name, secret in self.known.items() if secret != name}
-        spans = merged(list(_repeated(text, names)))
-        return replaced(
-            text,
-            (
-                (s.start, s.end, name[1:-1] if bare else name)
-                for s in spans
-                if (name := names.get(text[s.start : s.end])) is not None
-            ),
-        )
+    @property
+    def names(self) -> dict[str, str]:
+        """What stands for each of them; what a text quotes is none."""
+        return {secret: name for name, secret in self.known.items() if secret != name}
 
 
 NO_SECRETS = Secrets({})
@@ -254,15 +252,21 @@ class Hiding:
 NOTHING_TO_HIDE = Hiding(NO_SECRETS, {})
 
 
-def hiding(redactor: Redactor, pieces: Sequence[Piece], *, hides: bool) -> Hiding:
+def hiding(
+    redactor: Redactor,
+    pieces: Sequence[Piece],
+    *,
+    hides: bool,
+    also: Secrets = NO_SECRETS,
+) -> Hiding:
     """How to hide the secrets of texts that belong together.
 
-    A secret of one of them is hidden in all, and so is what was left of it when it was
-    cut off at the end of a title. With `hides` off, nothing is, but for placeholders that
-    a text quotes and that would be taken for its secrets.
+    A secret of one of them, or of `also`, is hidden in all, and so is what was left of it
+    when it was cut off at the end of a title. With `hides` off, nothing is, but for
+    placeholders that a text quotes and that would be taken for its secrets.
     """
     found = {piece: _labelled(redactor, piece) for piece in pieces}
-    names = {
+    names = also.names | {
         piece.text[start:end]: redactor.placeholder(kind, piece.text[start:end])
         for piece, spans in reversed(found.items())
         for start, end, kind in reversed(spans)

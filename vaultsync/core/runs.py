@@ -57,13 +57,13 @@ class Look:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._code = list(_code_of(text))
+        self._code: list[tuple[int, int]] | None = None
         self._remote_names: bool | None = None
 
     def runs(self, site: Site) -> bool:
         """Whether something would run, load or lead out of the vault there."""
         text, at = self._text, site.at
-        if site.kind not in _IN_CODE_TOO and any(a <= at < b for a, b in self._code):
+        if site.kind not in _IN_CODE_TOO and self._is_code(at):
             return False
         match site.kind:
             case "fence":
@@ -80,6 +80,11 @@ class Look:
                 return self._is_in_tag(site)
             case _:
                 return True
+
+    def _is_code(self, at: int) -> bool:
+        if self._code is None:
+            self._code = list(_code_of(self._text))
+        return any(start <= at < end for start, end in self._code)
 
     def construct(self, site: Site) -> str:
         """The text of what runs, so that another in its place is told from it."""
@@ -214,6 +219,8 @@ def _is_remote(destination: str) -> bool:
 
 def _code_of(text: str) -> Iterator[tuple[int, int]]:
     """Fenced code that is surely nothing else, without its first and last line."""
+    if "```" not in text and "~~~" not in text:
+        return
     at = 0
     while (opened := _FENCE_LINE.search(text, at)) is not None:
         if _UNSURE.search(text, at, opened.start()):

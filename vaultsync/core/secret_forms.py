@@ -14,10 +14,8 @@ PRIVATE_KEY = (
 )
 """A whole block, over many lines or with `\\n` between them; cut off, what is there."""
 
-URL_LOGIN = (
-    r"(?P<scheme>://[^\s/:@\"'<>]{0,100}):(?P<s>[^\s/@\"'<>]{3,200})@(?=[A-Za-z0-9\[])"
-)
-"""`scheme://user:password@host`."""
+URL_LOGIN = r"://(?:[^\s/:@\"'<>]{0,100}(?P<user>:))?(?P<s>[^\s/\"'<>]{3,200})@(?=[A-Za-z0-9\[])"
+"""`scheme://user:password@host`, and `scheme://token@host`."""
 
 STEMS = ("pass", "pwd", "secret", "token", "key", "credential")
 """Words after which, with `=` or `:` between, a secret may stand; they begin `ASSIGNED`."""
@@ -32,14 +30,16 @@ ASSIGNED = (
     r"(?i:(?P<pass>pass(?:word|wort|wd|phrase|(?<![a-z]pass))|(?<![a-z])pwd)"
     r"|secret|token|(?P<key>key)|credentials?)"
     r"(?:[_-][A-Za-z0-9_]{1,30}|Key|Id)?"
-    r"[\"'`*]{0,3}\]?[ \t]{0,4}(?:=>|:=|==?|:)[ \t]{0,4}[\"'`*]{0,3}"
+    r"[\"'`*]{0,3}\]{0,2}[ \t]{0,4}(?:=>|:=|==?|:)[ \t]{0,4}[\"'`*]{0,3}"
     r"(?P<s>[^\s\"'`,;<>(){}\[\]|*]{6,512})"
 )
 """`password: …`, `API_KEY=…`, `"token": "…"`; whether it is one is looked at by itself."""
 
+SEED = "seed-phrase"
 OPTIONAL: Mapping[str, str] = {
     "card": r"(?<![\w.-])(?:\d[ -]?){12,18}\d(?![\w-])",
     "iban": r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}(?![A-Za-z0-9])",
+    SEED: r"[A-Za-z]+",
 }
-"""Off by default: to be named as `@card` and `@iban` among the patterns. Both have a sum
-that is checked."""
+"""Off by default: to be named as `@card`, `@iban` and `@seed-phrase` among the patterns. All
+have a sum that is checked."""

@@ -8,6 +8,7 @@ that the providers document and that gitleaks and detect-secrets agree on.
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 SHORTEST = 20
@@ -22,18 +23,26 @@ class SecretKind(NamedTuple):
     says: str
     """One line for the docs."""
     needs: tuple[str, ...]
-    """Literals of which one is in every secret of the kind, in lower case."""
+    """Literals of which one is in every secret of the kind."""
     pattern: str
     """What is hidden is the group `s`, or all of it. Compiled when it is first needed."""
+    far: bool = False
+    """Whether more than a few letters stand between the literal and the long word."""
 
 
-_START = r"(?<![A-Za-z0-9_-])"
+_START = "(?<![A-Za-z0-9_-]{})"
 """Tokens do not begin inside of words; it keeps long words from being tried at each letter."""
+_FIRST = re.compile(r"(?:[A-Za-z0-9_-]+|\[[A-Z]+\])(?![{*+?])")
+"""What a token begins with. Where it comes before `_START`, `re` looks for it only."""
 
 
-def _row(kind: str, says: str, needs: str, pattern: str) -> SecretKind:
-    literals = tuple(needs.lower().split())
-    return SecretKind(kind, says, literals, _START + pattern)
+def _row(
+    kind: str, says: str, needs: str, pattern: str, *, far: bool = False
+) -> SecretKind:
+    found = _FIRST.match(pattern)
+    first = found[0] if found else ""
+    whole = first + _START.format(first) + pattern.removeprefix(first)
+    return SecretKind(kind, says, tuple(needs.split()), whole, far)
 
 
 PROVIDERS: tuple[SecretKind, ...] = (
@@ -52,7 +61,7 @@ PROVIDERS: tuple[SecretKind, ...] = (
     _row(
         "gitlab",
         "GitLab token (personal, deploy, runner, trigger, feed, OAuth)",
-        "glpat- gldt- glrt- glptt- glft- gloas- glcbt- glimt- glagent- glsoat- gr1348941",
+        "glpat- gldt- glrt- glptt- glft- gloas- glcbt- glimt- glagent- glsoat- GR1348941",
         r"(?:gl(?:pat|dt|rt|ptt|ft|oas|cbt|imt|agent|soat)-[\w-]{20,300}(?:\.[\w.-]{4,60})?"
         r"|GR1348941[\w-]{20,40})",
     ),
@@ -99,18 +108,21 @@ PROVIDERS: tuple[SecretKind, ...] = (
         "Slack webhook",
         "hooks.slack.com",
         r"hooks\.slack\.com/(?P<s>(?:services|workflows|triggers)/[A-Za-z0-9+/]{30,100})",
+        far=True,
     ),
     _row(
         "discord-hook",
         "Discord webhook",
         "discord.com/api discordapp.com/api",
         r"discord(?:app)?\.com/api/(?P<s>webhooks/\d{16,21}/[\w-]{60,80})",
+        far=True,
     ),
     _row(
         "teams-hook",
         "Microsoft Teams webhook",
         "webhook.office.com",
         r"webhook\.office\.com/(?P<s>webhookb2/[\w@-]{60,90}/IncomingWebhook/[0-9a-f]{32}/[\w-]{30,40})",
+        far=True,
     ),
     _row(
         "discord",
@@ -118,15 +130,15 @@ PROVIDERS: tuple[SecretKind, ...] = (
         ".",
         r"[MNO][A-Za-z0-9_-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])",
     ),
-    _row("telegram", "Telegram bot token", ":aa", r"\d{8,10}:AA[\w-]{32,33}(?![\w-])"),
+    _row("telegram", "Telegram bot token", ":AA", r"\d{8,10}:AA[\w-]{32,33}(?![\w-])"),
     _row(
         "stripe",
         "Stripe key",
         "sk_live_ sk_test_ rk_live_ rk_test_ whsec_",
         r"(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,247}|whsec_[A-Za-z0-9+/]{24,80})",
     ),
-    _row("twilio", "Twilio key", "sk", r"SK[0-9a-f]{32}(?![A-Za-z0-9])"),
-    _row("sendgrid", "SendGrid key", "sg.", r"SG\.[\w-]{22}\.[\w-]{43}(?![\w-])"),
+    _row("twilio", "Twilio key", "SK", r"SK[0-9a-f]{32}(?![A-Za-z0-9])"),
+    _row("sendgrid", "SendGrid key", "SG.", r"SG\.[\w-]{22}\.[\w-]{43}(?![\w-])"),
     _row(
         "mailgun", "Mailgun key", "key- pubkey-", r"(?:pub)?key-[0-9a-f]{32}(?![\w-])"
     ),
@@ -159,7 +171,7 @@ PROVIDERS: tuple[SecretKind, ...] = (
     _row(
         "square",
         "Square token",
-        "sq0 eaaa",
+        "sq0 EAAA",
         r"(?:sq0[a-z]{3}-[\w-]{22,43}(?![\w-])|EAAA[A-Za-z0-9_-]{60}(?![\w-]))",
     ),
     _row(
@@ -170,6 +182,7 @@ PROVIDERS: tuple[SecretKind, ...] = (
         "Doppler token",
         "dp.",
         r"dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}(?![\w-])",
+        far=True,
     ),
     _row(
         "linear",
@@ -183,7 +196,7 @@ PROVIDERS: tuple[SecretKind, ...] = (
         "ntn_ secret_",
         r"(?:ntn_[A-Za-z0-9]{40,50}|secret_[A-Za-z0-9]{43})(?![\w-])",
     ),
-    _row("postman", "Postman key", "pmak-", r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}(?![\w-])"),
+    _row("postman", "Postman key", "PMAK-", r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}(?![\w-])"),
     _row("pulumi", "Pulumi token", "pul-", r"pul-[0-9a-f]{40}(?![\w-])"),
     _row(
         "terraform",
@@ -201,7 +214,7 @@ PROVIDERS: tuple[SecretKind, ...] = (
     _row(
         "newrelic",
         "New Relic key",
-        "nrak- nrii- nrjs- nraa-",
+        "NRAK- NRII- NRJS- NRAA-",
         r"NR(?:AK|II|JS|AA)-[A-Za-z0-9_-]{19,42}(?![\w-])",
     ),
     _row(
@@ -222,7 +235,7 @@ PROVIDERS: tuple[SecretKind, ...] = (
         "ddapp_ ddpat_",
         r"dd(?:app|pat)_[A-Za-z0-9]{32,64}(?![\w-])",
     ),
-    _row("atlassian", "Atlassian token", "atatt3 atctt3", r"AT[AC]TT3[\w=-]{60,400}"),
+    _row("atlassian", "Atlassian token", "ATATT3 ATCTT3", r"AT[AC]TT3[\w=-]{60,400}"),
     _row(
         "airtable",
         "Airtable token",
@@ -268,10 +281,10 @@ PROVIDERS: tuple[SecretKind, ...] = (
     _row(
         "fly",
         "Fly.io token",
-        "fo1_ fm1r_ fm2_ flyv1",
+        "fo1_ fm1_ fm1r_ fm2_ fm2r_",
         r"(?:fo1_[\w-]{43}(?![\w-])|(?:FlyV1\s{1,4})?fm[12]r?_[A-Za-z0-9+/]{80,600}={0,2})",
     ),
-    _row("heroku", "Heroku key", "hrku-", r"HRKU-[\w-]{36,80}"),
+    _row("heroku", "Heroku key", "HRKU-", r"HRKU-[\w-]{36,80}"),
     _row(
         "vercel",
         "Vercel token",
@@ -293,7 +306,7 @@ PROVIDERS: tuple[SecretKind, ...] = (
     _row(
         "circleci",
         "CircleCI token",
-        "cciprj_ ccipat_",
+        "CCIPRJ_ CCIPAT_",
         r"CCIP(?:AT|RJ)_[A-Za-z0-9]{20,24}_[0-9a-f]{40}(?![\w-])",
     ),
     _row(
@@ -302,7 +315,7 @@ PROVIDERS: tuple[SecretKind, ...] = (
         "bkua_ bkct_",
         r"bk(?:ua|ct)_[0-9a-f]{40}(?![\w-])",
     ),
-    _row("contentful", "Contentful token", "cfpat-", r"CFPAT-[\w-]{43}(?![\w-])"),
+    _row("contentful", "Contentful token", "CFPAT-", r"CFPAT-[\w-]{43}(?![\w-])"),
     _row("typeform", "Typeform token", "tfp_", r"tfp_[\w.=-]{40,70}"),
     _row(
         "sourcegraph",
@@ -316,13 +329,18 @@ PROVIDERS: tuple[SecretKind, ...] = (
         "shippo_",
         r"shippo_(?:live|test)_[0-9a-f]{40}(?![\w-])",
     ),
-    _row("easypost", "EasyPost key", "ezak ezTk", r"EZ[AT]K[A-Za-z0-9]{54}(?![\w-])"),
+    _row("easypost", "EasyPost key", "EZAK EZTK", r"EZ[AT]K[A-Za-z0-9]{54}(?![\w-])"),
     _row("dropbox", "Dropbox token", "sl.", r"sl\.(?:u\.)?[\w-]{100,2000}"),
-    _row("facebook", "Facebook token", "eaa", r"EAA[MC][A-Za-z0-9]{100,400}(?![\w-])"),
+    _row(
+        "facebook",
+        "Facebook token",
+        "EAAM EAAC",
+        r"EAA[MC][A-Za-z0-9]{100,400}(?![\w-])",
+    ),
     _row(
         "twitter",
         "X (Twitter) bearer token",
-        "aaaaaaaaaaaaaaaaaaaaa",
+        "AAAAAAAAAAAAAAAAAAAAA",
         r"A{21}[A-Za-z0-9]{1,60}+%[A-Za-z0-9%]{20,120}",
     ),
     _row("prefect", "Prefect key", "pnu_ pnb_", r"pn[ub]_[A-Za-z0-9]{36}(?![\w-])"),
@@ -331,42 +349,43 @@ PROVIDERS: tuple[SecretKind, ...] = (
     _row(
         "age",
         "age secret key",
-        "age-secret-key-",
+        "AGE-SECRET-KEY-",
         r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}(?![\w-])",
     ),
     _row(
         "onepassword",
         "1Password service token or secret key",
-        "ops_eyj a3-",
+        "ops_eyJ A3-",
         r"(?:ops_eyJ[A-Za-z0-9+/]{200,2000}={0,2}|A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}(?![\w-]))",
     ),
     _row(
         "artifactory",
         "Artifactory key",
-        "akc cmvm",
+        "AKC cmVm",
         r"(?:AKC[a-zA-Z0-9]{70,80}|cmVm[A-Za-z0-9]{60,68})(?![\w-])",
     ),
     _row(
         "alibaba",
         "Alibaba Cloud access key id",
-        "ltai",
+        "LTAI",
         r"LTAI[A-Za-z0-9]{20}(?![\w-])",
     ),
-    _row("tencent", "Tencent Cloud secret id", "akid", r"AKID[A-Za-z0-9]{32}(?![\w-])"),
+    _row("tencent", "Tencent Cloud secret id", "AKID", r"AKID[A-Za-z0-9]{32}(?![\w-])"),
     _row(
         "yandex",
         "Yandex Cloud key",
-        "aqvn t1.",
+        "AQVN t1.",
         r"(?:AQVN[\w-]{35,38}(?![\w-])|t1\.[A-Z0-9a-z_-]{40,}+=?=?\.[\w-]{86}={0,2})",
     ),
     _row(
-        "jwt", "JSON web token", "eyj", r"eyJ[\w-]{10,}+\.eyJ[\w-]{10,}+\.[\w-]{10,}+"
+        "jwt", "JSON web token", "eyJ", r"eyJ[\w-]{10,}+\.eyJ[\w-]{10,}+\.[\w-]{10,}+"
     ),
     _row(
         "bearer",
         "the token of an `Authorization` header",
-        "bearer authorization",
+        "bearer Bearer BEARER auth Auth AUTH",
         r"(?i:bearer|(?:authorization|auth)[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:basic|token|apikey))\s{1,4}[\"']?(?P<s>(?=[A-Za-z_.~+/-]{0,120}\d)[\w.~+/-]{20,2000}={0,2})",
+        far=True,
     ),
 )
 """Tokens that their providers made to be recognised."""

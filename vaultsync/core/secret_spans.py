@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from vaultsync.core.secret_forms import (
     KEYS_OF,
     OPTIONAL,
     PRIVATE_KEY,
+    SEED,
     STEMS,
     URL_LOGIN,
 )
@@ -60,22 +61,46 @@ def _kind(letter: str) -> str:
 _KINDS = "".join(_kind(chr(each)) for each in range(256)).encode()
 _RUNS = _KINDS.replace(b"!", b" ")
 _LONG = b"x" * SHORTEST
-_BEFORE, _AFTER = 80, 4
+_BEFORE, _FAR, _AFTER = 24, 80, 4
 """Letters around a long word in which the literals of its kind are looked for."""
+
+
+_UNSEEN = frozenset(
+    "\xad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
+    "\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\ufeff"
+)
+"""Letters that nobody sees, which come into a token when it is copied from a page, and
+those that turn the direction of what follows."""
+
+
+def _has_unseen(text: str) -> bool:
+    return not text.isascii() and any(letter in text for letter in _UNSEEN)
 
 
 def spans_of(text: str) -> Iterator[Span]:
     """The secrets of the tables. A text without any costs a few microseconds."""
+    return and_unseen(_spans_of, text)
+
+
+def and_unseen(find: Callable[[str], Iterator[Span]], text: str) -> Iterator[Span]:
+    """What is found in a text, and what is found in it without letters nobody sees."""
+    yield from find(text)
+    if _has_unseen(text):
+        seen = [at for at, letter in enumerate(text) if letter not in _UNSEEN]
+        for start, end, kind in find("".join(text[at] for at in seen)):
+            yield Span(seen[start], seen[end - 1] + 1, kind)
+
+
+def _spans_of(text: str) -> Iterator[Span]:
     letters = text.encode(errors="replace")
     if _LONG in letters.translate(_RUNS):
         yield from _tokens(text)
     if b"=" in letters or b":" in letters:
-        low = _one_by_one(text).lower()
-        if any(stem in low for stem in _STEMS):
-            yield from _assigned(text, low)
+        yield from _assigned(text, _one_by_one(text).lower())
         if b"://" in letters and b"@" in letters:
             for match in compiled(URL_LOGIN).finditer(text):
-                if not _is_dummy(match["s"]):
+                likely = match["user"] or _is_random(match["s"])
+                if likely and not _is_dummy(match["s"]):
                     yield Span(*match.span("s"), "url-password")
 
 
@@ -89,7 +114,7 @@ def is_calm(text: str) -> bool:
     Most texts are, and it costs two microseconds to know of a thousand letters.
     """
     looked = text.encode(errors="replace").translate(_KINDS)
-    return b"!" not in looked and _LONG not in looked
+    return b"!" not in looked and _LONG not in looked and not _has_unseen(text)
 
 
 def _one_by_one(text: str) -> bytes:
@@ -98,16 +123,18 @@ def _one_by_one(text: str) -> bytes:
 
 
 def _tokens(text: str) -> Iterator[Span]:
-    near: list[str] = []
+    near, far = [], []
     runs = _one_by_one(text).translate(_RUNS)
     at = runs.find(_LONG)
     while at >= 0:
         end = runs.find(b" ", at)
         end = len(runs) if end < 0 else end
-        near.append(text[max(at - _BEFORE, 0) : end + _AFTER].lower())
+        far.append(text[max(at - _FAR, 0) : end + _AFTER])
+        near.append(far[-1][max(min(at, _FAR) - _BEFORE, 0) :])
         at = runs.find(_LONG, end)
-    window = "\n".join(near)
+    windows = "\n".join(near), "\n".join(far)
     for row in PROVIDERS:
+        window = windows[row.far]
         if any(need in window for need in row.needs):
             pattern = compiled(row.pattern)
             group = "s" if "s" in pattern.groupindex else 0
@@ -130,11 +157,17 @@ def _is_sample(token: str) -> bool:
     return len(set(token[-20:])) < 6 or token.endswith("EXAMPLE")  # noqa: PLR2004
 
 
+_SIGN_WITHIN = 60
+"""Letters from a stem within which `ASSIGNED` has its sign."""
+
+
 def _assigned(text: str, low: bytes) -> Iterator[Span]:
     for stem in _STEMS:
         at = low.find(stem)
         while at >= 0:
-            yield from _assigned_at(text, at)
+            end = at + _SIGN_WITHIN
+            if low.find(b":", at, end) >= 0 or low.find(b"=", at, end) >= 0:
+                yield from _assigned_at(text, at)
             at = low.find(stem, at + len(stem))
 
 
@@ -146,11 +179,23 @@ def _assigned_at(text: str, at: int) -> Iterator[Span]:
         before = text[max(at - 12, 0) : at].rstrip(" _-").lower()
         if not before.endswith(KEYS_OF):
             return
-    value = match["s"].rstrip(".:!?")
+    value = match["s"]
+    if _is_in_query(text, at):
+        value = re.split("[&#]", value, maxsplit=1)[0]
+    value = value.rstrip(".:!?")
     likely = _is_password if match["pass"] else _is_random
     if len(value) >= 6 and not _is_dummy(value) and likely(value):  # noqa: PLR2004
         start = match.start("s")
         yield Span(start, start + len(value), "password" if match["pass"] else "secret")
+
+
+_LONGEST_ADDRESS = 500
+
+
+def _is_in_query(text: str, at: int) -> bool:
+    """Whether a place is in an address, after its question mark."""
+    word = text[max(at - _LONGEST_ADDRESS, 0) : at].rpartition("://")[2]
+    return "?" in word and not any(map(str.isspace, word))
 
 
 _DUMMY = (
@@ -228,6 +273,11 @@ _CHECKED = {"card": _is_card, "iban": _is_iban}
 
 def optional_spans(text: str, kind: str) -> Iterator[Span]:
     """The secrets of a kind that is looked for only when it is asked for."""
+    if kind == SEED:
+        from vaultsync.core.seed_phrases import seed_phrases  # noqa: PLC0415 - its list is long
+
+        yield from (Span(start, end, kind) for start, end in seed_phrases(text))
+        return
     for match in compiled(OPTIONAL[kind]).finditer(text):
         if _CHECKED[kind](match[0]):
             yield Span(*match.span(), kind)

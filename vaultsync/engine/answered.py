@@ -8,26 +8,42 @@ from typing import cast
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
 from vaultsync.engine.mirror import Mirror
-from vaultsync.errors import UnknownPlaceholderError
+from vaultsync.errors import InvalidFieldError, UnknownPlaceholderError
 
 _ADD, _REMOVE = "+tags", "-tags"
 
 
-def meant_by(
+def changed_by(
     mirror: Mirror,
     fact: Fact,
     values: Mapping[str, Value],
-    add_tags: Sequence[str],
-    remove_tags: Sequence[str],
-) -> tuple[Mapping[str, Value], Sequence[str], Sequence[str]]:
-    """What somebody means who saw the fact with placeholders for its secrets.
+    add_tags: Sequence[str] = (),
+    remove_tags: Sequence[str] = (),
+) -> Fact:
+    """The fact as somebody changes it who saw it with placeholders for its secrets.
 
     Raises:
         UnknownPlaceholderError: one stands for no secret of the fact.
+        InvalidFieldError: a value that its field does not take, as it was said.
     """
     named = {**values, _ADD: list(add_tags), _REMOVE: list(remove_tags)}
     meant, unknown = mirror.lens.taken(named, fact)
     if unknown:
         raise UnknownPlaceholderError(fact.id, unknown)
-    add, remove = meant.pop(_ADD), meant.pop(_REMOVE)
-    return meant, cast("Sequence[str]", add), cast("Sequence[str]", remove)
+    add = cast("Sequence[str]", meant.pop(_ADD))
+    gone = {tag.lstrip("#") for tag in cast("Sequence[str]", meant.pop(_REMOVE))}
+    try:
+        changed = fact.changed(meant)
+        if add or gone:
+            kept = [tag for tag in changed.tags if tag not in gone]
+            changed = changed.changed({"tags": [*kept, *add]})
+    except InvalidFieldError as wrong:
+        raise as_said(wrong, values) from None
+    return changed
+
+
+def as_said(wrong: InvalidFieldError, values: Mapping[str, Value]) -> InvalidFieldError:
+    """The error about a value as somebody said it, who may not see what it means."""
+    if wrong.field not in values:
+        return wrong
+    return InvalidFieldError(wrong.field, values[wrong.field], wrong.expected)

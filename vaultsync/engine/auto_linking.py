@@ -39,8 +39,12 @@ def linked(
     if not targets:
         return fact
     within = None if before is None else _changed_lines(before, fact.content)
-    made = link_mentions(fact.content, mentions, targets, within=within)
-    return fact.but(content=made)
+    made = fact.but(
+        content=link_mentions(fact.content, mentions, targets, within=within)
+    )
+    # A link inside a secret, or in the word before it, would break it or show it.
+    same = mirror.lens.secrets(made) == mirror.lens.secrets(fact)
+    return made if same else fact
 
 
 def _changed_lines(before: str, after: str) -> list[tuple[int, int]]:

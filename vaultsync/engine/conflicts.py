@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from vaultsync.core.conflict import (
@@ -33,6 +34,7 @@ from vaultsync.errors import (
     NoteError,
     NoteExistsError,
     RevisionMismatchError,
+    StoreUnavailableError,
     UnknownPlaceholderError,
 )
 from vaultsync.ports import RevisionMismatch, Write
@@ -106,22 +108,27 @@ def hidden_conflict(mirror: Mirror, conflict: Conflict) -> Conflict:
     lens = mirror.lens
     if lens.redactor is None:
         return conflict
-    base = mirror.archive.find_base(conflict.fact_id)
-    known = base.fact if base else None
-
-    def hide(key: str, value: Value) -> Value:
-        return lens.value(key, value, known)
-
-    fields = tuple(
-        FieldConflict(
-            each.field,
-            hide(each.field, each.base),
-            hide(each.field, each.vault),
-            hide(each.field, each.store),
-        )
+    sides = [
+        (each.field, side)
         for each in conflict.fields
+        for side in (each.base, each.vault, each.store)
+    ]
+    many = [("title", conflict.title), *sides]
+    title, *told = lens.values(many, *_versions(mirror, conflict))
+    fields = tuple(
+        FieldConflict(each.field, *told[at : at + 3])
+        for at, each in zip(range(0, len(told), 3), conflict.fields, strict=True)
     )
-    return replace(conflict, fields=fields, title=str(hide("title", conflict.title)))
+    return replace(conflict, fields=fields, title=str(title))
+
+
+def _versions(mirror: Mirror, conflict: Conflict) -> list[Fact | None]:
+    """The fact of a conflict, of the base and of the store, as far as they are there."""
+    base = mirror.archive.find_base(conflict.fact_id)
+    found = [base.fact if base else None]
+    with suppress(StoreUnavailableError):
+        found += mirror.store.find_many([conflict.fact_id]).values()
+    return found
 
 
 def _holds(mirror: Mirror, path: VaultPath, conflict_id: str) -> bool:
@@ -257,9 +264,8 @@ def _by_hand(
     Raises:
         UnknownPlaceholderError: one stands for nothing.
     """
-    base = mirror.archive.find_base(conflict.fact_id)
-    current = mirror.store.find_many([conflict.fact_id]).get(conflict.fact_id)
-    agreed = base.fact if base else Fact(conflict.fact_id)
+    agreed, *current = _versions(mirror, conflict)
+    agreed = agreed or Fact(conflict.fact_id)
     sides = [
         agreed.changed({each.field: value})
         for each in conflict.fields
@@ -268,7 +274,7 @@ def _by_hand(
     made = []
     for each in chosen:
         said = {each.field: _typed(each, text)}
-        meant, unknown = mirror.lens.taken(said, agreed, current, *sides)
+        meant, unknown = mirror.lens.taken(said, agreed, *current, *sides)
         if unknown:
             raise UnknownPlaceholderError(conflict.fact_id, unknown)
         made.append(replace(each, store=meant[each.field]))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from vaultsync.core.fields import Value
 from vaultsync.core.paths import VaultPath
+from vaultsync.core.redact import scrub
 from vaultsync.engine.rhythm import Rhythm
 from vaultsync.errors import VaultsyncError
 from vaultsync.ports import Archive
@@ -89,7 +90,7 @@ class Wanted:
 def told(error: Exception) -> dict[str, Value]:
     """An error as it is told: its kind, what happened, and what helps."""
     hint = error.hint if isinstance(error, VaultsyncError) else ""
-    return {"kind": type(error).__name__, "message": str(error), "hint": hint}
+    return {"kind": type(error).__name__, "message": scrub(str(error)), "hint": hint}
 
 
 @dataclass(slots=True)

@@ -11,9 +11,10 @@ from vaultsync.core.scope import private, sees
 from vaultsync.core.values import check_id
 from vaultsync.core.wire import from_values, to_values
 from vaultsync.engine.access import check_access
-from vaultsync.engine.answered import meant_by
+from vaultsync.engine.answered import changed_by
 from vaultsync.engine.auto_linking import linked
 from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.record import readable
 from vaultsync.errors import (
     FactForgottenError,
     FactNotFoundError,
@@ -162,7 +163,9 @@ def history(
     found = mirror.archive.history(fact_id=fact_id)
     if not found:
         get(mirror, fact_id, agent=agent)
-    return found
+        return []
+    base = mirror.archive.find_base(fact_id)
+    return list(readable(found, mirror.lens, base.fact if base else None))
 
 
 def _offline(mirror: Mirror, fact_id: str) -> Fact | None:
@@ -208,10 +211,7 @@ def update(
     for _ in range(TRIES):
         try:
             current = known = get(mirror, fact_id, agent=agent)
-            meant, add, remove = meant_by(
-                mirror, current, values, add_tags, remove_tags
-            )
-            fact = _changed(current, meant, add, remove)
+            fact = changed_by(mirror, current, values, add_tags, remove_tags)
             fact = linked(mirror, fact, agent=agent, before=current.content)
             if fact == current and (expect is None or expect == current.revision):
                 return current
@@ -232,20 +232,6 @@ def update(
     )
 
 
-def _changed(
-    fact: Fact,
-    values: Mapping[str, Value],
-    add_tags: Sequence[str],
-    remove_tags: Sequence[str],
-) -> Fact:
-    changed = fact.changed(values)
-    if add_tags or remove_tags:
-        gone = {tag.lstrip("#") for tag in remove_tags}
-        kept = [tag for tag in changed.tags if tag not in gone]
-        changed = changed.changed({"tags": [*kept, *add_tags]})
-    return changed
-
-
 def _update_later(
     mirror: Mirror,
     known: Fact | None,
@@ -258,9 +244,7 @@ def _update_later(
     if known is None:
         why = "what it says of this fact is not known here"
         raise StoreUnavailableError(why)
-    values, add, remove = meant_by(mirror, known, values, *tags)
-    tags = add, remove
-    fact = _changed(known, values, *tags)
+    fact = changed_by(mirror, known, values, *tags)
     keys = [*values, *(["tags"] if any(tags) else [])]
     _queue(
         mirror,

@@ -11,6 +11,7 @@ from vaultsync.core.body import read_body
 from vaultsync.core.conflict import is_conflict_note
 from vaultsync.core.fields import Value
 from vaultsync.core.frontmatter import Parts
+from vaultsync.core.lens import Lens
 from vaultsync.core.link_check import (
     ALIAS_ONLY,
     AMBIGUOUS,
@@ -236,7 +237,8 @@ class _Check:
                 kind = "property" if key else "embed" if link.embed else link.kind
                 tally[kind, _how(verdict, link)] += 1
                 if verdict.problem:
-                    problems.append(_problem(note, kind, key, link, verdict))
+                    found = _problem(note, kind, key, link, verdict)
+                    problems.append(_hidden(found, self._mirror.lens))
         return problems
 
 
@@ -279,6 +281,16 @@ def _problem(
         verdict.why,
         verdict.candidates,
         fix if fix != written else None,
+    )
+
+
+def _hidden(found: LinkProblem, lens: Lens) -> LinkProblem:
+    """The problem without the secrets that a person typed into a link."""
+    return replace(
+        found,
+        link=lens.text(found.link),
+        why=lens.text(found.why),
+        fix=found.fix and lens.text(found.fix),
     )
 
 

@@ -237,12 +237,15 @@ class FileSync:
 
     def _done(self, plan: _Plan, ids: Sequence[str]) -> FileDone:
         """The report of a plan that was carried out."""
-        actions, attention = [], list(plan.notices)
+        hide = self._mirror.lens.text
+        actions = []
+        attention = [replace(each, message=hide(each.message)) for each in plan.notices]
         unchanged = 0
         for step, fact_id in zip(plan.steps, ids, strict=True):
             section = None if step.section is None else plan.sections[step.section]
             fact = plan.facts.get(fact_id)
             title = section.title if section else fact.title if fact else ""
+            title = hide(title, fact)
             line = section.line if section else None
             if step.do is Do.SAME:
                 unchanged += 1

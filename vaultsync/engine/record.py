@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
+from vaultsync.core.lens import Lens
 from vaultsync.core.merge import differing
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do
@@ -121,6 +122,19 @@ def _agrees(store: Fact | None, fact: Fact, key: str) -> bool:
 
 def _plain(value: Value) -> Value:
     return list(value) if isinstance(value, tuple) else value
+
+
+def readable(
+    found: Sequence[HistoryEntry], lens: Lens, fact: Fact | None
+) -> Iterable[HistoryEntry]:
+    """The history of a fact as it is shown: a note that went by where it was, no secrets."""
+    many: list[tuple[str, Value]] = []
+    for each in found:
+        before = place_of_grave(each) if each.field == "note" else None
+        many += (each.field, before or each.before), (each.field, each.after)
+    told = lens.values(many, fact)
+    for entry, old, new in zip(found, told[::2], told[1::2], strict=True):
+        yield replace(entry, before=old, after=new)
 
 
 @dataclass(frozen=True, slots=True)

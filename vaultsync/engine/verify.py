@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from vaultsync.core.edit import edited
 from vaultsync.core.fact import Fact
+from vaultsync.core.lens import Lens
 from vaultsync.core.merge import differing
 from vaultsync.core.note import read_note
 from vaultsync.core.render import stale
@@ -43,11 +45,9 @@ def verify(mirror: Mirror, *, progress: Progress | None = None) -> Verification:
     for fact in mirror.store.iter_facts():
         if fact.id not in with_base:
             checked += 1
-            differences.append(
-                Difference(
-                    fact.id, None, "note", None, fact.title, None, "it has no note yet"
-                )
-            )
+            why = "it has no note yet"
+            missing = Difference(fact.id, None, "note", None, fact.title, None, why)
+            differences += _hidden(mirror.lens, [missing], fact)
     if progress is not None:
         progress("verify", total, total)
     return Verification(
@@ -60,7 +60,29 @@ def verify(mirror: Mirror, *, progress: Progress | None = None) -> Verification:
 def _chunk(mirror: Mirror, bases: list[Base]) -> Iterator[Difference]:
     facts = mirror.store.find_many([base.fact.id for base in bases])
     for base in bases:
-        yield from _compare(mirror, base, facts.get(base.fact.id))
+        store = facts.get(base.fact.id)
+        found = list(_compare(mirror, base, store))
+        yield from _hidden(mirror.lens, found, base.fact, store)
+
+
+def _hidden(
+    lens: Lens, found: Sequence[Difference], *facts: Fact | None
+) -> Iterator[Difference]:
+    """What differs, without the secrets of the fact."""
+    sides = [
+        lens.values(
+            [(each.field, value) for each, value in zip(found, side, strict=True)],
+            *facts,
+        )
+        for side in (
+            [each.vault for each in found],
+            [each.store for each in found],
+            [each.base for each in found],
+        )
+    ]
+    for each, vault, store, base in zip(found, *sides, strict=True):
+        why = lens.text(each.why, *facts)
+        yield replace(each, vault=vault, store=store, base=base, why=why)
 
 
 def _compare(mirror: Mirror, base: Base, store: Fact | None) -> Iterator[Difference]:

@@ -1,0 +1,72 @@
+"""Seed phrases of wallets: 12 to 24 words of a list, of which the last holds a checksum."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from vaultsync.core.seed_words import WORDS
+
+SIZES = (24, 21, 18, 15, 12)
+MOST = 60
+"""Words in a row from which on they are a list of words, and no phrase."""
+_WORD = re.compile(r"[A-Za-z]+")
+_BETWEEN = re.compile(r"[\s\d,.;:)|*\"'`-]{1,12}")
+"""What stands between two words: blanks, a comma, a number with a dot, a bullet."""
+_TWICE = 2
+"""Words of a phrase that may be in it a second time; of samples, and of code, more are."""
+_BITS = 11
+"""Of each word."""
+
+
+@cache
+def _numbers() -> dict[str, int]:
+    return {word: number for number, word in enumerate(WORDS.split())}
+
+
+def seed_phrases(text: str) -> Iterator[tuple[int, int]]:
+    """Where seed phrases stand in a text, whatever stands between their words."""
+    places: list[tuple[int, int]] = []
+    row: list[int] = []
+    for match in _WORD.finditer(text):
+        number = _numbers().get(match[0].lower())
+        end = places[-1][1] if places else match.start()
+        goes_on = not places or _BETWEEN.fullmatch(text, end, match.start())
+        if number is None or not goes_on:
+            yield from _phrases_in(row, places)
+            places, row = [], []
+        if number is not None:
+            places.append(match.span())
+            row.append(number)
+    yield from _phrases_in(row, places)
+
+
+def _phrases_in(
+    row: Sequence[int], places: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
+    """The longest phrases in some words of the list that stand in a row."""
+    if len(row) > MOST:
+        return
+    for size in SIZES:
+        found = [
+            at
+            for at in range(len(row) - size + 1)
+            if len(set(row[at : at + size])) >= size - _TWICE
+            and _has_checksum(row[at : at + size])
+        ]
+        for at in found:
+            yield places[at][0], places[at + size - 1][1]
+        if found:
+            return
+
+
+def _has_checksum(row: Sequence[int]) -> bool:
+    """Whether the last bits are the first ones of the hash of all others."""
+    whole = 0
+    for number in row:
+        whole = whole << _BITS | number
+    bits = len(row) // 3
+    secret = (whole >> bits).to_bytes(4 * bits)
+    return hashlib.sha256(secret).digest()[0] >> 8 - bits == whole & (1 << bits) - 1
