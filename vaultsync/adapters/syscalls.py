@@ -15,6 +15,7 @@ import stat
 import struct
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
@@ -234,10 +235,15 @@ def open_below(root: int, path: str, flags: int) -> int:
         with contextlib.suppress(OSError):
             return os.open(path, flags | _NOFOLLOW_ANY, dir_fd=root)
     elif _OPENAT2 is not None:
-        how = struct.pack("QQQ", flags | os.O_CLOEXEC, 0, _BELOW)
+        how = _how(flags)
         fd: int = _OPENAT2(_OPENAT2_NUMBER, root, os.fsencode(path), how, len(how))
         return fd
     return -1
+
+
+@cache  # there are two kinds of flags
+def _how(flags: int) -> bytes:
+    return struct.pack("QQQ", flags | os.O_CLOEXEC, 0, _BELOW)
 
 
 def open_to_read(place: Place) -> int:

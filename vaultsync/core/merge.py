@@ -137,13 +137,16 @@ def differing(one: Fact, other: Fact, *, volatile: bool = False) -> tuple[str, .
     Facts without a difference mean the same.
     """
     rows, get = _ALL if volatile else _LASTING
-    found = [
-        row.key
-        for row, left, right in zip(rows, get(one), get(other), strict=True)
-        if left is not right
-        and left != right
-        and not _agree(row, _plain(left), _plain(right))
-    ]
+    ones, others = get(one), get(other)
+    found = []
+    if ones != others:
+        found = [
+            row.key
+            for row, left, right in zip(rows, ones, others, strict=True)
+            if left is not right
+            and left != right
+            and not _agree(row, _plain(left), _plain(right))
+        ]
     if not (_alike(one.own, other.own) and _alike(one.properties, other.properties)):
         found += [
             key

@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NewType
 
 from vaultsync.core.scope import is_scope
@@ -34,6 +35,10 @@ _TIERS = frozenset({"critical", "notable", "background"})
 _SHORT_NAME = re.compile(r"(?:obsidi|git|trash|meta|index|stfold)~\d+", re.IGNORECASE)
 _DRIVE = re.compile(r"[A-Za-z]:/")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_PLAIN_PATH = re.compile(
+    r"(?:[A-Za-z0-9_-][A-Za-z0-9_. -]*+/)*+[A-Za-z0-9_-][A-Za-z0-9_. -]*\Z"
+)
+"""Most paths: nothing about them has to be looked into."""
 
 
 def vault_path(text: str) -> VaultPath:
@@ -43,6 +48,8 @@ def vault_path(text: str) -> VaultPath:
         UnsafePathError: it would leave the vault, names a hidden file or folder, or
         cannot be a name on every file system.
     """
+    if len(text) <= NAME_BYTES and _PLAIN_PATH.match(text):
+        return VaultPath(text)
     path = text if text.isascii() else unicodedata.normalize("NFC", text)
     if path.startswith("/") or _DRIVE.match(path):
         raise UnsafePathError(text, "it is absolute")
@@ -331,9 +338,14 @@ class Place:
     """Of an observation."""
 
 
-def place(path: VaultPath, type_folders: Container[str]) -> Place:
+def place(path: VaultPath, type_folders: frozenset[str]) -> Place:
     """Read scope, type folder and tier from a path."""
-    folders = path.split("/")[:-1]
+    return _place_in(path.rpartition("/")[0], type_folders)
+
+
+@lru_cache(maxsize=1024)  # many notes lie in one folder
+def _place_in(folder: str, type_folders: frozenset[str]) -> Place:
+    folders = folder.split("/") if folder else []
     if not folders or not is_scope(folders[0]):
         return Place(None, None, None)
     below = [key_of(name) for name in folders[1:3]]

@@ -205,7 +205,7 @@ class Action:
     def but(self, **attrs: object) -> Action:
         """The action with other attributes."""
         made = object.__new__(Action)
-        made.__dict__.update(self.__dict__, **attrs)
+        object.__setattr__(made, "__dict__", self.__dict__ | attrs)
         return made
 
 

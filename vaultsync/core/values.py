@@ -73,6 +73,9 @@ def clean_line(key: str, value: object) -> str:
     return text
 
 
+_PLAIN_TIME = re.compile(
+    r"\A\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ\Z", re.ASCII
+)
 _TRAILING = re.compile(r"(?<=\.\d{3})0{3}(?=Z)")
 
 
@@ -84,6 +87,8 @@ def clean_time(key: str, value: object) -> str:
         except ValueError:
             pass
         else:
+            if _PLAIN_TIME.match(value):
+                return value
             if parsed.tzinfo is None:
                 parsed = parsed.replace(tzinfo=UTC)
             try:
@@ -124,6 +129,9 @@ def link_name(text: str) -> str:
     return found[1].strip() if found else text.strip()
 
 
+_NO_NAME = re.compile(r"[\[\]|]")
+
+
 def _unlisted(value: object) -> object:
     """An unquoted `[[Name]]` reads as a list in a list; take it for the link it is."""
     while isinstance(value, (list, tuple)) and len(value) == 1:
@@ -142,7 +150,7 @@ def _list(row: Field, value: object) -> tuple[str, ...]:
         each = clean_line(row.key, _unlisted(one) if row.kind is Kind.LINKS else one)
         if row.kind is Kind.LINKS:
             each = link_name(each)
-            if set("[]|") & set(each):
+            if _NO_NAME.search(each):
                 raise InvalidFieldError(row.key, each, "names of notes, without []|")
         elif row.kind is Kind.IDS:
             each = check_id(each)

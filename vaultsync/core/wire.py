@@ -49,21 +49,18 @@ def from_values(values: Mapping[str, Value], **more: object) -> Fact:
 
     Other attributes (its path, its revision) are taken as they are given.
     """
-    attrs: dict[str, object] = {}
+    attrs: dict[str, object] = {"properties": {}, **more}
     own: dict[str, Value] = {}
+    attrs["own"] = own
     for key, value in values.items():
         attr = _ATTR.get(key)
         if attr is not None:
             attrs[attr] = tuple(value) if isinstance(value, list) else value
         elif key in OWN:
             own[key] = value
-    properties = values.get("properties")
-    return _EMPTY.but(
-        **attrs,
-        **more,
-        own=own,
-        properties=properties if isinstance(properties, Mapping) else {},
-    )
+        elif key == "properties":
+            attrs[key] = value
+    return _EMPTY.but(**attrs)
 
 
 def from_json(text: str, **more: object) -> Fact:

@@ -103,7 +103,7 @@ SHORT = 60
 def _held(action: Action, path: VaultPath, at: str, lens: Lens) -> list[Attention]:
     """An agent changed a field whose place in the note holds what the field cannot."""
     note, vault, merged = action.note, action.vault, action.merged
-    if note is None or vault is None or merged is None:
+    if note is None or not note.problems or vault is None or merged is None:
         return []
     listed = []
     changed = differing(vault, merged)

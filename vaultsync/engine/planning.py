@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from vaultsync.core.changes import VaultChange, moved_scope
 from vaultsync.core.conflict import CHANGED, DELETED, NOTE, FieldConflict
@@ -11,7 +12,6 @@ from vaultsync.core.fact import Fact
 from vaultsync.core.fields import (
     DEFAULT_PRIORITY,
     FIELDS,
-    OWN,
     TIERS,
     TYPES,
     Owner,
@@ -151,12 +151,14 @@ def laid_over(under: Fact | None, action: Action, rules: Rules) -> Fact:
 
 
 _MAY_BE_SHOWN = tuple(
-    row.key
-    for row in (*FIELDS, *OWN.values())
+    row
+    for row in FIELDS
     if row.owner in (Owner.SHARED, Owner.MACHINE) and row.key != "type"
 )
-"""What a note shows when its fact has it; a type may be its folder's, or was given by
-whoever adopted it."""
+"""What a note shows when its fact has it, as it does own fields and properties; a type
+may be its folder's, or was given by whoever adopted it."""
+_SHOWN_KEYS = tuple(row.key for row in _MAY_BE_SHOWN)
+_GET_SHOWN = attrgetter(*(row.attr for row in _MAY_BE_SHOWN))
 
 
 def _shown(fact: Fact, note: Note) -> Fact:
@@ -172,10 +174,11 @@ def _shown(fact: Fact, note: Note) -> Fact:
         told.add("entities")
     if note.body.related:
         told.add("relatedFactIds")
+    held = dict(zip(_SHOWN_KEYS, _GET_SHOWN(fact), strict=True))
     hidden = [
         key
-        for key in (*_MAY_BE_SHOWN, *fact.properties)
-        if key not in told and fact.value(key) not in (None, (), "")
+        for key, value in {**held, **fact.own, **fact.properties}.items()
+        if key not in told and value not in (None, (), "")
     ]
     return fact.changed(dict.fromkeys(hidden)) if hidden else fact
 

@@ -7,11 +7,12 @@ which facts to look at.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
+from vaultsync.core.fields import Value
 from vaultsync.core.lens import CLEAR
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do, guard
@@ -62,18 +63,19 @@ def sync(
 
 def remember_run(mirror: Mirror, request: Request, report: Report) -> None:
     """Keep the report of a pass that did something, and tell it in the vault."""
-    said = report.as_json()
-    said["actions"] = list(said["actions"])[:SHOWN]  # type: ignore[arg-type]
+    shown = replace(report, actions=report.actions[:SHOWN])
+    said = shown.as_json()
     with mirror.archive.transaction():
         mirror.archive.put_run(Run(report.run, mirror.now(), request.kind, said))
-    _tell_the_vault(mirror, request, report)
+    _tell_the_vault(mirror, request, said)
 
 
-def _tell_the_vault(mirror: Mirror, request: Request, report: Report) -> None:
+def _tell_the_vault(
+    mirror: Mirror, request: Request, said: Mapping[str, Value]
+) -> None:
     """A readable summary of the last pass that did something, beside the notes."""
-    said = report.as_json()
     summary = {
-        "run": report.run,
+        "run": said["run"],
         "at": mirror.now(),
         "kind": request.kind,
         "facts": mirror.archive.count_bases(),

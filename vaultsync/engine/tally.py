@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from vaultsync.core.paths import VaultPath
@@ -28,9 +27,10 @@ def report_of(
     guarded: str | None = None,
 ) -> Report:
     """The report of a pass that did `done`, or would."""
-    counts = Counter(dict.fromkeys(COUNTS, 0))
+    counts = dict.fromkeys(COUNTS, 0)
     for action in done:
-        counts.update(_counted(action))
+        for name in _counted(action):
+            counts[name] += 1
     worked = {a.fact_id for a in done if a.do not in _NO_CHANGE or a.moved}
     total = work.mirror.archive.count_bases()
     counts["unchanged"] = max(total - len(worked), 0)
@@ -51,7 +51,7 @@ def report_of(
         work.run,
         work.request.dry_run,
         seconds,
-        dict(counts),
+        counts,
         [_taken(action) for action in (*done, *waiting) if action.do is not Do.NOTHING],
         [*lasting.values(), *extra],
     )
@@ -105,17 +105,16 @@ _NO_CHANGE = (Do.RECORD, Do.DROP_BASE)
 """What touches neither side."""
 
 
-def _counted(action: Action) -> Counter[str]:
-    counted = Counter(_COUNTED.get(action.do, ()))
+def _counted(action: Action) -> Iterator[str]:
+    yield from _COUNTED.get(action.do, ())
     if action.reason in ("changed on both sides", "on both sides, without a base") and (
         action.do is not Do.RECORD
     ):
-        counted["merged"] += 1
+        yield "merged"
     if action.moved:
-        counted["moved"] += 1
+        yield "moved"
     if action.conflicts:
-        counted["conflicts"] += 1
-    return counted
+        yield "conflicts"
 
 
 def _taken(action: Action) -> ActionTaken:
