@@ -189,8 +189,7 @@ class Mirroring(Indexing):
         base = self._mirror.archive.find_base(found[0].fact_id) if found else None
         known, hide = base.fact if base else None, self._mirror.lens.value
         return [
-            replace(
-                entry,
+            entry._replace(
                 before=hide(entry.field, entry.before, known),
                 after=hide(entry.field, entry.after, known),
             )
@@ -276,5 +275,5 @@ class Mirroring(Indexing):
 def _readable(entry: HistoryEntry) -> HistoryEntry:
     """A note that went is shown by where it was."""
     if entry.field == "note" and isinstance(entry.before, Mapping):
-        return replace(entry, before=entry.before.get("path"))
+        return entry._replace(before=entry.before.get("path"))
     return entry

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from operator import itemgetter
 from types import MappingProxyType
 
 ENGLISH = "english"
@@ -168,5 +169,7 @@ def language_of(text: str, *, least: int = 2) -> str | None:
     if not sample.isascii():
         for language, letters in _LETTERS.items():
             votes[language] += sum(letter in sample for letter in letters)
-    first, second = (*votes.most_common(2), ("", 0), ("", 0))[:2]
+    # As `most_common(2)`, which loads a module for it.
+    most = sorted(votes.items(), key=itemgetter(1), reverse=True)
+    first, second = (*most, ("", 0), ("", 0))[:2]
     return first[0] if first[1] >= least and first[1] > second[1] else None

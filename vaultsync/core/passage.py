@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from vaultsync.core.fact import Fact
 from vaultsync.core.query import kind_of
@@ -154,8 +154,7 @@ def _begin(text: str, start: int, length: int) -> int:
     return blank + 1 if blank >= 0 else start
 
 
-@dataclass(frozen=True, slots=True)
-class Reasons:
+class Reasons(NamedTuple):
     """What speaks for a hit, for the sentence that says so."""
 
     words: Sequence[str] = ()

@@ -11,8 +11,7 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
-from typing import NewType
+from typing import NamedTuple, NewType
 
 from vaultsync.core.scope import is_scope
 from vaultsync.errors import UnsafePathError
@@ -319,8 +318,7 @@ def _marks(digits: str) -> Iterator[str]:
     yield from map(f" ({before}{{}})".format, itertools.count(2))
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """What a path says about the fact whose note lies there."""
 
     scope: str | None

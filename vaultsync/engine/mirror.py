@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import DEFAULT_TYPE
@@ -20,8 +20,7 @@ if TYPE_CHECKING:  # a question has a mirror too, and needs little of it
     from vaultsync.ports import Archive, Clock, Store, Vault
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(NamedTuple):
     """The settings that decide, all with the defaults of the design."""
 
     default_scope: str = PUBLIC

@@ -7,7 +7,6 @@ so what an index has not heard of yet, or must not tell, is in no answer.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 
@@ -195,8 +194,7 @@ class Recalling:
             return [wide]
         days = asked.hinted_span or Span()
         tiers = [each for tier in asked.hinted_tiers for each in TIERS[tier]]
-        narrow = replace(
-            wide,
+        narrow = wide._replace(
             types=wide.types or asked.hinted_types,
             max_priority=min(wide.max_priority, max(tiers, default=LOWEST)),
             since=max(filter(None, (wide.since, days.since)), default=None),

@@ -7,7 +7,6 @@ decides and writes reads the store itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from vaultsync.core.fact import Fact
 from vaultsync.core.lens import Lens
@@ -27,7 +26,7 @@ class ShownStore:
         So what is derived from facts is made anew when something else is hidden.
         """
         state = self._store.state()
-        return replace(state, store_id=f"{state.store_id}~{self._lens.version}")
+        return state._replace(store_id=f"{state.store_id}~{self._lens.version}")
 
     def feed(self, since: int = 0) -> list[Written]:
         """The store's."""
