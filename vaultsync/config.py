@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from vaultsync.core.scope import PUBLIC, check_scope
 from vaultsync.core.secret_forms import OPTIONAL
@@ -20,8 +21,7 @@ WATCHERS = ("auto", "watchfiles", "watchdog", "polling")
 """What can tell the daemon of changes; `auto` chooses by where the vault lies."""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchSettings:
+class WatchSettings(NamedTuple):
     """The table `[watch]`: how the daemon works."""
 
     settle_seconds: float = 0.3
@@ -33,8 +33,7 @@ class WatchSettings:
     """How often a watcher looks that is not told."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryFileSettings:
+class MemoryFileSettings(NamedTuple):
     """The table `[memory_file]`: what `watch` keeps in step with the store."""
 
     files: tuple[str, ...] = ()
@@ -47,8 +46,7 @@ class MemoryFileSettings:
     """How long a file must be quiet before it is read (seed 000)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hygiene:
+class Hygiene(NamedTuple):
     """What notes and answers may show: `[hygiene]`."""
 
     secrets: bool = True
@@ -96,8 +94,8 @@ class Settings:
     """A visible twin of `.index/` in the vault; none."""
     hygiene: Hygiene = field(default_factory=Hygiene)
     """Secrets, and text that would run."""
-    watch: WatchSettings = WatchSettings()
-    memory_file: MemoryFileSettings = MemoryFileSettings()
+    watch: WatchSettings = field(default_factory=WatchSettings)
+    memory_file: MemoryFileSettings = field(default_factory=MemoryFileSettings)
     """Which memory files `watch` follows."""
     qdrant: Mapping[str, object] = field(default_factory=dict)
     """How a Qdrant is used: the table `[qdrant]`; see docs/guides/qdrant.md."""
@@ -263,7 +261,7 @@ def _hygiene(said: object) -> Hygiene:
     )
 
 
-_REPEATED_TWICE = re.compile(
+_REPEATED_TWICE = (
     r"\((?:[^()\\]|\\.)*?(?:[*+]|\{\d*,\d*\})(?:[^()\\]|\\.)*\)(?:[*+]|\{)"
 )
 """A repetition in what is repeated: such patterns can take longer than anybody lives."""
@@ -281,7 +279,7 @@ def _check_pattern(pattern: str) -> None:
         raise _senseless("patterns", pattern, f"it is no pattern: {wrong}") from None
     if found.search("") is not None:
         raise _senseless("patterns", pattern, "it matches where there is nothing")
-    if _REPEATED_TWICE.search(pattern):
+    if re.search(_REPEATED_TWICE, pattern):
         hint = "nothing may be repeated in what is repeated: it could take for ever"
         raise _senseless("patterns", pattern, hint)
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from vaultsync.adapters.home import set_store
-from vaultsync.adapters.qdrant_place import is_qdrant, place_of
+from vaultsync.adapters.qdrant_place import place_of
+from vaultsync.app.stores import is_qdrant
 from vaultsync.errors import ConfigError
 
 ROOT = Path("/vault")

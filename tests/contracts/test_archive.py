@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -278,7 +277,7 @@ def test_bases_can_be_changed_while_they_are_walked(archive: Archive) -> None:
     put(archive, *(a_base(each, f"f/{each}.md") for each in IDS))
 
     for base in archive.iter_bases():
-        put(archive, dataclasses.replace(base, stamp=None))
+        put(archive, base._replace(stamp=None))
 
     assert {base.stamp for base in archive.iter_bases()} == {None}
 

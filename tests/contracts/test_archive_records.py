@@ -159,9 +159,7 @@ def test_the_newest_entry_by_which_each_fact_lost_its_note_is_told(
 ) -> None:
     grave = {"sha": "1", "path": "public/a.md"}
     gone = [
-        dataclasses.replace(
-            an_entry(run, fact_id, "note"), before={**grave, "n": run}, after=None
-        )
+        an_entry(run, fact_id, "note")._replace(before={**grave, "n": run}, after=None)
         for run, fact_id in (("r1", A), ("r2", B), ("r3", A))
     ]
     others = [an_entry("r4", A, "note"), an_entry("r4", C, "note"), an_entry("r5", B)]

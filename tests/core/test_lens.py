@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given
@@ -318,15 +317,15 @@ def test_placeholders_are_understood_when_nothing_is_hidden_any_more() -> None:
 
 def test_a_lens_has_another_version_when_it_hides_something_else() -> None:
     redactor = Redactor(b"k" * 32)
-    mine = replace(redactor, patterns=(re.compile("x"),))
+    mine = redactor._replace(patterns=(re.compile("x"),))
     lenses = [
         LENS, OPEN, OTHER_KEY,
         Lens.of(mine, hides=True, disarms=True),
-        Lens.of(replace(redactor, optional=frozenset({"card"})), hides=True, disarms=True),
+        Lens.of(redactor._replace(optional=frozenset({"card"})), hides=True, disarms=True),
         Lens.of(redactor, hides=True, disarms=False),
     ]  # fmt: skip
     assert len({each.version for each in lenses}) == len(lenses)
-    same = replace(redactor, values=("a value of this process",))
+    same = redactor._replace(values=("a value of this process",))
     assert Lens.of(same, hides=True, disarms=True).version == LENS.version
 
 

@@ -32,7 +32,7 @@ def body_of(shorter: Shorter | None) -> str:
 
 def test_the_first_paragraphs_that_fit_stay() -> None:
     assert body_of(shortened(TEN, 50)) == (
-        "\n\n".join(paragraphs(TEN)[:7]) + "\n\n[cut: paragraphs 1 to 7 of 10]"
+        "\n\n".join(list(paragraphs(TEN))[:7]) + "\n\n[cut: paragraphs 1 to 7 of 10]"
     )
 
 

@@ -131,7 +131,7 @@ def test_a_citation_is_the_path_and_the_heading(
 def test_paragraphs_end_at_blank_lines_but_not_in_code() -> None:
     text = "a\nb\n\n\n```\nc\n\nd\n```\n\n~~~~\n~~~\n\n```\n~~~~ x\n\n~~~~\ne"
 
-    assert paragraphs(text) == [
+    assert list(paragraphs(text)) == [
         "a\nb",
         "```\nc\n\nd\n```",
         "~~~~\n~~~\n\n```\n~~~~ x\n\n~~~~\ne",

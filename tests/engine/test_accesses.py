@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.recalls import RecallWorld
 from vaultsync.adapters.index_memory import MemoryIndex
 from vaultsync.engine.accesses import Accesses
 from vaultsync.engine.indexing import catch_up
 from vaultsync.engine.verify import verify
-from vaultsync.ports import Write
+from vaultsync.ports import Filters, Write
 
 
 def test_recalls_are_counted_and_written_all_at_once() -> None:
@@ -52,6 +54,64 @@ def test_who_writes_at_the_same_moment_wins() -> None:
     assert accesses.flush() == 0
     found = world.store.get(fact.id)
     assert (found.title, found.access_count) == ("B", 0)
+
+
+def counting(world: RecallWorld, index: MemoryIndex) -> Accesses:
+    """Of facts that the index holds."""
+    catch_up(world.mirror, index)
+    return Accesses(world.mirror, index=index)
+
+
+def test_the_index_need_not_look_at_what_was_only_counted() -> None:
+    world, index = RecallWorld(), MemoryIndex()
+    fact = world.agent_remembers("Berths")
+    accesses = counting(world, index)
+    accesses.add([fact.id])
+    assert accesses.flush() == 1
+    calls: list[str] = []
+    world.store.before = calls.append
+    assert catch_up(world.mirror, index).put == 0
+    assert "find_many" not in calls
+    assert "feed" not in calls
+
+
+@pytest.mark.parametrize("moment", ["write", "feed", "state"])
+def test_the_index_looks_at_what_somebody_else_wrote_meanwhile(moment: str) -> None:
+    world, index = RecallWorld(), MemoryIndex()
+    fact, other = world.agent_remembers("Berths"), world.agent_remembers("Gates")
+    accesses = counting(world, index)
+    accesses.add([fact.id])
+
+    def before(method: str) -> None:
+        if method == moment:
+            world.store.before = lambda _: None
+            now = world.store.get(other.id)
+            world.store.write(
+                [Write(other.id, now.but(title="Buoys"), now.revision, "ada")]
+            )
+
+    world.store.before = before
+    assert accesses.flush() == 1
+    catch_up(world.mirror, index)
+    found = index.search("buoys", Filters(), limit=5)
+    assert [each.fact_id for each in found] == [other.id]
+
+
+def test_an_index_that_cannot_be_told_costs_nothing() -> None:
+    class Broken(MemoryIndex):
+        broken = False
+
+        def version(self) -> str | None:
+            if self.broken:
+                raise OSError(5, "Input/output error")
+            return super().version()
+
+    world, index = RecallWorld(), Broken()
+    fact = world.agent_remembers("Berths")
+    accesses = counting(world, index)
+    accesses.add([fact.id])
+    index.broken = True
+    assert accesses.flush() == 1
 
 
 def test_a_store_that_is_away_costs_the_count_and_nothing_else() -> None:

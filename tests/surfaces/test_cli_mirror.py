@@ -200,7 +200,7 @@ def test_what_waits_is_named_with_its_line_and_its_mend_even_when_quiet() -> Non
 
 
 def test_a_path_that_the_message_names_is_not_named_twice() -> None:
-    notice = replace(NOTICE, message="public/bad.md:3: bad YAML", hint="")
+    notice = NOTICE._replace(message="public/bad.md:3: bad YAML", hint="")
     memory = FakeMemory(sync=replace(QUIET, attention=[notice]))
 
     result = run("sync", "--quiet", memory=memory)

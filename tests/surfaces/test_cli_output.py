@@ -109,7 +109,7 @@ def everywhere(text: str) -> list[tuple[list[str], FakeMemory]]:
     """Commands that print text of anybody's, and memories that hold it."""
     path = VaultPath(text)
     fact = replace(FACT, title=text, content=text, tags=(text,), path=path)
-    notice = replace(NOTICE, path=path, message=text, hint=text)
+    notice = NOTICE._replace(path=path, message=text, hint=text)
     field = FieldConflict(text, text, text, text)
     conflict = Conflict(text, ID, path, path, (field,), text, text, text, title=text)
     action = replace(BUSY_PASS.actions[0], path=text, fields=(text,), reason=text)
@@ -197,8 +197,8 @@ def test_conflicts_on_a_terminal_stand_side_by_side() -> None:
 @pytest.mark.usefixtures("terminal")
 def test_history_on_a_terminal_is_told_by_run_and_by_who_did_it() -> None:
     entry = HistoryEntry(RUN, "now", ID, "store", "indy", "title", "a", "b" * 100)
-    entries = [entry, replace(entry, field="tags", before=None, after=["x", "y"])]
-    person = replace(entry, side="vault", actor="person", field="priority", after=1)
+    entries = [entry, entry._replace(field="tags", before=None, after=["x", "y"])]
+    person = entry._replace(side="vault", actor="person", field="priority", after=1)
 
     result = run("history", ID, memory=FakeMemory(history=[*entries, person]))
 

@@ -213,12 +213,11 @@ def run_of(row: Row) -> Run:
 
 def _plain(value: object) -> object:
     """What the archive holds whole, with the fact inside it as its values."""
-    if not isinstance(value, Intent):
-        return value
-    held = {name: getattr(value, name) for name in _INTENT}
-    held["fact"] = wire.public(value.fact)
-    return held
+    if isinstance(value, Intent):
+        return {**value._asdict(), "fact": wire.public(value.fact)}
+    return (
+        value._asdict() if isinstance(value, (Attention, Linger, Outgoing)) else value
+    )
 
 
-_INTENT = tuple(row.name for row in dataclasses.fields(Intent))
 _encode = msgspec.json.Encoder(enc_hook=dict).encode  # any mapping is a map

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -51,11 +51,16 @@ class IdSource:
         )
 
 
+def _random_bits(count: int) -> int:
+    """As `secrets.randbits()`, whose module is dear to load."""
+    return int.from_bytes(os.urandom(8)) >> (64 - count)
+
+
 class SystemClock:
     """The time of this machine."""
 
     def __init__(self) -> None:
-        self._ids = IdSource(lambda: time.time_ns() // 1_000_000, secrets.randbits)
+        self._ids = IdSource(lambda: time.time_ns() // 1_000_000, _random_bits)
 
     def now(self) -> datetime:
         """The time, in UTC."""

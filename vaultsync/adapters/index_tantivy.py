@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import shutil
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +13,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
-import filelock
 import tantivy
 from tantivy import Query
 from tantivy.tantivy import __version__ as tantivy_version
@@ -69,7 +67,6 @@ class TantivyIndex:
         language: str = ENGLISH,
     ) -> None:
         self._folder = Path(folder)
-        self._lock = filelock.FileLock(f"{self._folder}.lock", mode=0o600)
         self._schema = make_schema()
         self._terms = Terms(language)
         self._asking = Asking(self._schema, self._terms, {**WEIGHTS, **weights})
@@ -209,14 +206,15 @@ class TantivyIndex:
             IndexBusyError: another process is writing; nothing was done.
             OSError: the disk is full or broken; the index is as it was.
         """
+        gone = list(drop)
+        view = self._look()
+        if view is not None and not put and not gone:
+            self._say_ahead(view, version)
+            return
         with self._locked():
             view = self._look()
             entries = iter(put)
             first = list(islice(entries, _MANY))
-            gone = list(drop)
-            if view is not None and not first and not gone:
-                self._say_ahead(view, version)
-                return
             with self._writing(view, threads=2 if len(first) == _MANY else 1) as work:
                 for each in gone:
                     work.drop(each)
@@ -234,22 +232,26 @@ class TantivyIndex:
         self._view, self._seen = None, ()
 
     def _say_ahead(self, view: _View, version: str) -> None:
+        """Needs no lock: it is about one commit, and nobody reads it with another."""
         if version != view.version:
-            path = self._folder / f"{_AHEAD}.new"
+            path = self._folder / f"{_AHEAD}.{os.urandom(4).hex()}"
             path.write_text(f"{view.committed}\n{version}", encoding="utf-8")
             path.replace(self._folder / _AHEAD)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
+        import filelock  # dear to load, and a question writes nothing
+
         self._folder.parent.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(f"{self._folder}.lock", mode=0o600)
         try:
-            self._lock.acquire(timeout=0)
+            lock.acquire(timeout=0)
         except filelock.Timeout:
             raise _busy() from None
         try:
             yield
         finally:
-            self._lock.release()
+            lock.release()
 
     @contextmanager
     def _writing(self, view: _View | None, *, threads: int) -> Iterator[Writing]:
@@ -294,6 +296,8 @@ class TantivyIndex:
         return _disk_error(str(error), self._folder)
 
     def _remove(self) -> None:
+        import shutil  # late: it loads compressors
+
         self.close()
         if not self._folder.is_dir():
             self._folder.unlink(missing_ok=True)
@@ -325,6 +329,8 @@ def _is_damage(error: BaseException) -> bool:
 
 def _disk_error(said: str, folder: Path) -> OSError:
     """The error of the system that tantivy tells of in words, or keeps to itself."""
+    import shutil
+
     number = re.search(r"os error (\d+)", said)
     code = int(number[1]) if number else errno.EIO
     if not number and shutil.disk_usage(folder).free < 2 * _HEAP:

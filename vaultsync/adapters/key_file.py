@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 
 from vaultsync.errors import ConfigError
@@ -54,10 +53,10 @@ def _read(path: Path) -> bytes | None:
 
 
 def _make(path: Path) -> None:
-    made = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    made = path.with_name(f"{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        os.write(handle, secrets.token_bytes(SIZE))
+        os.write(handle, os.urandom(SIZE))
         os.fsync(handle)
     finally:
         os.close(handle)

@@ -71,19 +71,22 @@ class SqliteLinks:
             IndexBusyError: another process is writing; nothing was done.
             OSError: the disk is full or broken; the index is as it was.
         """
-        gone = [(fact_id,) for fact_id in (*drop, *put)]
-        links = [
-            (fact_id, n, name_key(link.target), *link[1:])
-            for fact_id, many in put.items()
-            for n, link in enumerate(many)
-        ]
+        gone = list(drop)
         named = [
             (each.fact_id, each.scope, json.dumps(each.names)) for each in entities
         ]
 
         def change(db: sqlite3.Connection) -> None:
-            db.executemany("DELETE FROM links WHERE fact_id = ?", gone)
-            db.executemany("DELETE FROM entities WHERE fact_id = ?", gone)
+            held = _held(db, put)  # most edits change no link
+            fresh = {key: many for key, many in put.items() if held[key] != [*many]}
+            links = (
+                (fact_id, n, name_key(link.target), *link[1:])
+                for fact_id, many in fresh.items()
+                for n, link in enumerate(many)
+            )
+            old = zip((*gone, *(key for key in fresh if held[key])))
+            db.executemany("DELETE FROM links WHERE fact_id = ?", old)
+            db.executemany("DELETE FROM entities WHERE fact_id = ?", zip((*gone, *put)))
             db.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?)", links)
             db.executemany("REPLACE INTO entities VALUES (?, ?, ?)", named)
             db.execute("DELETE FROM version")
@@ -189,6 +192,20 @@ class SqliteLinks:
         for end in ("", "-wal", "-shm"):
             with suppress(FileNotFoundError):
                 Path(f"{self._path}{end}").unlink()
+
+
+def _held(
+    db: sqlite3.Connection, fact_ids: Iterable[str]
+) -> dict[str, list[Reference]]:
+    """The links that are held of each fact, in their order."""
+    found: dict[str, list[Reference]] = {fact_id: [] for fact_id in fact_ids}
+    query = (
+        f"SELECT {_COLUMNS} FROM links"  # noqa: S608 - a constant
+        " WHERE fact_id IN (SELECT value FROM json_each(?)) ORDER BY fact_id, n"
+    )
+    for row in db.execute(query, (json.dumps(list(found)),)):
+        found[row[0]].append(Reference(*row))
+    return found
 
 
 def _file(path: Path) -> tuple[int, int] | None:

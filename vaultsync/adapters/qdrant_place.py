@@ -61,11 +61,6 @@ def slug_of(collection: str) -> str:
     return collection.removeprefix("agent_memory_")
 
 
-def is_qdrant(url: str) -> bool:
-    """Whether a setting of a store names a Qdrant."""
-    return url.startswith(("qdrant:", "qdrant+"))
-
-
 def place_of(url: str, said: Mapping[str, object], *, root: Path) -> QdrantPlace:
     """The place that a URL and the table `[qdrant]` of the settings name.
 

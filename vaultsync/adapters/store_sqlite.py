@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import secrets
+import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -45,7 +45,7 @@ _WRITE = """
 def m001_facts(db: sqlite3.Connection) -> None:
     """Facts and their counter. A tombstone is a row that keeps its body."""
     db.execute("CREATE TABLE store (store_id TEXT, seq INTEGER, facts INTEGER)")
-    db.execute("INSERT INTO store VALUES (?, 0, 0)", (secrets.token_hex(16),))
+    db.execute("INSERT INTO store VALUES (?, 0, 0)", (os.urandom(16).hex(),))
     # The body stands last: the feed then never reads the pages it overflows to.
     db.execute(
         "CREATE TABLE facts (id TEXT PRIMARY KEY, seq INTEGER NOT NULL UNIQUE,"
@@ -280,7 +280,7 @@ def _write_all(
             continue
         seq += 1
         # A restored store counts the same numbers again; the random part differs.
-        revision = f"{seq}-{secrets.token_hex(4)}"
+        revision = f"{seq}-{os.urandom(4).hex()}"
         gone = write.fact is None
         facts += deleted - gone
         known[write.fact_id] = (revision, gone)

@@ -138,7 +138,7 @@ def _features(data: bytes) -> tuple[float, ...]:
     number = kinds.count
     words = data.translate(_WORDS).split()
     letters = len(kinds) - len(kinds.translate(None, b"a"))
-    common = len(list(filter(_COMMON.__contains__, words)))
+    common = len([word for word in words if word in _COMMON])
     strange = max(0.0, 1 - common / (_USUAL * len(words))) if words else 0.0
     wide = not data.isascii()
     return (
@@ -154,7 +154,7 @@ def _features(data: bytes) -> tuple[float, ...]:
         data.count(b"  "),
         number(b"t"),
         *(map(number, _WIDE) if wide else _NONE),
-        sum(map(_LONG.__lt__, map(len, words))),
+        len([word for word in words if len(word) > _LONG]),
         letters * strange,
         len(_UNJOINED.findall(data)) if wide else 0,
     )

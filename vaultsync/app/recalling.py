@@ -79,7 +79,7 @@ class Recalling(Opened):
     def _accesses(self) -> Accesses:
         from vaultsync.engine.accesses import Accesses
 
-        accesses = Accesses(self._mirror)
+        accesses = Accesses(self._mirror, index=self._derived.words)
         # Before the store is closed: what was opened last is closed first.
         self._closing.callback(accesses.flush)
         return accesses

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultsync.adapters.home import EngineLock
+from vaultsync.adapters.engine_lock import EngineLock
 from vaultsync.app.opened import Opened
 from vaultsync.config import Settings
 from vaultsync.core.fact import Fact

@@ -6,15 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultsync.adapters.qdrant_place import DIMENSION, is_qdrant, place_of
-from vaultsync.adapters.store_away import StoreAway
 from vaultsync.adapters.store_sqlite import SqliteStore
 from vaultsync.config import Settings
 from vaultsync.errors import ConfigError, EmbedderError, StoreUnavailableError
-from vaultsync.ports import Clock, Embedder, Store
 
 if TYPE_CHECKING:
+    from vaultsync.adapters.qdrant_place import QdrantPlace
     from vaultsync.adapters.qdrant_points import Points
+    from vaultsync.ports import Clock, Embedder, Store
 
 
 class Stores:
@@ -26,8 +25,10 @@ class Stores:
         self._settings = settings
         self._clock = clock
         self._embedder = embedder
-        self._place = None
+        self._place: QdrantPlace | None = None
         if is_qdrant(settings.store):
+            from vaultsync.adapters.qdrant_place import place_of
+
             self._place = place_of(settings.store, settings.qdrant, root=settings.root)
         self._points: Points | None = None
         self.where = str(self._place or _sqlite_path(settings))
@@ -69,6 +70,8 @@ class Stores:
                 path, clock=self._clock, create=create or path.exists()
             )
         except StoreUnavailableError as away:
+            from vaultsync.adapters.store_away import StoreAway
+
             return StoreAway(away.why)
 
     def purge(self, store: Store) -> int:
@@ -80,12 +83,19 @@ class Stores:
 
     def dimension(self) -> int:
         """The length of the vectors that a new collection is made for."""
+        from vaultsync.adapters.qdrant_place import DIMENSION
+
         try:
             embedder = self._embedder()
             known = embedder.dimension if embedder is not None else None
         except EmbedderError:
             known = None
         return known or DIMENSION
+
+
+def is_qdrant(url: str) -> bool:
+    """Whether a setting of a store names a Qdrant."""
+    return url.startswith(("qdrant:", "qdrant+"))
 
 
 def _sqlite_path(settings: Settings) -> str:

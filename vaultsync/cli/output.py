@@ -16,7 +16,8 @@ import click
 
 from vaultsync.cli.options import Options
 
-_SEQUENCES = re.compile(
+# Patterns are compiled when they are first used: most answers need one of them.
+_SEQUENCES = (
     r"(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # titles, links, clipboard
     r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x9c]*(?:\x1b\\|\x9c)?"
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # colours, cursor
@@ -24,15 +25,15 @@ _SEQUENCES = re.compile(
 )
 # All that is left of control characters, and what turns the reading direction around
 # ("Trojan Source"); half characters, which no encoding takes.
-_CONTROL = re.compile(
+_CONTROL = (
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-_IN_JSON = re.compile(r"[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_IN_JSON = r"[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 
 
 def clean(text: str) -> str:
     """Text of anybody's, without what a terminal would obey."""
-    return _CONTROL.sub("", _SEQUENCES.sub("", text.replace("\r\n", "\n")))
+    return re.sub(_CONTROL, "", re.sub(_SEQUENCES, "", text.replace("\r\n", "\n")))
 
 
 def one_line(text: str) -> str:
@@ -83,7 +84,9 @@ def emit(values: Mapping[str, object]) -> None:
         allow_nan=False,
         indent=2 if is_terminal(sys.stdout) else None,
     )
-    echo(_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    if not text.isascii() or "\x7f" in text:
+        text = re.sub(_IN_JSON, lambda found: f"\\u{ord(found[0]):04x}", text)
+    echo(text)
 
 
 def table(

@@ -93,7 +93,8 @@ def own_title(fact: Fact) -> str:
     return "" if fact.title == title_from(fact.content, fact.type) else fact.title
 
 
-_SPEAKER = re.compile(r"\A([^\W\d_][\w .'’-]{0,40}):\s")
+_SPEAKER = r"\A([^\W\d_][\w .'’-]{0,40}):\s"
+"""Compiled when a fact is indexed; a question loads this module, too."""
 
 
 def who(fact: Fact) -> tuple[str, ...]:
@@ -101,7 +102,7 @@ def who(fact: Fact) -> tuple[str, ...]:
 
     In a session a name and a colon tell who speaks: `Caroline: I went …`.
     """
-    speaker = _SPEAKER.match(fact.content) if fact.session_id else None
+    speaker = re.match(_SPEAKER, fact.content) if fact.session_id else None
     names = [*fact.entities, fact.agent_id, speaker and speaker[1]]
     return tuple(dict.fromkeys(name for name in names if name))
 

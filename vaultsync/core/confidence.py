@@ -12,16 +12,15 @@ the questions without an answer, 1 % came out so sure.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import exp, log1p
+from typing import NamedTuple
 
 TENTH = 9
 """An answer that stands out is far ahead of the tenth hit, not only of the second: what
 is written down twice is not less sure."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What can be seen of an answer without knowing the right one."""
 
     terms: int
@@ -36,8 +35,7 @@ class Evidence:
     """How many facts the index holds: the more, the higher BM25 scores are."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Curve:
+class _Curve(NamedTuple):
     base: float
     lead: float
     coverage: float

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 Value: TypeAlias = (
     "str | int | float | bool | Sequence[Value] | Mapping[str, Value] | None"
@@ -132,8 +132,7 @@ FIELDS: tuple[Field, ...] = (
 FIELD: Mapping[str, Field] = MappingProxyType({each.key: each for each in FIELDS})
 
 
-@dataclass(frozen=True, slots=True)
-class FactType:
+class FactType(NamedTuple):
     """A row of the table of types."""
 
     name: str

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from operator import itemgetter
 from types import MappingProxyType
 
 ENGLISH = "english"
@@ -131,6 +132,8 @@ _SCRIPTS = {
     "tamil": re.compile("[\u0b80-\u0bff]"),
 }
 """Language -> a letter of the script that tells it, or its relatives, from others."""
+_OTHER = re.compile("[\u0370-\u06ff\u0b80-\u0bff]")
+"""A letter of any of them: most texts have none."""
 _LETTERS = {
     "german": "ß",
     "hungarian": "őű",
@@ -140,6 +143,7 @@ _LETTERS = {
     "turkish": "ğış",
 }
 """Language -> letters that the others above do not have."""
+_OWN = re.compile(f"[{''.join(_LETTERS.values())}]")
 LANGUAGES = (*FUNCTION_WORDS, *_SCRIPTS)
 """All that can be told. Each has a stemmer by the name of Snowball."""
 
@@ -147,6 +151,7 @@ _KNOWN: dict[str, list[str]] = {}
 for _language, _words in FUNCTION_WORDS.items():
     for _word in _words:
         _KNOWN.setdefault(_word, []).append(_language)
+_WORDS = frozenset(_KNOWN)
 
 
 def language_of(text: str, *, least: int = 2) -> str | None:
@@ -156,17 +161,19 @@ def language_of(text: str, *, least: int = 2) -> str | None:
     than for any other.
     """
     sample = text[:SAMPLE]
-    if not sample.isascii():
+    if not sample.isascii() and _OTHER.search(sample):
         for language, letter in _SCRIPTS.items():
             if len(letter.findall(sample)) * 3 > len(sample):
                 return language
     sample = sample.lower()
-    found = _KNOWN.keys() & set(sample.split())
+    found = _WORDS & set(sample.split())
     if len(found) > _PLENTY and found <= FUNCTION_WORDS[ENGLISH]:
         return ENGLISH  # as most are; counting takes as long as all before
     votes = Counter(language for word in found for language in _KNOWN[word])
-    if not sample.isascii():
+    if not sample.isascii() and _OWN.search(sample):
         for language, letters in _LETTERS.items():
             votes[language] += sum(letter in sample for letter in letters)
-    first, second = (*votes.most_common(2), ("", 0), ("", 0))[:2]
+    # As `most_common(2)`, which loads a module for it.
+    most = sorted(votes.items(), key=itemgetter(1), reverse=True)
+    first, second = (*most, ("", 0), ("", 0))[:2]
     return first[0] if first[1] >= least and first[1] > second[1] else None

@@ -6,7 +6,6 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from vaultsync.core.paths import VaultPath, name_of, parent
@@ -16,8 +15,7 @@ WIKI = "wiki"
 MARKDOWN = "markdown"
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A link as it stands in a text."""
 
     target: str
@@ -45,7 +43,11 @@ def find_links(text: str) -> list[Link]:
         if "[[" not in text:
             return []
         if not any(mark in text for mark in _HIDING):
-            return [*filter(_leads, map(_wiki, _WIKI.finditer(text)))]
+            links = (
+                _wiki(found, embed=found.start() > 0 and text[found.start() - 1] == "!")
+                for found in _WIKI.finditer(text)
+            )
+            return [link for link in links if _leads(link)]
     found = [
         link
         for start, end in paragraphs(text)
@@ -77,9 +79,9 @@ def passages(text: str) -> list[Passage]:
 def whole_link(text: str) -> Link | None:
     """The wiki-link that a text is; None when it says anything else, or more."""
     found = _WIKI.fullmatch(text)
-    if found is None or text.startswith("!"):
+    if found is None:
         return None
-    link = _wiki(found)
+    link = _wiki(found, embed=False)
     return link if _leads(link) else None
 
 
@@ -87,18 +89,19 @@ def _start(link: Link) -> int:
     return link.start
 
 
-def _wiki(found: re.Match[str]) -> Link:
-    """What `_WIKI` found."""
-    where, *alias = _PIPE.split(found[1], maxsplit=1)
+def _wiki(found: re.Match[str], *, embed: bool) -> Link:
+    """What `_WIKI` found; the `!` of an embed stands before it."""
+    where, bar, alias = found[1].partition("|")
+    if bar:
+        where = where.removesuffix("\\")  # as in a table
     target, _, place = where.partition("#")
-    shown = alias[0].strip() if alias else None
-    embed = found[0][0] == "!"
-    return Link(target.strip(), _subpath(place), shown, embed, *found.span(), WIKI)
+    start, end = found.span()
+    shown = alias.strip() if bar else None
+    return Link(target.strip(), _subpath(place), shown, embed, start - embed, end, WIKI)
 
 
 def _subpath(place: str) -> str:
-    place = place.strip()
-    return f"#{place}" if place else ""
+    return f"#{place}" if place and (place := place.strip()) else ""
 
 
 def _leads(link: Link) -> bool:
@@ -109,8 +112,7 @@ def _leads(link: Link) -> bool:
 # What can hide a link. Without any of it, and it is rare, no text has to be walked.
 _HIDING = ("`", "\\", "$", "<", "\t", "~~~", "%%", "    ")
 _TOKEN = re.compile(r"\\.|`+|%%|<!--|\$\$?|!?\[\[|!?\[|\]")
-_WIKI = re.compile(r"!?\[\[(?!\[)((?:[^\r\n\[\]]|\[(?!\[)|\](?!\]))++)\]\]")
-_PIPE = re.compile(r"\\?\|")
+_WIKI = re.compile(r"\[\[(?!\[)((?:[^\r\n\[\]]++|\[(?!\[)|\](?!\]))++)\]\]")
 # The next `$` closes or nothing does; `$5 and $6` is money.
 _MATH = re.compile(r"\$(?![\s$])(?:\\.|[^\n\\$])*+(?<!\s)\$(?![0-9])")
 # What follows the text of a markdown link.
@@ -179,14 +181,14 @@ class _Paragraph:
         self._at = end
 
     def _wiki(self, start: int) -> None:
-        found = _WIKI.match(self._text, start, self._end)
+        embed = self._text[start] == "!"
+        found = _WIKI.match(self._text, start + embed, self._end)
         if found is None:
-            embed = self._text[start] == "!"
             self._openers.append((start, embed))
             self._at = start + 2 if embed else start + 1
             return
         self._at = found.end()
-        self._add(_wiki(found))
+        self._add(_wiki(found, embed=embed))
 
     def _close_bracket(self) -> None:
         if not self._openers:

@@ -44,7 +44,7 @@ def cut(
     Returns:
         None when not one paragraph or line fits.
     """
-    blocks = paragraphs(piece.body)
+    blocks = list(paragraphs(piece.body))
     if not blocks or (len(blocks) == 1 and "\n" not in blocks[0]):
         return None
     hit = _holding(blocks, passage)

@@ -137,22 +137,24 @@ def cite(fact: Fact, section: str = "") -> str:
     return f"{fact.path}#{heading}" if heading else fact.path
 
 
-def paragraphs(text: str) -> list[str]:
+def paragraphs(text: str) -> Iterator[str]:
     """The paragraphs of a text; what a code fence holds stays together."""
-    found: list[list[str]] = [[]]
+    lines: list[str] = []
     for line, code in lines_of(text):
         if code or line.strip():
-            found[-1].append(line)
-        elif found[-1]:
-            found.append([])
-    return ["\n".join(lines) for lines in found if lines]
+            lines.append(line)
+        elif lines:
+            yield "\n".join(lines)
+            lines = []
+    if lines:
+        yield "\n".join(lines)
 
 
 def lines_of(text: str) -> Iterator[tuple[str, bool]]:
     """Each line, and whether it is of a code fence."""
     fence = ""
     for line in text.split("\n"):
-        mark = _FENCE.match(line)
+        mark = _FENCE.match(line) if "```" in line or "~~~" in line else None
         yield line, bool(fence or mark)
         if mark and not fence:
             fence = mark[1]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from vaultsync.core.fact import Fact
 from vaultsync.core.query import kind_of
@@ -17,7 +17,7 @@ MOST = 30
 _ENDINGS = 5
 """Letters that may follow a stem; more make another word."""
 # What is not read: of links all but their words, marks of headings, lists and emphasis.
-_LINK = re.compile(r"!?\[\[(?:[^\]|\n]*\|)?([^\]\n]*)\]\]")
+_LINK = re.compile(r"\[\[(?:[^\]|\n]*\|)?([^\]\n]*)\]\]")
 _MARKS = re.compile(
     r"^[ \t>]*(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+|[*_`~]{1,3}", re.MULTILINE
 )
@@ -116,7 +116,7 @@ def has_all(phrases: Iterable[str], text: str) -> bool:
 
 def passage(text: str, terms: Terms, *, length: int = LENGTH) -> str:
     """The part of a text that has most of the terms, in one line; its start if none."""
-    text = _LINK.sub(r"\1", text) if "[[" in text else text
+    text = _unlinked(text)
     start = _densest(terms.found(text), length)
     begin = _begin(text, start, length)
     end = len(text)
@@ -128,6 +128,17 @@ def passage(text: str, terms: Terms, *, length: int = LENGTH) -> str:
     before = "…" if text[:begin].strip() else ""
     after = "…" if text[end:].strip() else ""
     return f"{before}{words}{after}" if words else ""
+
+
+def _unlinked(text: str) -> str:
+    """A text with the words of its links in their place; the `!` of embeds goes too."""
+    made, done = [], 0
+    for found in _LINK.finditer(text):
+        start = found.start()
+        bang = start > done and text[start - 1] == "!"
+        made += (text[done : start - bang], found[1])
+        done = found.end()
+    return "".join((*made, text[done:])) if made else text
 
 
 def _densest(found: Sequence[tuple[int, int, int]], length: int) -> int:
@@ -154,8 +165,7 @@ def _begin(text: str, start: int, length: int) -> int:
     return blank + 1 if blank >= 0 else start
 
 
-@dataclass(frozen=True, slots=True)
-class Reasons:
+class Reasons(NamedTuple):
     """What speaks for a hit, for the sentence that says so."""
 
     words: Sequence[str] = ()

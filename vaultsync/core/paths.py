@@ -11,9 +11,8 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import NewType
+from typing import NamedTuple, NewType
 
 from vaultsync.core.scope import is_scope
 from vaultsync.errors import UnsafePathError
@@ -326,8 +325,7 @@ def _marks(digits: str) -> Iterator[str]:
     yield from map(f" ({before}{{}})".format, itertools.count(2))
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """What a path says about the fact whose note lies there."""
 
     scope: str | None

@@ -8,18 +8,17 @@ asks what happened last week may mean what was written down today.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
 from types import MappingProxyType
+from typing import NamedTuple
 
 from vaultsync.core.around import MONTHS
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import TIERS, TYPES
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """Days from `since` until before `until`, as ISO dates; None is open."""
 
     since: str | None = None
@@ -32,8 +31,7 @@ class Span:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """What is asked for."""
 
     text: str
@@ -96,15 +94,13 @@ def kind_of(fact: Fact) -> str:
     return fact.type if fact.type in _TYPE_WORDS else ""
 
 
-_TIER_HINT = re.compile(
+# Of most questions only a part is needed: each is compiled when it is first used.
+_TIER_HINT = (
     r"\b(critical|notable|background)\s+(?:facts?|notes?|memory|memories|observations?|"
-    r"decisions?|lessons?|commitments?)\b",
-    re.IGNORECASE,
+    r"decisions?|lessons?|commitments?)\b"
 )
-_QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」")
-_FILTER = re.compile(
-    r"(?<!\S)(type|tag|tier|since|until|after|before):(\S+)", re.IGNORECASE
-)
+_QUOTED = r"\"([^\"]+)\"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」"
+_FILTER = r"(?<!\S)(type|tag|tier|since|until|after|before):(\S+)"
 _WORD = re.compile(r"[^\W\d_]+")
 _ISO = r"\d{4}-\d{2}(?:-\d{2})?"
 _MONTH = "|".join([*MONTHS, *(f"{name[:3]}\\b\\.?" for name in MONTHS)])
@@ -115,16 +111,14 @@ _DATE = (
     rf"|(?P<month3>{_MONTH})(?:,?\s+(?P<year3>\d{{4}}))?"
     r"|(?P<year4>(?:19|20)\d{2}))\b"
 )
-_SAID = re.compile(
-    rf"\b(?P<how>in|on|of|from|during|since|after|before|until|till|by)\s+{_DATE}",
-    re.IGNORECASE,
-)
-_AGO = re.compile(
+_SAID = rf"\b(?P<how>in|on|of|from|during|since|after|before|until|till|by)\s+{_DATE}"
+_AGO = (
     r"\b(?:(?P<when>today|yesterday)"
     r"|(?P<which>this|last|past|previous)\s+(?P<unit>day|week|month|year)"
-    r"|(?:in\s+)?(?:the\s+)?(?:last|past)\s+(?P<count>\d{1,3})\s+(?P<units>day|week|month|year)s)\b",
-    re.IGNORECASE,
+    r"|(?:in\s+)?(?:the\s+)?(?:last|past)\s+(?P<count>\d{1,3})\s+(?P<units>day|week|month|year)s)\b"
 )
+_AGO_WORDS = ("today", "yesterday", "this", "last", "past", "previous")
+_DATE_SIGNS = (*"0123456789", *(name[:3] for name in MONTHS))
 _DAYS: Mapping[str, int] = MappingProxyType(
     {"day": 1, "week": 7, "month": 30, "year": 365}
 )
@@ -137,7 +131,7 @@ def parse(text: str, *, today: date) -> Question:
     """What a question asks for. Any text is a question; nothing in it is an error."""
     rest, types, tags, tiers = text, set[str](), set[str](), set[str]()
     since = until = None
-    for found in _FILTER.finditer(text):
+    for found in _each(_FILTER, text, ":"):
         key, value = found[1].lower(), found[2].strip("\"'")
         if key == "type" and value.lower() in TYPES:
             types.add(value.lower())
@@ -156,7 +150,7 @@ def parse(text: str, *, today: date) -> Question:
     hinted, rest = _relative(rest, today)
     phrases = tuple(
         phrase
-        for found in _QUOTED.finditer(rest)
+        for found in _each(_QUOTED, rest, '"')
         if (phrase := " ".join("".join(filter(None, found.groups())).split()))
     )
     return Question(
@@ -171,9 +165,19 @@ def parse(text: str, *, today: date) -> Question:
         hinted_types=frozenset(
             _HINTED[word] for word in _WORD.findall(rest.lower()) if word in _HINTED
         ),
-        hinted_tiers=frozenset(each.lower() for each in _TIER_HINT.findall(rest)),
+        hinted_tiers=frozenset(
+            found[1].lower() for found in _each(_TIER_HINT, rest, *TIERS)
+        ),
         hinted_span=hinted or _said(rest, today),
     )
+
+
+def _each(pattern: str, text: str, *needs: str) -> Iterator[re.Match[str]]:
+    """Where a pattern is, which has one of `needs` if a text is ASCII: most have none."""
+    low = text.lower()
+    if text.isascii() and not any(each in low for each in needs):
+        return iter(())
+    return re.finditer(pattern, text, re.IGNORECASE)
 
 
 def named(text: str, names: Iterable[str]) -> tuple[str, ...]:
@@ -193,7 +197,7 @@ def named(text: str, names: Iterable[str]) -> tuple[str, ...]:
 
 def _relative(text: str, today: date) -> tuple[Span | None, str]:
     """The days that are said by their distance from today, and the text without them."""
-    found = _AGO.search(text)
+    found = next(_each(_AGO, text, *_AGO_WORDS), None)
     if found is None:
         return None, text
     rest = f"{text[: found.start()]} {text[found.end() :]}"
@@ -215,7 +219,7 @@ def _relative(text: str, today: date) -> tuple[Span | None, str]:
 
 def _said(text: str, today: date) -> Span | None:
     """The days of the first date that is said."""
-    found = _SAID.search(text)
+    found = next(_each(_SAID, text, *_DATE_SIGNS), None)
     if found is None:
         return None
     how = found["how"].lower()

@@ -7,9 +7,9 @@ speaks for a fact never ranks it lower.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from math import exp2, log10
+from typing import NamedTuple
 
 from vaultsync.core.fields import TYPES
 
@@ -18,8 +18,7 @@ IMPORTANCE = 0.5
 _DAY = 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(NamedTuple):
     """What each signal counts; a setting. The defaults are those of the design (§8)."""
 
     similarity: float = 0.5
@@ -27,8 +26,7 @@ class Weights:
     utility: float = 0.2
 
 
-@dataclass(frozen=True, slots=True)
-class Signals:
+class Signals(NamedTuple):
     """What speaks for a fact, each from 0 to 1."""
 
     similarity: float

@@ -13,7 +13,6 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from vaultsync.core.secret_spans import (
@@ -40,8 +39,7 @@ NO_WORD = 16
 """Letters of a secret that is hidden in the middle of words, too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Redactor:
+class Redactor(NamedTuple):
     """What is a secret, and the key of its placeholders."""
 
     key: bytes
@@ -50,7 +48,7 @@ class Redactor:
     """The user's: the first group is the secret, or all of it."""
     values: tuple[str, ...] = ()
     """Texts that are secrets themselves: values of variables of the environment."""
-    optional: frozenset[str] = field(default_factory=frozenset)
+    optional: frozenset[str] = frozenset()
     """Kinds of `OPTIONAL` that are looked for too."""
 
     def spans(self, text: str, known: Iterable[Span] = ()) -> list[Span]:
@@ -138,8 +136,7 @@ def replaced(text: str, changes: Iterable[tuple[int, int, str]]) -> str:
     return "".join((*made, text[at:])) if made else text
 
 
-@dataclass(frozen=True, slots=True)
-class Secrets:
+class Secrets(NamedTuple):
     """The secrets of some texts that belong together, by what stands for them."""
 
     known: Mapping[str, str]
@@ -223,8 +220,7 @@ class Piece(NamedTuple):
     """Whether it is the name of a note, which cannot hold brackets."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hiding:
+class Hiding(NamedTuple):
     """How the secrets of some texts that belong together are hidden."""
 
     secrets: Secrets

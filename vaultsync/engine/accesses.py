@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from vaultsync.engine.mirror import Mirror
-from vaultsync.errors import StoreUnavailableError
+from vaultsync.engine.follow import version_at
+from vaultsync.engine.indexing import SCHEMA
+from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.ports import Write
+
+if TYPE_CHECKING:  # loaded with every question
+    from vaultsync.engine.mirror import Mirror
+    from vaultsync.ports import NoteIndex, StoreState
 
 ACTOR = "recall"
 """Who writes, in the store's feed."""
@@ -21,8 +28,11 @@ class Accesses:
     counted, and what waits when the process is killed is lost (seed 001).
     """
 
-    def __init__(self, mirror: Mirror, *, batch: int = BATCH) -> None:
+    def __init__(
+        self, mirror: Mirror, *, index: NoteIndex | None = None, batch: int = BATCH
+    ) -> None:
         self._mirror = mirror
+        self._index = index
         self._batch = batch
         self._counts: dict[str, int] = {}
         self._last: dict[str, str] = {}
@@ -44,6 +54,7 @@ class Accesses:
             return 0
         store = self._mirror.store
         try:
+            before = self._mirror.shown.state()
             writes = [
                 Write(
                     key,
@@ -59,4 +70,23 @@ class Accesses:
             answers = store.write(writes)
         except StoreUnavailableError:
             return 0
-        return sum(isinstance(each, str) for each in answers)
+        written = {each for each in answers if isinstance(each, str)}
+        with suppress(DerivedError, OSError, StoreUnavailableError):
+            self._tell(before, written)
+        return len(written)
+
+    def _tell(self, before: StoreState, written: set[str]) -> None:
+        """Spare the note index a look at these facts: nothing it holds has changed.
+
+        Only where nobody else wrote between: it would not look at that either.
+        """
+        index, store = self._index, self._mirror.shown
+        seq, end = before.seq, before.seq + len(written)
+        if index is None or index.version() != version_at(
+            store, before.store_id, seq, SCHEMA
+        ):
+            return
+        ours = {row.seq for row in store.feed(seq) if row.revision in written}
+        if ours == set(range(seq + 1, end + 1)):
+            version = version_at(store, before.store_id, end, SCHEMA)
+            index.update([], [], version=version)

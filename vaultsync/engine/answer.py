@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.rank import Weights
-from vaultsync.engine.mirror import Mirror
-from vaultsync.ports import Embedder, NoteIndex, Reranker, VectorIndex
+
+if TYPE_CHECKING:  # an answer that is only shown needs none of them
+    from vaultsync.engine.mirror import Mirror
+    from vaultsync.ports import Embedder, NoteIndex, Reranker, VectorIndex
 
 
 def _nothing() -> None:
@@ -34,8 +36,7 @@ class Sources:
     weights: Weights = field(default_factory=Weights)
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A fact that was found, and why."""
 
     fact: Fact
@@ -95,8 +96,7 @@ class Seen(NamedTuple):
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(NamedTuple):
     """What one stage did."""
 
     name: str

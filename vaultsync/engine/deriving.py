@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vaultsync.core.fields import Value
 from vaultsync.engine import indexing, linking
@@ -13,6 +13,7 @@ from vaultsync.engine.embedding import EmbedReport, embed_pending
 from vaultsync.engine.follow import version_at
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress
+from vaultsync.engine.shown import Read
 from vaultsync.engine.tables import Making, write_tables
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.ports import (
@@ -90,6 +91,7 @@ def derive(
         progress: told how far each step is.
     """
     began = mirror.clock.monotonic()
+    mirror = replace(mirror, read=Read())  # words, links and tables want the same facts
     words = indexing.catch_up(mirror, parts.words, rebuild=rebuild, progress=progress)
     why = [
         words.degraded,

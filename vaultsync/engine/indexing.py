@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vaultsync.core.fields import Value
 from vaultsync.engine.follow import behind, version_at
@@ -21,8 +20,7 @@ BATCH = 10_000
 """Facts that are put at once: as many are in memory, and in one commit."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexReport:
+class IndexReport(NamedTuple):
     """What was done to bring the note index up to date."""
 
     notes: int

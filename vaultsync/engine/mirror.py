@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import DEFAULT_TYPE
@@ -13,15 +13,14 @@ from vaultsync.core.lens import CLEAR, Lens
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.scope import PUBLIC
 from vaultsync.engine.entity_names import EntityNames
-from vaultsync.engine.shown import ShownStore
+from vaultsync.engine.shown import Read, ShownStore
 
 if TYPE_CHECKING:  # a question has a mirror too, and needs little of it
     from vaultsync.core.links import Names
     from vaultsync.ports import Archive, Clock, Store, Vault
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(NamedTuple):
     """The settings that decide, all with the defaults of the design."""
 
     default_scope: str = PUBLIC
@@ -57,13 +56,15 @@ class Mirror:
     """Of all entities, to be found in what agents write."""
     lens: Lens = CLEAR
     """What of facts notes and answers may show."""
+    read: Read | None = field(default=None, compare=False)
+    """What was read of `shown` already, by whom reads the same facts several times."""
 
     @property
     def shown(self) -> Store:
         """The store as answers and indexes see it."""
         if self.lens.redactor is None:
             return self.store
-        return ShownStore(self.store, self.lens)
+        return ShownStore(self.store, self.lens, self.read)
 
     def now(self) -> str:
         """The time to the millisecond, in UTC; later times are greater texts."""

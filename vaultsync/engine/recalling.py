@@ -7,7 +7,6 @@ so what an index has not heard of yet, or must not tell, is in no answer.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 
@@ -84,6 +83,8 @@ class Recalling:
         self._words: dict[str, float] = {}
         self._reached = 0
         """How many the index was asked for."""
+        self._held: dict[str, dict[int, str]] = {}
+        """Which of the terms facts have, as far as it was looked at."""
         self._near: dict[str, float] = {}
         self._chunks: dict[str, str] = {}
         self._preferred: set[str] = set()
@@ -195,8 +196,7 @@ class Recalling:
             return [wide]
         days = asked.hinted_span or Span()
         tiers = [each for tier in asked.hinted_tiers for each in TIERS[tier]]
-        narrow = replace(
-            wide,
+        narrow = wide._replace(
             types=wide.types or asked.hinted_types,
             max_priority=min(wide.max_priority, max(tiers, default=LOWEST)),
             since=max(filter(None, (wide.since, days.since)), default=None),
@@ -277,8 +277,14 @@ class Recalling:
         assert fact is not None  # noqa: S101 - only those that pass are kept
         return fact
 
+    def _terms_in(self, fact: Fact) -> Mapping[int, str]:
+        """The terms that a fact has, as they are written there."""
+        if fact.id not in self._held:
+            self._held[fact.id] = self._terms.held(said_by(fact))
+        return self._held[fact.id]
+
     def _evidence(self, kept: list[str]) -> Evidence:
-        held = [self._terms.held(said_by(self._fact(each))) for each in kept[:JUDGED]]
+        held = [self._terms_in(self._fact(each)) for each in kept[:JUDGED]]
         return Evidence(
             terms=len(self._terms.all),
             held=[len(each) for each in held],
@@ -317,7 +323,7 @@ class Recalling:
 
     def _hit(self, fact: Fact, total: float, signals: Signals) -> Hit:
         by_words, nearness = fact.id in self._words, self._near.get(fact.id)
-        held = self._terms.held(said_by(fact))
+        held = self._terms_in(fact)
         reasons = Reasons(
             words=tuple(held.values()),
             asked=len(self._terms.all),

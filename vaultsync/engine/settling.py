@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from itertools import takewhile
 
 from vaultsync.core.paths import VaultPath, parent
@@ -23,7 +22,7 @@ def record_pass(work: Pass, outcome: Outcome) -> None:
     waiting = dict.fromkeys([*waits(work.plan.actions), *outcome.waiting])
     dropped = {action.fact_id for action in outcome.done}
     gone = [
-        replace(base, missing_since=mirror.now())
+        base._replace(missing_since=mirror.now())
         for fact_id, base in work.who.gone.items()
         if base.missing_since is None
         and not work.found.partial

@@ -309,7 +309,7 @@ def _plan(work: Pass, planner: Planner, progress: Progress | None = None) -> Non
 def _hidden(mirror: Mirror, notices: Sequence[Attention]) -> list[Attention]:
     """Notices repeat what stands in notes; they are kept, and shown to everybody."""
     hide = mirror.lens.text
-    return [replace(n, message=hide(n.message), hint=hide(n.hint)) for n in notices]
+    return [n._replace(message=hide(n.message), hint=hide(n.hint)) for n in notices]
 
 
 def _not_blindly(action: Action, found: Snapshot) -> Action:

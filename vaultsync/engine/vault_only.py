@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from vaultsync.core.entries import Entry, read_line
 from vaultsync.core.fact import Fact
@@ -189,7 +189,7 @@ class _Looking:
         """The notes whose entries fit best, as far as they are there and may be seen."""
         index, filters = self._clone.index, self._filters
         # Entries say neither tags nor hours: those are looked for in the notes.
-        loose = replace(filters, tags=frozenset(), since=None, until=None)
+        loose = filters._replace(tags=frozenset(), since=None, until=None)
         read: list[tuple[Fact, float]] = []
         for match in index.search(
             self._asked.words,

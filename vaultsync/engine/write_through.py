@@ -112,7 +112,7 @@ class WriteThrough:
                     run, at, each.fact.id, "store", each.actor, "note", None, base.path
                 )
             )
-        gone = [replace(base, missing_since=at) for base in self._ousted(bases)]
+        gone = [base._replace(missing_since=at) for base in self._ousted(bases)]
         with mirror.archive.transaction():
             mirror.archive.put_blobs(blobs)
             mirror.archive.put_bases([*gone, *bases])

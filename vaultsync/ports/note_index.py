@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from vaultsync.core.around import Turn, moment
 from vaultsync.core.fact import Fact
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(NamedTuple):
     """Which facts may be found. An empty collection, or None, filters nothing."""
 
     scopes: frozenset[str] | None = None

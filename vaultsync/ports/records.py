@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
@@ -11,8 +12,7 @@ from vaultsync.core.paths import VaultPath
 from vaultsync.ports.vault import Stamp
 
 
-@dataclass(frozen=True, slots=True)
-class Base:
+class Base(NamedTuple):
     """What both sides last agreed on about one fact."""
 
     fact: Fact
@@ -30,8 +30,7 @@ class Base:
         return self.fact.path or VaultPath("")
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(NamedTuple):
     """A write to the vault that was begun; what a crash leaves is judged by it."""
 
     op: str
@@ -46,8 +45,7 @@ class Intent:
     """What the store shall hold then."""
 
 
-@dataclass(frozen=True, slots=True)
-class Linger:
+class Linger(NamedTuple):
     """A displaced file, kept while an editor might still write into it."""
 
     op: str
@@ -58,8 +56,7 @@ class Linger:
     """Seconds since the epoch after which it goes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(NamedTuple):
     """A change that waits for a store that is away: a delta, not a copy."""
 
     op: str
@@ -72,8 +69,7 @@ class Outgoing:
     at: str
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryEntry:
+class HistoryEntry(NamedTuple):
     """One field of one fact changed."""
 
     run: str
@@ -102,8 +98,7 @@ class HistoryEntry:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Attention:
+class Attention(NamedTuple):
     """Something that waits for a person."""
 
     kind: str
@@ -117,11 +112,10 @@ class Attention:
     """The time it was first seen."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """One pass that did something."""
 
     run: str
     at: str
     kind: str
-    report: Mapping[str, Value] = field(default_factory=dict)
+    report: Mapping[str, Value] = MappingProxyType({})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from vaultsync.core.fact import Fact
@@ -22,8 +21,7 @@ class Written(NamedTuple):
     at: str
 
 
-@dataclass(frozen=True, slots=True)
-class StoreState:
+class StoreState(NamedTuple):
     """Where a store stands."""
 
     store_id: str

@@ -8,7 +8,6 @@ the id of one intended write, and names its file in the staging folder.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from vaultsync.core.paths import VaultPath
@@ -23,8 +22,7 @@ class Stamp(NamedTuple):
     inode: int
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(NamedTuple):
     """What a scan found directly in one folder."""
 
     path: VaultPath
@@ -37,8 +35,7 @@ class Folder:
     """What ends in `.md` and is no regular file of one link: name -> "a link", …"""
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(NamedTuple):
     """What one walk over the vault found."""
 
     folders: Mapping[VaultPath, Folder]
@@ -48,8 +45,7 @@ class Scan:
     """The vault's time (as in stamps) when the walk began."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoteFile:
+class NoteFile(NamedTuple):
     """A file, read whole while nobody changed it."""
 
     data: bytes
