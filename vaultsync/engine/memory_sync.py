@@ -239,7 +239,7 @@ class FileSync:
         """The report of a plan that was carried out."""
         hide = self._mirror.lens.text
         actions = []
-        attention = [replace(each, message=hide(each.message)) for each in plan.notices]
+        attention = [x._replace(message=hide(x.message)) for x in plan.notices]
         unchanged = 0
         for step, fact_id in zip(plan.steps, ids, strict=True):
             section = None if step.section is None else plan.sections[step.section]

@@ -134,7 +134,7 @@ def readable(
         many += (each.field, before or each.before), (each.field, each.after)
     told = lens.values(many, fact)
     for entry, old, new in zip(found, told[::2], told[1::2], strict=True):
-        yield replace(entry, before=old, after=new)
+        yield entry._replace(before=old, after=new)
 
 
 @dataclass(frozen=True, slots=True)
