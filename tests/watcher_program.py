@@ -10,15 +10,21 @@ from pathlib import Path
 from tests.real.home import say
 from tests.watchers import make
 
+PATIENCE = 15
+
 
 def main() -> None:
-    """Listen; after a line on stdin tell what was heard when it is quiet again."""
+    """Listen; after a line on stdin tell what was heard when it is quiet again.
+
+    A number in that line is how many notes there are to hear of: until then, or until a
+    loss was heard of, quiet is what lasts longer than a loaded machine may pause.
+    """
     kind, root, state = sys.argv[1:]
     watcher = make(kind, Path(root), Path(state))
     watcher.start()
     began = time.process_time()
     say("ready")
-    sys.stdin.readline()
+    many = int(sys.stdin.readline().strip() or 0)
     notes: set[str] = set()
     lost, quiet_at = "", time.monotonic() + 2
     while time.monotonic() < quiet_at:
@@ -26,7 +32,7 @@ def main() -> None:
         notes |= heard.notes
         lost = heard.lost or lost
         if heard:
-            quiet_at = time.monotonic() + 1
+            quiet_at = time.monotonic() + (1 if lost or len(notes) >= many else PATIENCE)
         time.sleep(0.05)
     watcher.stop()
     cpu = time.process_time() - began

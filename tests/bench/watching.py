@@ -241,5 +241,5 @@ def _heard(kind: str, folder: Path, count: int) -> dict[str, Any]:
     ]
     for each in writers:
         each.wait()
-    said: dict[str, Any] = json.loads(child.communicate("tell\n")[0])
+    said: dict[str, Any] = json.loads(child.communicate("0\n")[0])
     return said

@@ -235,7 +235,7 @@ def test_a_full_queue_is_heard_when_the_process_was_stopped(
     for number in range(7000):  # three events each, of a queue of 16,384
         (tmp_path / "vault" / f"n{number}.md").write_bytes(b"text")
     child.send_signal(signal.SIGCONT)
-    said = json.loads(child.communicate("tell\n")[0])
+    said = json.loads(child.communicate("7000\n")[0])
     assert said["notes"] >= 7000 or said["lost"]
 
 
