@@ -1,8 +1,8 @@
 """A watcher by watchfiles: the events are read in Rust, without waiting for Python.
 
 Of a burst of 60,000 files it loses none. It says nothing when the system's queue was full
-all the same, as after the process was stopped for a while: a batch as large as only a
-full queue makes it counts as loss.
+all the same, as after the process was stopped for a while: as many changes without a
+pause as only a full queue makes count as loss.
 """
 
 from __future__ import annotations
@@ -94,17 +94,18 @@ class WatchfilesWatcher:
             self._gathered.fail(f"{type(error).__name__}: {error}")
 
     def _hear_all(self, notify: RustNotify) -> None:
+        burst = 0
         with notify:
             while not self._stop.is_set():
                 said = notify.watch(_TOGETHER_MS, _STEP_MS, _TIMEOUT_MS, self._stop)
                 if not isinstance(said, set):
-                    continue  # nothing for a while, or told to stop
-                self._hear([path for _, path in said])
-
-    def _hear(self, paths: list[str]) -> None:
-        self._gathered.add(paths)
-        if len(paths) >= self._full:
-            self._gathered.lose(f"{len(paths):,} changes at once fill the queue")
+                    burst = 0  # nothing for a while, or told to stop
+                    continue
+                self._gathered.add([path for _, path in said])
+                burst += len(said)
+                if burst >= self._full:
+                    self._gathered.lose(f"{burst:,} changes at once fill the queue")
+                    burst = 0
 
 
 def _queue_length() -> int:
