@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -21,7 +21,7 @@ class Notify:
     def __init__(self, paths: list[str], *_: object) -> None:
         self.root = paths[0]
 
-    def __enter__(self) -> Notify:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -47,7 +47,7 @@ class Notify:
 )
 def test_what_only_a_full_queue_makes_is_a_loss(
     batches: list[object],
-    is_lost: bool,  # noqa: FBT001 - a parameter of the test
+    is_lost: bool,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
