@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -204,6 +205,18 @@ def test_the_score_is_made_of_what_a_hit_tells() -> None:
     for hit in recall(sources, "berths gates", agent=None):
         expected = 0.6 * hit.similarity + 0.1 * hit.recency + 0.3 * hit.utility
         assert hit.score == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize(("weight", "first"), [(0, "Talk"), (9, "House")])
+def test_vectors_count_by_their_weight(weight: float, first: str) -> None:
+    world = RecallWorld()
+    beside = "many other things that nobody had asked about on that day"
+    world.agent_remembers(f"We spoke of berths, and of {beside}.", title="Talk")
+    world.agent_remembers("Berthside gatehouse", title="House")
+    world.embed()
+    sources = replace(world.sources, weights=Weights(1, 0, 0, vectors=weight))
+    found = recall(sources, "berths gates", agent=None, mode="fused")
+    assert found[0].title == first
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,12 @@ class Recalling:
         """Ask for candidates until enough of them pass, and say how well each fits."""
         while True:
             full = [ask(limit) >= limit for ask in asks]
-            fits = fused(self._words, self._near, trust=self._trust)
+            fits = fused(
+                self._words,
+                self._near,
+                trust=self._trust,
+                vectors=self._sources.weights.vectors,
+            )
             if self._asked.hints:
                 fits = {
                     each: fit if each in self._preferred else MISFIT * fit
