@@ -212,10 +212,10 @@ def test_vectors_count_by_their_weight(weight: float, first: str) -> None:
     world = RecallWorld()
     beside = "many other things that nobody had asked about on that day"
     world.agent_remembers(f"We spoke of berths, and of {beside}.", title="Talk")
-    world.agent_remembers("Berthside gatehouse", title="House")
+    world.agent_remembers("Gatehousekeeper berthside", title="House")
     world.embed()
     sources = replace(world.sources, weights=Weights(1, 0, 0, vectors=weight))
-    found = recall(sources, "berths gates", agent=None, mode="fused")
+    found = recall(sources, "gatehouse berths", agent=None, mode="fused")
     assert found[0].title == first
 
 
