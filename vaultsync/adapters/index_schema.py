@@ -12,6 +12,7 @@ from vaultsync.core.around import day_words, number, own_title, turn_of, who
 from vaultsync.core.fact import Fact, Value
 from vaultsync.core.query import kind_of
 from vaultsync.core.rank import FIELDS
+from vaultsync.core.values import with_parents
 from vaultsync.core.words import headings, words_to_index
 from vaultsync.ports import Entry
 
@@ -38,8 +39,9 @@ def make_schema() -> tantivy.Schema:
             index_option="position" if name in PHRASED else "freq",
         )
     builder.add_text_field("tag", tokenizer_name="raw", index_option="basic")
-    for name in ("type", "scope", "status", "priority", "replaced", "created"):
+    for name in ("type", "scope", "status", "priority", "replaced"):
         builder.add_unsigned_field(name, indexed=True, fast=True)
+    builder.add_integer_field("created", indexed=True, fast=True)
     builder.add_unsigned_field("session", indexed=True, fast=True)
     for name in ("id_high", "id_low", "mark"):
         builder.add_unsigned_field(name, fast=True)
@@ -74,7 +76,7 @@ def columns_of(entry: Entry) -> dict[str, Any]:
         "id": fact.id,
         "id_high": high,
         "id_low": low,
-        "tag": [each for tag in fact.tags for each in tag_and_parents(tag)],
+        "tag": sorted(with_parents(fact.tags)),
         "type": code(fact.type),
         "scope": code(fact.scope),
         "status": code(fact.status),
@@ -103,20 +105,6 @@ def _texts(value: Value) -> list[str]:
     if isinstance(value, Mapping):
         return [text for each in value.values() for text in _texts(each)]
     return []
-
-
-def tag_and_parents(tag: str) -> list[str]:
-    """`a/b` is found as `a/b` and as `a`."""
-    folded = folded_tag(tag)
-    if "/" not in folded:
-        return [folded]
-    ends = [at for at, letter in enumerate(folded) if letter == "/"]
-    return [folded, *(folded[:end] for end in ends)]
-
-
-def folded_tag(tag: str) -> str:
-    """A tag as it is compared: without its mark and case."""
-    return tag.lstrip("#").casefold()
 
 
 code = lru_cache(maxsize=4096)(number)
