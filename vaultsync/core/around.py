@@ -17,6 +17,9 @@ from typing import NamedTuple
 from vaultsync.core.fact import Fact, title_from
 from vaultsync.core.values import moment
 
+LENDING = "around-1"
+"""Name and version of these rules, for `Identity`; by other rules other texts are
+embedded."""
 BEFORE = AFTER = 2
 """How many neighbours on each side lend their text."""
 LENT = 300
