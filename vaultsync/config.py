@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import NamedTuple
 
+from vaultsync.core.language import ENGLISH, LANGUAGES
+from vaultsync.core.rank import FIELDS, Weights
 from vaultsync.core.scope import PUBLIC, check_scope
 from vaultsync.core.secret_forms import OPTIONAL
 from vaultsync.errors import ConfigError, NotAVaultError
@@ -92,6 +95,10 @@ class Settings:
     """The folder of a model that reads question and answer together; none."""
     index_folder: str = ""
     """A visible twin of `.index/` in the vault; none."""
+    language: str = ENGLISH
+    """Of texts whose language cannot be told: whose stems and stop words they have."""
+    weights: Weights = field(default_factory=Weights)
+    """What decides the order of hits: the table `[weights]`."""
     hygiene: Hygiene = field(default_factory=Hygiene)
     """Secrets, and text that would run."""
     watch: WatchSettings = field(default_factory=WatchSettings)
@@ -169,10 +176,10 @@ def load(
         agent=agent or os.environ.get("VAULTSYNC_AGENT") or None,
         default_scope=scope,
         ignore=tuple(ignore),
-        linger_seconds=_seconds(said, "linger_seconds", 60.0),
-        settle_seconds=_seconds(said, "settle_seconds", 30.0),
-        grace_seconds=_seconds(said, "grace_seconds", 1.0),
-        max_note_bytes=int(_seconds(said, "max_note_bytes", 4 << 20)),
+        linger_seconds=_number(said, "linger_seconds", 60.0),
+        settle_seconds=_number(said, "settle_seconds", 30.0),
+        grace_seconds=_number(said, "grace_seconds", 1.0),
+        max_note_bytes=int(_number(said, "max_note_bytes", 4 << 20)),
         auto_link=_flag(said, "auto_link", default=True),
         derive=_flag(said, "derive", default=True),
         embedder=os.environ.get("VAULTSYNC_EMBEDDER")
@@ -181,11 +188,48 @@ def load(
         models=_models(),
         reranker=_word(said, "reranker", ""),
         index_folder=_word(said, "index_folder", ""),
+        language=_language(said),
+        weights=_weights(_table(said, "weights")),
         hygiene=_hygiene(said.get("hygiene", {})),
         memory_file=_memory_file(said),
         watch=_watch(_table(said, "watch")),
         qdrant=_table(said, "qdrant"),
     )
+
+
+def _language(said: Mapping[str, object]) -> str:
+    language = _word(said, "language", ENGLISH).lower()
+    if language not in LANGUAGES:
+        hint = "give one of " + ", ".join(sorted(LANGUAGES))
+        raise _senseless("language", language, hint)
+    return language
+
+
+def _weights(said: Mapping[str, object]) -> Weights:
+    default = Weights()
+    _check_names(said, [each.name for each in fields(Weights)])
+    of_fields = _table(said, "fields")
+    _check_names(of_fields, FIELDS)
+    made = Weights(
+        similarity=_number(said, "similarity", default.similarity),
+        recency=_number(said, "recency", default.recency),
+        utility=_number(said, "utility", default.utility),
+        vectors=_number(said, "vectors", default.vectors),
+        fields={name: _number(of_fields, name, FIELDS[name]) for name in FIELDS},
+    )
+    if not made.similarity + made.recency + made.utility:
+        hint = "one of similarity, recency and utility has to count"
+        raise _senseless("weights", said, hint)
+    if not any(made.fields.values()):
+        raise _senseless("fields", of_fields, "one of the fields has to count")
+    return made
+
+
+def _check_names(said: Mapping[str, object], known: Iterable[str]) -> None:
+    """A weight that is misspelled would count nothing, and nobody would see it."""
+    for name, value in said.items():
+        if name not in known:
+            raise _senseless(name, value, "weights are " + ", ".join(known))
 
 
 def _watch(said: Mapping[str, object]) -> WatchSettings:
@@ -194,12 +238,12 @@ def _watch(said: Mapping[str, object]) -> WatchSettings:
     if watcher not in WATCHERS:
         raise _senseless("watcher", watcher, "give one of " + ", ".join(WATCHERS))
     return WatchSettings(
-        settle_seconds=_seconds(said, "settle_seconds", default.settle_seconds),
-        settle_longest=_seconds(said, "settle_longest", default.settle_longest),
-        rescan_seconds=_seconds(said, "rescan_seconds", default.rescan_seconds),
-        hash_seconds=_seconds(said, "hash_seconds", default.hash_seconds),
+        settle_seconds=_number(said, "settle_seconds", default.settle_seconds),
+        settle_longest=_number(said, "settle_longest", default.settle_longest),
+        rescan_seconds=_number(said, "rescan_seconds", default.rescan_seconds),
+        hash_seconds=_number(said, "hash_seconds", default.hash_seconds),
         watcher=watcher,
-        poll_seconds=_seconds(said, "poll_seconds", default.poll_seconds),
+        poll_seconds=_number(said, "poll_seconds", default.poll_seconds),
     )
 
 
@@ -214,7 +258,7 @@ def _memory_file(said: Mapping[str, object]) -> MemoryFileSettings:
         exclude=_words(table, "exclude"),
         agent=_word(table, "agent", ""),
         scope=check_scope(scope) if scope else "",
-        settle_seconds=_seconds(table, "settle_seconds", 2.0),
+        settle_seconds=_number(table, "settle_seconds", 2.0),
     )
 
 
@@ -305,10 +349,12 @@ def _word(said: Mapping[str, object], key: str, default: str) -> str:
     return value
 
 
-def _seconds(said: Mapping[str, object], key: str, default: float) -> float:
+def _number(said: Mapping[str, object], key: str, default: float) -> float:
     value = said.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise _senseless(key, value, "give a number")
+    if not math.isfinite(value) or value < 0:
+        raise _senseless(key, value, "give a number that is not below 0")
     return float(value)
 
 

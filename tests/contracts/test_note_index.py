@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes import FakeClock
+from tests.filtering import FACTS, check_found, filters
 from vaultsync.adapters.index_memory import MemoryIndex
 from vaultsync.adapters.index_tantivy import TantivyIndex
 from vaultsync.core.around import turn_of
@@ -202,6 +203,22 @@ def test_a_filter_leaves_in_what_it_says(index: NoteIndex, name: str) -> None:
 
     assert found(index, "tea", filters) == [A]
     assert {*found(index, "tea")} == {A, B}
+
+
+@pytest.fixture(scope="module", params=INDEXES)
+def filled(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[NoteIndex]:
+    """One that holds facts of all kinds."""
+    opened = INDEXES[request.param](tmp_path_factory.mktemp("filled"))
+    put(opened, *FACTS)
+    yield opened
+    opened.close()
+
+
+@given(asked=filters)
+def test_filters_mean_the_same_in_all(filled: NoteIndex, asked: Filters) -> None:
+    check_found(found(filled, "tea", asked, limit=len(FACTS)), asked)
 
 
 def test_no_scope_means_that_nothing_is_visible(index: NoteIndex) -> None:

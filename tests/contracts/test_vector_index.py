@@ -7,8 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
 
 from tests import qdrants
+from tests.filtering import FACTS, check_found, filters
 from tests.vector_rows import ALL, IDS, X, Y, Z, a_fact, found, row, unit
 from vaultsync.adapters.qdrant_vectors import QdrantVectors
 from vaultsync.adapters.vectors_lancedb import LanceVectors
@@ -377,6 +379,23 @@ def test_a_filter_leaves_what_it_says(
     )
 
     assert found(index, filters) == expected
+
+
+@pytest.fixture(scope="module", params=INDEXES)
+def filled(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[VectorIndex]:
+    """One that holds facts of all kinds."""
+    opened = INDEXES[request.param](tmp_path_factory.mktemp("filled") / "vectors")
+    opened.reset("m/3/c")
+    opened.put([row(each) for each in FACTS])
+    yield opened
+    opened.close()
+
+
+@given(asked=filters)
+def test_filters_mean_the_same_in_all(filled: VectorIndex, asked: Filters) -> None:
+    check_found(found(filled, asked, limit=len(FACTS)), asked)
 
 
 def test_a_filter_that_leaves_few_of_many_finds_them(index: VectorIndex) -> None:

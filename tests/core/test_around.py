@@ -1,15 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from vaultsync.core.around import (
     LENT,
     around,
     day_words,
     lent,
-    moment,
     number,
     own_title,
     turn_of,
@@ -94,17 +91,8 @@ def test_the_mark_does_not_tell_what_cannot_be_found() -> None:
     assert turn_of(read) == turn_of(a_fact())
 
 
-@given(st.datetimes(), st.datetimes())
-def test_moments_grow_with_time(one: object, two: object) -> None:
-    first, second = (
-        make_fact({"id": ID, "createdAt": str(each)}).created_at for each in (one, two)
-    )
-
-    assert (moment(first) < moment(second)) == (str(one) < str(two))
-
-
 def test_what_is_not_there_has_no_number() -> None:
-    assert moment("") == number("") == 0
+    assert number("") == 0
     assert 0 < number("x") < 2**63
 
 

@@ -20,6 +20,7 @@ from tests.packs import (
     words,
 )
 from vaultsync.core.context import (
+    BRIEF,
     INTENTS,
     NO_ROOM,
     TIERS,
@@ -353,7 +354,7 @@ def test_what_comes_later_is_cut_only_into_what_nobody_needs_whole() -> None:
     found = [candidate(1, importance=0.9), long(2, 20, importance=0.8), *small]
 
     tight = pack("q", found, budget=120, count=words)
-    wide = pack("q", found, budget=240, count=words)
+    wide = pack("q", found, budget=BRIEF + 90, count=words)
 
     assert packed(tight) == [1, 3, 4, 5, 6, 7]
     assert packed(wide) == [1, 2, 3, 4, 5, 6, 7]

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultsync.core.fact import Fact
-from vaultsync.core.query import Span, is_day, named, parse
+from vaultsync.core.query import Span, days_of, named, parse, span_of
+from vaultsync.errors import InvalidFieldError
 
 TODAY = date(2026, 6, 30)  # a Tuesday
 
@@ -126,11 +127,40 @@ def test_names_are_whole_words_and_the_longest_first() -> None:
     assert named(text, names) == ("Bente Krogmann", "Pier Box", "Bente")
 
 
-def test_a_day_is_iso() -> None:
-    assert is_day("2026-02-14")
-    assert is_day("2026-02")
-    assert not is_day("2026-02-30")
-    assert not is_day("yesterday")
+SPANS: list[tuple[str | None, str | None, Span]] = [
+    (None, None, Span()),
+    ("2026-02-14", "2026-02-14", Span("2026-02-14", "2026-02-15")),
+    ("2026-02", "2026-02", Span("2026-02-01", "2026-03-01")),
+    (
+        "2026-02-14T13:45+02:00",
+        "2026-02-14 13:45",
+        Span("2026-02-14T11:45:00Z", "2026-02-14T13:45:00Z"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("since", "until", "span"), SPANS)
+def test_a_span_holds_its_last_day(
+    since: str | None, until: str | None, span: Span
+) -> None:
+    assert span_of(since, until) == span
+
+
+@pytest.mark.parametrize(
+    "text", ["", "yesterday", "2026", "2026-02-30", "2026-02-14x", "2026-02-14T25:00"]
+)
+def test_what_is_no_day_and_no_time_is_refused(text: str) -> None:
+    for since, until in ((text, None), (None, text)):
+        with pytest.raises(InvalidFieldError):
+            span_of(since, until)
+
+
+def test_what_lies_in_two_spans_begins_late_and_ends_early() -> None:
+    one, other = Span("2026-02-14", "2026-03-01"), Span("2026-02-14T00:00:00.5Z")
+    assert one.within(other) == other.within(one) == Span(other.since, one.until)
+    assert one.within(Span()) == Span().within(one) == one
+    late = "2026-02-14T11:00:00+02:00"
+    assert Span(until=late).within(Span(until="2026-02-14T10:00:00Z")).until == late
 
 
 @given(text=st.text(), today=st.dates())
@@ -162,4 +192,4 @@ def test_any_mix_of_dates_and_filters_is_a_question(
 ) -> None:
     asked = parse(" ".join(parts), today=today)
     for span in (asked.span, asked.hinted_span or Span()):
-        assert all(is_day(each) for each in (span.since, span.until) if each)
+        assert all(days_of(each) for each in (span.since, span.until) if each)

@@ -123,6 +123,13 @@ def test_similarities_keep_the_order_of_the_fits(
     assert ranked == sorted(ranked)
 
 
+def test_vectors_weigh_beside_words_and_not_alone() -> None:
+    words, near = {"a": 2.0}, {"b": 0.5}
+    assert fused(words, near, vectors=0) == {"a": 1.0, "b": 0.0}
+    assert fused(words, near, vectors=4) == {"a": 3.0, "b": 2.0}
+    assert fused({}, near, vectors=0) == near
+
+
 def test_nothing_found_is_nothing_fused() -> None:
     assert fused({}, {}) == {}
 

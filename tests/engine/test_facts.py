@@ -345,6 +345,14 @@ def test_listing_filters_and_pages() -> None:
     assert all(fact.path for fact in select(world.mirror, agent="indy").facts)
 
 
+def test_a_tag_lists_what_lies_below_it() -> None:
+    world = World()
+    for tag in ("Ops", "ops/sea", "opsy"):
+        world.agent_remembers(tag, tags=[tag])
+    listed = select(world.mirror, agent="indy", tag="#ops").facts
+    assert [fact.content for fact in listed] == ["Ops", "ops/sea"]
+
+
 @pytest.mark.parametrize(
     "filters",
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -106,7 +107,11 @@ FILTERS: list[tuple[str, dict[str, Any], set[str]]] = [
     ("berths", {"tags": ["#ops"]}, {"Berths A"}),
     ("berths", {"scopes": ["public"]}, {"Berths B"}),
     ("berths", {"since": "2020-02-04"}, {"Berths A", "Berths B"}),
+    ("berths", {"since": "2020-03"}, {"Berths A", "Berths B"}),
     ("berths", {"until": "2020-02-04"}, {"Berths C"}),
+    ("berths", {"until": "2020-02-03"}, {"Berths C"}),
+    ("berths", {"until": "2020-02-03T00:00:00Z"}, set()),
+    ("berths", {"until": "2020-02-03T00:30:00-01:00"}, {"Berths C"}),
     ("berths type:decision", {}, {"Berths A"}),
     ("berths tag:ops/sea", {}, {"Berths A"}),
     ("berths until:2020", {}, {"Berths A", "Berths B", "Berths C"}),
@@ -140,6 +145,7 @@ BAD: list[tuple[dict[str, Any], type[UsageError]]] = [
     ({"mode": "magic"}, InvalidFieldError),
     ({"since": "soon"}, InvalidFieldError),
     ({"until": "2026-02-31"}, InvalidFieldError),
+    ({"since": "2026-02-01 or so"}, InvalidFieldError),
     ({"types": ["nope"]}, UnknownTypeError),
     ({"scopes": ["../x"]}, InvalidScopeError),
 ]
@@ -204,6 +210,18 @@ def test_the_score_is_made_of_what_a_hit_tells() -> None:
     for hit in recall(sources, "berths gates", agent=None):
         expected = 0.6 * hit.similarity + 0.1 * hit.recency + 0.3 * hit.utility
         assert hit.score == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize(("weight", "first"), [(0, "Talk"), (9, "House")])
+def test_vectors_count_by_their_weight(weight: float, first: str) -> None:
+    world = RecallWorld()
+    beside = "many other things that nobody had asked about on that day"
+    world.agent_remembers(f"We spoke of berths, and of {beside}.", title="Talk")
+    world.agent_remembers("Gatehousekeeper berthside", title="House")
+    world.embed()
+    sources = replace(world.sources, weights=Weights(1, 0, 0, vectors=weight))
+    found = recall(sources, "gatehouse berths", agent=None, mode="fused")
+    assert found[0].title == first
 
 
 @pytest.mark.parametrize(

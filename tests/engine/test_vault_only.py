@@ -1,18 +1,23 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
 
 from tests.entries import making
+from tests.filtering import FACTS, filters
 from tests.world import SCOPE, World
 from vaultsync.adapters.index_memory import MemoryIndex
 from vaultsync.core.fact import Fact, Value
 from vaultsync.core.paths import VaultPath
-from vaultsync.engine.answer import Recall
+from vaultsync.engine.answer import Recall, Sources
+from vaultsync.engine.recall import recall
 from vaultsync.engine.tables import write_tables
 from vaultsync.engine.vault_only import NO_TABLES, READ, SURE, Clone, recall_vault_only
 from vaultsync.errors import InvalidFieldError
+from vaultsync.ports import Filters, Write
 
 
 class CloneWorld(World):
@@ -96,7 +101,44 @@ def test_filters_hold(world: CloneWorld) -> None:
     assert len(world.titles("minutes", scopes=[SCOPE])) == 2
     assert world.titles("minutes", since="2027-01-01") == []
     assert world.titles("minutes", until="2026-01-01") == []
+    assert world.titles("minutes tier:critical") == []
+    assert world.titles("cabinet tier:background") == ["The cabinet gets warm"]
     assert len(world.titles("minutes", limit=1)) == 1
+
+
+@pytest.fixture(scope="module")
+def asked_both() -> Callable[..., tuple[set[str], set[str]]]:
+    """Asks a vault of facts of all kinds, and its store."""
+    made = CloneWorld()
+    # What agents write is live; what was replaced or put away has no entry.
+    facts = [each for each in FACTS if not each.superseded_by_id][:24]
+    made.store.write([Write(each.id, each, None, "indy") for each in facts])
+    made.quiesce()
+    made.tables()
+    sources = Sources(made.mirror, MemoryIndex())
+
+    def ask(question: str, **more: Any) -> tuple[set[str], set[str]]:  # noqa: ANN401
+        told = recall(sources, question, agent=None, mode="index", **more)
+        return {hit.id for hit in made.ask(question, **more)}, {hit.id for hit in told}
+
+    return ask
+
+
+@given(asked=filters)
+def test_filters_mean_what_they_mean_with_a_store(
+    asked_both: Callable[..., tuple[set[str], set[str]]], asked: Filters
+) -> None:
+    vault, store = asked_both(
+        " ".join(["tea", *(f"tier:{each}" for each in sorted(asked.tiers))]),
+        limit=len(FACTS),
+        scopes=sorted(asked.scopes or ()),
+        types=sorted(asked.types),
+        tags=sorted(asked.tags),
+        max_priority=asked.max_priority,
+        since=asked.since,
+        until=asked.until,
+    )
+    assert vault == store
 
 
 def test_phrases_must_occur(world: CloneWorld) -> None:

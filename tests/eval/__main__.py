@@ -8,10 +8,11 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple
 from pathlib import Path
+from statistics import mean
 
 from tests.eval.arms import ARMS, Answer, ask, summary
-from tests.eval.collections import HEADLINE, KINDS, LOCOMO, locomo
-from tests.eval.packs import pack_all
+from tests.eval.collections import HEADLINE, KINDS, LOCOMO, Collection, as_notes, locomo
+from tests.eval.packs import Packed, pack_all
 from tests.eval.worlds import MODELS, conversation, sample_vault
 
 HEAD = (
@@ -56,13 +57,21 @@ def _retrieval(arms: Sequence[str]) -> None:
             for kind in dict.fromkeys(each.kind for each in questions):
                 _row(arm, f"  {kind}", (a for a in answers if a.asked.kind == kind))
         print(f"\n{PACKS}")
-        for each in pack_all(sources, questions):
-            print(
-                f"{each.budget:6} {each.tokens:7.0f} {each.found:7.3f}"
-                f" {each.saved_found:7.0%} {each.answered:9.3f}"
-                f" {each.saved_answered:7.0%}"
-            )
+        _packs([pack_all(sources, questions)])
     print()
+
+
+def _packs(many: Sequence[Sequence[Packed]]) -> None:
+    """A row per budget, the mean over vaults."""
+    for some in zip(*many, strict=True):
+        print(
+            f"{some[0].budget:6} {mean(each.tokens for each in some):7.0f}"
+            f" {mean(each.found for each in some):7.3f}"
+            f" {mean(each.saved_found for each in some):7.0%}"
+            f" {mean(each.answered for each in some):9.3f}"
+            f" {mean(each.saved_answered for each in some):7.0%}",
+            flush=True,
+        )
 
 
 def _locomo(arms: Sequence[str]) -> None:
@@ -78,7 +87,9 @@ def _locomo(arms: Sequence[str]) -> None:
         ):
             for arm in arms:
                 answers[arm] += ask(sources, one.questions, arm)
-    print(f"LoCoMo: turns of {len(conversations)} conversations\n\n{HEAD}")
+    print(f"LoCoMo: packs of long notes, a session each\n\n{PACKS}")
+    _packs([_packs_of_notes(as_notes(one)) for one in conversations])
+    print(f"\nLoCoMo: turns of {len(conversations)} conversations\n\n{HEAD}")
     for arm in arms:
         some = answers[arm]
         _row(arm, "categories 1-4", (a for a in some if a.asked.kind in HEADLINE))
@@ -87,6 +98,16 @@ def _locomo(arms: Sequence[str]) -> None:
         for one in conversations:
             ids = {each.id for each in one.questions if each.kind in HEADLINE}
             _row(arm, f"  {one.name}", (a for a in some if a.asked.id in ids))
+
+
+def _packs_of_notes(one: Collection) -> list[Packed]:
+    """Of each fourth question: they are many, and each is packed in six ways."""
+    asked = [each for each in one.questions if each.kind in HEADLINE][::4]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        conversation(Path(folder), one) as sources,
+    ):
+        return pack_all(sources, asked)
 
 
 def _row(arm: str, name: str, answers: Iterable[Answer]) -> None:

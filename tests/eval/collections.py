@@ -6,7 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -85,6 +85,34 @@ def _conversation(told: Mapping[str, Any]) -> Collection:
     ]
     asked_at = datetime.fromisoformat(last) + AFTERWARDS
     return Collection(told["sample_id"], list(facts.values()), questions, asked_at)
+
+
+def as_notes(one: Collection) -> Collection:
+    """A conversation with a long note per session, and what must be read of each."""
+    turns: dict[str | None, list[Fact]] = {}
+    for fact in one.facts:
+        turns.setdefault(fact.session_id, []).append(fact)
+    notes = {
+        some[0].id: make_fact(
+            {
+                "id": some[0].id,
+                "title": f"Talk: {name}",
+                "content": "\n\n".join(turn.content for turn in some),
+                "createdAt": some[0].created_at,
+            }
+        )
+        for name, some in turns.items()
+    }
+    note_of = {turn.id: some[0].id for some in turns.values() for turn in some}
+    said = {fact.id: fact.content for fact in one.facts}
+    questions = []
+    for asked in one.questions:
+        words: dict[str, list[str]] = {}
+        for turn in asked.grades:
+            words.setdefault(note_of[turn], []).append(said[turn])
+        grades = dict.fromkeys(words, 3)
+        questions.append(replace(asked, grades=grades, said=words))
+    return replace(one, facts=list(notes.values()), questions=questions)
 
 
 AFTERWARDS = timedelta(days=365)

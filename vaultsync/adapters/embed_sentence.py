@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
+from vaultsync.adapters.sentence_models import load
 from vaultsync.errors import EmbedderError
 
 PACKAGED = "all-MiniLM-L6-v2"
@@ -169,41 +168,10 @@ class SentenceEmbedder:
     def _load(self) -> Any:  # noqa: ANN401 - the same
         if self.weights:
             self.weights.check()
-        try:
-            with _quiet(offline=self.weights is not None):
-                from sentence_transformers import SentenceTransformer
-
-                return SentenceTransformer(
-                    str(self.weights.path) if self.weights else self._hub,
-                    device="cpu",
-                    local_files_only=self.weights is not None,
-                )
-        except ImportError as missing:
-            raise EmbedderError(
-                f"sentence-transformers is not installed: {missing}",
-                hint="`pip install 'vaultsync[local]'` brings it",
-            ) from missing
-        except (OSError, ValueError, RuntimeError, KeyError) as why:
-            raise EmbedderError(
-                f"the model {self.model} cannot be loaded: {why}",
-                hint="name a folder that sentence-transformers saved, or `local`",
-            ) from why
-
-
-@contextmanager
-def _quiet(*, offline: bool) -> Iterator[None]:
-    """Keep the libraries from the hub's servers, and what they say from the screen."""
-    wanted = {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
-    if offline:
-        wanted |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        return load(
+            "SentenceTransformer",
+            str(self.weights.path) if self.weights else self._hub,
+            called=f"the model {self.model}",
+            hint="name a folder that sentence-transformers saved, or `local`",
+            offline=self.weights is not None,
+        )

@@ -8,14 +8,11 @@ from typing import Any, NamedTuple
 import tantivy
 from tantivy import Occur, Query
 
-from vaultsync.adapters.index_schema import PHRASED, code, folded_tag
+from vaultsync.adapters.index_schema import PHRASED, code
 from vaultsync.adapters.index_terms import Terms
-from vaultsync.core.around import moment
-from vaultsync.core.fields import TIERS
+from vaultsync.core.fields import LOWEST
+from vaultsync.core.values import FOREVER, NEVER
 from vaultsync.ports import Filters
-
-LAST = (1 << 63) - 1
-LOWEST = max(TIERS["background"])
 
 
 class Gate(NamedTuple):
@@ -23,8 +20,8 @@ class Gate(NamedTuple):
 
     codes: frozenset[int] | None = None
     """One of these; None: the range decides."""
-    low: int = 0
-    high: int = LAST
+    low: int = NEVER
+    high: int = FOREVER
 
     def passes(self, value: Any) -> bool:  # noqa: ANN401 - a column holds anything
         """Whether a number passes."""
@@ -43,12 +40,12 @@ def gates(filters: Filters) -> dict[str, Gate]:
     if filters.status is not None:
         found["status"] = Gate(frozenset({code(filters.status)}))
     if filters.heads_only:
-        found["replaced"] = Gate(high=0)
+        found["replaced"] = Gate(frozenset({0}))
     if filters.max_priority < LOWEST:
-        found["priority"] = Gate(high=max(0, filters.max_priority))
-    if filters.since is not None or filters.until is not None:
-        last = moment(filters.until) - 1 if filters.until is not None else LAST
-        found["created"] = Gate(low=moment(filters.since or ""), high=last)
+        found["priority"] = Gate(frozenset(range(filters.max_priority + 1)))
+    first, until = filters.moments
+    if first > NEVER or until < FOREVER:
+        found["created"] = Gate(low=first, high=until - 1)
     return found
 
 
@@ -110,8 +107,7 @@ class Asking:
 
     def tags(self, filters: Filters) -> list[tuple[Occur, Query]]:
         """All tags that a fact must have; they count nothing."""
-        tags = sorted({folded_tag(each) for each in filters.tags})
-        return [_must(self._term("tag", each)) for each in tags]
+        return [_must(self._term("tag", each)) for each in sorted(filters.plain_tags)]
 
     def filters(self, filters: Filters) -> list[tuple[Occur, Query]]:
         """What else a fact must be, the same as `gates()`; it counts nothing."""
@@ -131,7 +127,7 @@ class Asking:
         return Query.range_query(
             self._schema,
             name,
-            tantivy.FieldType.Unsigned,
+            tantivy.FieldType.Integer,
             lower_bound=low,
             upper_bound=high,
         )

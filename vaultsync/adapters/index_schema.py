@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
 
 import tantivy
@@ -12,38 +11,17 @@ import tantivy
 from vaultsync.core.around import day_words, number, own_title, turn_of, who
 from vaultsync.core.fact import Fact, Value
 from vaultsync.core.query import kind_of
+from vaultsync.core.rank import FIELDS
+from vaultsync.core.values import with_parents
 from vaultsync.core.words import headings, words_to_index
 from vaultsync.ports import Entry
-
-WEIGHTS: Mapping[str, float] = MappingProxyType(
-    {
-        "title": 2.0,
-        "aliases": 0.5,
-        "tags": 1.0,
-        "entities": 4.0,
-        "headings": 0.5,
-        "context": 1.0,
-        "content": 1.0,
-        "fields": 0.5,
-        "dates": 1.0,
-        "around": 1.0,
-    }
-)
-"""Text field -> what a match in it counts; 0 leaves a field out. `entities` are all whom a
-fact is about or who said it, `fields` a type's own ones and the author's properties,
-`dates` the day in words. `around` is all that stands together: the content, the day and
-the neighbours in the session, so that a fact that has some of the words, and its neighbour
-the others, comes before one that has the same words again and again.
-
-Measured on the dialogues of LoCoMo and the help of Obsidian, where aliases and headings
-that count more push notes up that only mention a thing."""
 
 _OWN = 500
 """Characters of a fact that stand together with its neighbours'; with all of a long note
 no more was found."""
 TERMS = "terms"
 """The name of the analyzer of all text fields."""
-PHRASED = frozenset(WEIGHTS) - {"around"}
+PHRASED = frozenset(FIELDS) - {"around"}
 """The fields in which a phrase is looked for: what the fact says itself."""
 META = "meta"
 """The id of the entry that tells how far the index goes; ids of facts are UUIDs."""
@@ -54,15 +32,16 @@ def make_schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("id", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("meta", stored=True, tokenizer_name="raw")
-    for name in WEIGHTS:
+    for name in FIELDS:
         builder.add_text_field(
             name,
             tokenizer_name=TERMS,
             index_option="position" if name in PHRASED else "freq",
         )
     builder.add_text_field("tag", tokenizer_name="raw", index_option="basic")
-    for name in ("type", "scope", "status", "priority", "replaced", "created"):
+    for name in ("type", "scope", "status", "priority", "replaced"):
         builder.add_unsigned_field(name, indexed=True, fast=True)
+    builder.add_integer_field("created", indexed=True, fast=True)
     builder.add_unsigned_field("session", indexed=True, fast=True)
     for name in ("id_high", "id_low", "mark"):
         builder.add_unsigned_field(name, fast=True)
@@ -97,7 +76,7 @@ def columns_of(entry: Entry) -> dict[str, Any]:
         "id": fact.id,
         "id_high": high,
         "id_low": low,
-        "tag": [each for tag in fact.tags for each in tag_and_parents(tag)],
+        "tag": sorted(with_parents(fact.tags)),
         "type": code(fact.type),
         "scope": code(fact.scope),
         "status": code(fact.status),
@@ -126,20 +105,6 @@ def _texts(value: Value) -> list[str]:
     if isinstance(value, Mapping):
         return [text for each in value.values() for text in _texts(each)]
     return []
-
-
-def tag_and_parents(tag: str) -> list[str]:
-    """`a/b` is found as `a/b` and as `a`."""
-    folded = folded_tag(tag)
-    if "/" not in folded:
-        return [folded]
-    ends = [at for at, letter in enumerate(folded) if letter == "/"]
-    return [folded, *(folded[:end] for end in ends)]
-
-
-def folded_tag(tag: str) -> str:
-    """A tag as it is compared: without its mark and case."""
-    return tag.lstrip("#").casefold()
 
 
 code = lru_cache(maxsize=4096)(number)

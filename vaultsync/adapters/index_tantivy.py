@@ -19,15 +19,16 @@ from tantivy.tantivy import __version__ as tantivy_version
 
 from vaultsync.adapters.index_hits import best, columns, in_order
 from vaultsync.adapters.index_query import Asking, gates
-from vaultsync.adapters.index_schema import META, TERMS, WEIGHTS, fact_id, make_schema
+from vaultsync.adapters.index_schema import META, TERMS, fact_id, make_schema
 from vaultsync.adapters.index_terms import Terms
 from vaultsync.adapters.index_write import Writing
 from vaultsync.core.around import Turn
 from vaultsync.core.language import ENGLISH
+from vaultsync.core.rank import FIELDS
 from vaultsync.errors import IndexBusyError
 from vaultsync.ports import Entry, Filters, Match
 
-_FORMAT = f"2 {tantivy_version}"
+_FORMAT = f"3 {tantivy_version}"
 """Changes with all that changes what is in the files."""
 _HEAP = 50_000_000
 """Bytes per thread of a writer; what does not fit makes another segment."""
@@ -56,20 +57,20 @@ class TantivyIndex:
 
     Whatever cannot be read there is nothing, and is built anew by the next `update()`.
     `language` is that of texts whose language cannot be told; `weights` replace some of
-    `WEIGHTS`.
+    `FIELDS`.
     """
 
     def __init__(
         self,
         folder: str | Path,
         *,
-        weights: Mapping[str, float] = WEIGHTS,
+        weights: Mapping[str, float] = FIELDS,
         language: str = ENGLISH,
     ) -> None:
         self._folder = Path(folder)
         self._schema = make_schema()
         self._terms = Terms(language)
-        self._asking = Asking(self._schema, self._terms, {**WEIGHTS, **weights})
+        self._asking = Asking(self._schema, self._terms, {**FIELDS, **weights})
         self._format = f"{_FORMAT} {language}"
         self._looking = threading.Lock()
         self._view: _View | None = None

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from vaultsync.adapters.vectors_fields import NEVER, moment
 from vaultsync.core import wire
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
+from vaultsync.core.values import NEVER, moment
 from vaultsync.ports import Written
 
 FACT, TOMBSTONE = "fact", "tombstone"
@@ -100,10 +100,7 @@ def _record(fact: Fact) -> dict[str, Any]:
 
 def milliseconds(time: str | None) -> int | None:
     """A time of ISO 8601 as milliseconds since 1970; None when it says nothing."""
-    try:
-        found = moment(time or "")
-    except ValueError:
-        return None
+    found = moment(time or "")
     return None if found == NEVER else found // 1000
 
 

@@ -33,11 +33,10 @@ from vaultsync.adapters.vectors_fields import (
     dimension_of,
     filtered_by,
     gone,
-    moment,
     not_finite,
-    with_parents,
 )
 from vaultsync.core.fact import Fact
+from vaultsync.core.values import FOREVER, NEVER, moment, with_parents
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.ports import Filters, Near, VectorRow
 
@@ -254,11 +253,12 @@ def conditions(filters: Filters) -> list[Condition]:
         made.append(Missing("supersededById"))
     if filters.user is not None:
         made.append(Is("userId", [filters.user]))
-    if filters.since:
-        made.append(Between("made", least=moment(filters.since)))
-    if filters.until:
-        made.append(Between("made", below=moment(filters.until)))
-    made += [Is("above", [tag.casefold()]) for tag in sorted(filters.tags)]
+    first, until = filters.moments
+    if first > NEVER:
+        made.append(Between("made", least=first))
+    if until < FOREVER:
+        made.append(Between("made", below=until))
+    made += [Is("above", [tag]) for tag in sorted(filters.plain_tags)]
     return made
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from vaultsync.adapters.vectors_fields import moment, not_finite, time_of, with_parents
+from vaultsync.adapters.vectors_fields import not_finite
 from vaultsync.core.fact import Fact
+from vaultsync.core.values import FOREVER, NEVER, moment, time_of, with_parents
 from vaultsync.ports import Filters, VectorRow
 
 FIELDS = ["fact", "scope", "type", "status", "priority", "head", "made", "tags"]
@@ -83,11 +84,10 @@ def where_of(filters: Filters) -> str:
         made.append(one_of("status", [filters.status]))
     if filters.heads_only:
         made.append("head")
-    if filters.since:
-        made.append(f"made >= {moment(filters.since)}")
-    if filters.until:
-        made.append(f"made < {moment(filters.until)}")
-    made += [
-        f"array_has(tags, {_text(tag.casefold())})" for tag in sorted(filters.tags)
-    ]
+    first, until = filters.moments
+    if first > NEVER:
+        made.append(f"made >= {first}")
+    if until < FOREVER:
+        made.append(f"made < {until}")
+    made += [f"array_has(tags, {_text(tag)})" for tag in sorted(filters.plain_tags)]
     return " AND ".join(made)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from vaultsync.adapters.vectors_fields import moment, time_of
 from vaultsync.core.fact import Fact
+from vaultsync.core.values import FOREVER, NEVER, moment, plain_tag, time_of
 from vaultsync.ports import Filters, VectorRow
 
 Flags = npt.NDArray[np.bool_]
@@ -78,11 +78,10 @@ class Words:
 
     def tagged(self, tag: str) -> list[int]:
         """The numbers of a tag and of those below it."""
-        wanted = tag.casefold()
         return [
             number
             for number, word in enumerate(self.by_number)
-            if word == wanted or word.startswith(f"{wanted}/")
+            if word == tag or word.startswith(f"{tag}/")
         ]
 
     def fresh(self, since: int) -> bytes:
@@ -110,7 +109,7 @@ def encode(
             fact.priority,
             not fact.superseded_by_id,
         )
-        tags += [(first + at, words.number(tag.casefold())) for tag in fact.tags]
+        tags += [(first + at, words.number(plain_tag(tag))) for tag in fact.tags]
     return entries, np.array(tags, TAG)
 
 
@@ -172,11 +171,12 @@ class Columns:
         if filters.heads_only:
             left &= self.head
         left &= self.priority <= filters.max_priority
-        if filters.since:
-            left &= self.made >= moment(filters.since)
-        if filters.until:
-            left &= self.made < moment(filters.until)
-        for tag in filters.tags:
+        first, until = filters.moments
+        if first > NEVER:
+            left &= self.made >= first
+        if until < FOREVER:
+            left &= self.made < until
+        for tag in filters.plain_tags:
             having = np.zeros(len(left), np.bool_)
             chosen = _among(self.tags["word"], self.words.tagged(tag))
             having[self.tags["row"][chosen]] = True

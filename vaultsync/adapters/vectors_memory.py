@@ -11,27 +11,10 @@ from vaultsync.adapters.vectors_fields import (
     dimension_of,
     filtered_by,
     gone,
-    moment,
     not_finite,
-    with_parents,
 )
 from vaultsync.core.fact import Fact
 from vaultsync.ports import Filters, Near, VectorRow
-
-
-def admits(filters: Filters, fact: Fact) -> bool:
-    """Whether a fact passes the filters."""
-    made = moment(fact.created_at)
-    return (
-        (filters.scopes is None or fact.scope in filters.scopes)
-        and (not filters.types or fact.type in filters.types)
-        and (filters.status is None or fact.status == filters.status)
-        and fact.priority <= filters.max_priority
-        and (not filters.since or made >= moment(filters.since))
-        and (not filters.until or made < moment(filters.until))
-        and not (filters.heads_only and fact.superseded_by_id)
-        and {tag.casefold() for tag in filters.tags} <= with_parents(fact.tags)
-    )
 
 
 class MemoryVectors:
@@ -110,7 +93,7 @@ class MemoryVectors:
         found: dict[str, Near] = {}
         for row in self._rows.values():
             check_dimension(vector, len(row.vector))
-            if admits(filters, row.fact):
+            if filters.admits(row.fact):
                 cosine = round(min(1.0, max(-1.0, _dot(row.vector, vector))), 6)
                 near = Near(row.fact.id, row.chunk_id, cosine)
                 if _rank(near) < _rank(found.get(row.fact.id, Near("", "", -2.0))):

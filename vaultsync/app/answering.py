@@ -74,6 +74,7 @@ def ask_files(
             tags=tags,
             max_priority=max_priority,
             since=since,
+            weights=settings.weights,
         )
     finally:
         vault.close()

@@ -75,7 +75,12 @@ class Derived:
         """The note index."""
         from vaultsync.adapters.index_tantivy import TantivyIndex
 
-        index = TantivyIndex(self._made("words"))
+        settings = self._settings
+        index = TantivyIndex(
+            self._made("words"),
+            weights=settings.weights.fields,
+            language=settings.language,
+        )
         self._closing.callback(index.close)
         return index
 

@@ -73,6 +73,7 @@ class Recalling(Opened):
             vectors=lambda: derived.vectors,
             embedder=lambda: derived.embedder,
             reranker=lambda: derived.reranker,
+            weights=self.settings.weights,
         )
 
     @cached_property

@@ -15,7 +15,11 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from vaultsync.core.fact import Fact, title_from
+from vaultsync.core.values import moment
 
+LENDING = "around-1"
+"""Name and version of these rules, for `Identity`; by other rules other texts are
+embedded."""
 BEFORE = AFTER = 2
 """How many neighbours on each side lend their text."""
 LENT = 300
@@ -29,7 +33,7 @@ class Turn(NamedTuple):
     session: int
     """Stands for the session and the scope; 0 when it is of no session."""
     moment: int
-    """Grows with the time of creation."""
+    """Of its creation."""
     fact_id: str
     mark: int = 0
     """Differs when anything differs that can be searched for or filtered by."""
@@ -53,15 +57,6 @@ def number(text: str) -> int:
         return 0
     digest = blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest) >> 1
-
-
-def moment(time: str) -> int:
-    """A number that grows with a time as facts spell it; 0 for none."""
-    digits = time.translate(_BETWEEN)
-    return int(digits[:17].ljust(17, "0")) if digits.isdecimal() else 0
-
-
-_BETWEEN = str.maketrans("", "", "-:TZ.+ ")
 
 
 def around(before: Sequence[str], after: Sequence[str]) -> str:

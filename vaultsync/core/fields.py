@@ -202,6 +202,8 @@ TIERS: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {"critical": (0,), "notable": (1, 2), "background": (3, 4)}
 )
 """Tier -> its priorities, the first being the one a move into its folder gives."""
+LOWEST = max(TIERS["background"])
+"""The last priority: asked for down to it, all facts are."""
 
 OWN: Mapping[str, Field] = MappingProxyType(
     {own.key: own for row in TYPES.values() for own in row.own}

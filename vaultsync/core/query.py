@@ -16,6 +16,8 @@ from typing import NamedTuple
 from vaultsync.core.around import MONTHS
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import TIERS, TYPES
+from vaultsync.core.values import clean_time, moment
+from vaultsync.errors import InvalidFieldError
 
 
 class Span(NamedTuple):
@@ -28,6 +30,14 @@ class Span(NamedTuple):
         """Whether a time, as facts spell it, lies within."""
         return (self.since is None or time >= self.since) and (
             self.until is None or time < self.until
+        )
+
+    def within(self, other: Span) -> Span:
+        """What lies in both."""
+        starts = filter(None, (self.since, other.since))
+        ends = filter(None, (self.until, other.until))
+        return Span(
+            max(starts, key=moment, default=None), min(ends, key=moment, default=None)
         )
 
 
@@ -123,6 +133,7 @@ _DAYS: Mapping[str, int] = MappingProxyType(
     {"day": 1, "week": 7, "month": 30, "year": 365}
 )
 """Unit -> how many days the last one of it lasted."""
+_DAY = len("2026-02-14")
 _OPEN_END = ("since", "after")
 _OPEN_START = ("before", "until", "till", "by")
 
@@ -251,9 +262,22 @@ def _span(found: re.Match[str], today: date) -> tuple[str, str] | None:
     return _between(year, month, int(day) if day else None)
 
 
-def is_day(text: str) -> bool:
-    """Whether a text is a day or a month, as ISO 8601 spells it."""
-    return days_of(text) is not None
+def span_of(since: str | None, until: str | None) -> Span:
+    """From the first to the last of days, months or moments that somebody named.
+
+    The last day or month is within; a moment is not.
+
+    Raises:
+        InvalidFieldError: one is neither.
+    """
+    ends = []
+    for at, (name, text) in enumerate((("since", since), ("until", until))):
+        days = days_of(text[:_DAY]) if text is not None else (None, None)
+        if days is None:
+            raise InvalidFieldError(name, text, "a date such as 2026-02-14")
+        whole = text is None or len(text) <= _DAY
+        ends.append(days[at] if whole else clean_time(name, text))
+    return Span(*ends)
 
 
 def days_of(text: str) -> tuple[str, str] | None:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 
 from vaultsync.core.fields import (
@@ -99,6 +99,32 @@ def clean_time(key: str, value: object) -> str:
     raise InvalidFieldError(key, value, Kind.TIME.value)
 
 
+NEVER, FOREVER = -(2**63), 2**63 - 1
+"""The moments before and after all times."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def moment(time: str) -> int:
+    """A time as microseconds since 1970, in UTC unless it says otherwise.
+
+    `NEVER` when it is none.
+    """
+    try:
+        found = datetime.fromisoformat(time)
+    except ValueError:
+        return NEVER
+    known = found if found.tzinfo else found.replace(tzinfo=UTC)
+    return (known - _EPOCH) // _MICROSECOND
+
+
+def time_of(made: int) -> str:
+    """A text of which `moment()` makes the number again."""
+    if made == NEVER:
+        return ""
+    return (_EPOCH + made * _MICROSECOND).isoformat().replace("+00:00", "Z")
+
+
 def _date(key: str, value: object) -> str:
     if isinstance(value, str):
         try:
@@ -161,11 +187,30 @@ def _list(row: Field, value: object) -> tuple[str, ...]:
     return tuple(seen)
 
 
-def _type(row: Field, value: object) -> str:
+def check_type(value: object) -> str:
+    """Return the name of a type in its canonical spelling.
+
+    Raises:
+        UnknownTypeError: there is no such type.
+    """
     name = value.strip().lower() if isinstance(value, str) else value
-    if row.kind is not Kind.TYPE or not isinstance(name, str) or name not in TYPES:
+    if not isinstance(name, str) or name not in TYPES:
         raise UnknownTypeError(value, tuple(TYPES))
     return name
+
+
+def plain_tag(tag: str) -> str:
+    """A tag as it is compared: without its mark and case."""
+    return tag.lstrip("#").casefold()
+
+
+def with_parents(tags: Iterable[str]) -> frozenset[str]:
+    """Tags as they are compared, and those above each: `a/b` is also `a`."""
+    found = set()
+    for tag in map(plain_tag, tags):
+        found.add(tag)
+        found |= {tag[:at] for at, letter in enumerate(tag) if letter == "/"}
+    return frozenset(found)
 
 
 def _flag(row: Field, value: object) -> bool:
@@ -188,7 +233,7 @@ _TAKES: Mapping[Kind, Callable[[Field, object], Value | tuple[str, ...]]] = {
     Kind.NUMBER: _number,
     Kind.COUNT: _number,
     Kind.FLAG: _flag,
-    Kind.TYPE: _type,
+    Kind.TYPE: lambda _, value: check_type(value),
     Kind.SCOPE: lambda _, value: check_scope(
         value if isinstance(value, str) else repr(value)
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from vaultsync.core.around import AFTER, BEFORE, turn_of
+from vaultsync.core.around import AFTER, BEFORE, LENDING, turn_of
 from vaultsync.core.chunk import CHUNKER, Chunk, chunk_fact
 from vaultsync.core.fact import Fact
 from vaultsync.engine.neighbours import surroundings
@@ -18,7 +18,7 @@ def identity_of(embedder: Embedder, *, lends: bool = False) -> Identity:
     Raises:
         EmbedderError: the model is missing.
     """
-    chunker = f"{CHUNKER}+around-1" if lends else CHUNKER
+    chunker = f"{CHUNKER}+{LENDING}" if lends else CHUNKER
     return Identity(embedder.model, embedder.dimension, chunker)
 
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from vaultsync.core.around import moment
-from vaultsync.core.fact import Fact, make_fact
+from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
-from vaultsync.core.query import days_of
+from vaultsync.core.query import span_of
 from vaultsync.core.scope import check_scope, sees
-from vaultsync.core.values import check_id
+from vaultsync.core.values import check_id, check_type
 from vaultsync.core.wire import public
 from vaultsync.engine.facts import FORGOTTEN
 from vaultsync.engine.mirror import Mirror
 from vaultsync.errors import InvalidFieldError
-
-_DAY = len("2026-02-14")
+from vaultsync.ports import Filters
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ def select(
         scope: only those of a scope.
         status: only those of a status; `forgotten` lists what was deleted and can be
             restored.
-        tag: only those that have it.
+        tag: only those that have it, or one below it.
         since: only those created on this day (or month, or time) or later.
         until: only those created on this day (or in this month) or earlier, or before
             this time.
@@ -69,23 +67,21 @@ def select(
     """
     if limit < 1:
         raise InvalidFieldError("limit", limit, "1 or more")
-    if type_name is not None:
-        make_fact({"id": "0" * 8 + "-0000-0000-0000-" + "0" * 12, "type": type_name})
-    if scope is not None:
-        check_scope(scope)
-    start, end = _moment("since", since), _moment("until", until)
+    gone = status == FORGOTTEN
+    span = span_of(since, until)
+    filters = Filters(
+        scopes=None if scope is None else frozenset({check_scope(scope)}),
+        types=frozenset(() if type_name is None else {check_type(type_name)}),
+        tags=frozenset({tag} if tag else ()),
+        status=None if gone else status or None,
+        since=span.since,
+        until=span.until,
+        heads_only=False,
+    )
     found: list[Fact] = []
     more = False
-    gone = status == FORGOTTEN
     for fact in _visible(mirror, agent, after, gone=gone, among=among, newest=newest):
-        if (
-            (type_name and fact.type != type_name.lower())
-            or (scope and fact.scope != scope)
-            or (status and not gone and fact.status != status)
-            or (tag and tag.lstrip("#").casefold() not in map(str.casefold, fact.tags))
-            or (start is not None and moment(fact.created_at) < start)
-            or (end is not None and moment(fact.created_at) >= end)
-        ):
+        if not filters.admits(fact):
             continue
         if len(found) == limit:
             more = True
@@ -97,18 +93,6 @@ def select(
         for fact in found
     )
     return Page(facts, facts[-1].id if more else None)
-
-
-def _moment(name: str, text: str | None) -> int | None:
-    """Where a span begins (`since`) or has ended (`until`)."""
-    if text is None:
-        return None
-    days = days_of(text[:_DAY])
-    if days is None:
-        raise InvalidFieldError(name, text, "a date such as 2026-02-14")
-    if len(text) > _DAY:
-        return moment(text)
-    return moment(days[name == "until"])
 
 
 def _visible(

@@ -12,7 +12,7 @@ from itertools import islice
 
 from vaultsync.core.confidence import Evidence, confidence, coverage_of
 from vaultsync.core.fact import Fact
-from vaultsync.core.fields import TIERS
+from vaultsync.core.fields import LOWEST, TIERS
 from vaultsync.core.passage import (
     LENGTH,
     Reasons,
@@ -39,7 +39,6 @@ from vaultsync.engine.indexing import catch_up
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.ports import Filters, VectorIndex
 
-LOWEST = max(TIERS["background"])
 MODES = ("auto", "index", "vector", "fused")
 ENOUGH = 0.35
 """The confidence from which on the index answers alone. On LoCoMo it then answers four of
@@ -194,13 +193,13 @@ class Recalling:
         asked, wide = self._asked, self._filters
         if not asked.hints:
             return [wide]
-        days = asked.hinted_span or Span()
+        span = Span(wide.since, wide.until).within(asked.hinted_span or Span())
         tiers = [each for tier in asked.hinted_tiers for each in TIERS[tier]]
         narrow = wide._replace(
             types=wide.types or asked.hinted_types,
             max_priority=min(wide.max_priority, max(tiers, default=LOWEST)),
-            since=max(filter(None, (wide.since, days.since)), default=None),
-            until=min(filter(None, (wide.until, days.until)), default=None),
+            since=span.since,
+            until=span.until,
         )
         return [wide, narrow]
 
@@ -214,7 +213,12 @@ class Recalling:
         """Ask for candidates until enough of them pass, and say how well each fits."""
         while True:
             full = [ask(limit) >= limit for ask in asks]
-            fits = fused(self._words, self._near, trust=self._trust)
+            fits = fused(
+                self._words,
+                self._near,
+                trust=self._trust,
+                vectors=self._sources.weights.vectors,
+            )
             if self._asked.hints:
                 fits = {
                     each: fit if each in self._preferred else MISFIT * fit
@@ -263,11 +267,9 @@ class Recalling:
             self._facts[each] = fact if fact and self._passes(fact) else None
 
     def _passes(self, fact: Fact) -> bool:
-        tiers = self._asked.tiers
         return (
             sees(self._agent, fact.scope)
             and self._filters.admits(fact)
-            and (not tiers or any(fact.priority in TIERS[tier] for tier in tiers))
             # Of those that the index named it knows that they have the phrases.
             and (fact.id in self._words or has_all(self._asked.phrases, said_by(fact)))
         )

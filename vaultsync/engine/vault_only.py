@@ -18,12 +18,13 @@ from vaultsync.core.links import find_links
 from vaultsync.core.note import read_note
 from vaultsync.core.passage import Reasons, Terms, passage, said_by, why
 from vaultsync.core.paths import VaultPath, name_of, stem_of
-from vaultsync.core.query import Question, parse
+from vaultsync.core.query import Question
 from vaultsync.core.rank import Signals, Weights, recency, score, similarities, utility
 from vaultsync.core.scope import PUBLIC, is_scope, sees
 from vaultsync.core.tables import FOLDER
 from vaultsync.engine.answer import Hit, Recall
-from vaultsync.errors import InvalidFieldError, NoteError
+from vaultsync.engine.asking import asked_for
+from vaultsync.errors import NoteError
 from vaultsync.ports import Clock, Filters, NoteIndex, Vault
 from vaultsync.ports import Entry as Indexed
 
@@ -70,20 +71,20 @@ def recall_vault_only(
     """What the tables of contents know of a question, best first; changes nothing.
 
     Raises:
-        InvalidFieldError: the limit makes no sense.
+        InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter makes no sense.
         VaultMissingError: the vault is not there.
     """
-    if limit < 1:
-        raise InvalidFieldError("limit", limit, "1 or more")
     began = clone.clock.monotonic()
-    asked = parse(question, today=clone.clock.now().date())
-    filters = Filters(
-        scopes=frozenset(scopes) or None,
-        types=frozenset(types) | asked.types,
-        tags=frozenset(tags) | asked.tags,
+    asked, filters = asked_for(
+        question,
+        today=clone.clock.now().date(),
+        limit=limit,
+        types=types,
+        scopes=scopes,
+        tags=tags,
         max_priority=max_priority,
-        since=max(filter(None, (since, asked.span.since)), default=None),
-        until=min(filter(None, (until, asked.span.until)), default=None),
+        since=since,
+        until=until,
     )
     listed = _entries(clone)
     work = _Looking(clone, asked, filters, agent, weights or Weights())

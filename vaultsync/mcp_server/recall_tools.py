@@ -41,7 +41,7 @@ class Recall(Asked, frozen=True):
     ] = 2
     since: Since = None
     until: Annotated[
-        str | None, Meta(description="Only facts from before this day.")
+        str | None, Meta(description="Only facts up to this day or month.")
     ] = None
     mode: Annotated[
         Literal["auto", "index", "vector", "fused"],

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from vaultsync.core.around import Turn, moment
+from vaultsync.core.around import Turn
 from vaultsync.core.fact import Fact
+from vaultsync.core.fields import tier_of
+from vaultsync.core.values import FOREVER, moment, plain_tag, with_parents
 
 
 class Filters(NamedTuple):
@@ -20,7 +22,7 @@ class Filters(NamedTuple):
     status: str | None = "active"
     max_priority: int = 4
     since: str | None = None
-    """Created at this time or later; ISO 8601 UTC, as facts spell it."""
+    """Created at this time or later; ISO 8601, in UTC unless it says otherwise."""
     until: str | None = None
     """Created before this time."""
     heads_only: bool = True
@@ -29,25 +31,34 @@ class Filters(NamedTuple):
     """Only what is about this user (`userId`). An index may leave this one to whoever
     looks at the facts it names."""
 
+    tiers: frozenset[str] = frozenset()
+    """Only these. An index may leave them to whoever looks, as it may the user."""
+
+    @property
+    def plain_tags(self) -> frozenset[str]:
+        """The tags as they are compared."""
+        return frozenset(map(plain_tag, self.tags))
+
+    @property
+    def moments(self) -> tuple[int, int]:
+        """From which moment on, and before which."""
+        until = FOREVER if self.until is None else moment(self.until)
+        return moment(self.since or ""), until
+
     def admits(self, fact: Fact) -> bool:
-        """Whether a fact may be found."""
+        """Whether a fact may be found; no index may mean anything else."""
+        first, until = self.moments
         return (
             (self.scopes is None or fact.scope in self.scopes)
             and (not self.types or fact.type in self.types)
-            and all(_tagged(fact, each) for each in self.tags)
+            and self.plain_tags <= with_parents(fact.tags)
             and self.status in (None, fact.status)
             and fact.priority <= self.max_priority
             and not (self.heads_only and fact.superseded_by_id)
             and self.user in (None, fact.user_id)
-            and (self.since is None or moment(fact.created_at) >= moment(self.since))
-            and (self.until is None or moment(fact.created_at) < moment(self.until))
+            and (not self.tiers or tier_of(fact.priority) in self.tiers)
+            and first <= moment(fact.created_at) < until
         )
-
-
-def _tagged(fact: Fact, wanted: str) -> bool:
-    name = wanted.lstrip("#").casefold()
-    held = [each.casefold() for each in fact.tags]
-    return any(each == name or each.startswith(f"{name}/") for each in held)
 
 
 class Entry(NamedTuple):

@@ -1,0 +1,76 @@
+"""Facts and filters of all kinds: what a filter means has to be the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from hypothesis import strategies as st
+
+from tests.vector_rows import IDS
+from vaultsync.core.fact import Fact, make_fact
+from vaultsync.ports import Filters
+
+SCOPES = ("public", "private-indy", "team-tea")
+TYPES = ("note", "task", "decision", "entity")
+STATUSES = ("active", "it's", "dormant")
+TAGS = ((), ("hot",), ("Hot/Tea", "a"), ("hotter",), ("#a/B/c", 'o"x_%'), ("ß", "ä\\"))
+TIMES = (
+    None,
+    "0001-01-01",
+    "1969-12-31T23:59:59.999999Z",
+    "2026-02-14",
+    "2026-02-14T13:45:00Z",
+    "2026-02-14T13:45:00.000001Z",
+    "2026-02-14T13:45:00+02:00",
+)
+USERS = (None, "ada")
+
+
+def _fact(number: int) -> Fact:
+    # Steps without a common divisor, so that all of these meet each other.
+    said = {
+        "id": IDS[number],
+        "title": "Tea",
+        "content": "Green tea.",
+        "scope": SCOPES[number % 3],
+        "type": TYPES[number // 2 % 4],
+        "status": STATUSES[max(0, number % 5 - 2)],
+        "tags": list(TAGS[number % 7 % 6]),
+        "createdAt": TIMES[number // 3 % 7],
+        "priority": number % 11 % 5,
+        "userId": USERS[number % 13 % 2],
+        "supersededById": IDS[0] if number % 4 == 3 else None,
+    }
+    return make_fact(said)
+
+
+FACTS = [_fact(number) for number in range(90)]
+
+_tags = st.sampled_from(
+    ["hot", "#HOT", "Hot/tea", "a", "A/b", "#a/b/C", "SS", "ä\\", "x"]
+)
+_times = st.none() | st.sampled_from(
+    [*TIMES[1:], "2026-02-14T11:45:00Z", "2026-02-14T13:45:00-02:00", "9999-12-30"]
+)
+filters = st.builds(
+    Filters,
+    scopes=st.none() | st.frozensets(st.sampled_from([*SCOPES, "team-none"])),
+    types=st.frozensets(st.sampled_from([*TYPES, "lesson"])),
+    tags=st.frozensets(_tags, max_size=2),
+    status=st.none() | st.sampled_from([*STATUSES, "none"]),
+    max_priority=st.integers(-2, 5),
+    since=_times,
+    until=_times,
+    heads_only=st.booleans(),
+    user=st.none() | st.sampled_from(["ada", "bob"]),
+    tiers=st.frozensets(st.sampled_from(["critical", "notable", "background"])),
+)
+
+
+def check_found(found: Collection[str], asked: Filters) -> None:
+    """All that pass were found, and nothing else but what an index may leave to others."""
+    loose = replace(asked, user=None, tiers=frozenset())
+    assert len(set(found)) == len(found)
+    assert {each.id for each in FACTS if asked.admits(each)} <= set(found)
+    assert set(found) <= {each.id for each in FACTS if loose.admits(each)}

@@ -1,0 +1,122 @@
+"""The settings of recall: what makes sense, and how the order of hits follows them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import vaultsync
+from vaultsync import config
+from vaultsync.app import answering
+from vaultsync.core.rank import FIELDS, Weights
+from vaultsync.errors import ConfigError
+
+
+def _set(root: Path, text: str) -> None:
+    """Settings beside the identity, which stays as it is."""
+    marker = root / ".meta" / "config.toml"
+    marker.parent.mkdir(parents=True, exist_ok=True)
+    said = marker.read_text() if marker.exists() else 'vault_id = "x"\n'
+    kept = [line for line in said.splitlines() if line.startswith("vault_id")]
+    marker.write_text("\n".join([*kept, text]))
+
+
+def _load(root: Path, text: str) -> config.Settings:
+    _set(root, text)
+    return config.load(root, state_dir=str(root / "state"))
+
+
+def test_what_is_not_weighed_keeps_its_default(tmp_path: Path) -> None:
+    assert _load(tmp_path, "").weights == Weights()
+    said = "[weights]\nrecency = 0\nvectors = 2\n[weights.fields]\ntitle = 5\n"
+    found = _load(tmp_path, said).weights
+    assert (found.similarity, found.recency, found.vectors) == (0.5, 0, 2)
+    assert found.fields == {**FIELDS, "title": 5}
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("weights = 1", "weights"),
+        ("[weights]\nrecency = -1", "below 0"),
+        ("[weights]\nrecency = nan", "below 0"),
+        ("[weights]\nvectors = inf", "below 0"),
+        ("[weights]\nutility = true", "utility"),
+        ("[weights]\nutility = '1'", "utility"),
+        ("[weights]\nrecentness = 1", "similarity, recency"),
+        ("[weights]\nfields = 1", "fields"),
+        ("[weights.fields]\nbody = 1", "title, aliases"),
+        ("[weights.fields]\ntitle = -1", "below 0"),
+        ("[weights]\nsimilarity = 0\nrecency = 0\nutility = 0", "has to count"),
+        ("[weights.fields]\n" + "\n".join(f"{f} = 0" for f in FIELDS), "has to count"),
+        ("language = 'klingon'", "english"),
+        ("language = 1", "language"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(tmp_path: Path, said: str, why: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        _load(tmp_path, said)
+    assert why in f"{refused.value.message} {refused.value.hint}"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A vault without a model."""
+    root = tmp_path / "vault"
+    vaultsync.init(str(root), state_dir=str(tmp_path / "state"))
+    return root
+
+
+def _remember(root: Path, *facts: dict[str, str]) -> None:
+    _set(root, 'embedder = "none"')
+    with vaultsync.open(str(root), state_dir=str(root.parent / "state")) as memory:
+        memory.import_(map(json.dumps, facts))
+        memory.sync()
+
+
+def _titles(root: Path, question: str, said: str = "") -> list[str]:
+    _set(root, f'embedder = "none"\n{said}')
+    with vaultsync.open(str(root), state_dir=str(root.parent / "state")) as memory:
+        return [hit.title for hit in memory.recall(question)]
+
+
+OLD = {"title": "Old", "content": "Berths berths berths.", "createdAt": "2020-01-01"}
+NEW = {"title": "New", "content": "Berths, and a sentence of many more words beside."}
+
+
+def test_hits_follow_the_weights_of_the_score(root: Path) -> None:
+    _remember(root, OLD, NEW)
+    fits = "[weights]\nrecency = 0\nutility = 0\n"
+    newest = "[weights]\nsimilarity = 0.1\nrecency = 5\n"
+    assert _titles(root, "berths", fits) == ["Old", "New"]
+    assert _titles(root, "berths", newest) == ["New", "Old"]
+    with vaultsync.open(str(root), state_dir=str(root.parent / "state")) as memory:
+        (best, _) = memory.recall("berths")
+    assert best.score == pytest.approx(
+        0.1 * best.similarity + 5 * best.recency + 0.2 * best.utility, abs=1e-3
+    )
+
+
+def test_a_clone_without_a_store_follows_them_too(root: Path) -> None:
+    _remember(root, OLD, NEW)
+    for recency, first in ((0, "Old"), (5, "New")):
+        _set(root, f"[weights]\nutility = 0\nrecency = {recency}\n")
+        assert answering.ask_files("berths", path=str(root))[0].title == first
+
+
+def test_hits_follow_the_weights_of_the_fields_at_once(root: Path) -> None:
+    named = {"title": "Berths", "content": "What stands here is of no matter."}
+    _remember(root, named, NEW)
+    only = "[weights]\nrecency = 0\n[weights.fields]\n"
+    assert _titles(root, "berths", f"{only}title = 9") == ["Berths", "New"]
+    assert _titles(root, "berths", f"{only}content = 90") == ["New", "Berths"]
+    assert _titles(root, "berths", f"{only}title = 0") == ["New"]
+
+
+def test_another_language_makes_the_index_anew(root: Path) -> None:
+    _remember(root, {"title": "Datenbanken", "content": "Datenbanken"})
+    assert _titles(root, "Datenbank") == []
+    assert _titles(root, "Datenbank", 'language = "German"') == ["Datenbanken"]
+    assert _titles(root, "Datenbank") == []
