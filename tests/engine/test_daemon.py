@@ -319,6 +319,24 @@ def test_after_a_failure_the_next_pass_waits_ever_longer(it: Daemonic) -> None:
     assert it.daemon.state.last_error == error
 
 
+def test_an_edit_that_a_failed_pass_had_in_hand_is_taken_up_by_the_next(
+    it: Daemonic,
+) -> None:
+    fact = with_fact(it)
+
+    def fail(stage: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    it.in_pass = fail
+    it.person_edits(it.world.path(fact.id), OLD, NEW)
+    it.runs(it.rhythm.settle + 0.2)
+    assert it.daemon.error is not None
+    assert it.whole_passes() == 0
+    it.in_pass = lambda _: None
+    it.runs(it.rhythm.failure + 0.2)
+    assert NEW in it.world.fact(fact.id).content
+
+
 def test_what_was_stopped_when_somebody_asked_can_still_be_confirmed(
     it: Daemonic,
 ) -> None:
