@@ -20,7 +20,8 @@ from mcp.shared.memory import create_connected_server_and_client_session
 from mcp.types import CallToolResult, TextContent
 
 from vaultsync import app
-from vaultsync.app.agents import AgentMemory, settings_for
+from vaultsync.app.agent_settings import settings_for
+from vaultsync.app.agents import AgentMemory
 from vaultsync.mcp_server.server import make_server
 from vaultsync.mcp_server.worker import AgentWorker
 

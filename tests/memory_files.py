@@ -146,8 +146,9 @@ class SimQueue:
     def drop(self, op: str) -> None:
         self.items.pop(op, None)
 
-    def waiting(self, name: str) -> list[Waiting]:
-        return [each for _, each in sorted(self.items.items()) if each.name == name]
+    def waiting(self, name: str | None = None) -> list[Waiting]:
+        found = [each for _, each in sorted(self.items.items())]
+        return [each for each in found if name in (None, each.name)]
 
     def log(self, entry: Mapping[str, Value]) -> None:
         self.entries.append(entry)

@@ -150,3 +150,23 @@ def imported_by(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module.partition(".")[0])
     return found
+
+
+def test_a_clients_greeting_waits_for_no_engine() -> None:
+    code = (
+        "import json, sys, vaultsync.cli.mcp_serving, vaultsync.mcp_server.over_stdio;"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    loaded = json.loads(done.stdout)
+
+    assert "vaultsync.mcp_server.tools" in loaded
+    parts = ("vaultsync.engine.", "vaultsync.adapters.", "sqlite3", "tantivy")
+    assert [each for each in loaded if each.startswith(parts)] == []

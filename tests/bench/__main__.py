@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.bench import embedding, indexing, memory_file, single, watching
+from tests.bench import embedding, greeting, indexing, memory_file, single, watching
 from tests.bench.asking import COLD, PACK, RECALL, VECTOR, Asking
 from tests.bench.indexing import FOUND, INDEX, MEANING
 from tests.bench.passes import ADOPT, IDLE, KINDS, OUT, REBUILD, Passes
@@ -23,12 +23,12 @@ from tests.bench.worlds import seconds_to_make, spread
 
 GROWTH, REMEMBER, KEY, HELP = "growth", "remember", "key", "help"
 EMBED, FIRST, MEMORY = "embed", "first", "memory-file"
-WATCH, BURST, WATCHERS = "watch", "burst", "watchers"
+WATCH, BURST, WATCHERS, GREETING = "watch", "burst", "watchers", "mcp"
 ASKED = (RECALL, VECTOR, PACK, COLD)
 NAMES = (
     *(IDLE, ADOPT, REBUILD, OUT, REMEMBER, KEY, HELP),
     *(*ASKED, INDEX, FOUND, MEANING, FIRST, EMBED, MEMORY),
-    *(WATCH, BURST, WATCHERS, GROWTH),
+    *(WATCH, BURST, WATCHERS, GREETING, GROWTH),
 )
 SIZES = (1_000, 10_000, 100_000)
 QUICK = (500, 5_000)
@@ -143,6 +143,7 @@ def _measure(wanted: Wanted, folder: Path, *, quick: bool) -> None:
             folder, times=2 if quick else 8, each=50 if quick else 250, target=1 / 1.5
         ),
         BURST: lambda: watching.burst(folder, count=1_000, target=3),
+        GREETING: lambda: greeting.initialized(folder, times=11, target=1.5),
         WATCHERS: lambda: watching.watchers(folder, count=4_000 if quick else 10_000),
     }
     for name, measure in singles.items():

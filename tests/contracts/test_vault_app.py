@@ -15,7 +15,12 @@ from tests.apps import APPS
 from tests.worlds import FsWorld, open_world, sha
 from vaultsync.adapters import syscalls
 from vaultsync.core.paths import VaultPath
-from vaultsync.errors import NoteChangedError, NoteExistsError, NoteMissingError
+from vaultsync.errors import (
+    NoteChangedError,
+    NoteExistsError,
+    NoteMissingError,
+    UnreadableNoteError,
+)
 
 NOTE = VaultPath("public/decisions/note.md")
 OTHER = VaultPath("public/lessons/other.md")
@@ -92,9 +97,10 @@ def test_a_closed_app_is_not_asked(world: FsWorld) -> None:
 
     world.vault.exchange("op", NOTE, sha(b"old"))
     world.vault.move(NOTE, OTHER)
+    world.vault.withdraw("other", OTHER, sha(b"new"))
 
     assert world.app.offers == []
-    assert world.content(OTHER) == b"new"
+    assert world.content(OTHER) is None
 
 
 @pytest.mark.parametrize("style", ["save_in_place", "save_by_rename"])
@@ -137,9 +143,37 @@ def test_what_an_editor_has_not_saved_is_not_run_over(world: FsWorld) -> None:
         world.vault.exchange("op", NOTE, sha(b"old"))
     with pytest.raises(NoteChangedError):
         world.vault.move(NOTE, OTHER)
+    with pytest.raises(NoteChangedError):
+        world.vault.withdraw("other", NOTE, sha(b"old"))
 
     assert world.content(NOTE) == b"old"
     assert world.content(OTHER) is None
+    assert world.vault.staged("other") is None
+
+
+def test_before_a_note_goes_the_app_is_asked_for_the_text_that_it_has(
+    world: FsWorld,
+) -> None:
+    world.save_in_place(NOTE, b"old")
+    world.vault.withdraw("op", NOTE, sha(b"old"))
+
+    (offer,) = world.app.offers
+    assert (offer.action, offer.expect, offer.text) == ("modify", sha(b"old"), "old")
+    staged = world.vault.staged("op")
+    assert staged
+    assert staged.data == b"old"
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_save_while_the_app_is_asked_keeps_the_note(
+    world: FsWorld, when: str
+) -> None:
+    world.save_in_place(NOTE, b"old")
+    setattr(world.app, when, lambda: world.save_in_place(NOTE, b"hers"))
+
+    with pytest.raises(NoteChangedError):
+        world.vault.withdraw("op", NOTE, sha(b"old"))
+    assert world.content(NOTE) == b"hers"
 
 
 @pytest.mark.parametrize("world", ["adds a word"], indirect=True)
@@ -163,6 +197,8 @@ def test_where_the_app_does_nothing_the_vault_does_it(world: FsWorld) -> None:
     stamp = world.vault.move(NOTE, OTHER)
     assert (world.content(OTHER), stamp) == (b"new", world.vault.stamp(OTHER))
     assert world.content(NOTE) is None
+    world.vault.withdraw("other", OTHER, sha(b"new"))
+    assert world.content(OTHER) is None
 
 
 @pytest.mark.parametrize("world", ["is slow"], indirect=True)
@@ -202,6 +238,8 @@ def test_a_note_that_is_no_texts_size_is_renamed_all_the_same(world: FsWorld) ->
     world.save_in_place(NOTE, b"x" * 20_000)
 
     world.vault.move(NOTE, OTHER)
+    with pytest.raises(UnreadableNoteError):
+        world.vault.withdraw("op", OTHER, sha(b"x" * 20_000))
 
     assert world.app.offers == []
     assert world.content(OTHER)

@@ -319,9 +319,39 @@ def test_after_a_failure_the_next_pass_waits_ever_longer(it: Daemonic) -> None:
     assert it.daemon.state.last_error == error
 
 
-def test_what_the_guard_stopped_is_tried_under_the_run_that_can_be_confirmed(
+def test_an_edit_that_a_failed_pass_had_in_hand_is_taken_up_by_the_next(
     it: Daemonic,
 ) -> None:
+    fact = with_fact(it)
+
+    def fail(stage: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    it.in_pass = fail
+    it.person_edits(it.world.path(fact.id), OLD, NEW)
+    it.runs(it.rhythm.settle + 0.2)
+    assert it.daemon.error is not None
+    assert it.whole_passes() == 0
+    it.in_pass = lambda _: None
+    it.runs(it.rhythm.failure + 0.2)
+    assert NEW in it.world.fact(fact.id).content
+
+
+def test_what_was_stopped_when_somebody_asked_can_still_be_confirmed(
+    it: Daemonic,
+) -> None:
+    all_notes_go(it)
+    it.runs(120)
+    with pytest.raises(GuardError) as stopped:
+        it.world.sync()
+    it.daemon.nudge()
+    it.runs(120)
+    it.world.sync(Request(confirm=stopped.value.run))
+    assert it.world.facts() == []
+
+
+def all_notes_go(it: Daemonic) -> None:
+    """More deletions than anybody means."""
     for number in range(30):
         it.world.agent_remembers(f"Fact {number}.", title=f"Fact {number}")
     it.world.quiesce()
@@ -329,6 +359,12 @@ def test_what_the_guard_stopped_is_tried_under_the_run_that_can_be_confirmed(
     for path in it.world.notes():
         it.world.vault.delete(path)
     it.hears(others=(SCOPE,))
+
+
+def test_what_the_guard_stopped_is_tried_under_the_run_that_can_be_confirmed(
+    it: Daemonic,
+) -> None:
+    all_notes_go(it)
     it.runs(120)
     error = it.daemon.error
     assert isinstance(error, GuardError)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.world import AGENTS, LINES, PERSONS, World
+from vaultsync.core.paths import VaultPath
 from vaultsync.engine.accesses import Accesses
 from vaultsync.engine.rebuild import rebuild
+from vaultsync.engine.report import COUNTS, ActionTaken, Report, report_of
 from vaultsync.engine.request import Request
 from vaultsync.engine.status import status
-from vaultsync.ports import HistoryEntry
+from vaultsync.ports import Attention, HistoryEntry
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
@@ -175,3 +179,15 @@ def test_what_a_rebuild_from_the_vault_runs_over_is_in_the_history() -> None:
     assert world.fact(fact.id).status == "active"
     (entry,) = _of(world, fact.id, "status")
     assert (entry.before, entry.after) == ("archived", "active")
+
+
+def test_a_report_comes_back_from_its_json() -> None:
+    report = Report(
+        "r1",
+        dry_run=True,
+        seconds=0.25,
+        counts=dict.fromkeys(COUNTS, 1),
+        actions=[ActionTaken("move", "f1", "a.md", ("title",), "renamed")],
+        attention=[Attention("Kind", VaultPath("a.md"), "what", "how", 3)],
+    )
+    assert report_of(json.loads(json.dumps(report.as_json()))) == report

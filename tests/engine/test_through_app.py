@@ -112,6 +112,20 @@ def test_unsaved_text_waits_and_is_merged_when_it_is_saved() -> None:
     world.assert_at_rest()
 
 
+def test_a_note_with_unsaved_text_stays_though_an_agent_forgot_it() -> None:
+    world = Opened("holds unsaved text")
+    fact = world.mirrored()
+    world.agent_forgets(fact.id)
+    world.sync()
+    assert ALPHA in world.note(fact.id)
+
+    world.app.kind = "applies"
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.quiesce()
+    assert PERSONS_ALPHA in world.fact(fact.id).content
+    assert world.conflicts() != []  # and the deletion is offered there
+
+
 def _died(world: World, step: str, number: int) -> bool:
     try:
         world.dies_at(step, number=number)

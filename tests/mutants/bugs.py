@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from tests.mutants.bug import EDIT_VS_EDIT, FAULTS, MODEL, Bug
 from tests.mutants.core_bugs import CORE_BUGS
+from tests.mutants.live_bugs import LIVE_BUGS
 
 BUGS: tuple[Bug, ...] = (
     *CORE_BUGS,
+    *LIVE_BUGS,
     Bug(
         "no compare-and-set in the vault",
         "adapters/vault_fs.py",

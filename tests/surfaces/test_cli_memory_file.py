@@ -200,7 +200,29 @@ def test_a_text_that_waits_is_not_synced(
     with held._memory_file(file).lock(1):
         added = held.add_to_memory_file(file, TEXT, section="Lessons")
     assert (added.status, added.synced) == ("queued", None)
+    (said,) = held.status().attention
+    assert (said.kind, said.path) == ("queued", added.name)
+    assert said.message == "1 text of agents waits to be written into this file"
+    assert said.hint == f"`vaultsync memory-file sync {added.name}` writes it"
     assert held.sync_memory_file(file).files[0].written == 1
+    assert held.status().attention == ()
+
+
+def test_texts_that_wait_are_told_file_by_file(
+    held: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultsync.engine.memory_queue.PATIENCE", 0.01)
+    for number, name in enumerate(("a.md", "b c.md")):
+        file = tmp_path / name
+        file.write_text(memory(DEPLOY), encoding="utf-8")
+        with held._memory_file(file).lock(1):
+            for text in range(1, number + 2):
+                held.add_to_memory_file(file, f"{TEXT} {text}", section="Lessons")
+    one, two = held.status().attention
+    assert one.path.endswith("a.md")
+    assert two.message == "2 texts of agents wait to be written into this file"
+    assert two.hint == f"`vaultsync memory-file sync '{two.path}'` writes them"
+    assert all(note in held.status().attention for note in (one, two))
 
 
 def test_while_another_engine_has_the_vault_the_facts_are_in_the_store(

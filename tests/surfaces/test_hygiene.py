@@ -14,7 +14,8 @@ from click.testing import CliRunner
 import vaultsync
 from tests import secrets
 from vaultsync.app import Memory
-from vaultsync.app.agents import AgentMemory, settings_for
+from vaultsync.app.agent_settings import settings_for
+from vaultsync.app.agents import AgentMemory
 from vaultsync.app.answering import ask_files
 from vaultsync.cli import cli
 from vaultsync.ports import Write

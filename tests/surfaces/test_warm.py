@@ -35,10 +35,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     real = bridge_client.ask_bridge
 
     def record(
-        port: int, token: str, path: str, body: Mapping[str, object]
+        port: int, token: str, path: str, body: Mapping[str, object], patience: float
     ) -> dict[str, Any] | None:
         paths.append(path)
-        return real(port, token, path, body)
+        return real(port, token, path, body, patience)
 
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "hash")
     monkeypatch.setattr(bridge_client, "ask_bridge", record)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,10 +11,9 @@ import httpx
 import pytest
 
 import vaultsync.app
+from tests.daemons import PATIENCE, watched
 from vaultsync import config
 from vaultsync.app import serving
-
-PATIENCE = 30.0
 
 
 def wait_until(holds: Callable[[], object]) -> None:
@@ -36,25 +33,13 @@ def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def bridge(vault: Path) -> Iterator[httpx.Client]:
-    started = subprocess.Popen(
-        [sys.executable, "-m", "vaultsync", "watch", "--vault", str(vault)],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert started.stderr
-    address = ""
-    seen: set[str] = set()
-    while {"bridge", "watcher"} - seen:
-        line = json.loads(started.stderr.readline())
-        seen.add(line["event"])
-        address = line.get("address", address)
     token = serving.token_of(config.load(vault))
     headers = {"Authorization": f"Bearer {token}", "X-Vaultsync": "1"}
-    with httpx.Client(base_url=address, headers=headers, timeout=PATIENCE) as client:
+    with (
+        watched("--vault", str(vault)) as address,
+        httpx.Client(base_url=address, headers=headers, timeout=PATIENCE) as client,
+    ):
         yield client
-    started.terminate()
-    started.communicate(timeout=PATIENCE)
-    assert started.returncode == 0
 
 
 def test_what_is_remembered_by_the_bridge_gets_its_note_by_the_daemon(

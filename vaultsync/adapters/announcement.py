@@ -57,9 +57,13 @@ class Announcement:
             return None
         return Announced(int(found[1]), pid, agent if isinstance(agent, str) else None)
 
+    def is_own(self) -> bool:
+        """Whether it is this process that said so."""
+        found = self.find()
+        return found is not None and found.pid == os.getpid()
+
     def withdraw(self) -> None:
         """Take back what this process said; what another one said stays."""
-        found = self.find()
-        if found is None or found.pid == os.getpid():
+        if self.find() is None or self.is_own():
             with contextlib.suppress(OSError):
                 self._path.unlink()

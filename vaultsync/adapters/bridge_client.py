@@ -5,7 +5,6 @@ A question loads little, and a bridge that does not answer is no trouble.
 
 from __future__ import annotations
 
-import http
 import http.client
 import json
 from collections.abc import Mapping
@@ -16,10 +15,17 @@ TIMEOUT = 5.0
 
 
 def ask_bridge(
-    port: int, token: str, path: str, body: Mapping[str, object]
+    port: int,
+    token: str,
+    path: str,
+    body: Mapping[str, object],
+    patience: float = TIMEOUT,
 ) -> dict[str, Any] | None:
-    """The answer of a bridge at a port of 127.0.0.1; None when there is none to be had."""
-    link = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
+    """What a bridge at a port of 127.0.0.1 says, which may be why it has no answer.
+
+    None when it says nothing.
+    """
+    link = http.client.HTTPConnection("127.0.0.1", port, timeout=patience)
     headers = {
         "Authorization": f"Bearer {token}",
         "Content-Type": "application/json",
@@ -27,10 +33,7 @@ def ask_bridge(
     }
     try:
         link.request("POST", path, json.dumps(body), headers)
-        answer = link.getresponse()
-        found = (
-            json.loads(answer.read()) if answer.status == http.HTTPStatus.OK else None
-        )
+        found = json.loads(link.getresponse().read())
     except (OSError, http.client.HTTPException, ValueError):
         return None
     finally:

@@ -16,6 +16,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any, TypeAlias
 
+from vaultsync.core.error_json import trouble_json
+
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -203,8 +205,7 @@ async def _drain(receive: Receive, limit: int) -> None:
 
 
 async def _refuse(send: Send, status: int, kind: str, message: str) -> None:
-    said = {"error": {"kind": kind, "message": message, "hint": ""}}
-    await _answer(send, status, json.dumps(said).encode())
+    await _answer(send, status, json.dumps(trouble_json(kind, message)).encode())
 
 
 async def _answer(send: Send, status: int, body: bytes = b"") -> None:

@@ -30,8 +30,8 @@ class QueueFiles:
         """Forget it; harmless when repeated."""
         (self._queue / f"{op}.json").unlink(missing_ok=True)
 
-    def waiting(self, name: str) -> list[Waiting]:
-        """What waits for a file, oldest first."""
+    def waiting(self, name: str | None = None) -> list[Waiting]:
+        """What waits for a file, or for any, oldest first."""
         try:
             names = sorted(os.listdir(self._queue))  # noqa: PTH208 - before each sync
         except FileNotFoundError:
@@ -44,7 +44,7 @@ class QueueFiles:
                     item = Waiting(**said)
                 except (FileNotFoundError, ValueError, TypeError):
                     continue  # another process wrote it just now
-                if item.name == name:
+                if name in (None, item.name):
                     found.append(item)
         return found
 

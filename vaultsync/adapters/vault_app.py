@@ -1,8 +1,8 @@
 """Notes written through the app that a person has open, where there is one.
 
 Only the app knows what stands unsaved in its editor, and only a rename by the app mends
-the links that lead to a note. So a note that is to get other bytes, or another path, is
-offered to the app first, with what it must hold:
+the links that lead to a note. So a note that is to get other bytes, or another path, or is
+to go, is offered to the app first, with what it must hold:
 
 - It did it, and the file shows it: done. What the note held before is staged under the
   op, as after an exchange. An app writes into the file itself, which a power cut may
@@ -132,6 +132,21 @@ class VaultThroughApp:
             raise NoteChangedError(path)
         return self._vault.move(path, to)
 
+    def withdraw(self, op: str, path: VaultPath, expect: str) -> None:
+        """As the vault does, unless an editor of the app holds what is not saved yet.
+
+        The app is asked to write the text that the note has, which changes nothing, and
+        says so when it holds another one.
+        """
+        if self._app.is_open:
+            before = self._vault.read(path)
+            text = _text(before.data, before.data)
+            if before.sha == expect and text is not None:
+                answer = self._app.offer(Offer("modify", path, None, expect, text))
+                if answer is not None and _holds_other(answer, expect):
+                    raise NoteChangedError(path)
+        self._vault.withdraw(op, path, expect)
+
     # ------------------------------------------------------- all else is the vault's
 
     def vault_id(self) -> str:
@@ -173,10 +188,6 @@ class VaultThroughApp:
     def create(self, op: str, path: VaultPath) -> Stamp:
         """As the vault does: the app finds new notes by itself."""
         return self._vault.create(op, path)
-
-    def withdraw(self, op: str, path: VaultPath, expect: str) -> None:
-        """As the vault does."""
-        self._vault.withdraw(op, path, expect)
 
     def write_meta(self, path: VaultPath, data: bytes) -> None:
         """As the vault does."""

@@ -2,51 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from vaultsync import config
+from vaultsync.app.agent_settings import NAMELESS
 from vaultsync.app.memory import Memory
 from vaultsync.config import Settings
 from vaultsync.core.fact import Fact
-from vaultsync.core.scope import check_scope, private, sees
+from vaultsync.core.scope import private, sees
+from vaultsync.engine.listing import Page
 from vaultsync.engine.report import Status
-from vaultsync.errors import (
-    NoteError,
-    ScopeDeniedError,
-    VaultsyncError,
-)
+from vaultsync.errors import NoteError, NotFoundError, UsageError, VaultsyncError
 
-NAMELESS = "mcp"
-"""What an agent is called that was given no name: one that sees only what it may."""
 PATIENCE = 0.5
 """Seconds to wait for another engine; who has the vault for longer is a daemon, and
 takes up what people save itself."""
 STEP = 0.02
 PERSON = "person"
-
-
-def settings_for(
-    path: str | None = None,
-    *,
-    agent: str | None = None,
-    state_dir: str | None = None,
-    scope: str | None = None,
-) -> Settings:
-    """The settings of a vault for one agent; `scope` is where it writes.
-
-    Raises:
-        NotAVaultError: there is no vault.
-        ConfigError: its settings make no sense.
-        InvalidScopeError: the name of the agent, or the scope, makes none.
-        ScopeDeniedError: the scope is another agent's.
-    """
-    found = config.load(config.find_root(path), agent=agent, state_dir=state_dir)
-    name = found.agent or NAMELESS
-    private(name)
-    if scope is not None and not sees(name, check_scope(scope)):
-        raise ScopeDeniedError(name, scope)
-    return replace(found, agent=name)
 
 
 class AgentMemory(Memory):
@@ -135,6 +107,22 @@ class AgentMemory(Memory):
                 if sees(self.name, each.path.partition("/")[0])
             ],
         )
+
+    def some(self, ids: Sequence[str]) -> tuple[Page, list[str]]:
+        """The facts of some ids as a page, and the ids of which there is none.
+
+        Raises:
+            NotFoundError, UsageError: one id was given, and there is no such fact.
+        """
+        found, missing = [], []
+        for each in dict.fromkeys(ids):
+            try:
+                found.append(self.get(each))
+            except (NotFoundError, UsageError):
+                if len(ids) == 1:
+                    raise
+                missing.append(each)
+        return Page(tuple(found), None), missing
 
     def tables(self) -> Mapping[str, str]:
         """The tables of `.index/` by their names, of the facts that the agent may see."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vaultsync.adapters.memory_disk import DiskMemoryFile
     from vaultsync.engine.memory_report import Added, MemoryFileReport
     from vaultsync.engine.memory_sync import Asked
-    from vaultsync.engine.report import Progress
+    from vaultsync.engine.report import Progress, Status
     from vaultsync.ports import WriteQueue
 
 
@@ -118,6 +118,17 @@ class MemoryFiles(Mirroring):
             return self.sync_memory_file(path)
         finally:
             self.agent = acting
+
+    def status(self) -> Status:
+        """What waits and what is wrong; changes nothing."""
+        return self.with_queued(super().status())
+
+    def with_queued(self, status: Status) -> Status:
+        """A status, and the memory files that texts of agents wait for."""
+        from vaultsync.engine.memory_queue import queued
+
+        waiting = queued(self._write_queue())
+        return replace(status, attention=(*status.attention, *waiting))
 
     def watched_memory_files(self) -> list[Path]:
         """The files of the setting `[memory_file] files`, there or not.

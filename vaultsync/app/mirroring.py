@@ -5,11 +5,13 @@ Each method loads the part of the engine that it calls: a command uses one of th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
+from vaultsync.app.asking import hand_over
 from vaultsync.app.indexing import Indexing
-from vaultsync.errors import InvalidFieldError, VaultsyncError
+from vaultsync.errors import EngineBusyError, InvalidFieldError, VaultsyncError
 
 if TYPE_CHECKING:
     from vaultsync.core.conflict import Conflict
@@ -33,6 +35,9 @@ class Mirroring(Indexing):
     ) -> Report:
         """One pass over both sides.
 
+        While a daemon has the vault, it looks for itself; what only a person can say, or
+        wants to see, it is asked to do.
+
         Raises:
             EngineBusyError, VaultError, StoreError.
             GuardError: the plan is not plausible; nothing was done.
@@ -40,19 +45,24 @@ class Mirroring(Indexing):
         from vaultsync.engine.relink import sync_and_relink
         from vaultsync.engine.request import Request
 
-        request = Request(
-            dry_run=dry_run,
-            allow_scope_moves=allow_scope_moves,
-            max_delete=max_delete,
-            confirm=confirm,
-            actor=self._person(),
-        )
-        with self._engine() as mirror:
-            links = self._derived.links
-            report = sync_and_relink(
-                mirror, links, request, files=self._files, progress=progress
-            )
-            return self._derived_from(mirror, report, progress)
+        said: dict[str, Any] = {
+            "dry_run": dry_run,
+            "allow_scope_moves": allow_scope_moves,
+            "max_delete": max_delete,
+            "confirm": confirm,
+        }
+        request = Request(**said, actor=self._person())
+        try:
+            with self._engine() as mirror:
+                links = self._derived.links
+                report = sync_and_relink(
+                    mirror, links, request, files=self._files, progress=progress
+                )
+                return self._derived_from(mirror, report, progress)
+        except EngineBusyError as busy:
+            if request == Request(actor=request.actor):
+                raise
+            return self._report_of_daemon("/v1/sync", said, busy)
 
     def adopt(
         self,
@@ -127,30 +137,80 @@ class Mirroring(Indexing):
         return tuple(hidden_conflict(self._mirror, each) for each in found)
 
     def resolve(
-        self, conflict_id: str, *, take: str, field: str | None = None
+        self,
+        conflict_id: str,
+        *,
+        take: str,
+        field: str | None = None,
+        agent: str | None = None,
     ) -> Conflict:
         """Settle a conflict, or one field of it, for one side.
 
+        While a daemon has the vault, it is asked to.
+
         Raises:
             ConflictNotFoundError, InvalidFieldError.
+            EngineBusyError: who has the vault cannot be asked.
         """
         if take not in SOURCES:
             raise InvalidFieldError("take", take, "`store` or `vault`")
-        return self._settle(conflict_id, take, field, None)
+        agent = agent or self.agent
+        try:
+            return self._settle(conflict_id, take, field, None, agent)
+        except EngineBusyError as busy:
+            said = {"take": take, "field": field, "agent": agent}
+            return self._settled_by_daemon(conflict_id, said, agent, busy)
 
-    def resolve_by_hand(self, conflict_id: str, *, field: str, text: str) -> Conflict:
+    def resolve_by_hand(
+        self, conflict_id: str, *, field: str, text: str, agent: str | None = None
+    ) -> Conflict:
         """Settle one field of a conflict by a text made of both versions.
 
         In a field that is a list, each line is an item.
+        While a daemon has the vault, it is asked to.
 
         Raises:
             ConflictNotFoundError.
             InvalidFieldError: no such field, or it does not take the text.
+            EngineBusyError: who has the vault cannot be asked.
         """
-        return self._settle(conflict_id, "vault", field, text)
+        agent = agent or self.agent
+        try:
+            return self._settle(conflict_id, "vault", field, text, agent)
+        except EngineBusyError as busy:
+            said = {"field": field, "text": text, "agent": agent}
+            return self._settled_by_daemon(conflict_id, said, agent, busy)
+
+    def _settled_by_daemon(
+        self,
+        conflict_id: str,
+        said: Mapping[str, object],
+        agent: str | None,
+        busy: EngineBusyError,
+    ) -> Conflict:
+        from vaultsync.core.conflict import Conflict, FieldConflict
+
+        path = f"/v1/conflicts/{quote(conflict_id, safe='')}/resolve"
+        done = hand_over(self.settings, path, said, agent=agent, busy=busy)["resolved"]
+        fields = tuple(FieldConflict(**each) for each in done["fields"])
+        return Conflict(**{**done, "fields": fields}, actor="", at="", run="")
+
+    def _report_of_daemon(
+        self, path: str, said: Mapping[str, object], busy: EngineBusyError
+    ) -> Report:
+        from vaultsync.engine.report import report_of
+
+        return report_of(
+            hand_over(self.settings, path, said, agent=self.agent, busy=busy)
+        )
 
     def _settle(
-        self, conflict_id: str, take: str, field: str | None, text: str | None
+        self,
+        conflict_id: str,
+        take: str,
+        field: str | None,
+        text: str | None,
+        agent: str | None,
     ) -> Conflict:
         from vaultsync.core.conflict import is_deletion
         from vaultsync.engine.conflicts import (
@@ -163,7 +223,7 @@ class Mirroring(Indexing):
         from vaultsync.engine.sync import sync
 
         with self._engine() as mirror:
-            conflict = find_conflict(mirror, conflict_id, agent=self.agent)
+            conflict = find_conflict(mirror, conflict_id, agent=agent)
             fields = tuple(
                 each.field
                 for each in conflict.fields
@@ -172,7 +232,7 @@ class Mirroring(Indexing):
             if field is not None and field not in fields:
                 raise InvalidFieldError("field", field, "one of " + ", ".join(fields))
             verdict = Verdict(conflict, take, (field,) if field else fields, text)
-            settled = settle(mirror, verdict, actor=self._person())
+            settled = settle(mirror, verdict, actor=agent or "person")
             request = Request(
                 kind="resolve", named=(conflict.fact_id,), only_named=True
             )
@@ -187,16 +247,21 @@ class Mirroring(Indexing):
         return fact_work.history(self._mirror, id, agent=self.agent)
 
     def undo(self, run: str, *, progress: Progress | None = None) -> Report:
-        """Take a run back on both sides.
+        """Take a run back on both sides; while a daemon has the vault, it is asked to.
 
         Raises:
             RunNotFoundError.
+            EngineBusyError: who has the vault cannot be asked.
         """
         from vaultsync.engine.undo import undo
 
-        with self._engine() as mirror:
-            report = undo(mirror, run, actor=self._person(), progress=progress)
-            return self._derived_from(mirror, report, progress)
+        try:
+            with self._engine() as mirror:
+                report = undo(mirror, run, actor=self._person(), progress=progress)
+                return self._derived_from(mirror, report, progress)
+        except EngineBusyError as busy:
+            path = f"/v1/runs/{quote(run, safe='')}/undo"
+            return self._report_of_daemon(path, {}, busy)
 
     def verify(self, *, progress: Progress | None = None) -> Verification:
         """Prove vault = store = base, field by field."""

@@ -25,7 +25,7 @@ from vaultsync.app.memory import Memory
 from vaultsync.app.worker import Runner, Worker
 from vaultsync.config import Settings
 from vaultsync.core.fields import Value
-from vaultsync.errors import VaultsyncError
+from vaultsync.errors import ScopeDeniedError, VaultsyncError
 
 T = TypeVar("T")
 
@@ -50,6 +50,17 @@ class Serving:
         """How things stand, for who listens."""
         return stated(self.settings, self.writes, memory.status().as_json())
 
+    def asks(self, agent: str | None) -> str | None:
+        """For whom something is asked, by who says so.
+
+        Raises:
+            ScopeDeniedError: the bridge is another agent's.
+        """
+        own = self.settings.agent
+        if own is not None and agent not in (None, own):
+            raise ScopeDeniedError(agent or "", f"private-{own}")
+        return agent or own
+
     def answer(
         self, write: str, *, applied: bool, found: str | None, reason: str
     ) -> None:
@@ -61,11 +72,13 @@ class Serving:
         self.writes.answered(write, Answer(applied, found, reason))
 
     def announce(self, port: int) -> None:
-        """Say where the bridge listens.
+        """Say where the bridge listens; who reads it finds the token beside it.
 
         Raises:
             OSError.
+            ConfigError: the token cannot be used.
         """
+        self.token()
         Announcement(self.settings.state_dir).write(port, self.settings.agent)
 
     def withdraw(self) -> None:

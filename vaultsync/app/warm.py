@@ -7,9 +7,12 @@ model is loaded here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from collections.abc import Callable, Mapping
+from functools import partial, wraps
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar, cast
 
+from vaultsync.app.asking import ask_bridge_of
 from vaultsync.app.packing import Packing
 from vaultsync.app.recalling import Recalling
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:  # what is only asked need not load what packs it
     from vaultsync.core.packed import ContextPack
     from vaultsync.engine.answer import Recall, Sources
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -54,130 +58,81 @@ class Warm(Recalling):
         try:
             return here()
         except _ModelNeeded:
-            said = self._asked(path, body)
+            body = {**body, "agent": self.agent}
+            said = ask_bridge_of(self.settings, path, body, agent=self.agent)
         finally:
             self._waits = False
         if said is not None:
             try:
                 return read(said)
             except (KeyError, TypeError, ValueError):
-                pass  # a bridge of another version
+                pass  # it failed, or is of another version
         return here()
 
-    def _asked(self, path: str, body: Mapping[str, object]) -> Mapping[str, Any] | None:
-        from vaultsync.adapters.announcement import Announcement
-        from vaultsync.adapters.bridge_client import ask_bridge
-        from vaultsync.adapters.token_file import TokenFile
 
-        found = Announcement(self.settings.state_dir).find()
-        token = TokenFile(self.settings.state_dir).find()
-        if found is None or token is None or found.agent not in (None, self.agent):
-            return None
-        return ask_bridge(found.port, token, path, {**body, "agent": self.agent})
+def _warm(
+    method: Callable[P, T],
+    path: str,
+    lacks: frozenset[str],
+    read: Callable[[Mapping[str, Any]], T],
+) -> Callable[P, T]:
+    """A method that asks the bridge where that is faster.
+
+    Args:
+        method: of `Recalling`; after its question it takes words by name.
+        path: the route of the bridge that does the same.
+        lacks: the words that the route has no name for.
+        read: the answer of the route as that of the method.
+    """
+    usual = cast("FunctionType", method).__kwdefaults__ or {}
+
+    @wraps(method)
+    def asked(*args: P.args, **named: P.kwargs) -> T:
+        here = partial(method, *args, **named)
+        memory, *query = cast("tuple[Any, ...]", args)
+        words = {**dict(zip(("query",), query, strict=False)), **usual, **named}
+        if any(words[each] != usual[each] for each in lacks):
+            return here()
+        body = {
+            key: word
+            for key, word in words.items()
+            if key not in lacks and word is not None
+        }
+        found: T = memory._by_bridge(path, body, here, read)  # noqa: SLF001 - its own
+        return found
+
+    return asked
+
+
+def _recall_of(said: Mapping[str, Any]) -> Recall:
+    from vaultsync.engine.answer import recall_of
+
+    return recall_of(said)
+
+
+def _pack_of(said: Mapping[str, Any]) -> ContextPack:
+    from vaultsync.core.packed import pack_of
+
+    return pack_of(said)
 
 
 class WarmRecalling(Warm):
     """`recall`, by the bridge where that is faster."""
 
-    def recall(
-        self,
-        query: str,
-        *,
-        limit: int = 10,
-        mode: str = "auto",
-        types: Sequence[str] = (),
-        scopes: Sequence[str] = (),
-        tags: Sequence[str] = (),
-        max_priority: int = 2,
-        status: str | None = "active",
-        heads_only: bool = True,
-        since: str | None = None,
-        until: str | None = None,
-        explain: bool = False,
-        agent: str | None = None,
-    ) -> Recall:
-        """As `Recalling.recall()`."""
-        from vaultsync.engine.answer import recall_of
-
-        def here() -> Recall:
-            return super(WarmRecalling, self).recall(
-                query,
-                limit=limit,
-                mode=mode,
-                types=types,
-                scopes=scopes,
-                tags=tags,
-                max_priority=max_priority,
-                status=status,
-                heads_only=heads_only,
-                since=since,
-                until=until,
-                explain=explain,
-                agent=agent,
-            )
-
-        if (status, heads_only, until, agent) != ("active", True, None, None):
-            return here()  # a bridge takes no such words
-        body = {
-            "query": query,
-            "limit": limit,
-            "mode": mode,
-            "types": list(types),
-            "scopes": list(scopes),
-            "tags": list(tags),
-            "max_priority": max_priority,
-            "since": since,
-            "explain": explain,
-        }
-        return self._by_bridge("/v1/recall", body, here, recall_of)
+    recall = _warm(
+        Recalling.recall,
+        "/v1/recall",
+        frozenset({"status", "heads_only", "until", "agent"}),
+        _recall_of,
+    )
 
 
 class WarmPacking(Warm, Packing):
     """`context`, by the bridge where that is faster."""
 
-    def context(
-        self,
-        query: str,
-        *,
-        budget: int | None = None,
-        format: str = "markdown",  # noqa: A002 - the contract's word
-        intent: str | None = None,
-        mode: str = "auto",
-        types: Sequence[str] = (),
-        scopes: Sequence[str] = (),
-        tags: Sequence[str] = (),
-        max_priority: int = 4,
-        since: str | None = None,
-        agent: str | None = None,
-    ) -> ContextPack:
-        """As `Packing.context()`."""
-        from vaultsync.core.packed import pack_of
-        from vaultsync.engine.packing import BUDGET
-
-        def here() -> ContextPack:
-            return super(WarmPacking, self).context(
-                query,
-                budget=budget,
-                format=format,
-                intent=intent,
-                mode=mode,
-                types=types,
-                scopes=scopes,
-                tags=tags,
-                max_priority=max_priority,
-                since=since,
-                agent=agent,
-            )
-
-        if (mode, max_priority, since, agent) != ("auto", 4, None, None):
-            return here()  # a bridge takes no such words
-        body = {
-            "query": query,
-            "budget": BUDGET if budget is None else budget,
-            "format": format,
-            "intent": intent,
-            "types": list(types),
-            "scopes": list(scopes),
-            "tags": list(tags),
-        }
-        return self._by_bridge("/v1/context", body, here, pack_of)
+    context = _warm(
+        Packing.context,
+        "/v1/context",
+        frozenset({"mode", "max_priority", "since", "agent"}),
+        _pack_of,
+    )

@@ -294,7 +294,8 @@ class Watching:
     def _known(self) -> Mapping[str, Value]:
         if self._memory is None:
             raise DaemonStoppedError
-        return known_status(self._memory.mirror, daemon=self.state() or {}).as_json()
+        known = known_status(self._memory.mirror, daemon=self.state() or {})
+        return self._memory.with_queued(known).as_json()
 
     def _told(self, kind: str, said: Mapping[str, Value]) -> None:
         if kind == "state":

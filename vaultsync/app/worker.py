@@ -6,12 +6,14 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from types import TracebackType
-from typing import Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
-from vaultsync.app.memory import Memory
+if TYPE_CHECKING:
+    from vaultsync.app.memory import Memory
+
 
 T = TypeVar("T")
-M = TypeVar("M", bound=Memory)
+M = TypeVar("M", bound="Memory")
 
 
 class Runner(Protocol):

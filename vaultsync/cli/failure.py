@@ -57,8 +57,7 @@ def failed(error: Exception, *, as_json: bool) -> int:
     run = None
     if isinstance(error, errors.VaultsyncError):
         kind, message, hint = type(error).__name__, error.message, error.hint
-        if isinstance(error, (errors.GuardError, errors.StoreRewoundError)):
-            run = error.run
+        run = error.run
     elif isinstance(error, click.ClickException):
         kind, message, hint = _usage(error)
     elif isinstance(error, OSError):
@@ -94,16 +93,18 @@ def _system(error: OSError) -> str:
 def _tell(
     kind: str, message: str, hint: str, *, as_json: bool, run: str | None = None
 ) -> None:
-    message, hint = _scrubbed(message), _scrubbed(hint)
     try:
         if as_json:
-            told = {"kind": kind, "message": message, "hint": hint}
-            emit({"error": told if run is None else {**told, "run": run}})
+            from vaultsync.core.error_json import trouble_json
+
+            emit(trouble_json(kind, message, hint, run=run))
             _flush()
             return
-        echo(style("error:", fg="red", bold=True) + f" {clean(message)}", err=True)
+        error = style("error:", fg="red", bold=True)
+        echo(f"{error} {clean(_scrubbed(message))}", err=True)
         if hint:
-            echo(f"\n{style('hint:', bold=True)} {clean(hint)}", err=True)
+            told = clean(_scrubbed(hint))
+            echo(f"\n{style('hint:', bold=True)} {told}", err=True)
     except OSError:
         _let_go_of_stdout()  # nobody listens any more
 

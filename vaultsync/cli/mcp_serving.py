@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
-from vaultsync.app.agents import AgentMemory, settings_for
+from vaultsync.app.agent_settings import settings_for
 from vaultsync.cli.options import Options
 from vaultsync.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from vaultsync.app.agents import AgentMemory
     from vaultsync.config import Settings
     from vaultsync.mcp_server.over_http import Listening
 
@@ -30,7 +32,7 @@ def stdio(options: Options, *, agent: str | None, scope: str | None) -> None:
         from vaultsync.mcp_server.worker import AgentWorker
     except ModuleNotFoundError as missing:
         raise _not_installed(missing) from None
-    serve(AgentWorker(lambda: AgentMemory(settings, scope=scope)))
+    serve(AgentWorker(partial(_open, settings, scope)))
 
 
 @contextmanager
@@ -50,9 +52,16 @@ def http(
         from vaultsync.mcp_server.worker import AgentWorker
     except ModuleNotFoundError as missing:
         raise _not_installed(missing) from None
-    worker = AgentWorker(lambda: AgentMemory(settings, scope=scope))
+    worker = AgentWorker(partial(_open, settings, scope))
     with running(worker, settings, port=PORT if port is None else port) as listening:
         yield listening
+
+
+def _open(settings: Settings, scope: str | None) -> AgentMemory:
+    """The memory; loaded when it is first needed, for a client waits for a greeting."""
+    from vaultsync.app.agents import AgentMemory
+
+    return AgentMemory(settings, scope=scope)
 
 
 def _settings(options: Options, agent: str | None, scope: str | None) -> Settings:

@@ -22,8 +22,6 @@ from vaultsync.engine.settle_table import SettleTable
 from vaultsync.engine.watch_keeping import Make, WatchKeeper
 from vaultsync.errors import (
     DaemonStoppedError,
-    GuardError,
-    StoreRewoundError,
     VaultsyncError,
 )
 
@@ -242,27 +240,27 @@ class Daemon:
         self, now: float, folders: frozenset[VaultPath] | None, *, hashed: bool = False
     ) -> None:
         whole, wanted = folders is None, self._wanted
+        # What the guard stopped, whoever asked for it, is tried under that same run: the
+        # one that a person was told to confirm.
+        stopped = self._work.mirror.archive.setting("stopped_run")
         request = Request(
             kind="watch",
             folders=folders,
             unsettled=self._notes.pending(),
             hashed=hashed,
-            run=wanted.stopped_run if whole else None,
+            run=stopped if whole else None,
         )
         try:
             report = self._work.mirror_some(request, self._check)
         except DaemonStoppedError:
             raise
         except (VaultsyncError, OSError) as error:
-            if isinstance(error, (GuardError, StoreRewoundError)):
-                wanted.stopped_run = error.run
             self._failed(error, now)
             return
         self._failures.reset()
         self.error = None
         self.state.passes += 1
         if whole:
-            wanted.stopped_run = None
             wanted.all = ""
         self._after_pass(whole=whole)
         if not report.quiet:

@@ -36,8 +36,6 @@ class Wanted:
         self.retry_at = self.NEVER
         self.hash_at = now + rhythm.hashes
         self.to_hash: list[VaultPath] = []
-        self.stopped_run: str | None = None
-        """The run that the guard stopped: the same one is tried until it is confirmed."""
         self._waiting = ""
         self._tries = 0
 

@@ -7,10 +7,13 @@ there; the next sync writes it. The log keeps every text for good.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from hashlib import sha256
+from shlex import quote
 
 from vaultsync.core.fields import Value
+from vaultsync.core.paths import VaultPath
 from vaultsync.core.section_edit import put_section
 from vaultsync.engine.memory_read import decode
 from vaultsync.engine.memory_report import Added
@@ -22,7 +25,7 @@ from vaultsync.errors import (
     UsageError,
     VaultsyncError,
 )
-from vaultsync.ports import Clock, MemoryFile, Waiting, WriteQueue
+from vaultsync.ports import Attention, Clock, MemoryFile, Waiting, WriteQueue
 
 WRITTEN, UNCHANGED, QUEUED = "written", "unchanged", "queued"
 LARGEST = 5 << 20
@@ -76,6 +79,22 @@ def drain(file: MemoryFile, queue: WriteQueue) -> int:
     """
     ends = _drain(file, queue).values()
     return sum(isinstance(end, Added) and end.status == WRITTEN for end in ends)
+
+
+def queued(queue: WriteQueue) -> list[Attention]:
+    """Which files texts wait for, and what writes them."""
+    many = Counter(each.name for each in queue.waiting())
+    return [
+        Attention(
+            QUEUED,
+            VaultPath(name),
+            f"{n} text{'s' * (n > 1)} of agents wait{'s' * (n == 1)} to be written into"
+            " this file",
+            f"`vaultsync memory-file sync {quote(name)}` writes"
+            f" {'it' if n == 1 else 'them'}",
+        )
+        for name, n in sorted(many.items())
+    ]
 
 
 def _drain(file: MemoryFile, queue: WriteQueue) -> dict[str, Added | VaultsyncError]:

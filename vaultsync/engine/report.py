@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from vaultsync.core.fields import Value
 from vaultsync.ports import Attention
@@ -53,7 +54,7 @@ class Report:
         return not any(n for name, n in self.counts.items() if name != "unchanged")
 
     def as_json(self) -> dict[str, Value]:
-        """The report as the contract has it."""
+        """The report as the contract has it; `report_of()` reads it again."""
         return {
             "run": self.run,
             "dry_run": self.dry_run,
@@ -71,6 +72,21 @@ class Report:
             ],
             "attention": [attention_json(each) for each in self.attention],
         }
+
+
+def report_of(said: Mapping[str, Any]) -> Report:
+    """The report that `as_json()` made this of."""
+    return Report(
+        said["run"],
+        said["dry_run"],
+        said["seconds"],
+        said["counts"],
+        [
+            ActionTaken(**{**each, "fields": tuple(each["fields"])})
+            for each in said["actions"]
+        ],
+        [Attention(**each) for each in said["attention"]],
+    )
 
 
 def attention_json(notice: Attention) -> dict[str, Value]:

@@ -9,6 +9,9 @@ class VaultsyncError(Exception):
     `message` says what happened and why, `hint` what to do.
     """
 
+    run: str | None = None
+    """The pass that was stopped, and can be confirmed."""
+
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
         self.message = message

@@ -73,6 +73,8 @@ class StoreMismatchError(StoreError):
 class StoreRewoundError(StoreError):
     """The store lost what this vault had already seen."""
 
+    run: str
+
     def __init__(self, why: str, run: str) -> None:
         super().__init__(
             f"the store went back in time: {why}; nothing was done",

@@ -31,6 +31,8 @@ class EngineBusyError(VaultsyncError):
 class GuardError(VaultsyncError):
     """The plan deletes or rewrites too much to be plausible; nothing was done."""
 
+    run: str
+
     def __init__(self, why: str, run: str) -> None:
         super().__init__(
             f"the guard stopped this pass: {why}; nothing was done",

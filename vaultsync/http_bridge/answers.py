@@ -10,8 +10,8 @@ from typing import TypeVar
 import msgspec
 
 from vaultsync import errors
+from vaultsync.core.error_json import error_json, trouble_json
 from vaultsync.core.fields import Value
-from vaultsync.core.redact import scrub
 from vaultsync.http_bridge.bodies import Body
 
 B = TypeVar("B", bound=Body)
@@ -79,27 +79,13 @@ def failed(error: Exception) -> tuple[HTTPStatus, dict[str, Value]]:
     if not isinstance(error, errors.VaultsyncError):
         _LOG.error("a request failed", exc_info=error)
         hint = "this is a fault of vaultsync; its log says more"
-        said = trouble(type(error).__name__, "the request failed", hint)
+        said = trouble_json(type(error).__name__, "the request failed", hint)
         return HTTPStatus.INTERNAL_SERVER_ERROR, said
     status = next(
         (status for kind, status in STATUSES if isinstance(error, kind)),
         HTTPStatus.INTERNAL_SERVER_ERROR,
     )
-    run = getattr(error, "run", None)
-    kind = type(error).__name__
-    return status, trouble(kind, error.message, error.hint, run=run)
-
-
-def trouble(
-    kind: str, message: str, hint: str, *, run: str | None = None
-) -> dict[str, Value]:
-    """An error as JSON."""
-    told: dict[str, Value] = {
-        "kind": kind,
-        "message": scrub(message),
-        "hint": scrub(hint),
-    }
-    return {"error": told if run is None else {**told, "run": run}}
+    return status, error_json(error)
 
 
 def encoded(answer: Mapping[str, Value]) -> bytes:

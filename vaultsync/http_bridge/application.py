@@ -13,13 +13,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from vaultsync.app.serving import Serving
+from vaultsync.core.error_json import trouble_json
 from vaultsync.core.fields import Value
 from vaultsync.http_bridge.answers import (
     encoded,
     failed,
     read_body,
     read_query,
-    trouble,
 )
 from vaultsync.http_bridge.routes import EVENTS, ROUTES, Asked
 from vaultsync.http_bridge.stream import events
@@ -84,7 +84,7 @@ async def _answered(answer: Callable[[], Awaitable[Response]]) -> Response:
 async def _no_route(_: Request, error: Exception) -> Response:
     """What Starlette itself says: no such path, or not by that method."""
     assert isinstance(error, HTTPException)  # noqa: S101 - it is called for no other
-    said = trouble("RouteError", error.detail.lower(), "see the OpenAPI document")
+    said = trouble_json("RouteError", error.detail.lower(), "see the OpenAPI document")
     response = _json(error.status_code, said)
     response.headers.update(error.headers or {})
     return response

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 from vaultsync.app.serving import Serving
 from vaultsync.core.fields import Value
-from vaultsync.errors import IndexFileNotFoundError, ScopeDeniedError
+from vaultsync.errors import IndexFileNotFoundError
 from vaultsync.http_bridge import bodies
 
 
 def recall(serving: Serving, _: str, asked: bodies.Recall) -> Mapping[str, Value]:
     """The facts that answer a question."""
-    agent = _agent(serving, asked.agent)
+    agent = serving.asks(asked.agent)
     found = serving.reading(
         lambda memory: memory.recall(
             asked.query,
@@ -33,7 +33,7 @@ def recall(serving: Serving, _: str, asked: bodies.Recall) -> Mapping[str, Value
 
 def context(serving: Serving, _: str, asked: bodies.Context) -> Mapping[str, Value]:
     """A context pack."""
-    agent = _agent(serving, asked.agent)
+    agent = serving.asks(asked.agent)
     made = serving.reading(
         lambda memory: memory.context(
             asked.query,
@@ -47,18 +47,6 @@ def context(serving: Serving, _: str, asked: bodies.Context) -> Mapping[str, Val
         )
     )
     return made.as_json()
-
-
-def _agent(serving: Serving, asked: str | None) -> str | None:
-    """For whom a question is asked.
-
-    Raises:
-        ScopeDeniedError: the bridge is another agent's.
-    """
-    own = serving.settings.agent
-    if own is not None and asked not in (None, own):
-        raise ScopeDeniedError(asked or "", f"private-{own}")
-    return asked or own
 
 
 def index(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:

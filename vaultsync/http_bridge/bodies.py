@@ -77,6 +77,8 @@ class Resolve(Body):
     take: Annotated[str, Meta(pattern="^(store|vault)$")] | None = None
     field: Word | None = None
     text: Text | None = None
+    agent: Word | None = None
+    """Who says so; a bridge of one agent does it for no other one."""
 
 
 class Sync(Body):

@@ -30,13 +30,16 @@ def resolve(serving: Serving, name: str, asked: bodies.Resolve) -> Mapping[str, 
         InvalidFieldError: neither a side nor a text was given, or both.
     """
     take, field, text = asked.take, asked.field, asked.text
+    agent = serving.asks(asked.agent)
     if text is not None and field is not None and take is None:
         settled = serving.engine(
-            lambda memory: memory.resolve_by_hand(name, field=field, text=text)
+            lambda memory: memory.resolve_by_hand(
+                name, field=field, text=text, agent=agent
+            )
         )
     elif take is not None and text is None:
         settled = serving.engine(
-            lambda memory: memory.resolve(name, take=take, field=field)
+            lambda memory: memory.resolve(name, take=take, field=field, agent=agent)
         )
     else:
         raise InvalidFieldError(

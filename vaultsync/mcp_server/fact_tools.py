@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NotRequired
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
 from msgspec import Meta, field
 
-from vaultsync.app.agents import AgentMemory
-from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
 from vaultsync.core.wire import public
-from vaultsync.engine.listing import Page
 from vaultsync.errors import (
     FixedFieldError,
     InvalidFieldError,
-    NotFoundError,
-    UsageError,
 )
 from vaultsync.mcp_server.shapes import (
     Bounded,
@@ -27,6 +23,10 @@ from vaultsync.mcp_server.shapes import (
     TypeName,
 )
 from vaultsync.mcp_server.tool import Answer, Asked, Tool
+
+if TYPE_CHECKING:
+    from vaultsync.app.agents import AgentMemory
+    from vaultsync.engine.listing import Page
 
 MANY = 50
 """Facts of one answer."""
@@ -265,28 +265,14 @@ class Found(Bounded):
 def query(memory: AgentMemory, asked: QueryVault) -> Answer:
     """`list`, or `get` for ids."""
     if asked.ids:
-        facts, missing = _by_id(memory, asked.ids)
+        page, missing = memory.some(asked.ids)
         more: dict[str, Value] = {"missing": missing} if missing else {}
-        page = Page(tuple(facts), None)
     else:
         page, more = _matching(memory, asked), {}
     if asked.offset:
         begun = tuple(f.but(content=f.content[asked.offset :]) for f in page.facts)
-        page = Page(begun, page.next)
+        page = replace(page, facts=begun)
     return {**page.as_json(), **more}
-
-
-def _by_id(memory: AgentMemory, ids: list[str]) -> tuple[list[Fact], list[str]]:
-    """The facts of some ids, and the ids of which there is none; one alone raises."""
-    found, missing = [], []
-    for each in dict.fromkeys(ids):
-        try:
-            found.append(memory.get(each))
-        except (NotFoundError, UsageError):
-            if len(ids) == 1:
-                raise
-            missing.append(each)
-    return found, missing
 
 
 def _matching(memory: AgentMemory, asked: QueryVault) -> Page:

@@ -6,6 +6,7 @@ import sys
 import traceback
 
 from vaultsync import errors
+from vaultsync.core.error_json import error_json, trouble_json
 from vaultsync.core.fields import Value
 from vaultsync.core.redact import scrub
 
@@ -33,8 +34,8 @@ _HINTS: tuple[tuple[type[errors.VaultsyncError], str], ...] = (
     (
         errors.EngineBusyError,
         (
-            "a daemon or another program mirrors this vault now; try again in a moment,"
-            " or ask the person to tick the box in the conflict note"
+            "another program mirrors this vault now, and has no bridge to ask; try again"
+            " in a moment, or ask the person to tick the box in the conflict note"
         ),
     ),
 )
@@ -45,17 +46,15 @@ def told(error: Exception) -> dict[str, Value]:
     """Kind, message and hint of an error, as the command line has them."""
     if isinstance(error, errors.VaultsyncError):
         hint = next((h for kind, h in _HINTS if isinstance(error, kind)), error.hint)
-        said = {"kind": type(error).__name__, "message": error.message, "hint": hint}
-    elif isinstance(error, OSError):
+        return error_json(error, hint=hint)
+    if isinstance(error, OSError):
         message = f"the disk or the system failed: {error.strerror or error}"
-        said = {"kind": "OSError", "message": message, "hint": ""}
-    else:
-        lines = "".join(traceback.format_exception(error))
-        sys.stderr.write(scrub(lines))
-        message = f"{type(error).__name__}: {error}"
-        hint = "this is a fault of vaultsync; its log has the lines to report"
-        said = {"kind": type(error).__name__, "message": message, "hint": hint}
-    return {"error": {name: scrub(words) for name, words in said.items()}}
+        return trouble_json("OSError", message)
+    lines = "".join(traceback.format_exception(error))
+    sys.stderr.write(scrub(lines))
+    kind = type(error).__name__
+    hint = "this is a fault of vaultsync; its log has the lines to report"
+    return trouble_json(kind, f"{kind}: {error}", hint)
 
 
 def in_words(said: dict[str, Value]) -> str:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict
 
 from msgspec import Meta
 
 from vaultsync import __version__
-from vaultsync.app.agents import AgentMemory
 from vaultsync.core.conflict import conflict_json
 from vaultsync.core.fields import Value
 from vaultsync.mcp_server.shapes import Bounded, ConflictJson
 from vaultsync.mcp_server.tool import Answer, Asked, Tool
+
+if TYPE_CHECKING:
+    from vaultsync.app.agents import AgentMemory
 
 SOME = 20
 """Conflicts, and things that wait for a person, in one answer."""

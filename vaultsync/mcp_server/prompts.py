@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from vaultsync.app.agents import AgentMemory
 from vaultsync.errors import InvalidArgumentsError
+
+if TYPE_CHECKING:
+    from vaultsync.app.agents import AgentMemory
 
 BUDGET = 4_000
 """Tokens of what is put in."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from msgspec import Meta, field
 
-from vaultsync.app.agents import AgentMemory
 from vaultsync.mcp_server.shapes import (
     Bounded,
     Query,
@@ -16,6 +15,9 @@ from vaultsync.mcp_server.shapes import (
     TypeNames,
 )
 from vaultsync.mcp_server.tool import Answer, Asked, Tool
+
+if TYPE_CHECKING:
+    from vaultsync.app.agents import AgentMemory
 
 HITS = 50
 TOKENS = 32_000

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from mcp import types
 
-from vaultsync.app.agents import AgentMemory
 from vaultsync.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from vaultsync.app.agents import AgentMemory
 
 MARKDOWN = "text/markdown"
 FACT, INDEX = "vaultsync://fact/", "vaultsync://index/"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcp import McpError, types
 from mcp.server.lowlevel import Server
 
 from vaultsync import __version__
-from vaultsync.app.agents import AgentMemory
 from vaultsync.core.fields import Value
 from vaultsync.errors import VaultsyncError
 from vaultsync.mcp_server import resources
@@ -19,6 +18,9 @@ from vaultsync.mcp_server.prompts import PROMPTS, written
 from vaultsync.mcp_server.tool import Tool
 from vaultsync.mcp_server.tools import TOOLS
 from vaultsync.mcp_server.worker import AgentWorker
+
+if TYPE_CHECKING:
+    from vaultsync.app.agents import AgentMemory
 
 RESOURCE_NOT_FOUND = -32002
 """As the protocol numbers it."""

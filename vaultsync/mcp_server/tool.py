@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
-from vaultsync.app.agents import AgentMemory
 from vaultsync.core.fields import Value
 from vaultsync.errors import InvalidArgumentsError
+
+if TYPE_CHECKING:
+    from vaultsync.app.agents import AgentMemory
 
 Schema = Mapping[str, Any]
 Answer = Mapping[str, Value]

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from vaultsync.app.agents import AgentMemory
 from vaultsync.app.worker import Worker
 from vaultsync.errors import VaultsyncError
+
+if TYPE_CHECKING:
+    from vaultsync.app.agents import AgentMemory
 
 T = TypeVar("T")
 
 
-class AgentWorker(Worker[AgentMemory]):
+class AgentWorker(Worker["AgentMemory"]):
     """Runs what is asked of the memory, one after the other, in a thread of its own."""
 
     def __init__(self, make: Callable[[], AgentMemory]) -> None:
@@ -36,7 +38,7 @@ class AgentWorker(Worker[AgentMemory]):
 
         Returns at once: it is done while the agent still thinks.
         """
-        self.soon(AgentMemory.take_up)
+        self.soon(lambda memory: memory.take_up())
 
     def close(self) -> None:
         """Finish what was begun, and the bookkeeping; waits for it."""

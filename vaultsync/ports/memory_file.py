@@ -107,8 +107,8 @@ class WriteQueue(Protocol):
         """Forget it; harmless when repeated."""
         ...
 
-    def waiting(self, name: str) -> list[Waiting]:
-        """What waits for a file, oldest first."""
+    def waiting(self, name: str | None = None) -> list[Waiting]:
+        """What waits for a file, or for any, oldest first."""
         ...
 
     def log(self, entry: Mapping[str, Value]) -> None:

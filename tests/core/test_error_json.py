@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from vaultsync import errors
+from vaultsync.core.error_json import error_json, error_of, trouble_json
+from vaultsync.errors import GuardError, VaultsyncError
+
+KINDS = [
+    each
+    for _, each in inspect.getmembers(errors, inspect.isclass)
+    if issubclass(each, VaultsyncError)
+]
+SECRET = "ghp_" + "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def told(error: VaultsyncError) -> dict[str, str]:
+    said = error_json(error)["error"]
+    assert isinstance(said, dict)
+    return {key: str(value) for key, value in said.items()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_error_comes_back_as_what_it_was(kind: type[VaultsyncError]) -> None:
+    said = {"kind": kind.__name__, "message": "it broke", "hint": "mend it"}
+    error = error_of(said)
+    assert type(error) is kind
+    assert (error.message, error.hint) == ("it broke", "mend it")
+    assert told(error) == said
+
+
+def test_the_run_that_can_be_confirmed_comes_along() -> None:
+    error = error_of(told(GuardError("too much", "r1")))
+    assert isinstance(error, GuardError)
+    assert error.run == "r1"
+
+
+@pytest.mark.parametrize(
+    "kind", ["ZeroDivisionError", "annotations", "root", "", "x y"]
+)
+def test_what_is_no_error_of_ours_is_told_all_the_same(kind: str) -> None:
+    error = error_of({"kind": kind, "message": "it broke", "hint": ""})
+    assert type(error) is VaultsyncError
+    assert error.message == "it broke"
+
+
+def test_another_hint_stands_in_place_of_its_own() -> None:
+    said = error_json(GuardError("too much", "r1"), hint="ask")["error"]
+    assert isinstance(said, dict)
+    assert said["hint"] == "ask"
+
+
+def test_secrets_that_words_repeat_are_not_told() -> None:
+    assert SECRET not in str(trouble_json("OSError", f"no {SECRET}", f"leave {SECRET}"))

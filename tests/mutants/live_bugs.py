@@ -1,0 +1,149 @@
+"""Bugs in what runs all the time: settling, rescans, watchers, and who has the engine."""
+
+from __future__ import annotations
+
+from tests.mutants.bug import Bug
+
+DAEMON, SETTLE = "engine/test_daemon.py", "engine/test_settle_table.py"
+KEEPING, WATCHER = "engine/test_watch_keeping.py", "contracts/test_watcher.py"
+SERVED = "surfaces/test_while_watched.py"
+
+LIVE_BUGS: tuple[Bug, ...] = (
+    Bug(
+        "who saves without end is never heard",
+        "engine/settle_table.py",
+        (
+            (
+                "        return min(quiet, self._first[path] + self._longest)\n",
+                "        return quiet\n",
+            ),
+        ),
+        f"{SETTLE}::test_a_path_that_is_saved_without_end_settles_all_the_same",
+    ),
+    Bug(
+        "a note settles after its first event",
+        "engine/settle_table.py",
+        (
+            (
+                "            self._last[path] = now\n",
+                "            self._last.setdefault(path, now)\n",
+            ),
+        ),
+        f"{SETTLE}::test_every_path_is_taken_once_after_its_last_mark_and_never_too_early",
+    ),
+    Bug(
+        "a note that is being saved is written all the same",
+        "engine/daemon.py",
+        (("            unsettled=self._notes.pending(),\n", ""),),
+        f"{DAEMON}::test_an_agent_waits_for_a_note_that_is_being_saved",
+    ),
+    Bug(
+        "lost events are nobody's business",
+        "engine/daemon.py",
+        (
+            (
+                ("        if heard.lost:\n            self._want_all(heard.lost)\n"),
+                "",
+            ),
+        ),
+        f"{DAEMON}::test_lost_events_mean_a_rescan_now",
+    ),
+    Bug(
+        "a sleep of the machine goes unnoticed",
+        "engine/daemon.py",
+        (
+            (
+                "        gap = max(now - expected, abs(self._wall() - wall))\n",
+                "        gap = now - expected\n",
+            ),
+        ),
+        f"{DAEMON}::test_after_a_gap_in_time_the_vault_is_looked_at",
+    ),
+    Bug(
+        "a failed pass is forgotten",
+        "engine/daemon.py",
+        (('        self._want_all("the last pass failed")\n', ""),),
+        f"{DAEMON}::test_an_edit_that_a_failed_pass_had_in_hand_is_taken_up_by_the_next",
+    ),
+    Bug(
+        "the daemon tries what was stopped under another run",
+        "engine/daemon.py",
+        (("            run=stopped if whole else None,\n", ""),),
+        f"{DAEMON}::test_what_was_stopped_when_somebody_asked_can_still_be_confirmed",
+    ),
+    Bug(
+        "a dead watcher is trusted",
+        "engine/watch_keeping.py",
+        (
+            (
+                "            why = self._watcher.trouble() or self._unheard(now)\n",
+                "            why = self._unheard(now)\n",
+            ),
+        ),
+        f"{KEEPING}::test_a_dead_watcher_is_noticed_within_five_seconds_and_started_again",
+    ),
+    Bug(
+        "each probe puts the answer off",
+        "engine/watch_keeping.py",
+        (
+            (
+                (
+                    "        if self._probed_at is None:\n"
+                    "            self._probed_at = now\n"
+                ),
+                "        self._probed_at = now\n",
+            ),
+        ),
+        f"{KEEPING}::test_the_first_probe_that_is_unheard_counts_not_the_last",
+    ),
+    Bug(
+        "a full queue is no loss",
+        "adapters/watch_watchfiles.py",
+        (("        if len(paths) >= self._full:\n", "        if not paths:\n"),),
+        f"{WATCHER}::test_a_full_queue_is_heard_when_the_process_was_stopped",
+    ),
+    Bug(
+        "a replaced root is still watched",
+        "adapters/watch_paths.py",
+        (
+            (
+                "        if (found.st_dev, found.st_ino) != self._identity:\n",
+                "        if self._identity is None:\n",
+            ),
+        ),
+        f"{WATCHER}::test_a_root_that_was_replaced_is_trouble",
+    ),
+    Bug(
+        "an error ends the watching thread in silence",
+        "adapters/watch_watchfiles.py",
+        (
+            (
+                '            self._gathered.fail(f"{type(error).__name__}: {error}")\n',
+                "            del error\n",
+            ),
+        ),
+        f"{WATCHER}::test_an_error_while_hearing_is_trouble_and_no_silence",
+    ),
+    Bug(
+        "an agent's word is the person's once it is handed over",
+        "http_bridge/mirror.py",
+        (
+            (
+                "    agent = serving.asks(asked.agent)\n",
+                "    agent = serving.settings.agent\n",
+            ),
+        ),
+        f"{SERVED}::test_an_agent_resolves_a_conflict",
+    ),
+    Bug(
+        "a bridge asks itself",
+        "app/asking.py",
+        (
+            (
+                "    if Announcement(settings.state_dir).is_own():\n",
+                "    if not settings.state_dir:\n",
+            ),
+        ),
+        f"{SERVED}::test_a_bridge_that_has_not_the_vault_either_asks_nobody",
+    ),
+)

@@ -1,0 +1,281 @@
+"""What a person and an agent can do while a daemon has the vault: it is asked to do it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.daemons import PATIENCE, watched
+from tests.mcp_clients import Home, ask, make_home, over_stdio
+from vaultsync.app.agents import AgentMemory
+from vaultsync.app.memory import Memory
+from vaultsync.errors import ConflictNotFoundError, EngineBusyError, InvalidFieldError
+from vaultsync.mcp_server.server import run
+from vaultsync.mcp_server.tools import TOOLS
+
+BUSY, STOPPED, FAILED, WRONG = 5, 4, 1, 2
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return make_home(tmp_path)
+
+
+def dispute(home: Home, title: str = "Crane") -> tuple[str, Path]:
+    """A conflict about a text that both sides changed; its id, and the note."""
+    with home.memory() as memory:
+        fact = memory.remember("It is red.", title=title)
+        memory.sync()
+        note = home.note(memory.get(fact.id).path)
+        edit(note, "It is red.", "It is white.")
+        memory.update(fact.id, content="It is blue.")
+        found = {each.fact_id: each.id for each in memory.conflicts()}
+    return found[fact.id], note
+
+
+def edit(note: Path, old: str, new: str) -> None:
+    text = note.read_text(encoding="utf-8")
+    assert old in text
+    note.write_text(text.replace(old, new), encoding="utf-8")
+
+
+@pytest.fixture
+def disputed(home: Home) -> tuple[str, Path]:
+    return dispute(home)
+
+
+@pytest.fixture
+def daemon(home: Home, disputed: object) -> Iterator[str]:
+    with watched(env=home.environment) as address:
+        yield address
+
+
+def said(home: Home, *words: str) -> tuple[int, dict[str, Any]]:
+    done = home.run(*words, "--json")
+    return done.returncode, json.loads(done.stdout)
+
+
+@pytest.mark.usefixtures("daemon")
+def test_an_agent_resolves_a_conflict(home: Home, disputed: tuple[str, Path]) -> None:
+    conflict, note = disputed
+
+    async def talk() -> dict[str, Any]:
+        async with over_stdio(home) as agent:
+            return await ask(
+                agent, "memory_resolve_conflict", conflict=conflict, take="store"
+            )
+
+    done = asyncio.run(asyncio.wait_for(talk(), 60))
+
+    assert done.get("conflicts") == [], done
+    assert done["resolved"]["id"] == conflict
+    assert done["resolved"]["conflict_path"] is None
+    assert "It is blue." in note.read_text(encoding="utf-8")
+    assert not note.with_name(note.name.replace(".md", ".conflict.md")).exists()
+    with home.memory() as memory:
+        assert memory.history(memory.list().facts[0].id)[-1].actor == "indy"
+
+
+@pytest.mark.usefixtures("daemon")
+def test_a_person_resolves_a_conflict(home: Home, disputed: tuple[str, Path]) -> None:
+    conflict, note = disputed
+
+    done = home.run("resolve", conflict[:6], "--take", "store")
+    path = note.relative_to(home.vault)
+
+    assert (done.returncode, done.stderr) == (0, f"{path}: settled, no conflict left\n")
+    assert "It is blue." in note.read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("daemon")
+def test_what_is_answered_is_what_is_answered_without_a_daemon(
+    home: Home, disputed: tuple[str, Path], tmp_path: Path
+) -> None:
+    alone = make_home(tmp_path / "alone")
+    conflict, _ = dispute(alone)
+    here = said(alone, "resolve", conflict, "--take", "vault")[1]
+    by_daemon = said(home, "resolve", disputed[0], "--take", "vault")[1]
+    assert by_daemon["resolved"].keys() == here["resolved"].keys()
+    (field,) = by_daemon["resolved"]["fields"]
+    assert field == {
+        "field": "content",
+        "base": "It is red.",
+        "vault": "It is white.",
+        "store": "It is blue.",
+    }
+
+
+@pytest.mark.usefixtures("daemon")
+def test_both_versions_are_mixed_by_hand(
+    home: Home, disputed: tuple[str, Path]
+) -> None:
+    conflict, note = disputed
+    with home.memory() as memory:
+        done = memory.resolve_by_hand(conflict, field="content", text="It is both.")
+        assert done.id == conflict
+        assert memory.conflicts() == ()
+    assert "It is both." in note.read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("daemon")
+def test_what_the_daemon_refuses_is_refused_in_the_same_words(
+    home: Home, disputed: tuple[str, Path]
+) -> None:
+    conflict, _ = disputed
+    with home.memory() as memory:
+        with pytest.raises(InvalidFieldError, match="one of content"):
+            memory.resolve(conflict, take="store", field="title")
+        with pytest.raises(ConflictNotFoundError):
+            memory.resolve("x", take="store")
+        with pytest.raises(EngineBusyError):
+            memory.resolve("", take="store")
+    code, told = said(home, "undo", "no-such-run")
+    assert (code, told["error"]["kind"]) == (FAILED, "RunNotFoundError")
+    code, told = said(home, "resolve", conflict, "--take", "store", "--field", "title")
+    assert (code, told["error"]["kind"]) == (WRONG, "InvalidFieldError")
+
+
+def test_an_agent_resolves_no_conflict_that_it_may_not_see(home: Home) -> None:
+    with home.memory("ada") as memory:
+        fact = memory.remember("It is red.", scope="private-ada")
+        memory.sync()
+        edit(home.note(memory.get(fact.id).path), "It is red.", "It is white.")
+        memory.update(fact.id, content="It is blue.")
+        (conflict,) = memory.conflicts()
+    with watched(env=home.environment), home.memory() as memory:
+        assert answer(memory, conflict.id)["error"]["kind"] == "ConflictNotFoundError"
+    with home.memory("ada") as memory:
+        assert memory.conflicts() == (conflict,)
+
+
+def answer(memory: AgentMemory, conflict: str) -> dict[str, Any]:
+    given = {"conflict": conflict, "take": "store"}
+    done = run(memory, TOOLS["memory_resolve_conflict"], given).structuredContent
+    assert done is not None
+    return done
+
+
+def test_a_daemon_of_another_agent_is_not_asked(
+    home: Home, disputed: tuple[str, Path]
+) -> None:
+    env = {**home.environment, "VAULTSYNC_AGENT": "ada"}
+    with watched(env=env), home.memory() as memory:
+        told = answer(memory, disputed[0])["error"]
+    assert told["kind"] == "EngineBusyError"
+    assert "conflict note" in told["hint"]
+
+
+def test_without_a_bridge_the_vault_is_busy(
+    home: Home, disputed: tuple[str, Path]
+) -> None:
+    with watched("--no-bridge", env=home.environment):
+        code, told = said(home, "resolve", disputed[0], "--take", "store")
+    assert (code, told["error"]["kind"]) == (BUSY, "EngineBusyError")
+
+
+def test_a_bridge_that_has_not_the_vault_either_asks_nobody(
+    home: Home, disputed: tuple[str, Path]
+) -> None:
+    from tests.bridges import open_bridge
+
+    root = home.vault.parent
+    with open_bridge(root) as client, home.memory() as other, other._lock:
+        path = f"/v1/conflicts/{disputed[0]}/resolve"
+        assert client("POST", path, {"take": "store"}).kind == "EngineBusyError"
+
+
+def test_a_bridge_of_one_agent_takes_no_word_of_another(
+    home: Home, disputed: tuple[str, Path]
+) -> None:
+    from tests.bridges import open_bridge
+
+    with open_bridge(home.vault.parent, agent="ada") as client:
+        path = f"/v1/conflicts/{disputed[0]}/resolve"
+        done = client("POST", path, {"take": "store", "agent": "indy"})
+    assert done.kind == "ScopeDeniedError"
+
+
+@pytest.mark.usefixtures("daemon")
+def test_a_run_is_taken_back(home: Home, disputed: tuple[str, Path]) -> None:
+    with home.memory() as memory:
+        edits = memory.history(memory.list().facts[0].id)
+    _, note = disputed
+    (run,) = {each.run for each in edits if each.after == "It is white."}
+
+    code, report = said(home, "undo", run)
+
+    assert code in (0, 3)
+    assert report["actions"]
+    assert "It is white." not in note.read_text(encoding="utf-8")
+
+
+def test_what_only_a_person_can_say_is_said_to_the_daemon(home: Home) -> None:
+    with home.memory() as memory:
+        fact = memory.remember("It is red.", title="Crane", scope="public")
+        memory.sync()
+        note = home.note(memory.get(fact.id).path)
+    with watched(env=home.environment):
+        code, told = said(home, "sync")
+        assert (code, told["error"]["kind"]) == (BUSY, "EngineBusyError")
+        there = note.parents[2] / "team-yard" / "notes" / note.name
+        there.parent.mkdir(parents=True)
+        note.rename(there)
+        code, report = said(home, "sync", "--allow-scope-moves", "--dry-run")
+        assert (code, report["dry_run"]) == (0, True)
+        code, report = said(home, "sync", "--allow-scope-moves")
+        assert (code, report["counts"]["updated_in_store"]) == (0, 1)
+    with home.memory() as memory:
+        assert memory.get(fact.id).scope == "team-yard"
+        assert memory.verify().equal
+
+
+def test_what_the_guard_stopped_is_confirmed_by_the_run_that_the_daemon_named(
+    home: Home,
+) -> None:
+    with home.memory() as memory:
+        for number in range(40):
+            memory.remember(f"Fact {number}.", scope="public")
+        memory.sync()
+    with watched(env=home.environment):
+        for note in home.vault.rglob("public/**/*.md"):
+            note.unlink()
+        hint = _until_it_fails(home)["hint"]
+        code, told = said(home, "sync", "--confirm", "another")
+        assert (code, told["error"]["kind"]) == (STOPPED, "GuardError")
+        (run,) = re.findall("--confirm ([^`]+)", told["error"]["hint"])
+        assert run == told["error"]["run"]
+        assert "--confirm" in hint
+        code, report = said(home, "sync", "--confirm", run)
+        assert (code, report["counts"]["deleted_in_store"]) == (0, 40)
+
+
+def _until_it_fails(home: Home) -> dict[str, Any]:
+    """The error that the status of a daemon shows at last."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        found: dict[str, Any] | None = said(home, "status")[1]["daemon"]["last_error"]
+        if found:
+            return found
+        time.sleep(0.2)
+    raise TimeoutError
+
+
+def test_a_daemon_that_ended_meanwhile_is_not_waited_for(
+    home: Home, disputed: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its announcement is left over, another program has the port, or none."""
+    with (
+        watched(env=home.environment),
+        Memory(home.memory().settings) as memory,
+        monkeypatch.context() as patch,
+    ):
+        patch.setattr("vaultsync.adapters.bridge_client.ask_bridge", lambda *_: None)
+        with pytest.raises(EngineBusyError):
+            memory.resolve(disputed[0], take="store")

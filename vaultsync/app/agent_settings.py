@@ -1,0 +1,39 @@
+"""The settings of a vault for one agent's server, known before its memory is opened.
+
+A client waits for the answer to its first word; the memory is loaded after that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from vaultsync import config
+from vaultsync.config import Settings
+from vaultsync.core.scope import check_scope, private, sees
+from vaultsync.errors import ScopeDeniedError
+
+NAMELESS = "mcp"
+"""What an agent is called that was given no name: one that sees only what it may."""
+
+
+def settings_for(
+    path: str | None = None,
+    *,
+    agent: str | None = None,
+    state_dir: str | None = None,
+    scope: str | None = None,
+) -> Settings:
+    """The settings of a vault for one agent; `scope` is where it writes.
+
+    Raises:
+        NotAVaultError: there is no vault.
+        ConfigError: its settings make no sense.
+        InvalidScopeError: the name of the agent, or the scope, makes none.
+        ScopeDeniedError: the scope is another agent's.
+    """
+    found = config.load(config.find_root(path), agent=agent, state_dir=state_dir)
+    name = found.agent or NAMELESS
+    private(name)
+    if scope is not None and not sees(name, check_scope(scope)):
+        raise ScopeDeniedError(name, scope)
+    return replace(found, agent=name)

@@ -1,0 +1,65 @@
+"""A bridge of this vault, asked for what its process has and this one lacks.
+
+That is a model in memory, or the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from vaultsync.config import Settings
+from vaultsync.errors import EngineBusyError
+
+PATIENCE = 300.0
+"""Seconds for what the engine does: a pass may be under way, and it may be a long one."""
+
+
+def ask_bridge_of(
+    settings: Settings,
+    path: str,
+    body: Mapping[str, object],
+    *,
+    agent: str | None,
+    patience: float | None = None,
+) -> Mapping[str, Any] | None:
+    """What the bridge of a vault answers, an error too; None when there is no answer.
+
+    A bridge of another agent is not asked.
+    """
+    from vaultsync.adapters.announcement import Announcement
+    from vaultsync.adapters.bridge_client import TIMEOUT, ask_bridge
+    from vaultsync.adapters.token_file import TokenFile
+
+    found = Announcement(settings.state_dir).find()
+    token = TokenFile(settings.state_dir).find()
+    if found is None or token is None or found.agent not in (None, agent):
+        return None
+    return ask_bridge(found.port, token, path, body, patience or TIMEOUT)
+
+
+def hand_over(
+    settings: Settings,
+    path: str,
+    body: Mapping[str, object],
+    *,
+    agent: str | None,
+    busy: EngineBusyError,
+) -> Mapping[str, Any]:
+    """What the engine of another process did, asked of its bridge.
+
+    Raises:
+        EngineBusyError: `busy`, when it has no bridge that answers.
+        VaultsyncError: what it failed with.
+    """
+    from vaultsync.adapters.announcement import Announcement
+    from vaultsync.core.error_json import error_of
+
+    if Announcement(settings.state_dir).is_own():
+        raise busy  # the bridge of this process waits for this very answer
+    said = ask_bridge_of(settings, path, body, agent=agent, patience=PATIENCE)
+    if said is None or said.get("error", {}).get("kind") == "RouteError":
+        raise busy  # it is of another version, or the name is none that it could take
+    if "error" in said:
+        raise error_of(said["error"])
+    return said

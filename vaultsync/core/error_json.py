@@ -1,0 +1,40 @@
+"""An error as JSON, the same on every surface, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vaultsync import errors
+from vaultsync.core.fields import Value
+from vaultsync.core.redact import scrub
+
+
+def trouble_json(
+    kind: str, message: str, hint: str = "", *, run: str | None = None
+) -> dict[str, Value]:
+    """What went wrong, without the secrets that its words repeat."""
+    said: dict[str, Value] = {
+        "kind": kind,
+        "message": scrub(message),
+        "hint": scrub(hint),
+    }
+    return {"error": said if run is None else {**said, "run": run}}
+
+
+def error_json(
+    error: errors.VaultsyncError, *, hint: str | None = None
+) -> dict[str, Value]:
+    """An error; with another hint where its own is of no use."""
+    own = error.hint if hint is None else hint
+    return trouble_json(type(error).__name__, error.message, own, run=error.run)
+
+
+def error_of(said: Mapping[str, str]) -> errors.VaultsyncError:
+    """The error that `error_json()` told of, by its kind, in the same words."""
+    kind = getattr(errors, said["kind"], None)
+    if not (isinstance(kind, type) and issubclass(kind, errors.VaultsyncError)):
+        kind = errors.VaultsyncError
+    error = kind.__new__(kind)  # its own __init__ would make the words anew
+    errors.VaultsyncError.__init__(error, said["message"], hint=said["hint"])
+    error.run = said.get("run")
+    return error
