@@ -99,6 +99,21 @@ def test_a_placeholder_that_a_person_deletes_is_a_secret_deleted(world: World) -
     world.assert_at_rest()
 
 
+def test_what_was_hidden_stays_so_and_is_understood_when_what_told_it_is_gone(
+    world: World,
+) -> None:
+    fact = world.mirrored("The password: hunter2zebra.", tags=["hunter2zebra", "ops"])
+    assert "hunter2zebra" not in world.note(fact.id)
+    world.agent_updates(fact.id, content="Ask Alice.")
+    world.quiesce()
+    assert world.archive.attention() == []
+    assert "hunter2zebra" not in world.note(fact.id)
+    world.person_edits(world.path(fact.id), "- ops", "- on-call")
+    world.quiesce()
+    assert world.fact(fact.id).tags == ("hunter2zebra", "on-call")
+    world.assert_at_rest()
+
+
 def test_a_placeholder_that_stands_for_nothing_is_refused_and_said(
     world: World,
 ) -> None:
