@@ -30,6 +30,7 @@ environment = ["CANARY_WORD", "CANARY_SHORT", "CANARY_UNSET"]
 """
 TEXT = (
     f"The deploy uses {TOKEN} in the evening.\n\nFor <% x %> say {WORD}, then {CODE}."
+    f"\n\nThe password: {SAID}."
 )
 _GIVEN = {"title", "content", "context", "tags", "entities"}
 _STAYS = {"status", "sentiment"}
@@ -102,7 +103,7 @@ def plant(folder: Path) -> Planted:
         entity = _remember(memory, "person", "Bob")
         gone = _remember(memory, "lesson", "Gone")
         memory.sync()
-        memory.update(gone, content=f"Later {OTHER} and {CODE}.")
+        memory.update(gone, content=f"{OTHER}, {CODE}. Password: {SAID}.")
         memory.forget(gone)
         note = root / str(memory.get(fact).path)
         text = note.read_text().replace("evening", f"morning {OTHER} [[{OTHER}]]")
@@ -128,13 +129,14 @@ def plant(folder: Path) -> Planted:
         broken.write_text(f'---\nid: [\nsays: "{OTHER} {CODE}\n---\n')
         file = folder / "MEMORY.md"
         file.write_text(f"# Memory\n\n## Keys {OTHER}\n\nThe deploy says {CODE}.\n")
+    (root / ".obsidian").mkdir()
     typed = [note, other_note, inbox, broken, file]
     return Planted(folder, fact, entity, gone, conflict.id, run, file, typed)
 
 
 def _remember(memory: Memory, type_name: str, title: str) -> str:
     return memory.remember(
-        f"{TEXT}\n\nThe password: {SAID}.",
+        TEXT,
         type=type_name,
         title=f"{title} {CODE}",
         context=f"why {WORD} {TOKEN}",
