@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tests.bench import embedding, greeting, indexing, memory_file, single, watching
 from tests.bench.asking import COLD, PACK, RECALL, VECTOR, Asking
+from tests.bench.hygiene import HYGIENE, shares
 from tests.bench.indexing import FOUND, INDEX, MEANING
 from tests.bench.passes import ADOPT, IDLE, KINDS, OUT, REBUILD, Passes
 from tests.bench.table import Growth, Row, as_json, show
@@ -26,7 +27,7 @@ EMBED, FIRST, MEMORY = "embed", "first", "memory-file"
 WATCH, BURST, WATCHERS, GREETING = "watch", "burst", "watchers", "mcp"
 ASKED = (RECALL, VECTOR, PACK, COLD)
 NAMES = (
-    *(IDLE, ADOPT, REBUILD, OUT, REMEMBER, KEY, HELP),
+    *(IDLE, ADOPT, REBUILD, OUT, HYGIENE, REMEMBER, KEY, HELP),
     *(*ASKED, INDEX, FOUND, MEANING, FIRST, EMBED, MEMORY),
     *(WATCH, BURST, WATCHERS, GREETING, GROWTH),
 )
@@ -150,6 +151,9 @@ def _measure(wanted: Wanted, folder: Path, *, quick: bool) -> None:
         if name in wanted:
             _say(name)
             wanted.rows.append(measure())
+    if HYGIENE in wanted:
+        n = QUICK[0] if quick else 2_000
+        wanted.rows += shares(folder, n, times=some, target=1.03, say=_say)
     if WATCH in wanted:
         _say(WATCH)
         wanted.rows += watching.latencies(folder, times=20 if quick else 100)

@@ -21,8 +21,9 @@ from vaultsync.engine.rebuild import rebuild
 from vaultsync.engine.shown import ShownStore
 from vaultsync.engine.tables import _disarmed
 from vaultsync.engine.undo import undo
+from vaultsync.engine.verify import verify
 from vaultsync.engine.write_through import WriteThrough
-from vaultsync.errors import UnknownPlaceholderError
+from vaultsync.errors import InvalidFieldError, UnknownPlaceholderError
 
 DICE = random.Random("vaultsync passes")
 TOKEN, OTHER = secrets.token("github", DICE), secrets.token("stripe", DICE)
@@ -96,6 +97,21 @@ def test_a_placeholder_that_a_person_deletes_is_a_secret_deleted(world: World) -
     world.person_edits(world.path(fact.id), f"The key is {NAME}.\n\n", "")
     world.sync()
     assert TOKEN not in world.fact(fact.id).content
+    world.assert_at_rest()
+
+
+def test_what_was_hidden_stays_so_and_is_understood_when_what_told_it_is_gone(
+    world: World,
+) -> None:
+    fact = world.mirrored("The password: hunter2zebra.", tags=["hunter2zebra", "ops"])
+    assert "hunter2zebra" not in world.note(fact.id)
+    world.agent_updates(fact.id, content="Ask Alice.")
+    world.quiesce()
+    assert world.archive.attention() == []
+    assert "hunter2zebra" not in world.note(fact.id)
+    world.person_edits(world.path(fact.id), "- ops", "- on-call")
+    world.quiesce()
+    assert world.fact(fact.id).tags == ("hunter2zebra", "on-call")
     world.assert_at_rest()
 
 
@@ -322,6 +338,60 @@ def test_a_placeholder_that_an_agent_made_up_is_refused(world: World) -> None:
     with pytest.raises(UnknownPlaceholderError, match="00000000"):
         world.agent_updates(fact.id, content=f"use {UNKNOWN}")
     assert world.fact(fact.id).content == TEXT
+
+
+def test_a_secret_in_which_an_entity_is_named_is_not_linked(world: World) -> None:
+    world.mirrored("A person.", type="person", title="Alice")
+    said = "The password: Tr0ub-Alice-9x. Later more."
+    assert world.agent_remembers(said).content == said
+    assert "[[Alice]]" in world.agent_remembers("Alice has more.").content
+
+
+def test_a_value_that_no_field_takes_is_told_as_it_was_said(world: World) -> None:
+    key = secrets.OTHERS["private-key"][0](DICE)
+    fact = world.mirrored(f"{key}\n\nand {TOKEN}", tags=["a"])
+    name = LENS.text(key)
+    for values in ({"priority": NAME}, {"context": name}):
+        with pytest.raises(InvalidFieldError) as wrong:
+            world.agent_updates(fact.id, **values)
+        assert "REDACTED" in wrong.value.message
+        assert TOKEN not in wrong.value.message
+        assert "PRIVATE KEY" not in wrong.value.message
+    with pytest.raises(InvalidFieldError, match="tags"):
+        fact_work.update(world.mirror, fact.id, {}, agent="indy", add_tags=[name])
+
+
+def test_what_differs_and_what_was_is_told_without_secrets(world: World) -> None:
+    fact = world.mirrored("The password: hunter2zebra.", tags=["hunter2zebra"])
+    path = world.path(fact.id)
+    world.person_edits(path, "priority: 2", f"priority: {TOKEN}")
+    world.agent_updates(fact.id, title="hunter2zebra", status="archived")
+    told = verify(world.mirror)
+    assert told.differences
+    assert "hunter2zebra" not in str(told)
+    world.quiesce()
+    held = verify(world.mirror).held
+    assert held
+    assert TOKEN not in str(held)
+    world.agent_remembers(f"Alone {TOKEN}.")
+    assert TOKEN not in str(verify(world.mirror))
+    assert "hunter2" not in str(fact_work.history(world.mirror, fact.id, agent=None))
+    world.agent_forgets(fact.id)
+    world.quiesce()
+    entries = fact_work.history(world.mirror, fact.id, agent=None)
+    assert entries[-1].before == path
+
+
+def test_conflicts_are_told_while_the_store_is_away(world: World) -> None:
+    fact = world.mirrored(TEXT)
+    world.person_edits(world.path(fact.id), "key is", "good key is")
+    world.agent_updates(fact.id, content=TEXT.replace("key is", f"{OTHER} is"))
+    world.sync()
+    (conflict,) = world.conflicts()
+    world.store.away = True
+    shown = str(hidden_conflict(world.mirror, conflict))
+    assert TOKEN not in shown
+    assert OTHER not in shown
 
 
 def test_what_supersedes_a_fact_has_its_secrets(world: World) -> None:

@@ -3,57 +3,64 @@
 from __future__ import annotations
 
 import json
-import random
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
 import vaultsync
-from tests import secrets
+from tests.bridges import Heard, open_bridge
+from tests.planted import (
+    CODE,
+    OTHER,
+    SAID,
+    TEXT,
+    TOKEN,
+    WORD,
+    Planted,
+    leaks,
+    make_vault,
+    plant,
+)
 from vaultsync.app import Memory
 from vaultsync.app.agent_settings import settings_for
 from vaultsync.app.agents import AgentMemory
 from vaultsync.app.answering import ask_files
 from vaultsync.cli import cli
-from vaultsync.ports import Write
+from vaultsync.http_bridge.routes import ROUTES
+from vaultsync.mcp_server import resources
+from vaultsync.mcp_server.prompts import PROMPTS, written
+from vaultsync.mcp_server.server import run
+from vaultsync.mcp_server.tools import TOOLS
 
-DICE = random.Random("vaultsync answers")
-TOKEN, OTHER = secrets.token("github", DICE), secrets.token("stripe", DICE)
-WORD = "a-word-of-the-env"
-CODE = "ACME-" + "7731"
-PLANTED = (TOKEN, OTHER, WORD, CODE)
-MAY_HOLD = {"store.sqlite3", "archive.sqlite3"}
-"""Files of the state folder that hold true texts; open to their owner alone."""
-SETTINGS = """
-[hygiene]
-patterns = ['ACME-\\d{4}', "@iban"]
-environment = ["CANARY_WORD", "CANARY_SHORT", "CANARY_UNSET"]
-"""
+MAY_HOLD = {
+    "store.sqlite3",
+    "archive.sqlite3",
+    "other.sqlite3",
+    "out.sqlite3",
+    ".memory-sync-state.json",
+}
+"""Files that hold true texts; open to their owner alone."""
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")
-    monkeypatch.setenv("CANARY_WORD", WORD)
-    monkeypatch.setenv("CANARY_SHORT", "the")
-    vaultsync.init(str(tmp_path / "vault"))
-    marker = tmp_path / "vault" / ".meta" / "config.toml"
-    marker.write_text(marker.read_text() + 'index_folder = "Index"\n' + SETTINGS)
+    make_vault(tmp_path, monkeypatch)
     return tmp_path
+
+
+@pytest.fixture
+def planted(folder: Path) -> Planted:
+    return plant(folder)
 
 
 @pytest.fixture
 def memory(folder: Path) -> Iterator[Memory]:
     with vaultsync.open(str(folder / "vault"), agent="indy") as opened:
         yield opened
-
-
-def _text() -> str:
-    return f"The deploy uses {TOKEN} in the evening.\n\nFor <% x %> say {WORD}, then {CODE}."
 
 
 def _files(folder: Path) -> Iterator[tuple[Path, str]]:
@@ -65,64 +72,272 @@ def _files(folder: Path) -> Iterator[tuple[Path, str]]:
         yield path, f"{path}\n{text}"
 
 
-def _leaks(text: object) -> list[str]:
-    return [each for each in PLANTED if each in str(text)]
+def _told(done: object) -> object:
+    """What an answer says, however it is asked."""
+    return [done, done.as_json() if hasattr(done, "as_json") else None]
 
 
-def test_no_file_and_no_answer_of_memory_holds_a_planted_secret(
-    folder: Path, memory: Memory
-) -> None:
-    fact = memory.remember(
-        _text(),
-        title=f"Deploy {CODE}",
-        tags=[TOKEN],
-        entities=["Alice", TOKEN],
-        scope="team-a",
-    )
-    answers: list[object] = [fact, memory.sync().as_json()]
-    path = folder / "vault" / str(fact.path)
-    path.write_text(path.read_text().replace("evening", f"morning {OTHER}"))
-    answers += [memory.sync().as_json()]
-    answers += [memory.update(fact.id, content=memory.get(fact.id).content + " More.")]
-    assert OTHER in path.read_text()  # a person's own word in a person's own file
-    path.write_text(path.read_text().replace("morning", "noon"))
-    memory.remember("Another.", title="Another")
-    with vaultsync.open(str(folder / "vault"), agent="otto") as other:
-        changed = memory._mirror.store.get(fact.id)
-        said = changed.content.replace("morning", f"night {TOKEN}")
-        write = Write(fact.id, changed.but(content=said), changed.revision, "otto")
-        other._mirror.store.write([write])
-    answers += [memory.sync().as_json(), memory.conflicts()]
-    assert len(memory.conflicts()) == 1
-    answers += [
-        memory.get(fact.id), memory.list().as_json(), memory.history(fact.id),
-        memory.status().as_json(), memory.verify().as_json(), memory.doctor(),
-        memory.recall("deploy evening"), memory.recall("deploy", explain=True),
-        memory.context("deploy", budget=800), memory.context("deploy", format="json"),
-        memory.graph_export().text, memory.graph_export(format="html").text,
-        memory.related(fact.id).as_json(), memory.graph_stats(),
-        memory.graph_neighbors("Alice"), memory.links_check(),
-        memory.resolve(memory.conflicts()[0].id, take="store"),
-        memory.index(rebuild=True).as_json(), memory.supersede(fact.id, f"now {CODE}"),
-    ]  # fmt: skip
-    assert [leaks for each in answers if (leaks := _leaks(each))] == []
-    assert "[REDACTED:github:" in str(memory.get(fact.id))
-    memory.close()
-    path.write_text(path.read_text().replace(OTHER, ""))
-    found = [(path, leaks) for path, text in _files(folder) if (leaks := _leaks(text))]
-    # The note as the person had saved it is kept for a minute, in case an editor still writes.
-    aside = [leaks for path, leaks in found if path.parent.name == "staging"]
-    assert all(leaks == [OTHER] for leaks in aside)
-    assert len(aside) == len(found)
+WHOLE = {"export", "import_"}
+"""What is lossless, for it is a backup."""
+
+
+def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
+    asked: dict[str, Callable[[Memory], object]] = {
+        "status": lambda m: m.status(),
+        "get": lambda m: m.get(planted.fact),
+        "list": lambda m: [m.list(), m.list(status="forgotten"), m.list(tag="ops")],
+        "history": lambda m: [m.history(x) for x in (planted.fact, planted.gone)],
+        "conflicts": lambda m: m.conflicts(),
+        "verify": lambda m: m.verify(),
+        "doctor": lambda m: m.doctor(),
+        "recall": lambda m: m.recall("deploy evening", explain=True),
+        "context": lambda m: [
+            m.context("deploy", budget=800, format=each)
+            for each in ("markdown", "json", "xml")
+        ],
+        "related": lambda m: m.related(planted.fact),
+        "graph_export": lambda m: [
+            m.graph_export(format=each)
+            for each in ("json", "graphml", "canvas", "html")
+        ],
+        "graph_stats": lambda m: m.graph_stats(),
+        "graph_neighbors": lambda m: m.graph_neighbors("Alice"),
+        "links_check": lambda m: [m.links_check(), m.links_check(fix=True)],
+        "index_files": lambda m: [m.index_files()],
+        "index": lambda m: m.index(rebuild=True),
+        "adopt": lambda m: [m.adopt(["Inbox"], dry_run=True), m.adopt(["Inbox"])],
+        "sync": lambda m: [m.sync(dry_run=True), m.sync()],
+        "undo": lambda m: m.undo(planted.run),
+        "sync_memory_file": lambda m: [
+            m.sync_memory_file(planted.memory_file, dry_run=True),
+            m.sync_memory_file(planted.memory_file),
+        ],
+        "add_to_memory_file": lambda m: m.add_to_memory_file(
+            planted.memory_file, f"More {CODE} {TOKEN}.", section=f"Mine {TOKEN}"
+        ),
+        "follow_memory_files": lambda m: m.follow_memory_files(),
+        "watched_memory_files": lambda m: m.watched_memory_files(),
+        "resolve_by_hand": lambda m: m.resolve_by_hand(
+            planted.conflict, field="content", text=f"{TEXT} by hand"
+        ),
+        "resolve": lambda m: [m.resolve(c.id, take="store") for c in m.conflicts()],
+        "remember": lambda m: m.remember(TEXT, title=CODE, tags=[WORD]),
+        "update": lambda m: m.update(planted.fact, content=f"{TEXT} {OTHER}"),
+        "supersede": lambda m: m.supersede(
+            planted.entity, f"now {CODE}, password: {SAID}"
+        ),
+        "forget": lambda m: m.forget(planted.fact),
+        "restore": lambda m: m.restore(planted.fact),
+        "maintain": lambda m: [m.maintain(dry_run=True), m.maintain()],
+        "rebuild": lambda m: [m.rebuild(source=each) for each in ("store", "vault")],
+        "graph_colours": lambda m: m.graph_colours(),
+        "adopt_id": lambda m: m.adopt_id(planted.entity),
+        "new_id": lambda m: m.new_id(),
+        "check": lambda m: m.check(),
+        "migrate": lambda m: m.migrate(f"sqlite:{planted.folder}/other.sqlite3"),
+        "close": lambda m: m.close(),
+    }
+    named = {each for each in dir(Memory) if not each.startswith("_")}
+    assert named - WHOLE <= asked.keys(), named - WHOLE - asked.keys()
+    with vaultsync.open(planted.vault) as memory:
+        for name, ask in asked.items():
+            done = ask(memory)
+            found = done if isinstance(done, (list, tuple)) else [done]
+            assert leaks([_told(each) for each in found]) == [], name
+    _no_file_leaks(planted)
+
+
+def _no_file_leaks(planted: Planted) -> None:
+    """Files hold no secrets, but those in which a person typed them, and their copies."""
+    for path in planted.folder.rglob("*"):
+        if any(path.name.startswith(each) for each in MAY_HOLD):
+            assert not path.stat().st_mode & path.parent.stat().st_mode & 0o077, path
+    typed = {each.name for each in planted.typed}
+    found = {
+        path: said
+        for path, text in _files(planted.folder)
+        if (said := leaks(text)) and path.name not in typed
+    }
+    # What a person had saved is kept for a minute, in case an editor still writes.
+    kept = [path for path in found if path.parent.name in ("staging", "attic")]
+    assert found.keys() == set(kept)
+
+
+NOT_ASKED = {
+    *("init", "export", "import", "completion", "mcp", "bridge token", "plugin install"),
+}  # fmt: skip
+
+
+def test_no_command_prints_a_secret(planted: Planted) -> None:
+    fact, conflict, run = planted.fact, planted.conflict, planted.run
+    file, out = str(planted.memory_file), str(planted.folder / "out")
+    asked: dict[str, list[tuple[str, ...]]] = {
+        "status": [()],
+        "list": [(), ("--status", "forgotten")],
+        "get": [(fact,)],
+        "history": [(fact,), (planted.gone,)],
+        "conflicts": [()],
+        "verify": [()],
+        "doctor": [()],
+        "recall": [("deploy", "--explain"), ("deploy", "--vault-only")],
+        "context": [("deploy",)],
+        "graph export": [
+            (f"{out}.{each}", "--format", each)
+            for each in ("json", "graphml", "canvas", "html")
+        ],
+        "graph stats": [()],
+        "graph neighbors": [("Alice",)],
+        "graph colours": [()],
+        "links check": [(), ("--fix",)],
+        "index": [("--rebuild",)],
+        "remember": [(TEXT, "--title", TOKEN), (TEXT, "--field", f"priority={TOKEN}")],
+        "update": [
+            (fact, "--content", TEXT),
+            (fact, "--set", f"priority={TOKEN}"),
+            (fact, "--set", f"priority={_name(planted, CODE)}"),
+            (fact, "--set", f"title={_name(planted, CODE)}\n2"),
+        ],
+        "supersede": [(planted.entity, f"now {CODE}, password: {SAID}")],
+        "memory-file sync": [(file, "--dry-run"), (file,)],
+        "memory-file add": [(file, f"More {CODE}.", "--section", f"Mine {TOKEN}")],
+        "adopt": [("--dry-run", "Inbox"), ("Inbox",)],
+        "sync": [("--dry-run", "-v"), ("-v",)],
+        "resolve": [(conflict, "--take", "store")],
+        "undo": [(run, "-v")],
+        "watch": [("--once-settled", "--no-bridge")],
+        "forget": [(fact,)],
+        "restore": [(fact,)],
+        "maintain": [("--dry-run", "-v"), ("-v",)],
+        "rebuild": [("--from", "store", "-v")],
+        "migrate": [("--to", f"sqlite:{out}.sqlite3")],
+    }
+    assert {*_commands(cli)} - NOT_ASKED == asked.keys()
+    for command, many in asked.items():
+        for words in many:
+            for more in ((), ("--json",)):
+                every = (*command.split(), *words, *more, "--vault", planted.vault)
+                done = CliRunner().invoke(cli, every)
+                assert leaks(done.output) == [], (every, done.output)
+                wrong = "--set" in words or "--field" in words
+                # What was settled the first time is not there the second time.
+                codes = {2} if wrong else {0, 3, *((1, 2) if more else ())}
+                assert done.exit_code in codes, every
+    _no_file_leaks(planted)
+
+
+def _commands(group: click.Group, *before: str) -> Iterator[str]:
+    for name in group.list_commands(click.Context(group)):
+        found = group.get_command(click.Context(group), name)
+        if isinstance(found, click.Group):
+            yield from _commands(found, *before, name)
+        else:
+            yield " ".join((*before, name))
+
+
+def _name(planted: Planted, secret: str) -> str:
+    """What stands for a secret."""
+    with vaultsync.open(planted.vault) as memory:
+        return memory._mirror.lens.text(secret)
+
+
+def test_no_route_of_the_bridge_answers_a_secret(planted: Planted) -> None:
+    one, other = f"/v1/facts/{planted.fact}", f"/v1/facts/{planted.entity}"
+    asked: dict[str, list[tuple[str, object]]] = {
+        "status": [("/v1/status", None)],
+        "list": [("/v1/facts", None), ("/v1/facts?status=forgotten", None)],
+        "remember": [("/v1/facts", {"text": TEXT, "title": CODE, "tags": [TOKEN]})],
+        "get": [(one, None)],
+        "related": [(f"{one}/related", None)],
+        "history": [(f"{one}/history", None)],
+        "conflicts": [("/v1/conflicts", None)],
+        "verify": [("/v1/verify", None)],
+        "recall": [("/v1/recall", {"query": "deploy evening", "explain": True})],
+        "context": [("/v1/context", {"query": "deploy"})],
+        "graph": [("/v1/graph", None)],
+        "graph_colours": [("/v1/graph/colours", {})],
+        "update": [(one, {"content": TEXT}), (one, {"set": {"priority": TOKEN}})],
+        "supersede": [
+            (f"{other}/supersede", {"text": f"now {CODE}, password: {SAID}"})
+        ],
+        "forget": [(f"{one}/forget", {})],
+        "restore": [(f"{one}/restore", {})],
+        "adopt": [(f"{other}/adopt", {})],
+        "ids": [("/v1/ids", {})],
+        "sync": [("/v1/sync", {"dry_run": True}), ("/v1/sync", {})],
+        "resolve": [(f"/v1/conflicts/{planted.conflict}/resolve", {"take": "store"})],
+        "undo": [(f"/v1/runs/{planted.run}/undo", {})],
+        "index": [("/v1/index", None)],
+        "index_file": [("/v1/index/vault-index.md", None)],
+        "write": [("/v1/writes/none", {"applied": False})],
+    }
+    routes = {each.name: each.method for each in ROUTES}
+    assert routes.keys() == asked.keys()
+    with open_bridge(planted.folder) as client:
+        heard = Heard(client)
+        for name, many in asked.items():
+            for path, body in many:
+                answer = client(routes[name], path, body)
+                assert leaks(answer.body.decode()) == [], (name, answer.body)
+                wrong = "priority" in str(body) or name == "write"
+                assert (answer.status >= 400) == wrong, (name, answer.body)
+        client.serving.events.publish("over", {})
+        kind, told = "", []
+        while kind != "over":
+            kind, data = heard.next()
+            told.append(data)
+        heard.close()
+    assert leaks(told) == []
+    _no_file_leaks(planted)
+
+
+def test_no_tool_of_an_agent_tells_a_secret(planted: Planted) -> None:
+    fact = planted.fact
+    asked: dict[str, list[dict[str, object]]] = {
+        "memory_recall": [{"query": "deploy evening"}],
+        "memory_get_context": [{"query": "deploy", "format": "xml"}],
+        "query_vault": [{}, {"ids": [fact]}, {"status": "forgotten"}],
+        "memory_conflicts": [{}],
+        "memory_status": [{}],
+        "memory_export_graph": [{"format": x} for x in ("json", "graphml", "canvas")],
+        "memory_store_fact": [
+            {"text": TEXT, "title": CODE, "tags": [TOKEN]},
+            {"text": TEXT, "fields": {"status": f"{TOKEN}\n{TOKEN}"}},
+        ],
+        "memory_update_fact": [
+            {"id": fact, "content": TEXT},
+            {"id": fact, "set": {"importance": f"{TOKEN}"}},
+            {"id": TOKEN},
+        ],
+        "memory_supersede": [
+            {"id": planted.entity, "text": f"now {CODE}, password: {SAID}"}
+        ],
+        "memory_resolve_conflict": [{"conflict": planted.conflict, "take": "store"}],
+        "memory_forget": [{"id": fact}],
+    }
+    assert asked.keys() == TOOLS.keys()
+    with AgentMemory(settings_for(planted.vault, agent="indy")) as memory:
+        memory.take_up()
+        for each in (planted.fact, planted.entity):
+            assert leaks(resources.read(memory, f"{resources.FACT}{each}")) == []
+        for name, many in asked.items():
+            for given in many:
+                done = run(memory, TOOLS[name], given)
+                assert leaks(done.model_dump_json()) == [], (name, given)
+        memory.settle()
+        for row in resources.listed(memory):
+            assert leaks([row, resources.read(memory, str(row.uri))]) == []
+        for prompt in PROMPTS.values():
+            assert leaks(written(memory, prompt, {prompt.argument: "the deploy"})) == []
+    _no_file_leaks(planted)
 
 
 def test_what_is_exported_is_whole(memory: Memory) -> None:
-    fact = memory.remember(_text())
+    fact = memory.remember(TEXT)
     lines: list[str] = []
     memory.export(lines.append)
-    assert json.loads(lines[0])["content"] == _text()
+    assert json.loads(lines[0])["content"] == TEXT
     assert memory.import_(lines) == 1
-    assert memory._mirror.store.get(fact.id).content == _text()
+    assert memory._mirror.store.get(fact.id).content == TEXT
 
 
 def test_the_command_line_hides_and_understands_placeholders(folder: Path) -> None:
@@ -131,18 +346,18 @@ def test_the_command_line_hides_and_understands_placeholders(folder: Path) -> No
         done = CliRunner().invoke(cli, words)
         return done.output
 
-    said = json.loads(run("remember", _text(), "--json"))
-    assert _leaks(said) == []
+    said = json.loads(run("remember", TEXT, "--json"))
+    assert leaks(said) == []
     content = json.loads(run("get", said["id"], "--json"))["content"]
-    assert _leaks(content) == []
+    assert leaks(content) == []
     run("update", said["id"], "--content", f"{content} More.")
     with vaultsync.open(str(folder / "vault")) as memory:
-        assert memory._mirror.store.get(said["id"]).content == f"{_text()} More."
+        assert memory._mirror.store.get(said["id"]).content == f"{TEXT} More."
     wrong = run("update", said["id"], "--content", "[REDACTED:x:00000000]", "--json")
     assert json.loads(wrong)["error"]["kind"] == "UnknownPlaceholderError"
     refused = run("update", said["id"], "--set", f"priority={TOKEN}", "--json")
-    assert _leaks(refused) == []
-    assert _leaks(run("list", "--json") + run("recall", "deploy", "--json")) == []
+    assert leaks(refused) == []
+    assert leaks(run("list", "--json") + run("recall", "deploy", "--json")) == []
 
 
 def test_an_agent_adds_no_secret_to_a_memory_file(folder: Path, memory: Memory) -> None:
@@ -150,7 +365,7 @@ def test_an_agent_adds_no_secret_to_a_memory_file(folder: Path, memory: Memory) 
     path.write_text("# Memory\n")
     memory.add_to_memory_file(path, f"The key is {TOKEN}.", section="Keys")
     assert "[REDACTED:github:" in path.read_text()
-    assert _leaks(path.read_text()) == []
+    assert leaks(path.read_text()) == []
 
 
 def test_the_text_of_a_note_is_hidden_from_an_agent_where_a_person_typed(
@@ -175,7 +390,7 @@ def test_a_clone_without_a_store_hides_what_persons_typed(folder: Path) -> None:
         memory.sync()
     found = ask_files("deploy evening", path=str(folder / "vault"))
     assert found.hits
-    assert _leaks(found) == []
+    assert leaks(found) == []
 
 
 def test_the_key_is_its_owners_alone_and_stays(folder: Path) -> None:
@@ -196,9 +411,9 @@ def test_what_is_switched_off_is_shown(folder: Path) -> None:
     )
     marker.write_text(text)
     with vaultsync.open(str(folder / "vault")) as memory:
-        fact = memory.remember(_text())
-        assert fact.content == _text()
-        assert _text() in (folder / "vault" / str(fact.path)).read_text()
+        fact = memory.remember(TEXT)
+        assert fact.content == TEXT
+        assert TEXT in (folder / "vault" / str(fact.path)).read_text()
         assert memory.sync().quiet
         checks = {each.name: each for each in memory.doctor()}
         assert not checks["hygiene"].ok

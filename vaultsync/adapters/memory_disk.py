@@ -249,6 +249,8 @@ class DiskMemoryFile:
         """Keep it; False when nothing can be written there."""
         draft = self._folder / f"{STATE}.draft"
         try:
+            draft.touch(mode=0o600)  # it repeats headings, in which a secret may stand
+            draft.chmod(0o600)
             draft.write_bytes(data)
             draft.replace(self._folder / STATE)
         except OSError:

@@ -193,7 +193,13 @@ class Lens:
         keys = ("entities", *note.values, *note.properties)
         told = {key: fact.value(key) for key in keys}
         return Reading(
-            note, lambda: self.secrets(fact), note, told, known=True, sure=False
+            note,
+            lambda: self.secrets(fact),
+            note,
+            told,
+            known=True,
+            sure=False,
+            proves=self.redactor.stands_for,
         ).done()
 
     def meant(
@@ -224,6 +230,7 @@ class Lens:
             told,
             known=any(each is not None for each in facts),
             sure=True,
+            proves=self.redactor.stands_for,
         ).done()
 
     def taken(

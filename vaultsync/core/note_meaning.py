@@ -29,7 +29,9 @@ class Reading:
     """that is said."""
     known: bool
     sure: bool
-    """Whether it surely is said there; else only secrets of the fact are believed."""
+    """Whether it surely is said there; else only what is proved is believed."""
+    proves: Callable[[str, str], bool]
+    """Whether a placeholder was made of a text."""
     _secrets: Secrets | None = None
 
     def done(self) -> Note:
@@ -105,7 +107,11 @@ class Reading:
         if self.sure:
             return found
         # A person may have written one over a word that is no secret.
-        return {x: said for x, said in found.items() if said in secrets.known.values()}
+        return {
+            name: said
+            for name, said in found.items()
+            if said in secrets.known.values() or self.proves(name, said)
+        }
 
 
 def _unknown(note: Note, key: str, name: str) -> UnknownPlaceholder:

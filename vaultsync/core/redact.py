@@ -94,6 +94,10 @@ class Redactor(NamedTuple):
         )
         return f"[REDACTED:{kind}:{digest.hexdigest()[:8]}]"
 
+    def stands_for(self, name: str, secret: str) -> bool:
+        """Whether a placeholder was made of a text, with this key."""
+        return self.placeholder(name.split(":")[1], secret) == name
+
     def hide(self, text: str, also: Secrets | None = None) -> str:
         """A text that stands alone, with its secrets hidden, and those of `also`."""
         names = also.names if also else {}

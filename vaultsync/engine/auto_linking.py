@@ -42,9 +42,16 @@ def linked(
     made = fact.but(
         content=link_mentions(fact.content, mentions, targets, within=within)
     )
-    # A link inside a secret, or in the word before it, would break it or show it.
-    same = mirror.lens.secrets(made) == mirror.lens.secrets(fact)
-    return made if same else fact
+    return made if _keeps_secrets(mirror, fact, made) else fact
+
+
+def _keeps_secrets(mirror: Mirror, fact: Fact, made: Fact) -> bool:
+    """Whether no link is inside a secret, nor in the word that tells one: it would show it."""
+    before = mirror.lens.secrets(fact)
+    return mirror.lens.secrets(made) == before and all(
+        made.content.count(secret) == fact.content.count(secret)
+        for secret in before.known.values()
+    )
 
 
 def _changed_lines(before: str, after: str) -> list[tuple[int, int]]:

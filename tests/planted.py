@@ -1,0 +1,147 @@
+"""A vault in which secrets stand wherever something can be written."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import vaultsync
+from tests import secrets
+from vaultsync.app import Memory
+from vaultsync.core.fields import FIELDS, TYPES, Field, Kind, Owner, Value
+from vaultsync.ports import Write
+
+DICE = random.Random("vaultsync answers")
+TOKEN, OTHER = secrets.token("github", DICE), secrets.token("stripe", DICE)
+WORD = "a-word-of-the-env"
+CODE = "ACME-" + "7731"
+NAMED = secrets.of(secrets.ALNUM, 20)(DICE) + "7x"
+"""A secret for the name of its property alone."""
+SAID = "hunter2zebra"
+"""A secret for the word before it; elsewhere in the fact it stands alone."""
+PLANTED = (TOKEN, OTHER, WORD, CODE, NAMED, SAID)
+SETTINGS = """
+[hygiene]
+patterns = ['ACME-\\d{4}', "@iban"]
+environment = ["CANARY_WORD", "CANARY_SHORT", "CANARY_UNSET"]
+"""
+TEXT = (
+    f"The deploy uses {TOKEN} in the evening.\n\nFor <% x %> say {WORD}, then {CODE}."
+    f"\n\nThe password: {SAID}."
+)
+_GIVEN = {"title", "content", "context", "tags", "entities"}
+_STAYS = {"status", "sentiment"}
+"""Words by which facts are found."""
+
+
+def make_vault(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    """A vault with rules of its own."""
+    patch.setenv("VAULTSYNC_STATE_DIR", str(folder / "state"))
+    patch.setenv("VAULTSYNC_EMBEDDER", "none")
+    patch.setenv("CANARY_WORD", WORD)
+    patch.setenv("CANARY_SHORT", "the")
+    vaultsync.init(str(folder / "vault"))
+    marker = folder / "vault" / ".meta" / "config.toml"
+    marker.write_text(marker.read_text() + 'index_folder = "Index"\n' + SETTINGS)
+
+
+def leaks(text: object) -> list[str]:
+    """The secrets that stand in something, as it is printed."""
+    said = str(text)
+    return [each for each in PLANTED if each in said]
+
+
+def _value(row: Field) -> Value:
+    match row.kind:
+        case Kind.LINES | Kind.LINKS:
+            return [f"{row.key} {TOKEN}", CODE]
+        case _:
+            return f"{row.key} {TOKEN} {WORD} {CODE}"
+
+
+def _fields(type_name: str) -> dict[str, Value]:
+    """All that holds texts and that an agent may set, each with secrets."""
+    rows = [each for each in FIELDS if each.key not in _GIVEN | _STAYS]
+    rows = [each for each in rows if each.owner in (Owner.SHARED, Owner.MACHINE)]
+    rows += TYPES[type_name].own
+    texts = (Kind.LINE, Kind.TEXT, Kind.LINES, Kind.LINKS)
+    return {
+        **{each.key: _value(each) for each in rows if each.kind in texts},
+        "api_key": NAMED,
+        "nested": {"a": [f"see {TOKEN}"], TOKEN: CODE},
+        "said": SAID,
+    }
+
+
+@dataclass
+class Planted:
+    """What was planted, by what it is called."""
+
+    folder: Path
+    fact: str
+    entity: str
+    gone: str
+    conflict: str
+    run: str
+    memory_file: Path
+    typed: list[Path]
+    """Files in which a person typed secrets, who may."""
+
+    @property
+    def vault(self) -> str:
+        return str(self.folder / "vault")
+
+
+def plant(folder: Path) -> Planted:
+    """Facts, notes, conflicts, history, things that are wrong: all with secrets."""
+    root = folder / "vault"
+    with vaultsync.open(str(root), agent="indy") as memory:
+        fact = _remember(memory, "decision", "Deploy")
+        entity = _remember(memory, "person", "Bob")
+        gone = _remember(memory, "lesson", "Gone")
+        memory.sync()
+        memory.update(gone, content=f"{OTHER}, {CODE}. Password: {SAID}.")
+        memory.forget(gone)
+        note = root / str(memory.get(fact).path)
+        text = note.read_text().replace("evening", f"morning {OTHER} [[{OTHER}]]")
+        note.write_text(text)
+        run = memory.sync().run
+        note.write_text(note.read_text().replace("morning", "noon"))
+        with vaultsync.open(str(root), agent="otto") as other:
+            held = other._mirror.store.get(fact)
+            said = held.content.replace("morning", f"night {TOKEN} {SAID}")
+            write = Write(fact, held.but(content=said), held.revision, "otto")
+            other._mirror.store.write([write])
+        memory.sync()
+        (conflict,) = memory.conflicts()
+        other_note = root / str(memory.get(entity).path)
+        wrong = other_note.read_text().replace("priority: 2", f"priority: {OTHER}")
+        other_note.write_text(f"{wrong}\n\nSee [[{OTHER}]] and [[note {CODE}]].\n")
+        memory.sync()
+        inbox = root / "Inbox" / "Loose.md"
+        inbox.parent.mkdir()
+        inbox.write_text(f"# Loose {OTHER}\n\nIt says {CODE}.\n")
+        broken = root / "public" / "Broken.md"
+        broken.parent.mkdir(exist_ok=True)
+        broken.write_text(f'---\nid: [\nsays: "{OTHER} {CODE}\n---\n')
+        file = folder / "MEMORY.md"
+        file.write_text(f"# Memory\n\n## Keys {OTHER}\n\nThe deploy says {CODE}.\n")
+    (root / ".obsidian").mkdir()
+    typed = [note, other_note, inbox, broken, file]
+    return Planted(folder, fact, entity, gone, conflict.id, run, file, typed)
+
+
+def _remember(memory: Memory, type_name: str, title: str) -> str:
+    return memory.remember(
+        TEXT,
+        type=type_name,
+        title=f"{title} {CODE}",
+        context=f"why {WORD} {TOKEN}",
+        tags=[TOKEN, SAID, "ops"],
+        entities=["Alice", TOKEN, CODE],
+        scope="team-a",
+        fields=_fields(type_name),
+    ).id
