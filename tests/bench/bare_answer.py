@@ -13,6 +13,7 @@ import sqlite3
 import sys
 import tomllib  # noqa: F401 - the settings
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -37,14 +38,10 @@ def answer(index: Path, store: str, terms: tuple[str, ...]) -> None:
     ]
     hits = searcher.search(Query.boolean_query(asked), POOL, count=False).hits
     where = [address for _, address in hits]
-    ids = [
-        _spelled(high, low)
-        for high, low in zip(
-            searcher.fast_field_values("id_high", where),
-            searcher.fast_field_values("id_low", where),
-            strict=True,
-        )
-    ]
+    columns = (
+        searcher.fast_field_values(name, where) for name in ("id_high", "id_low")
+    )
+    ids = [_spelled(*each) for each in zip(*columns, strict=True)]
     with sqlite3.connect(store) as db:
         rows = db.execute(
             "SELECT body FROM facts WHERE id IN (SELECT value FROM json_each(?))",
@@ -56,7 +53,7 @@ def answer(index: Path, store: str, terms: tuple[str, ...]) -> None:
         sys.exit("bench: the index names facts that are not in the store")
 
 
-def _spelled(high: int, low: int) -> str:
+def _spelled(high: Any, low: Any) -> str:  # noqa: ANN401 - a column holds anything
     text = f"{high:016x}{low:016x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
