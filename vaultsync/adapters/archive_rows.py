@@ -12,19 +12,18 @@ import msgspec
 from vaultsync.adapters import sqlite_file
 from vaultsync.core import wire
 from vaultsync.core.paths import VaultPath
-from vaultsync.ports import (
-    Attention,
-    Base,
-    HistoryEntry,
-    Intent,
-    Linger,
-    Outgoing,
-    Run,
-    Stamp,
-)
 
-if TYPE_CHECKING:  # few who open an archive ask for conflicts
+if TYPE_CHECKING:  # a question opens an archive, too, and asks for none of them
     from vaultsync.core.conflict import Conflict
+    from vaultsync.ports.records import (
+        Attention,
+        Base,
+        HistoryEntry,
+        Intent,
+        Linger,
+        Outgoing,
+        Run,
+    )
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -33,6 +32,10 @@ BASES = (
     " missing_since, fact FROM bases "
 )
 BASES_OF_IDS = BASES + "WHERE fact_id IN (SELECT value FROM json_each(?))"  # noqa: S608 - both are ours
+PLACES_OF_IDS = (
+    "SELECT fact_id, folder, name FROM bases WHERE missing_since IS NULL"
+    " AND fact_id IN (SELECT value FROM json_each(?))"
+)
 PATHS = (
     "SELECT CASE folder WHEN '' THEN name ELSE folder || '/' || name END, fact_id"
     " FROM bases WHERE typeof(folder) = 'text' AND typeof(name) = 'text'"
@@ -130,6 +133,9 @@ def base_row(base: Base) -> Row:
 
 def base_of(row: Row) -> Base:
     """The base that `base_row()` made a row of."""
+    from vaultsync.ports.records import Base
+    from vaultsync.ports.vault import Stamp
+
     _, folder, name, sha, revision, size, mtime_ns, ctime_ns, inode, since, fact = row
     return Base(
         wire.from_json(fact, path=join(folder, name) or None, revision=revision),
@@ -152,6 +158,8 @@ def to_json(value: object) -> str:
 
 def intent_of(body: str) -> Intent:
     """The intent of a line of JSON."""
+    from vaultsync.ports.records import Intent
+
     held = json.loads(body)
     values = held.pop("fact")
     path, revision = values["path"], values["revision"]
@@ -161,16 +169,22 @@ def intent_of(body: str) -> Intent:
 
 def linger_of(body: str) -> Linger:
     """The linger of a line of JSON."""
+    from vaultsync.ports.records import Linger
+
     return Linger(**json.loads(body))
 
 
 def outgoing_of(body: str) -> Outgoing:
     """The queued change of a line of JSON."""
+    from vaultsync.ports.records import Outgoing
+
     return Outgoing(**json.loads(body))
 
 
 def attention_of(body: str) -> Attention:
     """The notice of a line of JSON."""
+    from vaultsync.ports.records import Attention
+
     return Attention(**json.loads(body))
 
 
@@ -199,6 +213,8 @@ def history_row(entry: HistoryEntry) -> Row:
 
 def history_of(row: Row) -> HistoryEntry:
     """The entry that `history_row()` made a row of."""
+    from vaultsync.ports.records import HistoryEntry
+
     run, at, fact_id, side, actor, field, before, after = row
     return HistoryEntry(
         run, at, fact_id, side, actor, field, json.loads(before), json.loads(after)
@@ -207,12 +223,16 @@ def history_of(row: Row) -> HistoryEntry:
 
 def run_of(row: Row) -> Run:
     """The pass of a row of run, time, kind and report."""
+    from vaultsync.ports.records import Run
+
     run, at, kind, report = row
     return Run(run, at, kind, json.loads(report))
 
 
 def _plain(value: object) -> object:
     """What the archive holds whole, with the fact inside it as its values."""
+    from vaultsync.ports.records import Attention, Intent, Linger, Outgoing
+
     if isinstance(value, Intent):
         return {**value._asdict(), "fact": wire.public(value.fact)}
     return (

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Self
 from vaultsync.adapters import archive_rows, sqlite_file
 from vaultsync.core.paths import VaultPath
 from vaultsync.errors import ArchiveError
-from vaultsync.ports import (
-    Attention,
-    Base,
-    HistoryEntry,
-    Intent,
-    Linger,
-    Outgoing,
-    Run,
-)
 
-if TYPE_CHECKING:  # few who open an archive ask for conflicts
+if TYPE_CHECKING:  # a question opens an archive, too, and asks for none of them
     from vaultsync.core.conflict import Conflict
+    from vaultsync.ports import (
+        Attention,
+        Base,
+        HistoryEntry,
+        Intent,
+        Linger,
+        Outgoing,
+        Run,
+    )
 
 _LOG_PAGES = 4_096
 """A first pass over 10,000 notes fits: its end need not wait for the file itself."""
@@ -136,6 +136,11 @@ class SqliteArchive:
             )
             found.update((row[0], archive_rows.base_of(row)) for row in rows)
         return found
+
+    def places(self, fact_ids: Iterable[str]) -> dict[str, VaultPath]:
+        """Where the notes of some facts lie; those that are missing are left out."""
+        rows = self._rows(archive_rows.PLACES_OF_IDS, json.dumps(list(fact_ids)))
+        return {row[0]: archive_rows.join(row[1], row[2]) for row in rows}
 
     def bases_in(self, folder: VaultPath) -> dict[str, Base]:
         """The bases whose note lies directly in a folder, by the name of the file."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import cached_property
@@ -174,4 +173,6 @@ class Derived:
 
 
 def _installed(name: str) -> bool:
-    return importlib.util.find_spec(name) is not None
+    from importlib.util import find_spec  # dear to load, and the index needs no model
+
+    return find_spec(name) is not None

@@ -5,9 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from xml.sax.saxutils import escape
-
-KINDS = ("systemd", "launchd")
 
 
 def unit(kind: str, root: str, *, state_dir: str | None) -> str:
@@ -53,6 +50,8 @@ def _quoted(word: str) -> str:
 
 def _launchd(words: Sequence[str], root: str) -> str:
     """To be put into `~/Library/LaunchAgents/`; see launchd.plist(5)."""
+    from xml.sax.saxutils import escape  # it loads what speaks HTTP, and `--help` us
+
     listed = "\n".join(f"    <string>{escape(word)}</string>" for word in words)
     name = "".join(c if c.isascii() and c.isalnum() else "-" for c in Path(root).name)
     log = escape(str(Path("~/Library/Logs/vaultsync.log").expanduser()))

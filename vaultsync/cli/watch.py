@@ -14,7 +14,6 @@ import click
 from vaultsync.cli.failure import DONE, WAITS
 from vaultsync.cli.options import Options, common
 from vaultsync.cli.output import echo, emit
-from vaultsync.cli.units import KINDS
 
 Tell: TypeAlias = "Callable[[str, Mapping[str, Value]], None]"
 
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--print-unit",
-    type=click.Choice(KINDS),
+    type=click.Choice(("systemd", "launchd")),
     help="Print what starts the daemon with your session, and do nothing else.",
 )
 @common

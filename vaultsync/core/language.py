@@ -132,7 +132,7 @@ _SCRIPTS = {
     "tamil": re.compile("[\u0b80-\u0bff]"),
 }
 """Language -> a letter of the script that tells it, or its relatives, from others."""
-_OTHER = re.compile("[\u0370-\u06ff\u0b80-\u0bff]")
+_OTHER = "[\u0370-\u06ff\u0b80-\u0bff]"
 """A letter of any of them: most texts have none."""
 _LETTERS = {
     "german": "ß",
@@ -143,7 +143,7 @@ _LETTERS = {
     "turkish": "ğış",
 }
 """Language -> letters that the others above do not have."""
-_OWN = re.compile(f"[{''.join(_LETTERS.values())}]")
+_OWN = f"[{''.join(_LETTERS.values())}]"
 LANGUAGES = (*FUNCTION_WORDS, *_SCRIPTS)
 """All that can be told. Each has a stemmer by the name of Snowball."""
 
@@ -161,7 +161,7 @@ def language_of(text: str, *, least: int = 2) -> str | None:
     than for any other.
     """
     sample = text[:SAMPLE]
-    if not sample.isascii() and _OTHER.search(sample):
+    if not sample.isascii() and re.search(_OTHER, sample):
         for language, letter in _SCRIPTS.items():
             if len(letter.findall(sample)) * 3 > len(sample):
                 return language
@@ -170,7 +170,7 @@ def language_of(text: str, *, least: int = 2) -> str | None:
     if len(found) > _PLENTY and found <= FUNCTION_WORDS[ENGLISH]:
         return ENGLISH  # as most are; counting takes as long as all before
     votes = Counter(language for word in found for language in _KNOWN[word])
-    if not sample.isascii() and _OWN.search(sample):
+    if not sample.isascii() and re.search(_OWN, sample):
         for language, letters in _LETTERS.items():
             votes[language] += sum(letter in sample for letter in letters)
     # As `most_common(2)`, which loads a module for it.

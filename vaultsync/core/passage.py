@@ -132,7 +132,8 @@ def passage(text: str, terms: Terms, *, length: int = LENGTH) -> str:
 
 def _unlinked(text: str) -> str:
     """A text with the words of its links in their place; the `!` of embeds goes too."""
-    made, done = [], 0
+    made: list[str] = []
+    done = 0
     for found in _LINK.finditer(text):
         start = found.start()
         bang = start > done and text[start - 1] == "!"

@@ -33,11 +33,12 @@ _TIERS = frozenset({"critical", "notable", "background"})
 # What Windows also calls .obsidian, .git and the like (8.3 names).
 _SHORT_NAME = re.compile(r"(?:obsidi|git|trash|meta|index|stfold)~\d+", re.IGNORECASE)
 _DRIVE = re.compile(r"[A-Za-z]:/")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PLAIN_PATH = re.compile(
     r"(?:[A-Za-z0-9_-][A-Za-z0-9_. -]*+/)*+[A-Za-z0-9_-][A-Za-z0-9_. -]*\Z"
 )
 """Most paths: nothing about them has to be looked into."""
+# Compiled when it is first used: a question loads this module and looks at no path.
+_CONTROL = r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]"
 
 
 def vault_path(text: str) -> VaultPath:
@@ -54,7 +55,7 @@ def vault_path(text: str) -> VaultPath:
         raise UnsafePathError(text, "it is absolute")
     if "\\" in path:
         raise UnsafePathError(text, "it holds a backslash")
-    if _CONTROL.search(path):
+    if re.search(_CONTROL, path):
         raise UnsafePathError(text, "it holds a control character or is not UTF-8")
     for name in path.split("/"):
         why = _unsafe(name)
@@ -120,7 +121,7 @@ def join(folder: VaultPath, name: str) -> VaultPath:
 
 
 # Letters and marks that show nothing (Default_Ignorable_Code_Point outside Cf and Cn).
-_UNSEEN = re.compile(
+_UNSEEN = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0f"
     "\U000e0100-\U000e01ef]"
 )
@@ -136,7 +137,7 @@ def _visible(title: str) -> str:
         return " ".join(title.split())[:_LONGEST_TITLE]
     text = unicodedata.normalize("NFC", title)
     if not text.isascii():
-        text = _UNSEEN.sub("", text)
+        text = re.sub(_UNSEEN, "", text)
     text = "".join(
         " " if char.isspace() or char == "\u2800" else char
         for char in text
@@ -208,14 +209,14 @@ def _trimmed(text: str) -> str:
     return _SUFFIXES.sub("", text[start:])
 
 
-_RESERVED = re.compile(
-    r"(con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?=\.|\Z)", re.IGNORECASE
-)
+_RESERVED = r"(?i)(con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?=\.|\Z)"
 
 
 def _unreserved(name: str) -> str:
     """Windows looks only at what stands before the first dot."""
-    return _RESERVED.sub(r"\1_", name, count=1) if _RESERVED.match(name) else name
+    return (
+        re.sub(_RESERVED, r"\1_", name, count=1) if re.match(_RESERVED, name) else name
+    )
 
 
 def _cut(text: str, *, size: int, length: int | None = None) -> str:
@@ -361,12 +362,11 @@ def is_note_name(name: str) -> bool:
 # "(Conflicted copy Phone 202601021530)" is Obsidian Sync's since 1.9.7, "(Ann's
 # conflicted copy 2026-01-02)" Dropbox's and Nextcloud's. The date keeps a person's own
 # note about conflicted copies out.
-_CONFLICT_COPY = re.compile(
-    r"\(.*conflicted copy.*[0-9]{4}.*\)|\.sync-conflict-[0-9]{8}-[0-9]{6}",
-    re.IGNORECASE,
+_CONFLICT_COPY = (
+    r"(?i)\(.*conflicted copy.*[0-9]{4}.*\)|\.sync-conflict-[0-9]{8}-[0-9]{6}"
 )
 
 
 def is_foreign_conflict_copy(name: str) -> bool:
     """Whether a sync tool (Obsidian Sync, Syncthing, Dropbox) made the file."""
-    return _CONFLICT_COPY.search(name) is not None
+    return re.search(_CONFLICT_COPY, name) is not None

@@ -24,7 +24,8 @@ from vaultsync.core.fields import (
 from vaultsync.core.scope import check_scope
 from vaultsync.errors import InvalidFieldError, InvalidIdError, UnknownTypeError
 
-_UUID = re.compile(r"\A[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
+# Patterns are compiled when they are first used: a question loads this module, too.
+_UUID = r"\A[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z"
 
 
 def check_id(value: object) -> str:
@@ -35,14 +36,14 @@ def check_id(value: object) -> str:
     """
     if isinstance(value, str):
         text = value.strip().lower()
-        if _UUID.match(text):
+        if re.match(_UUID, text):
             return text
     raise InvalidIdError(value)
 
 
-_NO_TEXT = re.compile(r"[\x00\ud800-\udfff]")
-_HALF = re.compile(r"[\ud800-\udfff]")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_NO_TEXT = r"[\x00\ud800-\udfff]"
+_HALF = r"[\ud800-\udfff]"
+_CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 
 
 def clean_text(key: str, value: object) -> str:
@@ -53,12 +54,12 @@ def clean_text(key: str, value: object) -> str:
     """
     if not isinstance(value, str):
         raise InvalidFieldError(key, value, Kind.TEXT.value)
-    if _NO_TEXT.search(value):
+    if re.search(_NO_TEXT, value):
         raise InvalidFieldError(key, value, "text without NUL or half characters")
     return value.replace("\r\n", "\n").strip("\n")
 
 
-_BREAKS = re.compile(r"[\r\n\u2028\u2029\x85]")
+_BREAKS = r"[\r\n\u2028\u2029\x85]"
 
 
 def clean_line(key: str, value: object) -> str:
@@ -68,7 +69,7 @@ def clean_line(key: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise InvalidFieldError(key, value, Kind.LINE.value)
     text = clean_text(key, str(value)).strip()
-    if _BREAKS.search(text) or _CONTROL.search(text):
+    if re.search(_BREAKS, text) or re.search(_CONTROL, text):
         raise InvalidFieldError(key, value, Kind.LINE.value)
     return text
 
@@ -76,7 +77,7 @@ def clean_line(key: str, value: object) -> str:
 _PLAIN_TIME = re.compile(
     r"\A\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ\Z", re.ASCII
 )
-_TRAILING = re.compile(r"(?<=\.\d{3})0{3}(?=Z)")
+_TRAILING = r"(?<=\.\d{3})0{3}(?=Z)"
 
 
 def clean_time(key: str, value: object) -> str:
@@ -95,7 +96,7 @@ def clean_time(key: str, value: object) -> str:
                 text = parsed.astimezone(UTC).isoformat()
             except OverflowError:
                 raise InvalidFieldError(key, value, Kind.TIME.value) from None
-            return _TRAILING.sub("", text.replace("+00:00", "Z"))
+            return re.sub(_TRAILING, "", text.replace("+00:00", "Z"))
     raise InvalidFieldError(key, value, Kind.TIME.value)
 
 
@@ -269,15 +270,13 @@ def canonical(row: Field, value: object) -> Value | tuple[str, ...]:
     return () if row.kind in _LISTS else _NOT_SET.get(row.key)
 
 
-_PROPERTY = re.compile(
-    r"\A[^\s:#\-?\[\]{}&*!|>'\"%@`,\x00-\x1f][^:\x00-\x1f\x7f]{0,99}\Z"
-)
+_PROPERTY = r"\A[^\s:#\-?\[\]{}&*!|>'\"%@`,\x00-\x1f][^:\x00-\x1f\x7f]{0,99}\Z"
 
 
 @lru_cache(maxsize=4096)  # the notes of a vault share their few names of properties
 def check_property(key: str) -> str:
     """Return `key` when it can be the name of a property."""
-    if not _PROPERTY.match(key) or key != key.strip() or _CONTROL.search(key):
+    if not re.match(_PROPERTY, key) or key != key.strip() or re.search(_CONTROL, key):
         raise InvalidFieldError("a property's name", key, "a short word without colon")
     return key
 
@@ -289,7 +288,7 @@ def plain(key: str, value: object) -> Value:
         InvalidFieldError: it holds what JSON cannot.
     """
     if isinstance(value, str):
-        if not value.isascii() and _HALF.search(value):
+        if not value.isascii() and re.search(_HALF, value):
             raise InvalidFieldError(key, value, "text without half characters")
         return value
     if isinstance(value, float) and not math.isfinite(value):

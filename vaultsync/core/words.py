@@ -36,7 +36,7 @@ _MARKS = (
     "\uabec\uabed\ud800-\udfff\ufe00-\ufe0f\ufe20-\ufe2f"
     "]"
 )
-_FURTHER = re.compile("[^\x00-\u02ff\u2000-\u20cf]")
+_FURTHER = "[^\x00-\u02ff\u2000-\u20cf]"
 """A letter or mark beyond the Latin ones, their punctuation and signs left out."""
 _UNSEEN = ("\u00ad", "\u200b", "\u200c", "\u200d")
 """Soft hyphens and joiners."""
@@ -71,7 +71,7 @@ def _one_form(text: str) -> tuple[str, bool]:
     text = unicodedata.normalize("NFKC", text)
     for each in _UNSEEN:
         text = text.replace(each, "")
-    further = _FURTHER.search(text) is not None
+    further = re.search(_FURTHER, text) is not None
     return (re.sub(_MARKS, "", text) if further else text), further
 
 

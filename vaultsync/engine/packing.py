@@ -115,15 +115,13 @@ def _entities(
     if not names:
         return []
     found = _named(sources, names, agent)
-    bases = sources.mirror.archive.find_bases(found)
+    paths = sources.mirror.archive.places(found)
     made = []
     for fact_id, entity in found.items():
-        base = bases.get(fact_id)
-        path = base.path if base and base.missing_since is None else None
         called = {folded(each) for each in (entity.title, *entity.aliases)}
         by = frozenset[str]().union(*(naming[name] for name in called & set(names)))
         count = f"named by {len(by)} fact{'' if len(by) == 1 else 's'}"
-        made.append(Candidate(entity.but(path=path), count, named_by=by))
+        made.append(Candidate(entity.but(path=paths.get(fact_id)), count, named_by=by))
     return made
 
 

@@ -314,12 +314,11 @@ class Recalling:
         self._done("score", began, {each[1]: -each[0] for each in scored})
         began = self._now()
         best = scored[: self._limit]
-        bases = self._sources.mirror.archive.find_bases(each[1] for each in best)
+        paths = self._sources.mirror.archive.places(each[1] for each in best)
         hits = []
         for total, fact_id, signals in best:
-            base = bases.get(fact_id)
-            path = base.path if base and base.missing_since is None else None
-            hits.append(self._hit(self._fact(fact_id).but(path=path), -total, signals))
+            fact = self._fact(fact_id).but(path=paths.get(fact_id))
+            hits.append(self._hit(fact, -total, signals))
         self._done("tell", began, {})
         return tuple(hits)
 

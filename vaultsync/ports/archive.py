@@ -58,6 +58,10 @@ class Archive(Protocol):
         """The bases there are."""
         ...
 
+    def places(self, fact_ids: Iterable[str]) -> dict[str, VaultPath]:
+        """Where the notes of some facts lie; those that are missing are left out."""
+        ...
+
     def bases_in(self, folder: VaultPath) -> dict[str, Base]:
         """The bases whose note lies directly in a folder, by the name of the file.
 

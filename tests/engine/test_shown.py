@@ -1,0 +1,66 @@
+"""What was read for one thing that is derived serves the next, as long as it holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.world import World
+from vaultsync.core.lens import Lens
+from vaultsync.core.redact import Redactor
+from vaultsync.engine import shown
+from vaultsync.engine.shown import Read, ShownStore
+from vaultsync.ports import Write
+
+LENS = Lens.of(Redactor(b"key"), hides=True, disarms=True)
+
+
+def test_a_fact_is_read_once_as_long_as_the_feed_tells_the_same() -> None:
+    world = World()
+    one, two = world.agent_remembers("Berths"), world.agent_remembers("Gates")
+    store = ShownStore(world.store, LENS, Read())
+    first = store.find_many([one.id])
+    assert store.feed()
+    calls: list[str] = []
+    world.store.before = calls.append
+
+    again = store.find_many([two.id, one.id])
+    assert again.keys() == {one.id, two.id}
+    assert again[one.id] is first[one.id]
+    assert store.find_many([one.id, two.id]) == again
+    assert calls.count("get") == 0
+
+
+def test_what_was_written_since_is_read_again() -> None:
+    world = World()
+    fact = world.agent_remembers("Berths")
+    store = ShownStore(world.store, LENS, Read())
+    store.feed()
+    store.find_many([fact.id])
+    now = world.store.get(fact.id)
+    world.store.write([Write(fact.id, now.but(title="Buoys"), now.revision, "ada")])
+
+    store.feed()
+    assert store.find_many([fact.id])[fact.id].title == "Buoys"
+
+
+def test_what_the_feed_did_not_tell_is_read_again() -> None:
+    world = World()
+    fact = world.agent_remembers("Berths")
+    store = ShownStore(world.store, LENS, Read())
+    held = store.find_many([fact.id])
+    assert store.find_many([fact.id])[fact.id] is not held[fact.id]
+
+
+def test_no_more_facts_are_held_than_there_is_room_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shown, "HELD", 1)
+    world = World()
+    one, two = world.agent_remembers("Berths"), world.agent_remembers("Gates")
+    read = Read()
+    store = ShownStore(world.store, LENS, read)
+    store.feed()
+    store.find_many([one.id, two.id])
+    assert read.find([one.id, two.id]) == {}
+    store.find_many([two.id])
+    assert read.find([one.id, two.id]).keys() == {two.id}
