@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -377,6 +378,17 @@ def test_a_filter_leaves_what_it_says(
     )
 
     assert found(index, filters) == expected
+
+
+def test_who_is_asked_for_is_found_and_by_qdrant_nobody_else(
+    index: VectorIndex,
+) -> None:
+    index.put([row(A, userId="u-1"), row(B), row(C, userId="u-2")])
+
+    about = found(index, replace(ALL, user="u-1"))
+    assert about == ([A] if isinstance(index, QdrantVectors) else [A, B, C])
+    index.put([row(C, userId="u-1")], replace=[C])
+    assert {A, C} <= set(found(index, replace(ALL, user="u-1")))
 
 
 def test_a_filter_that_leaves_few_of_many_finds_them(index: VectorIndex) -> None:

@@ -185,6 +185,16 @@ def test_a_fact_is_stored_changed_replaced_and_forgotten(
     assert again["error"]["kind"] == "FactForgottenError"
 
 
+def test_of_another_user_an_agent_is_told_nothing(memory: AgentMemory) -> None:
+    for user in ("u-1", "u-2"):
+        text = f"Prefers the shell of {user}."
+        call(memory, "memory_store_fact", text=text, fields={"userId": user})
+
+    for tool, key in (("memory_recall", "hits"), ("memory_get_context", "items")):
+        found = call(memory, tool, query="which shell", user="u-1")
+        assert [each["title"] for each in found[key]] == ["Prefers the shell of u-1."]
+
+
 def test_a_scope_that_is_shared_may_be_named_and_one_of_its_own_is_fixed(
     home: Home,
 ) -> None:

@@ -12,7 +12,7 @@ from vaultsync.adapters.qdrant_models import (
     consistency,
     filter_of,
     library,
-    operations,
+    requests,
 )
 from vaultsync.adapters.qdrant_patience import Patience
 from vaultsync.adapters.qdrant_place import QdrantPlace
@@ -300,9 +300,8 @@ class ClientPoints:
     # -------------------------------------------------------------------- writes
 
     def do(self, steps: Sequence[Step]) -> None:
-        """Do the steps in order."""
-        changes = [made for step in steps for made in operations(step)]
-        if changes:
+        """Do the steps in order, in as many requests as they need."""
+        for changes in requests(steps):
             self._ask("batch_update_points", update_operations=changes, **self._writes)
 
     def close(self) -> None:

@@ -93,6 +93,7 @@ class WarmRecalling(Warm):
         heads_only: bool = True,
         since: str | None = None,
         until: str | None = None,
+        user: str | None = None,
         explain: bool = False,
         agent: str | None = None,
     ) -> Recall:
@@ -112,6 +113,7 @@ class WarmRecalling(Warm):
                 heads_only=heads_only,
                 since=since,
                 until=until,
+                user=user,
                 explain=explain,
                 agent=agent,
             )
@@ -127,6 +129,7 @@ class WarmRecalling(Warm):
             "tags": list(tags),
             "max_priority": max_priority,
             "since": since,
+            "user": user,
             "explain": explain,
         }
         return self._by_bridge("/v1/recall", body, here, recall_of)
@@ -148,6 +151,7 @@ class WarmPacking(Warm, Packing):
         tags: Sequence[str] = (),
         max_priority: int = 4,
         since: str | None = None,
+        user: str | None = None,
         agent: str | None = None,
     ) -> ContextPack:
         """As `Packing.context()`."""
@@ -166,6 +170,7 @@ class WarmPacking(Warm, Packing):
                 tags=tags,
                 max_priority=max_priority,
                 since=since,
+                user=user,
                 agent=agent,
             )
 
@@ -179,5 +184,6 @@ class WarmPacking(Warm, Packing):
             "types": list(types),
             "scopes": list(scopes),
             "tags": list(tags),
+            "user": user,
         }
         return self._by_bridge("/v1/context", body, here, pack_of)

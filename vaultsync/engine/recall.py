@@ -30,12 +30,14 @@ def recall(
     heads_only: bool = True,
     since: str | None = None,
     until: str | None = None,
+    user: str | None = None,
     explain: bool = False,
 ) -> Recall:
     """The facts that answer a question, best first. Changes nothing but the index.
 
     Written in the question itself, these filter too: `type:…`, `tag:…`, `tier:…`,
-    `since:…`, `until:…`; and "phrases" must occur. `status` None is any.
+    `since:…`, `until:…`; and "phrases" must occur. `status` None is any; `user` leaves only
+    what is about that user.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter makes no sense.
@@ -58,6 +60,7 @@ def recall(
         since=max(filter(None, (since, asked.span.since)), default=None),
         until=min(filter(None, (until, asked.span.until)), default=None),
         heads_only=heads_only,
+        user=user,
     )
     work = Recalling(sources, asked, filters, agent, limit=limit, explain=explain)
     source = work.answer(mode)
