@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
@@ -60,6 +63,16 @@ class FakeQdrant:
 
     def __init__(self) -> None:
         self.client = QdrantClient(":memory:", force_disable_check_same_thread=True)
+        self._lock = threading.Lock()
+        self._server: ThreadingHTTPServer | None = None
+        self._links: set[socket.socket] = set()
+        self.port = 0
+        self.clear()
+
+    def clear(self) -> None:
+        """Be as it was when it was made, but for the port."""
+        for each in self.client.get_collections().collections:
+            self.client.delete_collection(each.name)
         self.asked: list[str] = []
         self.words: dict[str, set[str]] = {}
         """The last part of a path -> the words that stood behind it."""
@@ -71,9 +84,13 @@ class FakeQdrant:
         self.indexes: dict[str, str] = {}
         self.widens = True
         """Whether it knows named vectors that come later, as newer servers do."""
-        self._lock = threading.Lock()
-        self._server: ThreadingHTTPServer | None = None
-        self.port = 0
+
+    @cached_property
+    def asker(self) -> QdrantClient:
+        """A client of it, to be shared: to make one takes longer than most tests."""
+        return QdrantClient(
+            host="127.0.0.1", port=self.port, timeout=10, check_compatibility=False
+        )
 
     def __enter__(self) -> Self:
         self.start()
@@ -84,11 +101,21 @@ class FakeQdrant:
         self.client.close()
 
     def start(self) -> None:
-        """Listen, on the port of last time."""
+        """Listen, on the port of last time; harmless when repeated."""
+        if self._server is not None:
+            return
         fake = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def setup(self) -> None:
+                fake._links.add(self.request)
+                super().setup()
+
+            def finish(self) -> None:
+                fake._links.discard(self.request)
+                super().finish()
 
             def _answer(self) -> None:
                 fake.handle(self)
@@ -102,14 +129,18 @@ class FakeQdrant:
         self._server = ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
         self._server.daemon_threads = True
         self.port = self._server.server_address[1]
-        threading.Thread(target=self._server.serve_forever, args=(0.01,)).start()
+        serve = self._server.serve_forever
+        threading.Thread(target=serve, args=(0.01,), daemon=True).start()
 
     def stop(self) -> None:
-        """Nobody listens any more."""
+        """Nobody listens any more, and all connections are gone."""
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
             self._server = None
+        for link in list(self._links):
+            with suppress(OSError):
+                link.shutdown(socket.SHUT_RDWR)
 
     def handle(self, request: BaseHTTPRequestHandler) -> None:
         length = int(request.headers.get("Content-Length") or 0)

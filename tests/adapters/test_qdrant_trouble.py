@@ -12,10 +12,11 @@ import pytest
 
 from tests.fakes import FakeClock
 from tests.qdrant_server import FakeQdrant, Fault
-from tests.qdrants import PLACE, in_memory, over_http, store_in
+from tests.qdrants import PLACE, in_memory, over_http, served, store_in
 from tests.vector_rows import ALL, X, row
+from vaultsync.adapters import qdrant_head, qdrant_models, qdrant_store
 from vaultsync.adapters.qdrant_client_points import ClientPoints
-from vaultsync.adapters.qdrant_head import HEAD, REMEMBERED
+from vaultsync.adapters.qdrant_head import HEAD
 from vaultsync.adapters.qdrant_patience import Patience, Trouble
 from vaultsync.adapters.qdrant_points import Is, Put, Where
 from vaultsync.adapters.qdrant_store import QdrantStore
@@ -51,9 +52,11 @@ def clock() -> WatchedClock:
 
 
 @pytest.fixture
-def server() -> Iterator[FakeQdrant]:
-    with FakeQdrant() as served:
-        yield served
+def server() -> FakeQdrant:
+    shared = served()
+    shared.clear()
+    shared.start()
+    return shared
 
 
 @pytest.fixture
@@ -223,9 +226,10 @@ def test_a_batch_that_was_decided_is_carried_out_by_the_next(
 
 
 def test_a_large_batch_that_broke_off_is_whole_or_not_there(
-    clock: WatchedClock,
+    clock: WatchedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ids = [clock.new_id() for _ in range(300)]
+    monkeypatch.setattr(qdrant_head, "IN_HEAD", 8)
+    ids = [clock.new_id() for _ in range(20)]
     for stop in range(1, 4):
         points = in_memory(clock=clock)
         store = store_in(points, clock)
@@ -437,8 +441,9 @@ def test_another_store_in_its_place_is_not_taken_for_it(clock: WatchedClock) -> 
 
 
 def test_a_head_that_others_change_all_the_time_is_given_up(
-    clock: WatchedClock,
+    clock: WatchedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(qdrant_store, "_TRIES", 20)
     from qdrant_client import QdrantClient
 
     client = QdrantClient(":memory:")
@@ -466,44 +471,48 @@ def _revision(store: QdrantStore, fact_id: str) -> str | None:
     return row.revision if row else None
 
 
-def test_writers_that_meet_lose_nothing(clock: WatchedClock) -> None:
-    with FakeQdrant() as server:
-        ids = [[clock.new_id() for _ in range(8)] for _ in range(3)]
-        errors: list[BaseException] = []
+def test_writers_that_meet_lose_nothing(
+    server: FakeQdrant, clock: WatchedClock
+) -> None:
+    ids = [[clock.new_id() for _ in range(8)] for _ in range(3)]
+    errors: list[BaseException] = []
 
-        def writes(mine: list[str]) -> None:
-            try:
-                store = store_in(over_http(server), FakeClock())
-                for each in mine:
-                    assert isinstance(store.write([a_write(each)])[0], str)
-                store.close()
-            except BaseException as error:  # noqa: BLE001 - told below
-                errors.append(error)
+    def writes(mine: list[str]) -> None:
+        try:
+            store = store_in(over_http(server, ordering="strong"), FakeClock())
+            for each in mine:
+                assert isinstance(store.write([a_write(each)])[0], str)
+            store.close()
+        except BaseException as error:  # noqa: BLE001 - told below
+            errors.append(error)
 
-        threads = [threading.Thread(target=writes, args=(mine,)) for mine in ids]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        store = store_in(over_http(server), clock)
+    threads = [threading.Thread(target=writes, args=(mine,)) for mine in ids]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    store = store_in(over_http(server), clock)
 
-        assert errors == []
-        assert {fact.id for fact in store.iter_facts()} == {x for i in ids for x in i}
-        assert [row.seq for row in store.feed()] == list(range(1, 25))
-        store.close()
+    assert errors == []
+    assert {fact.id for fact in store.iter_facts()} == {x for i in ids for x in i}
+    assert [row.seq for row in store.feed()] == list(range(1, 25))
+    store.close()
 
 
-def test_old_numbers_keep_their_revisions(clock: WatchedClock) -> None:
+def test_old_numbers_keep_their_revisions(
+    clock: WatchedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qdrant_head, "REMEMBERED", 32)
     store = store_in(in_memory(clock=clock), clock)
     seen: list[str | None] = [None]
-    for turn in range(REMEMBERED + 30):
+    for turn in range(60):
         (answer,) = store.write([a_write(A, f"{turn}", seen[-1])])
         assert isinstance(answer, str)
         seen.append(answer)
 
     assert [store.revision_at(seq) for seq in range(len(seen))] == seen
     head = store._points.take([HEAD])[HEAD]
-    assert len(head["log"].split()) <= REMEMBERED
+    assert len(head["log"].split()) <= 32
 
 
 def test_the_past_that_is_not_kept_is_not_told(clock: WatchedClock) -> None:

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.qdrant_server import FakeQdrant
-from tests.qdrants import in_memory, in_process, over_http
+from tests.qdrants import emptied, in_memory, over_http, served
 from vaultsync.adapters.qdrant_head import name
 from vaultsync.adapters.qdrant_points import (
     Between,
@@ -112,22 +110,22 @@ def _rounded(vectors: dict[Any, Any]) -> object:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_tape_of_requests_is_answered_alike(tmp_path: Path, seed: int) -> None:
-    with FakeQdrant() as server:
-        kinds = {
-            "local": in_memory(),
-            "engine": in_process(tmp_path),
-            "server": over_http(server),
-        }
-        for points in kinds.values():
-            points.make(3)
-        tape = Tape(seed)
-        for turn in range(60):
-            ask = tape.next()
-            answers = {each: ask(points) for each, points in kinds.items()}
-            assert answers["engine"] == answers["local"], turn
-            assert answers["server"] == answers["local"], turn
-        held = {each: points.take(IDS) for each, points in kinds.items()}
-        assert held["engine"] == held["local"] == held["server"]
-        for points in kinds.values():
-            points.close()
+def test_a_tape_of_requests_is_answered_alike(seed: int) -> None:
+    served().clear()
+    kinds = {
+        "local": in_memory(),
+        "engine": emptied(),
+        "server": over_http(served()),
+    }
+    for points in kinds.values():
+        points.make(3)
+    tape = Tape(seed)
+    for turn in range(60):
+        ask = tape.next()
+        answers = {each: ask(points) for each, points in kinds.items()}
+        assert answers["engine"] == answers["local"], turn
+        assert answers["server"] == answers["local"], turn
+    held = {each: points.take(IDS) for each, points in kinds.items()}
+    assert held["engine"] == held["local"] == held["server"]
+    for points in kinds.values():
+        points.close()

@@ -95,6 +95,7 @@ class ClientPoints:
             host=place.host,
             port=place.port,
             https=place.tls,
+            verify=place.tls,  # else certificates are loaded for nothing
             api_key=os.environ.get(place.key_variable) or None,
             grpc_port=place.grpc_port or 6334,
             prefer_grpc=place.grpc_port is not None,
