@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -14,7 +15,7 @@ from tests.fakes import FakeClock
 from tests.qdrant_server import FakeQdrant
 from vaultsync.adapters.qdrant_client_points import ClientPoints
 from vaultsync.adapters.qdrant_edge_points import EdgePoints
-from vaultsync.adapters.qdrant_place import QdrantPlace
+from vaultsync.adapters.qdrant_place import QdrantPlace, place_of
 from vaultsync.adapters.qdrant_points import Forget, Points, Where
 from vaultsync.adapters.qdrant_store import QdrantStore
 from vaultsync.ports import Clock
@@ -80,6 +81,19 @@ def store_in(points: Points, clock: Clock | None = None) -> QdrantStore:
     return QdrantStore(
         points, clock=clock or FakeClock(), create=True, dimension=lambda: 3
     )
+
+
+SERVER = os.environ.get("VAULTSYNC_TEST_QDRANT_URL", "").rstrip("/")
+"""A server that is there, which the contracts are held against, too."""
+
+
+def at_server(clock: Clock | None = None) -> Points:
+    """A collection of that server for this process, without its points."""
+    place = place_of(f"{SERVER}/test-points-{os.getpid()}", {}, root=Path())
+    points = ClientPoints(place, clock=clock or FakeClock())
+    points.make(3)
+    points.do([Forget(Where(()))])
+    return points
 
 
 @cache

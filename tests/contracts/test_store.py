@@ -48,6 +48,10 @@ STORES: dict[str, Callable[[Path, Clock], Store]] = {
     "qdrant edge": _qdrant_edge,
     "qdrant over http": _qdrant_http,
 }
+if qdrants.SERVER:
+    STORES["qdrant at a server"] = lambda _, clock: qdrants.store_in(
+        qdrants.at_server(clock), clock
+    )
 QUICK: dict[str, Callable[[Path, Clock], Store]] = {
     "sqlite": _sqlite,
     "memory": _memory,

@@ -46,7 +46,11 @@ INDEXES: dict[str, Callable[[Path], VectorIndex]] = {
     "qdrant local": _qdrant_local,
     "qdrant edge": _qdrant_edge,
 }
-LASTING = [name for name in INDEXES if name != "memory"]
+if qdrants.SERVER:
+    INDEXES["qdrant at a server"] = lambda _: QdrantVectors(
+        qdrants.at_server(), dimension=lambda: 3
+    )
+LASTING = [name for name in INDEXES if name not in ("memory", "qdrant at a server")]
 SHARED = [name for name in LASTING if "qdrant" not in name]
 """Those that several may have open at once: not Qdrant within a process."""
 
