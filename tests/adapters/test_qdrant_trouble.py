@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests import qdrant_server
 from tests.fakes import FakeClock
 from tests.qdrant_server import FakeQdrant, Fault
 from tests.qdrants import PLACE, in_memory, over_http, served, store_in
@@ -86,7 +87,7 @@ def always(fault: Fault, where: str = "") -> Callable[[str, str], Fault]:
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503])
-def test_what_passes_is_asked_again(
+def test_a_store_that_answers_429_or_500_is_asked_again(
     store: QdrantStore, server: FakeQdrant, clock: WatchedClock, status: int
 ) -> None:
     server.fault = once(Fault(status))
@@ -122,6 +123,51 @@ def test_pauses_double_up_to_half_a_minute() -> None:
     assert clock.pauses == [1, 2, 4, 8, 16, 30, 30]
 
 
+def test_once_given_up_each_request_is_tried_once_until_it_answers_again() -> None:
+    clock = WatchedClock()
+    patience = Patience(
+        clock, lambda error: Trouble("busy", passing=True), seconds=5, jitter=lambda: 1
+    )
+    tries: list[int] = []
+
+    def fails() -> None:
+        tries.append(1)
+        raise OSError
+
+    for _ in range(3):
+        with pytest.raises(StoreUnavailableError, match="busy"):
+            patience.ask(fails)
+    assert clock.pauses == [1, 2]
+    assert len(tries) == 3 + 1 + 1
+
+    assert patience.ask(lambda: "answer") == "answer"
+    with pytest.raises(StoreUnavailableError):
+        patience.ask(fails)
+    assert clock.pauses == [1, 2, 1, 2]
+
+
+def test_a_store_that_hangs_is_not_asked_for_as_long_as_somebody_waited() -> None:
+    clock = FakeClock()
+    patience = Patience(
+        clock, lambda error: Trouble("timed out", passing=True), seconds=15
+    )
+    tries: list[float] = []
+
+    def hangs() -> None:
+        tries.append(clock.monotonic())
+        clock.advance(10)
+        raise TimeoutError
+
+    for _ in range(4):
+        with pytest.raises(StoreUnavailableError, match="timed out"):
+            patience.ask(hangs)
+    assert len(tries) == 2
+    assert clock.monotonic() < 22
+
+    clock.advance(22)
+    assert patience.ask(lambda: "answer") == "answer"
+
+
 def test_a_store_that_stays_in_trouble_is_away(
     store: QdrantStore, server: FakeQdrant, clock: WatchedClock
 ) -> None:
@@ -135,7 +181,7 @@ def test_a_store_that_stays_in_trouble_is_away(
     assert store.state().seq == 0
 
 
-def test_where_nobody_listens_nobody_waits(
+def test_a_store_that_is_away_is_not_waited_for(
     server: FakeQdrant, clock: WatchedClock
 ) -> None:
     server.stop()
@@ -163,6 +209,39 @@ def test_a_restart_is_waited_for(
 
     assert isinstance(store.write([a_write()])[0], str)
     assert again.pauses
+
+
+def test_a_restart_in_the_middle_of_a_batch_is_waited_for(
+    store: QdrantStore, server: FakeQdrant
+) -> None:
+    batches = []
+
+    def goes_away(method: str, path: str) -> Fault:
+        if path.endswith("/points/batch"):
+            batches.append(path)
+            if len(batches) == 2:
+                threading.Thread(target=server.stop).start()
+                return Fault(lost=True)
+        return Fault()
+
+    server.fault = goes_away
+
+    class Restarting(WatchedClock):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            while server._server is not None and len(self.pauses) == 1:
+                threading.Event().wait(0.001)
+            server.start()
+
+    again = Restarting()
+    store._points._patience._clock = again  # type: ignore[attr-defined]
+    answers = store.write([a_write(A), a_write(B)])
+
+    assert again.pauses
+    assert [store.get(A).revision, store.get(B).revision] == answers
+    head = store._head()
+    assert head is not None
+    assert head.is_settled
 
 
 def test_a_slow_store_is_not_waited_for_for_ever(
@@ -260,6 +339,54 @@ def _broken(whole: Callable[..., None], *, after: int) -> Callable[..., None]:
         whole(steps)
 
     return breaks
+
+
+def test_a_large_write_goes_in_requests_that_a_server_takes(
+    store: QdrantStore, server: FakeQdrant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All sizes are a 128th of what they are."""
+    monkeypatch.setattr(qdrant_server, "LARGEST", qdrant_server.LARGEST // 128)
+    monkeypatch.setattr(qdrant_models, "LARGEST", qdrant_models.LARGEST // 128)
+    monkeypatch.setattr(qdrant_head, "MUCH", qdrant_head.MUCH // 128)
+    ids = [CLOCK.new_id() for _ in range(60)]
+    facts = [make_fact({"id": each, "content": "tea\n" * 2_000 + "."}) for each in ids]
+
+    answers = store.write([Write(fact.id, fact, None, "indy") for fact in facts])
+
+    assert [fact.revision for fact in store.iter_facts()] == answers
+    assert {fact.content for fact in store.iter_facts()} == {facts[0].content}
+    assert qdrant_models.LARGEST / 2 < server.largest < qdrant_server.LARGEST / 2
+
+
+def test_many_vectors_go_in_requests_that_a_server_takes(
+    server: FakeQdrant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qdrant_server, "LARGEST", qdrant_server.LARGEST // 128)
+    monkeypatch.setattr(qdrant_models, "LARGEST", qdrant_models.LARGEST // 128)
+    vectors = QdrantVectors(over_http(server), dimension=lambda: 64)
+    vectors.reset("m/64")
+    ids = [CLOCK.new_id() for _ in range(200)]
+
+    vectors.put([row(each, "one", (0.125,) * 64) for each in ids], record="r")
+
+    assert (vectors.count(), vectors.record()) == (200, "r")
+    assert server.largest < qdrant_server.LARGEST / 2
+
+
+def test_writes_are_waited_for_in_order_and_reads_ask_for_a_majority(
+    server: FakeQdrant,
+) -> None:
+    store = store_in(over_http(server))
+    store.write([a_write()])
+    store.feed()
+    vectors = QdrantVectors(over_http(server), dimension=lambda: 3)
+    vectors.reset("m/3")
+    vectors.put([row(A, "one", X)])
+    vectors.search(X, ALL, limit=1)
+
+    assert server.words["batch"] == {"wait=true&ordering=strong"}
+    for each in ("points", "scroll", "query"):
+        assert server.words[each] == {"consistency=majority"}, each
 
 
 def test_a_full_disk_is_told_at_once(
