@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from pydantic import TypeAdapter, ValidationError
@@ -27,7 +27,6 @@ from qdrant_client import QdrantClient, models
 _JSON = TypeAdapter(Any)
 LARGEST = 32 << 20
 """Bytes of a body that a server takes, unless it is set otherwise."""
-T = TypeVar("T")
 _HNSW = {
     "m": 16,
     "ef_construct": 100,
@@ -229,7 +228,9 @@ class FakeQdrant:
             fits = kind == "integer"
         elif "match" in said:
             wanted = str if kind == "keyword" else int
-            fits = fits and all(isinstance(each, wanted) for each in said["match"]["any"])
+            fits = fits and all(
+                isinstance(each, wanted) for each in said["match"]["any"]
+            )
         if not fits:
             missing = f'Index required but not found for "{key}"'
             raise RefusedError(400, f"Bad request: {missing}; it is {kind}")
@@ -239,9 +240,7 @@ class FakeQdrant:
 
     def _make(self, name: str, body: models.CreateCollection, rest: str) -> object:
         if self.client.collection_exists(name):
-            raise RefusedError(
-                409, f"Wrong input: Collection `{name}` already exists!"
-            )
+            raise RefusedError(409, f"Wrong input: Collection `{name}` already exists!")
         self.config[name] = json.loads(body.model_dump_json(exclude_none=True))
         return self.client.create_collection(name, vectors_config=body.vectors)
 
@@ -262,18 +261,18 @@ class FakeQdrant:
         return self.client.retrieve(
             name,
             body.ids,
-            with_payload=_or(body.with_payload, default=True),
-            with_vectors=_or(body.with_vector, default=False),
+            with_payload=_asked(body.with_payload, default=True),
+            with_vectors=_asked(body.with_vector, default=False),
         )
 
     def _scroll(self, name: str, body: models.ScrollRequest, rest: str) -> object:
         points, after = self.client.scroll(
             name,
             scroll_filter=body.filter,
-            limit=_or(body.limit, default=10),
+            limit=body.limit or 10,
             offset=body.offset,
-            with_payload=_or(body.with_payload, default=True),
-            with_vectors=_or(body.with_vector, default=False),
+            with_payload=_asked(body.with_payload, default=True),
+            with_vectors=_asked(body.with_vector, default=False),
         )
         return {"points": points, "next_page_offset": after}
 
@@ -289,8 +288,8 @@ class FakeQdrant:
             query=body.query.nearest,
             using=body.using,
             query_filter=body.filter,
-            limit=_or(body.limit, default=10),
-            with_payload=_or(body.with_payload, default=False),
+            limit=body.limit or 10,
+            with_payload=_asked(body.with_payload, default=False),
         )
 
     def _batch(self, name: str, body: models.UpdateOperations, rest: str) -> object:
@@ -322,7 +321,7 @@ class FakeQdrant:
         return {"operation_id": 0, "status": "completed"}
 
 
-def _or(said: T | None, *, default: T) -> T:
+def _asked(said: Any, *, default: bool) -> Any:  # noqa: ANN401 - many shapes, passed on
     return default if said is None else said
 
 

@@ -35,7 +35,7 @@ def in_folder(folder: Path, clock: Clock | None = None) -> Points:
     return ClientPoints(place, clock=clock or FakeClock())
 
 
-def in_process(folder: Path, clock: Clock | None = None) -> Points:
+def in_process(folder: Path, clock: Clock | None = None) -> EdgePoints:
     """The engine in this process."""
     place = replace(PLACE, kind="edge", path=folder / "edge")
     return EdgePoints(place, clock=clock or FakeClock())

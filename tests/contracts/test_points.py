@@ -70,7 +70,7 @@ class Tape:
             return Forget(self._where())
         only_if = self._where() if rng.random() < 0.4 else None
         points = [self._point(each) for each in rng.sample(IDS, rng.randrange(1, 5))]
-        return Put(points, only_if, rng.choice(["any", "any", "new", "known"]))  # type: ignore[arg-type]
+        return Put(points, only_if, rng.choice(["any", "any", "new", "known"]))
 
     def _point(self, key: str) -> Point:
         rng = self._rng

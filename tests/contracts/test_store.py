@@ -372,7 +372,7 @@ def test_facts_can_be_written_while_they_are_walked(
 ) -> None:
     store.write([Write(each, a_fact(each), None, "x") for each in many])
 
-    walked = []
+    walked: list[str] = []
     for fact in store.iter_facts():
         if len(walked) % 9 == 0:
             new = a_fact(fact.id, title="New")
@@ -380,9 +380,9 @@ def test_facts_can_be_written_while_they_are_walked(
         walked.append(fact.id)
 
     assert walked == many
-    new = [fact.id for fact in store.iter_facts() if fact.title == "New"]
-    assert new == many[::9]
-    assert store.state().seq == len(many) + len(new)
+    written = [fact.id for fact in store.iter_facts() if fact.title == "New"]
+    assert written == many[::9]
+    assert store.state().seq == len(many) + len(written)
 
 
 def test_a_closed_store_does_not_answer(store: Store) -> None:

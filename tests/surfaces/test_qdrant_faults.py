@@ -133,7 +133,7 @@ def test_vectors_of_a_wrong_dimension_are_told_and_the_index_answers(
         found = memory.recall("gate", mode="vector")
         server.fault = lambda method, path: None
 
-        assert [hit.id for hit in found][0] == fact.id
+        assert found.hits[0].id == fact.id
         assert "expected dim" in " ".join(found.degraded)
         assert memory.verify().equal
     assert name == "agent_memory_test"

@@ -164,6 +164,7 @@ def test_who_it_is_about_is_asked_of_the_bridge_too(
 ) -> None:
     body = {"text": "Tea is hers.", "scope": "team-core", "fields": {"userId": "ada"}}
     hers = client("POST", "/v1/facts", body).json["id"]
+    assert client("POST", "/v1/sync", {}).status == 200
     settings = client.serving.settings
     where = str(settings.state_dir.parent)
     with ask_for_packs(str(settings.root), state_dir=where) as memory:

@@ -14,7 +14,6 @@ from vaultsync.adapters.qdrant_points import (
     Forget,
     Missing,
     Point,
-    Put,
     Step,
     Where,
     space,

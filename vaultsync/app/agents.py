@@ -32,8 +32,11 @@ def settings_for(
     agent: str | None = None,
     state_dir: str | None = None,
     scope: str | None = None,
+    user: str | None = None,
 ) -> Settings:
     """The settings of a vault for one agent; `scope` is where it writes.
+
+    With a user it recalls only what is about them, and what it keeps is.
 
     Raises:
         NotAVaultError: there is no vault.
@@ -46,7 +49,7 @@ def settings_for(
     private(name)
     if scope is not None and not sees(name, check_scope(scope)):
         raise ScopeDeniedError(name, scope)
-    return replace(found, agent=name)
+    return replace(found, agent=name, user=user or None)
 
 
 class AgentMemory(Memory):
@@ -55,6 +58,7 @@ class AgentMemory(Memory):
     def __init__(self, settings: Settings, *, scope: str | None = None) -> None:
         super().__init__(settings)
         self.name = settings.agent or NAMELESS
+        self.user = settings.user
         self.scope = scope or private(self.name)
         """Where a fact goes that names no scope."""
         self._daemon = ""

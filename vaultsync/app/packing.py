@@ -56,7 +56,7 @@ class Packing(Recalling):
             tags=tags,
             max_priority=max_priority,
             since=since,
-            user=user,
+            user=user or self.settings.user,
         )
         self._accesses.add(each.id for each in made.items if each.tier != "entities")
         return made

@@ -58,7 +58,7 @@ class Recalling(Opened):
             heads_only=heads_only,
             since=since,
             until=until,
-            user=user,
+            user=user or self.settings.user,
             explain=explain,
         )
         self._accesses.add(hit.id for hit in found)

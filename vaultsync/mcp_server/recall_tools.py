@@ -14,7 +14,6 @@ from vaultsync.mcp_server.shapes import (
     Since,
     Tags,
     TypeNames,
-    User,
 )
 from vaultsync.mcp_server.tool import Answer, Asked, Tool
 
@@ -44,7 +43,6 @@ class Recall(Asked, frozen=True):
     until: Annotated[
         str | None, Meta(description="Only facts from before this day.")
     ] = None
-    user: User = None
     mode: Annotated[
         Literal["auto", "index", "vector", "fused"],
         Meta(description="By words, by meaning, by both, or (auto) as it needs."),
@@ -92,7 +90,6 @@ def recall(memory: AgentMemory, asked: Recall) -> Answer:
         max_priority=asked.max_priority,
         since=asked.since,
         until=asked.until,
-        user=asked.user,
     ).as_json()
 
 
@@ -114,7 +111,6 @@ class Context(Asked, frozen=True):
     scopes: Scopes = field(default_factory=list)
     tags: Tags = field(default_factory=list)
     since: Since = None
-    user: User = None
 
 
 class ItemJson(TypedDict):
@@ -160,7 +156,6 @@ def context(memory: AgentMemory, asked: Context) -> Answer:
         scopes=asked.scopes,
         tags=asked.tags,
         since=asked.since,
-        user=asked.user,
     ).as_json()
 
 

@@ -37,10 +37,6 @@ Since = Annotated[
     str | None,
     Meta(description="Only facts from this day or month on, such as 2026-02-14."),
 ]
-User = Annotated[
-    str | None,
-    Meta(description="Only facts about this user: those whose `userId` it is."),
-]
 Query = Annotated[
     str,
     Meta(
