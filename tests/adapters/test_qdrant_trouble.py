@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from tests import qdrant_server
 from tests.fakes import FakeClock
 from tests.qdrant_server import FakeQdrant, Fault
-from tests.qdrants import PLACE, in_memory, over_http, served, store_in
+from tests.qdrants import (
+    PLACE,
+    in_folder,
+    in_memory,
+    in_process,
+    over_http,
+    served,
+    store_in,
+)
 from tests.vector_rows import ALL, X, row
 from vaultsync.adapters import qdrant_head, qdrant_models, qdrant_store
 from vaultsync.adapters.qdrant_client_points import ClientPoints
+from vaultsync.adapters.qdrant_edge_points import judge as why_of_engine
 from vaultsync.adapters.qdrant_head import HEAD
 from vaultsync.adapters.qdrant_patience import Patience, Trouble
 from vaultsync.adapters.qdrant_points import Is, Put, Where
@@ -25,6 +36,7 @@ from vaultsync.adapters.qdrant_trouble import judge
 from vaultsync.adapters.qdrant_vectors import QdrantVectors
 from vaultsync.core.fact import make_fact
 from vaultsync.errors import (
+    ConfigError,
     DerivedError,
     StoreLayoutError,
     StoreUnavailableError,
@@ -730,6 +742,51 @@ def test_the_local_mode_says_why_it_cannot() -> None:
     assert full.why == "its disk is full"
     assert judge(OSError("odd")) == Trouble("odd", passing=False)
     assert judge(TypeError("a mistake of ours")) is None
+
+
+def test_the_engine_says_why_it_cannot(tmp_path: Path) -> None:
+    first, second = in_process(tmp_path), in_process(tmp_path)
+    first.make(3)
+    with pytest.raises(StoreUnavailableError, match="another process has it"):
+        second.there()
+    first.close()
+    assert second.there()
+    second.close()
+    with pytest.raises(StoreUnavailableError, match="closed"):
+        second.there()
+
+    full = why_of_engine(Exception("Service runtime error: No space left on device"))
+    assert full == Trouble("its disk is full", passing=False)
+    assert why_of_engine(PermissionError("odd")) == Trouble("odd", passing=False)
+    broken = why_of_engine(Exception("Service runtime error: a segment is broken"))
+    assert broken is not None
+    assert not broken.passing
+    assert why_of_engine(TypeError("a mistake of ours")) is None
+
+
+@pytest.mark.parametrize("package", ["qdrant_client", "qdrant_edge"])
+def test_without_its_package_it_is_said_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    points = in_folder(tmp_path) if package == "qdrant_client" else in_process(tmp_path)
+
+    with pytest.raises(ConfigError, match="is not installed") as told:
+        assert not points.there()
+        points.make(3)
+    assert "vaultsync[qdrant]" in told.value.hint
+
+
+def test_a_length_that_another_added_first_is_there(server: FakeQdrant) -> None:
+    points = over_http(server)
+    points.make(3)
+    said = "Wrong input: Vector name `content2` already exists"
+    server.fault = once(Fault(409, said), "/content2")
+    points.widen(2)
+
+    server.fault = once(Fault(403), "/content2")
+    with pytest.raises(StoreUnavailableError, match="key"):
+        points.widen(2)
 
 
 def test_a_mistake_of_ours_is_not_taken_for_a_store_that_is_away() -> None:
