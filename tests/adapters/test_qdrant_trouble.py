@@ -25,7 +25,12 @@ from tests.qdrants import (
     store_in,
 )
 from tests.vector_rows import ALL, X, row
-from vaultsync.adapters import qdrant_head, qdrant_models, qdrant_store
+from vaultsync.adapters import (
+    qdrant_edge_points,
+    qdrant_head,
+    qdrant_models,
+    qdrant_store,
+)
 from vaultsync.adapters.qdrant_client_points import ClientPoints
 from vaultsync.adapters.qdrant_edge_points import judge as why_of_engine
 from vaultsync.adapters.qdrant_head import HEAD
@@ -744,6 +749,22 @@ def test_the_local_mode_says_why_it_cannot() -> None:
     assert judge(TypeError("a mistake of ours")) is None
 
 
+def test_a_shard_of_an_older_version_gets_the_indexes_that_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as older:
+        older.setattr(qdrant_edge_points, "_ASKED", ("kind", "seq"))
+        old = in_process(tmp_path)
+        old.make(3)
+        assert set(old._shard.info().payload_schema) == {"kind", "seq"}
+        old.close()
+
+    new = in_process(tmp_path)
+    assert new.there()
+    assert {"priority", "status"} < set(new._shard.info().payload_schema)
+    new.close()
+
+
 def test_the_engine_says_why_it_cannot(tmp_path: Path) -> None:
     first, second = in_process(tmp_path), in_process(tmp_path)
     first.make(3)
@@ -771,9 +792,12 @@ def test_without_its_package_it_is_said_what_to_install(
     monkeypatch.setitem(sys.modules, package, None)
     points = in_folder(tmp_path) if package == "qdrant_client" else in_process(tmp_path)
 
+    def used() -> None:
+        if not points.there():
+            points.make(3)
+
     with pytest.raises(ConfigError, match="is not installed") as told:
-        assert not points.there()
-        points.make(3)
+        used()
     assert "vaultsync[qdrant]" in told.value.hint
 
 
