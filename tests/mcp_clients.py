@@ -61,11 +61,18 @@ class Home:
         )
 
     def memory(
-        self, agent: str | None = "indy", scope: str | None = None
+        self,
+        agent: str | None = "indy",
+        scope: str | None = None,
+        user: str | None = None,
     ) -> AgentMemory:
         """The memory of an agent's server."""
         settings = settings_for(
-            str(self.vault), agent=agent, state_dir=str(self.state), scope=scope
+            str(self.vault),
+            agent=agent,
+            state_dir=str(self.state),
+            scope=scope,
+            user=user,
         )
         return AgentMemory(settings, scope=scope)
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from qdrant_client import QdrantClient
 
@@ -11,8 +15,8 @@ from tests.fakes import FakeClock
 from tests.qdrant_server import FakeQdrant
 from vaultsync.adapters.qdrant_client_points import ClientPoints
 from vaultsync.adapters.qdrant_edge_points import EdgePoints
-from vaultsync.adapters.qdrant_place import QdrantPlace
-from vaultsync.adapters.qdrant_points import Points
+from vaultsync.adapters.qdrant_place import QdrantPlace, place_of
+from vaultsync.adapters.qdrant_points import Forget, Points, Where
 from vaultsync.adapters.qdrant_store import QdrantStore
 from vaultsync.ports import Clock
 
@@ -31,18 +35,45 @@ def in_folder(folder: Path, clock: Clock | None = None) -> Points:
     return ClientPoints(place, clock=clock or FakeClock())
 
 
-def in_process(folder: Path, clock: Clock | None = None) -> Points:
+def in_process(folder: Path, clock: Clock | None = None) -> EdgePoints:
     """The engine in this process."""
     place = replace(PLACE, kind="edge", path=folder / "edge")
     return EdgePoints(place, clock=clock or FakeClock())
 
 
+def emptied(clock: Clock | None = None) -> Points:
+    """The engine, in one shard for all tests of this process, without its points."""
+    shared = _shard()
+    opened = _Lent(shared._place, clock=clock or FakeClock())
+    opened._shard = shared._shard
+    opened.do([Forget(Where(()))])
+    return opened
+
+
+@cache
+def _shard() -> EdgePoints:
+    """To make a shard takes longer than most tests."""
+    folder = TemporaryDirectory(prefix="qdrant-edge-")
+    made = in_process(Path(folder.name))
+    made.make(3)
+    atexit.register(folder.cleanup)
+    return made
+
+
+class _Lent(EdgePoints):
+    def close(self) -> None:
+        self._shard = None
+        super().close()
+
+
 def over_http(server: FakeQdrant, clock: Clock | None = None, **more: object) -> Points:
-    """A server, asked by HTTP."""
+    """A server, asked by HTTP; with settings of its own by a client of its own."""
     place = QdrantPlace(
         "server", "agent_memory_test", host="127.0.0.1", port=server.port
     )
-    return ClientPoints(replace(place, **more), clock=clock or FakeClock())  # type: ignore[arg-type]
+    client = None if more else server.asker
+    place = replace(place, **more)  # type: ignore[arg-type]
+    return ClientPoints(place, clock=clock or FakeClock(), client=client)
 
 
 def store_in(points: Points, clock: Clock | None = None) -> QdrantStore:
@@ -52,15 +83,22 @@ def store_in(points: Points, clock: Clock | None = None) -> QdrantStore:
     )
 
 
-class ServedStore(QdrantStore):
-    """A store behind a server of its own, which goes when it is closed."""
+SERVER = os.environ.get("VAULTSYNC_TEST_QDRANT_URL", "").rstrip("/")
+"""A server that is there, which the contracts are held against, too."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._server = FakeQdrant()
-        self._server.start()
-        points = over_http(self._server, clock)
-        super().__init__(points, clock=clock, create=True, dimension=lambda: 3)
 
-    def close(self) -> None:
-        super().close()
-        self._server.stop()
+def at_server(clock: Clock | None = None) -> Points:
+    """A collection of that server for this process, without its points."""
+    place = place_of(f"{SERVER}/test-points-{os.getpid()}", {}, root=Path())
+    points = ClientPoints(place, clock=clock or FakeClock())
+    points.make(3)
+    points.do([Forget(Where(()))])
+    return points
+
+
+@cache
+def served() -> FakeQdrant:
+    """A server for all tests of this process; whoever wants it empty clears it."""
+    server = FakeQdrant()
+    server.start()
+    return server

@@ -25,7 +25,7 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 FENCE = re.compile(r"^(`{3,})([a-z]*)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
-NOT_IN_CONFIG = {"root", "state_dir", "agent", "models"}
+NOT_IN_CONFIG = {"root", "state_dir", "agent", "user", "models"}
 
 
 def _generate() -> ModuleType:

@@ -75,6 +75,8 @@ class Settings:
     store: str
     """`sqlite` (in the state folder), `sqlite:PATH`, or the URL of a Qdrant."""
     agent: str | None = None
+    user: str | None = None
+    """Whom an agent serves: it recalls only what is about them."""
     default_scope: str = PUBLIC
     ignore: tuple[str, ...] = ()
     linger_seconds: float = 60.0

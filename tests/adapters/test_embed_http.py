@@ -93,6 +93,23 @@ def test_three_requests_run_at_once(service: Service, embedder: HttpEmbedder) ->
     assert len(service.requests) == 6
 
 
+def test_after_three_requests_there_is_a_rest(
+    service: Service, embedder: HttpEmbedder, clock: FakeClock
+) -> None:
+    embedder.embed([f"note {n}" for n in range(300)])
+    assert clock.monotonic() == 0
+    embedder.embed(["why tea?"])
+    assert clock.monotonic() == 0  # a question does not wait
+
+    embedder.embed([f"note {n}" for n in range(601)])
+
+    assert clock.monotonic() == pytest.approx(3 * 0.2)
+    assert len(service.requests) == 3 + 1 + 7
+    clock.advance(10)
+    embedder.embed(TEXTS)
+    assert clock.monotonic() == pytest.approx(10 + 3 * 0.2)
+
+
 @pytest.mark.parametrize(
     "trouble",
     [

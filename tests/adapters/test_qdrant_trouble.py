@@ -4,18 +4,36 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from tests import qdrant_server
 from tests.fakes import FakeClock
 from tests.qdrant_server import FakeQdrant, Fault
-from tests.qdrants import PLACE, in_memory, over_http, store_in
+from tests.qdrants import (
+    PLACE,
+    in_folder,
+    in_memory,
+    in_process,
+    over_http,
+    served,
+    store_in,
+)
 from tests.vector_rows import ALL, X, row
+from vaultsync.adapters import (
+    qdrant_edge_points,
+    qdrant_head,
+    qdrant_models,
+    qdrant_store,
+)
 from vaultsync.adapters.qdrant_client_points import ClientPoints
-from vaultsync.adapters.qdrant_head import HEAD, REMEMBERED
+from vaultsync.adapters.qdrant_edge_points import judge as why_of_engine
+from vaultsync.adapters.qdrant_head import HEAD
 from vaultsync.adapters.qdrant_patience import Patience, Trouble
 from vaultsync.adapters.qdrant_points import Is, Put, Where
 from vaultsync.adapters.qdrant_store import QdrantStore
@@ -23,6 +41,7 @@ from vaultsync.adapters.qdrant_trouble import judge
 from vaultsync.adapters.qdrant_vectors import QdrantVectors
 from vaultsync.core.fact import make_fact
 from vaultsync.errors import (
+    ConfigError,
     DerivedError,
     StoreLayoutError,
     StoreUnavailableError,
@@ -51,9 +70,11 @@ def clock() -> WatchedClock:
 
 
 @pytest.fixture
-def server() -> Iterator[FakeQdrant]:
-    with FakeQdrant() as served:
-        yield served
+def server() -> FakeQdrant:
+    shared = served()
+    shared.clear()
+    shared.start()
+    return shared
 
 
 @pytest.fixture
@@ -83,7 +104,7 @@ def always(fault: Fault, where: str = "") -> Callable[[str, str], Fault]:
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503])
-def test_what_passes_is_asked_again(
+def test_a_store_that_answers_429_or_500_is_asked_again(
     store: QdrantStore, server: FakeQdrant, clock: WatchedClock, status: int
 ) -> None:
     server.fault = once(Fault(status))
@@ -119,6 +140,51 @@ def test_pauses_double_up_to_half_a_minute() -> None:
     assert clock.pauses == [1, 2, 4, 8, 16, 30, 30]
 
 
+def test_once_given_up_each_request_is_tried_once_until_it_answers_again() -> None:
+    clock = WatchedClock()
+    patience = Patience(
+        clock, lambda error: Trouble("busy", passing=True), seconds=5, jitter=lambda: 1
+    )
+    tries: list[int] = []
+
+    def fails() -> None:
+        tries.append(1)
+        raise OSError
+
+    for _ in range(3):
+        with pytest.raises(StoreUnavailableError, match="busy"):
+            patience.ask(fails)
+    assert clock.pauses == [1, 2]
+    assert len(tries) == 3 + 1 + 1
+
+    assert patience.ask(lambda: "answer") == "answer"
+    with pytest.raises(StoreUnavailableError):
+        patience.ask(fails)
+    assert clock.pauses == [1, 2, 1, 2]
+
+
+def test_a_store_that_hangs_is_not_asked_for_as_long_as_somebody_waited() -> None:
+    clock = FakeClock()
+    patience = Patience(
+        clock, lambda error: Trouble("timed out", passing=True), seconds=15
+    )
+    tries: list[float] = []
+
+    def hangs() -> None:
+        tries.append(clock.monotonic())
+        clock.advance(10)
+        raise TimeoutError
+
+    for _ in range(4):
+        with pytest.raises(StoreUnavailableError, match="timed out"):
+            patience.ask(hangs)
+    assert len(tries) == 2
+    assert clock.monotonic() < 22
+
+    clock.advance(22)
+    assert patience.ask(lambda: "answer") == "answer"
+
+
 def test_a_store_that_stays_in_trouble_is_away(
     store: QdrantStore, server: FakeQdrant, clock: WatchedClock
 ) -> None:
@@ -132,7 +198,7 @@ def test_a_store_that_stays_in_trouble_is_away(
     assert store.state().seq == 0
 
 
-def test_where_nobody_listens_nobody_waits(
+def test_a_store_that_is_away_is_not_waited_for(
     server: FakeQdrant, clock: WatchedClock
 ) -> None:
     server.stop()
@@ -160,6 +226,39 @@ def test_a_restart_is_waited_for(
 
     assert isinstance(store.write([a_write()])[0], str)
     assert again.pauses
+
+
+def test_a_restart_in_the_middle_of_a_batch_is_waited_for(
+    store: QdrantStore, server: FakeQdrant
+) -> None:
+    batches = []
+
+    def goes_away(method: str, path: str) -> Fault:
+        if path.endswith("/points/batch"):
+            batches.append(path)
+            if len(batches) == 2:
+                threading.Thread(target=server.stop).start()
+                return Fault(lost=True)
+        return Fault()
+
+    server.fault = goes_away
+
+    class Restarting(WatchedClock):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            while server._server is not None and len(self.pauses) == 1:
+                threading.Event().wait(0.001)
+            server.start()
+
+    again = Restarting()
+    store._points._patience._clock = again  # type: ignore[attr-defined]
+    answers = store.write([a_write(A), a_write(B)])
+
+    assert again.pauses
+    assert [store.get(A).revision, store.get(B).revision] == answers
+    head = store._head()
+    assert head is not None
+    assert head.is_settled
 
 
 def test_a_slow_store_is_not_waited_for_for_ever(
@@ -223,9 +322,10 @@ def test_a_batch_that_was_decided_is_carried_out_by_the_next(
 
 
 def test_a_large_batch_that_broke_off_is_whole_or_not_there(
-    clock: WatchedClock,
+    clock: WatchedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ids = [clock.new_id() for _ in range(300)]
+    monkeypatch.setattr(qdrant_head, "IN_HEAD", 8)
+    ids = [clock.new_id() for _ in range(20)]
     for stop in range(1, 4):
         points = in_memory(clock=clock)
         store = store_in(points, clock)
@@ -256,6 +356,54 @@ def _broken(whole: Callable[..., None], *, after: int) -> Callable[..., None]:
         whole(steps)
 
     return breaks
+
+
+def test_a_large_write_goes_in_requests_that_a_server_takes(
+    store: QdrantStore, server: FakeQdrant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All sizes are a 128th of what they are."""
+    monkeypatch.setattr(qdrant_server, "LARGEST", qdrant_server.LARGEST // 128)
+    monkeypatch.setattr(qdrant_models, "LARGEST", qdrant_models.LARGEST // 128)
+    monkeypatch.setattr(qdrant_head, "MUCH", qdrant_head.MUCH // 128)
+    ids = [CLOCK.new_id() for _ in range(60)]
+    facts = [make_fact({"id": each, "content": "tea\n" * 2_000 + "."}) for each in ids]
+
+    answers = store.write([Write(fact.id, fact, None, "indy") for fact in facts])
+
+    assert [fact.revision for fact in store.iter_facts()] == answers
+    assert {fact.content for fact in store.iter_facts()} == {facts[0].content}
+    assert qdrant_models.LARGEST / 2 < server.largest < qdrant_server.LARGEST / 2
+
+
+def test_many_vectors_go_in_requests_that_a_server_takes(
+    server: FakeQdrant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qdrant_server, "LARGEST", qdrant_server.LARGEST // 128)
+    monkeypatch.setattr(qdrant_models, "LARGEST", qdrant_models.LARGEST // 128)
+    vectors = QdrantVectors(over_http(server), dimension=lambda: 64)
+    vectors.reset("m/64")
+    ids = [CLOCK.new_id() for _ in range(200)]
+
+    vectors.put([row(each, "one", (0.125,) * 64) for each in ids], record="r")
+
+    assert (vectors.count(), vectors.record()) == (200, "r")
+    assert server.largest < qdrant_server.LARGEST / 2
+
+
+def test_writes_are_waited_for_in_order_and_reads_ask_for_a_majority(
+    server: FakeQdrant,
+) -> None:
+    store = store_in(over_http(server))
+    store.write([a_write()])
+    store.feed()
+    vectors = QdrantVectors(over_http(server), dimension=lambda: 3)
+    vectors.reset("m/3")
+    vectors.put([row(A, "one", X)])
+    vectors.search(X, ALL, limit=1)
+
+    assert server.words["batch"] == {"wait=true&ordering=strong"}
+    for each in ("points", "scroll", "query"):
+        assert server.words[each] == {"consistency=majority"}, each
 
 
 def test_a_full_disk_is_told_at_once(
@@ -437,8 +585,9 @@ def test_another_store_in_its_place_is_not_taken_for_it(clock: WatchedClock) -> 
 
 
 def test_a_head_that_others_change_all_the_time_is_given_up(
-    clock: WatchedClock,
+    clock: WatchedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(qdrant_store, "_TRIES", 20)
     from qdrant_client import QdrantClient
 
     client = QdrantClient(":memory:")
@@ -466,44 +615,48 @@ def _revision(store: QdrantStore, fact_id: str) -> str | None:
     return row.revision if row else None
 
 
-def test_writers_that_meet_lose_nothing(clock: WatchedClock) -> None:
-    with FakeQdrant() as server:
-        ids = [[clock.new_id() for _ in range(8)] for _ in range(3)]
-        errors: list[BaseException] = []
+def test_writers_that_meet_lose_nothing(
+    server: FakeQdrant, clock: WatchedClock
+) -> None:
+    ids = [[clock.new_id() for _ in range(8)] for _ in range(3)]
+    errors: list[BaseException] = []
 
-        def writes(mine: list[str]) -> None:
-            try:
-                store = store_in(over_http(server), FakeClock())
-                for each in mine:
-                    assert isinstance(store.write([a_write(each)])[0], str)
-                store.close()
-            except BaseException as error:  # noqa: BLE001 - told below
-                errors.append(error)
+    def writes(mine: list[str]) -> None:
+        try:
+            store = store_in(over_http(server, ordering="strong"), FakeClock())
+            for each in mine:
+                assert isinstance(store.write([a_write(each)])[0], str)
+            store.close()
+        except BaseException as error:  # noqa: BLE001 - told below
+            errors.append(error)
 
-        threads = [threading.Thread(target=writes, args=(mine,)) for mine in ids]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        store = store_in(over_http(server), clock)
+    threads = [threading.Thread(target=writes, args=(mine,)) for mine in ids]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    store = store_in(over_http(server), clock)
 
-        assert errors == []
-        assert {fact.id for fact in store.iter_facts()} == {x for i in ids for x in i}
-        assert [row.seq for row in store.feed()] == list(range(1, 25))
-        store.close()
+    assert errors == []
+    assert {fact.id for fact in store.iter_facts()} == {x for i in ids for x in i}
+    assert [row.seq for row in store.feed()] == list(range(1, 25))
+    store.close()
 
 
-def test_old_numbers_keep_their_revisions(clock: WatchedClock) -> None:
+def test_old_numbers_keep_their_revisions(
+    clock: WatchedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qdrant_head, "REMEMBERED", 32)
     store = store_in(in_memory(clock=clock), clock)
     seen: list[str | None] = [None]
-    for turn in range(REMEMBERED + 30):
+    for turn in range(60):
         (answer,) = store.write([a_write(A, f"{turn}", seen[-1])])
         assert isinstance(answer, str)
         seen.append(answer)
 
     assert [store.revision_at(seq) for seq in range(len(seen))] == seen
     head = store._points.take([HEAD])[HEAD]
-    assert len(head["log"].split()) <= REMEMBERED
+    assert len(head["log"].split()) <= 32
 
 
 def test_the_past_that_is_not_kept_is_not_told(clock: WatchedClock) -> None:
@@ -594,6 +747,70 @@ def test_the_local_mode_says_why_it_cannot() -> None:
     assert full.why == "its disk is full"
     assert judge(OSError("odd")) == Trouble("odd", passing=False)
     assert judge(TypeError("a mistake of ours")) is None
+
+
+def test_a_shard_of_an_older_version_gets_the_indexes_that_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as older:
+        older.setattr(qdrant_edge_points, "_ASKED", ("kind", "seq"))
+        old = in_process(tmp_path)
+        old.make(3)
+        assert set(old._shard.info().payload_schema) == {"kind", "seq"}
+        old.close()
+
+    new = in_process(tmp_path)
+    assert new.there()
+    assert {"priority", "status"} < set(new._shard.info().payload_schema)
+    new.close()
+
+
+def test_the_engine_says_why_it_cannot(tmp_path: Path) -> None:
+    first, second = in_process(tmp_path), in_process(tmp_path)
+    first.make(3)
+    with pytest.raises(StoreUnavailableError, match="another process has it"):
+        second.there()
+    first.close()
+    assert second.there()
+    second.close()
+    with pytest.raises(StoreUnavailableError, match="closed"):
+        second.there()
+
+    full = why_of_engine(Exception("Service runtime error: No space left on device"))
+    assert full == Trouble("its disk is full", passing=False)
+    assert why_of_engine(PermissionError("odd")) == Trouble("odd", passing=False)
+    broken = why_of_engine(Exception("Service runtime error: a segment is broken"))
+    assert broken is not None
+    assert not broken.passing
+    assert why_of_engine(TypeError("a mistake of ours")) is None
+
+
+@pytest.mark.parametrize("package", ["qdrant_client", "qdrant_edge"])
+def test_without_its_package_it_is_said_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    points = in_folder(tmp_path) if package == "qdrant_client" else in_process(tmp_path)
+
+    def used() -> None:
+        if not points.there():
+            points.make(3)
+
+    with pytest.raises(ConfigError, match="is not installed") as told:
+        used()
+    assert "vaultsync[qdrant]" in told.value.hint
+
+
+def test_a_length_that_another_added_first_is_there(server: FakeQdrant) -> None:
+    points = over_http(server)
+    points.make(3)
+    said = "Wrong input: Vector name `content2` already exists"
+    server.fault = once(Fault(409, said), "/content2")
+    points.widen(2)
+
+    server.fault = once(Fault(403), "/content2")
+    with pytest.raises(StoreUnavailableError, match="key"):
+        points.widen(2)
 
 
 def test_a_mistake_of_ours_is_not_taken_for_a_store_that_is_away() -> None:

@@ -14,22 +14,31 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.bench import embedding, greeting, indexing, memory_file, single, watching
+from tests.bench import (
+    embedding,
+    greeting,
+    indexing,
+    memory_file,
+    qdrant,
+    single,
+    watching,
+)
 from tests.bench.asking import COLD, PACK, RECALL, VECTOR, Asking
 from tests.bench.hygiene import HYGIENE, shares
 from tests.bench.indexing import FOUND, INDEX, MEANING
 from tests.bench.passes import ADOPT, IDLE, KINDS, OUT, REBUILD, Passes
-from tests.bench.table import Growth, Row, as_json, show
-from tests.bench.worlds import seconds_to_make, spread
+from tests.bench.table import Growth, Row, Worth, as_json, show
+from tests.bench.worlds import new_folder, seconds_to_make, spread
 
 GROWTH, REMEMBER, KEY, HELP = "growth", "remember", "key", "help"
 EMBED, FIRST, MEMORY = "embed", "first", "memory-file"
 WATCH, BURST, WATCHERS, GREETING = "watch", "burst", "watchers", "mcp"
+QDRANT = "qdrant"
 ASKED = (RECALL, VECTOR, PACK, COLD)
 NAMES = (
     *(IDLE, ADOPT, REBUILD, OUT, HYGIENE, REMEMBER, KEY, HELP),
     *(*ASKED, INDEX, FOUND, MEANING, FIRST, EMBED, MEMORY),
-    *(WATCH, BURST, WATCHERS, GREETING, GROWTH),
+    *(QDRANT, WATCH, BURST, WATCHERS, GREETING, GROWTH),
 )
 SIZES = (1_000, 10_000, 100_000)
 QUICK = (500, 5_000)
@@ -45,6 +54,7 @@ class Wanted:
     sizes: Sequence[int]
     rows: list[Row] = field(default_factory=list)
     growths: list[Growth] = field(default_factory=list)
+    worths: list[Worth] = field(default_factory=list)
 
     def __contains__(self, name: str) -> bool:
         """Whether it was asked for."""
@@ -69,11 +79,15 @@ def main() -> None:
         try:
             _measure(wanted, Path(temp), quick=asked.quick)
         finally:
-            print(show(wanted.rows, wanted.growths))
-    found: list[Row | Growth] = [*wanted.rows, *wanted.growths]
+            print(show(wanted.rows, wanted.growths, wanted.worths))
+    found: list[Row | Growth | Worth] = [
+        *wanted.rows,
+        *wanted.growths,
+        *wanted.worths,
+    ]
     missed = [each.operation for each in found if each.missed]
     if asked.json:
-        said = as_json(wanted.rows, wanted.growths)
+        said = as_json(wanted.rows, wanted.growths, wanted.worths)
         asked.json.write_text(json.dumps(said, indent=2) + "\n", encoding="utf-8")
     if missed:
         print(f"\nbench: missed {len(missed)} of {len(found)}: {'; '.join(missed)}")
@@ -154,6 +168,13 @@ def _measure(wanted: Wanted, folder: Path, *, quick: bool) -> None:
     if HYGIENE in wanted:
         n = QUICK[0] if quick else 2_000
         wanted.rows += shares(folder, n, times=some, target=1.03, say=_say)
+    if QDRANT in wanted:
+        for n in wanted.sizes[1:]:
+            _say(f"{QDRANT} with {n:,} chunks")
+            at = new_folder(folder)
+            rows, worths = qdrant.measure(at, n, targets=n == SIZES[-1])
+            wanted.rows += rows
+            wanted.worths += worths
     if WATCH in wanted:
         _say(WATCH)
         wanted.rows += watching.latencies(folder, times=20 if quick else 100)

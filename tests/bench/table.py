@@ -65,6 +65,34 @@ def row_of(
 
 
 @dataclass(frozen=True, slots=True)
+class Worth:
+    """What something comes to that is no time."""
+
+    operation: str
+    n: int
+    ours: float
+    beside: str
+    least: float | None = None
+    """What it has to reach; None when it is only told."""
+
+    @property
+    def missed(self) -> bool:
+        """Whether it was not reached."""
+        return self.least is not None and self.ours < self.least
+
+    def cells(self) -> tuple[str, ...]:
+        """As shown."""
+        return (
+            self.operation,
+            f"{self.n:,}",
+            f"{self.ours:,.3f}".removesuffix(".000"),
+            self.beside,
+            "" if self.least is None else f"≥ {self.least}",
+            _verdict(self.least, missed=self.missed),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Growth:
     """How the time of one operation grows with the number of notes."""
 
@@ -93,12 +121,17 @@ class Growth:
         )
 
 
-def show(rows: Sequence[Row], growths: Sequence[Growth]) -> str:
+def show(
+    rows: Sequence[Row], growths: Sequence[Growth], worths: Sequence[Worth] = ()
+) -> str:
     """All that was measured."""
     parts = []
     if rows:
         head = ("operation", "n", "ours", "cpu", "beside it", "floor", "ratio")
         parts.append(_grid((*head, "target", ""), [row.cells() for row in rows]))
+    if worths:
+        worth = ("what comes of it", "n", "ours", "beside it", "target", "")
+        parts.append(_grid(worth, [each.cells() for each in worths]))
     if growths:
         sizes = [f"{n:,}" for n in growths[0].seconds]
         columns = ("growth", *sizes, "power", "target", "")
@@ -106,13 +139,16 @@ def show(rows: Sequence[Row], growths: Sequence[Growth]) -> str:
     return "\n\n".join(parts)
 
 
-def as_json(rows: Sequence[Row], growths: Sequence[Growth]) -> dict[str, object]:
+def as_json(
+    rows: Sequence[Row], growths: Sequence[Growth], worths: Sequence[Worth] = ()
+) -> dict[str, object]:
     """All that was measured, for a program."""
     return {
         "rows": [{**asdict(r), "ratio": r.ratio, "missed": r.missed} for r in rows],
         "growth": [
             {**asdict(g), "exponent": g.exponent, "missed": g.missed} for g in growths
         ],
+        "worth": [{**asdict(w), "missed": w.missed} for w in worths],
     }
 
 

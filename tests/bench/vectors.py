@@ -6,16 +6,20 @@ Prints the table of docs/concepts/vectors.md. All arms answer the same questions
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 import numpy.typing as npt
 
+from tests.bench.measure import p95
 from tests.fakes import FakeClock
 from vaultsync.adapters.qdrant_edge_points import EdgePoints
 from vaultsync.adapters.qdrant_place import QdrantPlace
@@ -23,17 +27,49 @@ from vaultsync.adapters.qdrant_vectors import QdrantVectors
 from vaultsync.adapters.vectors_lancedb import LanceVectors
 from vaultsync.adapters.vectors_matrix import MatrixVectors
 from vaultsync.core.fact import Fact
-from vaultsync.ports import Filters, Near, VectorIndex, VectorRow
+from vaultsync.ports import Filters, VectorIndex, VectorRow
 
 DIMENSION = 384
 QUESTIONS = 40
 AT_ONCE = 10_000
-EVERYTHING = Filters(status=None, heads_only=False)
-AN_AGENTS = Filters(
-    scopes=frozenset({"public", "private-indy"}), max_priority=2, tags=frozenset({"a"})
+PRODUCT, MATRIX, FLAT, INDEXED, EDGE = (
+    *("one product of numpy", "matrix", "LanceDB", "LanceDB, IVF_RQ"),
+    "Qdrant Edge, int8",
 )
+EVERYTHING = Filters(status=None, heads_only=False)
+_SEEN = frozenset({"public", "private-indy"})
+"""Two of four scopes."""
+FILTERS: Mapping[str, Filters] = {
+    "": EVERYTHING,
+    "half": Filters(scopes=_SEEN),
+    "filtered": Filters(scopes=_SEEN, max_priority=2, tags=frozenset({"a"})),
+    "a tenth": Filters(scopes=_SEEN, max_priority=0),
+}
+"""What an agent asks leaves two of eleven; half and a tenth are told of the engine alone,
+for its graph was made of all."""
 
 Vectors = npt.NDArray[np.float32]
+
+
+@dataclass
+class Measured:
+    """What so many rows cost, and how well they are found."""
+
+    n: int
+    seconds: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    """Of each question, by what was asked and the name of the filter."""
+    found: dict[tuple[str, str], float] = field(default_factory=dict)
+    """The share of the nearest ten that was found."""
+    written: dict[str, float] = field(default_factory=dict)
+    """Seconds in which all rows were written and made fast to search."""
+    bytes: dict[str, float] = field(default_factory=dict)
+    """On the disk, of each row."""
+
+    def ratio(self, arm: tuple[str, str]) -> float:
+        """How many products of numpy a search took, the middle of all."""
+        floor = self.seconds[PRODUCT, ""]
+        pairs = zip(self.seconds[arm], floor, strict=True)
+        return median(mine / base for mine, base in pairs)
 
 
 def main() -> None:
@@ -45,99 +81,106 @@ def main() -> None:
     )
     for n in parser.parse_args().sizes:
         with tempfile.TemporaryDirectory() as folder:
-            _measure(n, Path(folder))
+            _print(measured(Path(folder), n))
 
 
-def _measure(n: int, folder: Path) -> None:
+def _print(told: Measured) -> None:
+    for name, spent in told.written.items():
+        size = f"{told.bytes[name]:,.0f} bytes a row" if name in told.bytes else ""
+        print(
+            f"| {told.n:,} | {name}, written | {spent / told.n * 1e6:.0f} µs a row |"
+            f" | | {size} |"
+        )
+    for (name, narrowed), seconds in told.seconds.items():
+        arm = (name, narrowed)
+        share = f"{told.found[arm]:.3f}" if arm in told.found else ""
+        print(
+            f"| {told.n:,} | {', '.join(filter(None, arm))}"
+            f" | {median(seconds) * 1e3:.2f} ms | {p95(seconds) * 1e3:.2f} ms"
+            f" | {told.ratio(arm):.1f} | {share} |",
+            flush=True,
+        )
+
+
+def measured(folder: Path, n: int) -> Measured:
+    """Write so many rows everywhere, and ask all the same questions."""
     rng = np.random.default_rng(n)
     centres = rng.standard_normal((200, DIMENSION), dtype=np.float32)
-    place = QdrantPlace("edge", "agent_memory_bench", path=folder / "edge")
-    edge = QdrantVectors(
-        EdgePoints(place, clock=FakeClock()), dimension=lambda: DIMENSION
-    )
-    matrix = MatrixVectors(folder / "matrix")
-    flat = LanceVectors(folder / "flat")
-    indexed = LanceVectors(folder / "indexed", index_from=0)
-    for index in (matrix, flat, indexed, edge):
-        index.reset("bench")
-    spent: dict[VectorIndex, float] = {}
-    held = _around(centres, rng, n)
-    facts = _facts(n)
-    for start in range(0, n, AT_ONCE):
-        rows = [
-            VectorRow(fact, fact.id, vector)
-            for fact, vector in zip(
-                facts[start : start + AT_ONCE],
-                held[start : start + AT_ONCE],
-                strict=True,
-            )
-        ]
-        for index in (matrix, flat, indexed, edge):
-            began = time.perf_counter()
-            index.put(rows)
-            spent[index] = spent.get(index, 0.0) + time.perf_counter() - began
-    for index in (matrix, flat, indexed, edge):
-        began = time.perf_counter()
-        index.tidy()
-        spent[index] += time.perf_counter() - began
-    _tell_writes(n, folder, {"matrix": matrix, "flat": flat, "edge": edge}, spent)
+    told = Measured(n)
+    held, facts = _around(centres, rng, n), _facts(n)
+    indexes = _indexes(folder)
+    for name, index in indexes.items():
+        with _timed(told, name):
+            _write(index, facts, held)
+        told.bytes[name] = _size(folder / _FOLDERS[name]) / n
+    with _timed(told, PRODUCT), (folder / "bare").open("wb") as file:
+        held.tofile(file)
+        file.flush()
+        os.fsync(file.fileno())
+    arms = [(MATRIX, narrowed) for narrowed in FILTERS]
+    arms += [(EDGE, narrowed) for narrowed in FILTERS]
+    arms += [(name, each) for name in (FLAT, INDEXED) for each in ("", "filtered")]
     questions = _around(centres, rng, QUESTIONS)
-
-    def by(index: VectorIndex, filters: Filters) -> Callable[[Vectors], list[Near]]:
-        return lambda vector: index.search(vector.tolist(), filters, limit=10)
-
-    arms: dict[str, Callable[[Vectors], object]] = {
-        "one product of numpy": lambda vector: held @ vector,
-        "matrix": by(matrix, EVERYTHING),
-        "matrix, filtered": by(matrix, AN_AGENTS),
-        "LanceDB": by(flat, EVERYTHING),
-        "LanceDB, filtered": by(flat, AN_AGENTS),
-        "LanceDB, IVF_RQ": by(indexed, EVERYTHING),
-        "LanceDB, IVF_RQ, filtered": by(indexed, AN_AGENTS),
-        "Qdrant Edge, int8": by(edge, EVERYTHING),
-        "Qdrant Edge, int8, filtered": by(edge, AN_AGENTS),
-    }
-    times: dict[str, list[float]] = {name: [] for name in arms}
-    found: dict[str, list[set[str]]] = {name: [] for name in arms}
+    found: dict[tuple[str, str], list[set[str]]] = {arm: [] for arm in arms}
     for question in questions:
-        for name, ask in arms.items():
+        began = time.perf_counter()
+        _ = held @ question
+        spent = time.perf_counter() - began
+        told.seconds.setdefault((PRODUCT, ""), []).append(spent)
+        for name, narrowed in arms:
             began = time.perf_counter()
-            answer = ask(question)
-            times[name].append(time.perf_counter() - began)
-            if isinstance(answer, list):
-                found[name].append({near.fact_id for near in answer})
-    floor = times["one product of numpy"]
-    for name, seconds in times.items():
-        exact = found["matrix, filtered" if "filtered" in name else "matrix"]
+            near = indexes[name].search(question.tolist(), FILTERS[narrowed], limit=10)
+            spent = time.perf_counter() - began
+            told.seconds.setdefault((name, narrowed), []).append(spent)
+            found[name, narrowed].append({each.fact_id for each in near})
+    exact = {narrowed: found[MATRIX, narrowed] for narrowed in FILTERS}
+    for (name, narrowed), answers in found.items():
         shares = [
             len(mine & right) / max(1, len(right))
-            for mine, right in zip(found[name], exact, strict=False)
+            for mine, right in zip(answers, exact[narrowed], strict=True)
         ]
-        ratio = median(mine / base for mine, base in zip(seconds, floor, strict=True))
-        print(
-            f"| {n:,} | {name} | {median(seconds) * 1e3:.2f} ms"
-            f" | {sorted(seconds)[int(0.95 * QUESTIONS)] * 1e3:.2f} ms | {ratio:.1f}"
-            f" | {f'{sum(shares) / len(shares):.3f}' if shares else ''} |",
-            flush=True,
-        )
+        told.found[name, narrowed] = sum(shares) / len(shares)
+    for index in indexes.values():
+        index.close()
+    return told
 
 
-def _tell_writes(
-    n: int,
-    folder: Path,
-    indexes: Mapping[str, VectorIndex],
-    spent: Mapping[VectorIndex, float],
-) -> None:
-    """What putting took, with what makes searching fast, and what lies on the disk."""
-    for name, index in indexes.items():
-        size = sum(p.stat().st_size for p in (folder / name).rglob("*") if p.is_file())
-        if name == "edge":  # the log is made of files of 32 MiB, however few the rows
-            size -= sum(p.stat().st_size for p in folder.rglob("wal/*"))
-        print(
-            f"| {n:,} | {name}, written | {spent[index] / n * 1e6:.0f} µs a row |"
-            f" | | {size / n:,.0f} bytes a row |",
-            flush=True,
-        )
+_FOLDERS = {MATRIX: "matrix", FLAT: "flat", INDEXED: "indexed", EDGE: "edge"}
+
+
+def _indexes(folder: Path) -> dict[str, VectorIndex]:
+    at = {name: folder / each for name, each in _FOLDERS.items()}
+    place = QdrantPlace("edge", "agent_memory_bench", path=at[EDGE])
+    points = EdgePoints(place, clock=FakeClock())
+    return {
+        MATRIX: MatrixVectors(at[MATRIX]),
+        FLAT: LanceVectors(at[FLAT]),
+        INDEXED: LanceVectors(at[INDEXED], index_from=0),
+        EDGE: QdrantVectors(points, dimension=lambda: DIMENSION),
+    }
+
+
+def _write(index: VectorIndex, facts: list[Fact], held: Vectors) -> None:
+    index.reset("bench")
+    for start in range(0, len(facts), AT_ONCE):
+        some = slice(start, start + AT_ONCE)
+        pairs = zip(facts[some], held[some], strict=True)
+        index.put([VectorRow(fact, fact.id, vector) for fact, vector in pairs])
+    index.tidy()
+
+
+@contextmanager
+def _timed(told: Measured, name: str) -> Iterator[None]:
+    began = time.perf_counter()
+    yield
+    told.written[name] = time.perf_counter() - began
+
+
+def _size(folder: Path) -> int:
+    """What files take of the disk, but for logs, which are written over again and again."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    blocks = (each.stat().st_blocks for each in files if each.parent.name != "wal")
+    return 512 * sum(blocks)
 
 
 def _around(centres: Vectors, rng: np.random.Generator, n: int) -> Vectors:

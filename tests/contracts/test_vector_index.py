@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import given
 from tests import qdrants
 from tests.filtering import FACTS, check_found, filters
 from tests.vector_rows import ALL, IDS, X, Y, Z, a_fact, found, row, unit
+from vaultsync.adapters.qdrant_points import PAGE, Points
 from vaultsync.adapters.qdrant_vectors import QdrantVectors
 from vaultsync.adapters.vectors_lancedb import LanceVectors
 from vaultsync.adapters.vectors_local import LocalVectors
@@ -46,16 +48,31 @@ INDEXES: dict[str, Callable[[Path], VectorIndex]] = {
     "qdrant local": _qdrant_local,
     "qdrant edge": _qdrant_edge,
 }
-LASTING = [name for name in INDEXES if name != "memory"]
+if qdrants.SERVER:
+    INDEXES["qdrant at a server"] = lambda _: QdrantVectors(
+        qdrants.at_server(), dimension=lambda: 3
+    )
+LASTING = [name for name in INDEXES if name not in ("memory", "qdrant at a server")]
 SHARED = [name for name in LASTING if "qdrant" not in name]
 """Those that several may have open at once: not Qdrant within a process."""
 
 A, B, C, D = IDS[:4]
 
 
+EMPTIED: dict[str, Callable[[], Points]] = {
+    "qdrant local": qdrants.in_memory,
+    "qdrant edge": qdrants.emptied,
+}
+"""What need not be a folder of its own where nobody opens it again."""
+
+
 @pytest.fixture(params=INDEXES)
 def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorIndex]:
-    opened = INDEXES[request.param](tmp_path / "vectors")
+    opened: VectorIndex
+    if request.param in EMPTIED:
+        opened = QdrantVectors(EMPTIED[request.param](), dimension=lambda: 3)
+    else:
+        opened = INDEXES[request.param](tmp_path / "vectors")
     opened.reset("m/3/c")
     yield opened
     opened.close()
@@ -398,39 +415,62 @@ def test_filters_mean_the_same_in_all(filled: VectorIndex, asked: Filters) -> No
     check_found(found(filled, asked, limit=len(FACTS)), asked)
 
 
-def test_a_filter_that_leaves_few_of_many_finds_them(index: VectorIndex) -> None:
+def test_who_is_asked_for_is_found_and_by_qdrant_nobody_else(
+    index: VectorIndex,
+) -> None:
+    index.put([row(A, userId="u-1"), row(B), row(C, userId="u-2")])
+
+    about = found(index, replace(ALL, user="u-1"))
+    assert about == ([A] if isinstance(index, QdrantVectors) else [A, B, C])
+    index.put([row(C, userId="u-1")], replace=[C])
+    assert {A, C} <= set(found(index, replace(ALL, user="u-1")))
+
+
+@pytest.fixture
+def many(request: pytest.FixtureRequest) -> list[str]:
+    """More ids than an index takes in one step."""
+    slow = "qdrant" in request.node.callspec.params["index"]
+    return IDS[: PAGE + 10] if slow else IDS
+
+
+def test_a_filter_that_leaves_few_of_many_finds_them(
+    index: VectorIndex, many: list[str]
+) -> None:
     rng = random.Random(1)
-    many = [
+    rows = [
         row(
             each,
             "c",
             unit(rng.gauss(0, 1), rng.gauss(0, 1), rng.gauss(0, 1)),
             tags=["rare"] if at % 100 == 7 else [],
         )
-        for at, each in enumerate(IDS)
+        for at, each in enumerate(many)
     ]
-    index.put(many)
-    rare = [each for each in many if each.fact.tags]
+    index.put(rows)
+    rare = [each for each in rows if each.fact.tags]
 
     wanted = sorted(rare, key=lambda each: -each.vector[0])
+    assert len(rare) > 2
     assert found(index, Filters(tags=frozenset({"rare"})), limit=4) == [
         each.fact.id for each in wanted[:4]
     ]
-    everything = sorted(many, key=lambda each: -each.vector[0])
+    everything = sorted(rows, key=lambda each: -each.vector[0])
     assert found(index, limit=20) == [each.fact.id for each in everything[:20]]
 
 
-def test_much_writing_and_tidying_changes_no_answer(index: VectorIndex) -> None:
+def test_much_writing_and_tidying_changes_no_answer(
+    index: VectorIndex, many: list[str]
+) -> None:
     for turn in range(4):
         index.put(
             [
                 row(each, f"{turn}", unit(at + 1, turn + 1, 1), tags=[f"t{at % 3}"])
-                for at, each in enumerate(IDS)
+                for at, each in enumerate(many)
             ],
-            replace=IDS,
+            replace=many,
             record=f"{turn}",
         )
-    index.put([], replace=IDS[5:])
+    index.put([], replace=many[5:])
     before = index.search(X, ALL, limit=9)
     index.tidy()
 

@@ -110,6 +110,22 @@ def test_entities_that_the_facts_name_are_packed_beside_them(world: PackWorld) -
     assert cards["Skarvik"].citation.endswith("Skarvik.md")
 
 
+def test_of_another_user_nothing_is_packed(world: PackWorld) -> None:
+    world.mirrored("Runs the gate.", title="Bente", type="person", userId="u-1")
+    world.mirrored("Owns it.", title="Ada", type="person", userId="u-2")
+    world.mirrored("A pier.", title="Skarvik", type="entity")
+    named = ["Bente", "Ada", "Skarvik"]
+    world.mirrored("Opens at noon.", title="Gate", entities=named, userId="u-1")
+    world.mirrored("Gate shut.", title="Other gate", entities=named, userId="u-2")
+
+    made = world.pack("gate opens", user="u-1")
+
+    assert {each.title for each in made.items} <= {"Gate", "Bente", "Skarvik"}
+    cards = {each.title for each in made.items if each.tier == "entities"}
+    assert cards >= {"Skarvik"}
+    assert "Ada" not in made.text
+
+
 def test_the_entities_that_most_facts_name_are_looked_up(world: PackWorld) -> None:
     for number in range(NAMES + 2):
         world.agent_remembers("Who.", title=f"Person {number:02}", type="person")

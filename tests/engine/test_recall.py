@@ -99,7 +99,7 @@ def test_only_active_facts_to_priority_2_are_found_unless_asked() -> None:
 
 FACTS: list[dict[str, Any]] = [
     {"content": "Berths A", "type": "decision", "tags": ["ops/sea"], "priority": 0},
-    {"content": "Berths B", "type": "lesson", "scope": "public"},
+    {"content": "Berths B", "type": "lesson", "scope": "public", "userId": "u-1"},
     {"content": "Berths C", "type": "lesson", "createdAt": "2020-02-03T00:00:00Z"},
 ]
 FILTERS: list[tuple[str, dict[str, Any], set[str]]] = [
@@ -112,6 +112,8 @@ FILTERS: list[tuple[str, dict[str, Any], set[str]]] = [
     ("berths", {"until": "2020-02-03"}, {"Berths C"}),
     ("berths", {"until": "2020-02-03T00:00:00Z"}, set()),
     ("berths", {"until": "2020-02-03T00:30:00-01:00"}, {"Berths C"}),
+    ("berths", {"user": "u-1"}, {"Berths B"}),
+    ("berths", {"user": "u-2"}, set()),
     ("berths type:decision", {}, {"Berths A"}),
     ("berths tag:ops/sea", {}, {"Berths A"}),
     ("berths until:2020", {}, {"Berths A", "Berths B", "Berths C"}),

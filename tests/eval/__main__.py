@@ -31,6 +31,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.eval", description=__doc__)
     parser.add_argument("--only", choices=("retrieval", "locomo"))
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=ARMS)
+    parser.add_argument(
+        "--least", type=float, default=0.0, help="count no hit that scores less"
+    )
     asked = parser.parse_args()
     os.environ.setdefault("VAULTSYNC_MODELS", str(MODELS))
     print(
@@ -39,19 +42,19 @@ def main() -> None:
         "\nthe share with a relevant hit among the first five.\n"
     )
     if asked.only != "locomo":
-        _retrieval(asked.arms)
+        _retrieval(asked.arms, asked.least)
     if asked.only != "retrieval":
-        _locomo(asked.arms)
+        _locomo(asked.arms, asked.least)
 
 
-def _retrieval(arms: Sequence[str]) -> None:
+def _retrieval(arms: Sequence[str], least: float) -> None:
     print(f"golden/retrieval: questions over sample-vault\n\n{HEAD}")
     with (
         tempfile.TemporaryDirectory() as folder,
         sample_vault(Path(folder)) as (sources, questions),
     ):
         for arm in arms:
-            answers = ask(sources, questions, arm)
+            answers = ask(sources, questions, arm, least=least)
             _row(arm, "all", answers)
             _row(arm, "priority facts", (a for a in answers if a.asked.priority_fact))
             for kind in dict.fromkeys(each.kind for each in questions):
@@ -74,7 +77,7 @@ def _packs(many: Sequence[Sequence[Packed]]) -> None:
         )
 
 
-def _locomo(arms: Sequence[str]) -> None:
+def _locomo(arms: Sequence[str], least: float) -> None:
     conversations = locomo()
     if not conversations:
         print(f"LoCoMo: not measured, {LOCOMO} is not there")
@@ -86,7 +89,7 @@ def _locomo(arms: Sequence[str]) -> None:
             conversation(Path(folder), one) as sources,
         ):
             for arm in arms:
-                answers[arm] += ask(sources, one.questions, arm)
+                answers[arm] += ask(sources, one.questions, arm, least=least)
     print(f"LoCoMo: packs of long notes, a session each\n\n{PACKS}")
     _packs([_packs_of_notes(as_notes(one)) for one in conversations])
     print(f"\nLoCoMo: turns of {len(conversations)} conversations\n\n{HEAD}")

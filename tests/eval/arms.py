@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.eval.collections import Asked
 from tests.eval.measures import Measured, average, measured
@@ -41,9 +41,17 @@ class Summary:
 
 
 def ask(
-    sources: Sources, questions: Sequence[Asked], arm: str, **default: int
+    sources: Sources,
+    questions: Sequence[Asked],
+    arm: str,
+    *,
+    least: float = 0.0,
+    **default: int,
 ) -> list[Answer]:
-    """The answers to all questions; `default` filters where a question does not."""
+    """The answers to all questions; `default` filters where a question does not.
+
+    Hits that score less than `least` do not count.
+    """
     tokens = FittedTokens()
     found = []
     for each in questions:
@@ -51,7 +59,8 @@ def ask(
         answer = recall(sources, each.text, agent=each.agent, mode=arm, **said)
         if arm != "index" and answer.degraded:
             raise RuntimeError(*answer.degraded)
-        found.append(_answer(each, answer, tokens))
+        hits = tuple(hit for hit in answer if hit.score >= least)
+        found.append(_answer(each, replace(answer, hits=hits), tokens))
     return found
 
 

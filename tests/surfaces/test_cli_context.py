@@ -138,6 +138,7 @@ def test_quietly_only_the_text_is_printed(monkeypatch: pytest.MonkeyPatch) -> No
 def test_all_options_reach_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
     said = (
         "q --budget 9 --format xml --intent recent --type task --scope public --tag a"
+        " --user u-1"
     )
     _, memory = run(monkeypatch, *said.split())
 
@@ -149,6 +150,7 @@ def test_all_options_reach_the_question(monkeypatch: pytest.MonkeyPatch) -> None
         "types": ("task",),
         "scopes": ("public",),
         "tags": ("a",),
+        "user": "u-1",
     }
 
 

@@ -95,7 +95,7 @@ def test_json_is_the_answer_with_the_keys_of_the_contract(
 
 def test_all_options_reach_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
     said = "q --limit 3 --mode fused --type decision --scope public --tag a --tag b"
-    said += " --max-priority 4 --since 2026-01-01 --explain"
+    said += " --max-priority 4 --since 2026-01-01 --user u-1 --explain"
     _, memory = run(monkeypatch, *said.split())
     assert memory.asked == {
         "query": "q",
@@ -106,6 +106,7 @@ def test_all_options_reach_the_question(monkeypatch: pytest.MonkeyPatch) -> None
         "tags": ("a", "b"),
         "max_priority": 4,
         "since": "2026-01-01",
+        "user": "u-1",
         "explain": True,
     }
 

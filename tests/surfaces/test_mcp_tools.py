@@ -186,6 +186,25 @@ def test_a_fact_is_stored_changed_replaced_and_forgotten(
     assert again["error"]["kind"] == "FactForgottenError"
 
 
+def test_an_agent_that_serves_a_user_recalls_and_keeps_what_is_about_them(
+    home: Home,
+) -> None:
+    for user in ("u-1", "u-2"):
+        with home.memory(user=user) as memory:
+            made = call(memory, "memory_store_fact", text=f"The shell of {user}")
+            assert memory.get(made["id"]).user_id == user
+            refused = call(
+                memory, "memory_store_fact", text="x", fields={"userId": "u-3"}
+            )
+            assert refused["error"]["kind"] == "FixedFieldError"
+    with home.memory(user="u-1") as memory:
+        for tool, key in (("memory_recall", "hits"), ("memory_get_context", "items")):
+            found = call(memory, tool, query="which shell")
+            assert [each["title"] for each in found[key]] == ["The shell of u-1"]
+    with home.memory() as memory:
+        assert len(call(memory, "memory_recall", query="which shell")["hits"]) == 2
+
+
 def test_a_scope_that_is_shared_may_be_named_and_one_of_its_own_is_fixed(
     home: Home,
 ) -> None:

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from tests.qdrant_server import FakeQdrant
+from tests.qdrants import SERVER
 from vaultsync import app
 from vaultsync.errors import ConfigError, FactNotFoundError, StoreMismatchError
 
-SERVER = os.environ.get("VAULTSYNC_TEST_QDRANT_URL")
 ROOT = Path(__file__).parents[2]
 
 
@@ -114,8 +114,7 @@ def test_another_collection_is_another_store(tmp_path: Path) -> None:
 def url() -> Iterator[str]:
     """A server that is there: the one that is named, else one of ours."""
     if SERVER:
-        slug = f"test-{os.getpid()}"
-        yield f"{SERVER.rstrip('/')}/{slug}"
+        yield f"{SERVER}/test-{os.getpid()}"
         return
     with FakeQdrant() as server:
         yield f"qdrant://127.0.0.1:{server.port}/test"
@@ -140,22 +139,25 @@ def _said(process: subprocess.Popen[str]) -> dict[str, Any]:
     return said
 
 
-@pytest.mark.timeout(600)  # 12 processes, each of which loads the client
-def test_two_machines_over_one_server_say_the_same(tmp_path: Path, url: str) -> None:
+@pytest.mark.timeout(600)  # four processes, each of which loads the client
+def test_two_machines_over_one_server_say_the_same(
+    tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")
     vaults = [tmp_path / "one", tmp_path / "two"]
     for vault in vaults:
-        _said(_started(["init", "--store", url], vault))
+        app.init(str(vault), state_dir=f"{vault}.state", store=url)
 
     both = [_started(["remember", f"From {vault.name}."], vault) for vault in vaults]
     made = {_said(each)["id"] for each in both}
-    for _ in range(2):
-        for vault in vaults:
-            _said(_started(["sync"], vault))
+    both = [_started(["sync"], vault) for vault in vaults]
+    assert [_said(each)["attention"] for each in both] == [[], []]
 
     for vault in vaults:
-        proof = _said(_started(["verify"], vault))
-        assert (proof["equal"], proof["checked"]) == (True, 2)
-        listed = _said(_started(["list"], vault))["facts"]
-        assert {fact["id"] for fact in listed} == made
+        with app.open(str(vault), state_dir=f"{vault}.state") as memory:
+            assert memory.sync().quiet
+            proof = memory.verify()
+            assert (proof.equal, proof.checked) == (True, 2)
+            assert {fact.id for fact in memory.list().facts} == made
         notes = list((vault / "public").rglob("*.md"))
         assert len(notes) == 2

@@ -159,6 +159,23 @@ def test_a_pack_is_asked_of_the_bridge_too(client: Client, asked: list[str]) -> 
     assert made.tokens <= 200
 
 
+def test_who_it_is_about_is_asked_of_the_bridge_too(
+    client: Client, asked: list[str]
+) -> None:
+    body = {"text": "Tea is hers.", "scope": "team-core", "fields": {"userId": "ada"}}
+    hers = client("POST", "/v1/facts", body).json["id"]
+    assert client("POST", "/v1/sync", {}).status == 200
+    settings = client.serving.settings
+    where = str(settings.state_dir.parent)
+    with ask_for_packs(str(settings.root), state_dir=where) as memory:
+        made = memory.context("nothing of the kind", user="ada")
+    found = _recall(client, mode="vector", user="ada")
+
+    assert asked == ["/v1/context", "/v1/recall"]
+    assert [hit.id for hit in found] == [hers]
+    assert {item.id for item in made.items} <= {hers}
+
+
 def test_a_bridge_that_talks_nonsense_gives_no_answer() -> None:
     import socket
     import threading

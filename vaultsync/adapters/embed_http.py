@@ -15,6 +15,8 @@ from vaultsync.ports import Clock
 
 _BATCH = 100
 _AT_ONCE = 3
+_BETWEEN = 0.2
+"""Seconds of rest after such requests, before the next (seed 000): services count."""
 _TRIES = 6
 _TRIES_OF_ONE = 2
 """A single text is mostly a question, and somebody waits for the answer."""
@@ -41,10 +43,11 @@ _DIMENSIONS: Mapping[str, int] = {
 class HttpEmbedder:
     """A model behind `POST URL/v1/embeddings`.
 
-    100 texts go in one request, three requests at once. What may pass (too many
-    requests, a server in trouble, no or half an answer) is tried again after the time
-    that the answer names, else after a growing time with jitter. The key is read from
-    the environment at each request, and is nowhere else.
+    100 texts go in one request, three requests at once, and 200 ms after their answers
+    the next. A single text, which is mostly a question, waits for nothing. What may pass
+    (too many requests, a server in trouble, no or half an answer) is tried again after
+    the time that the answer names, else after a growing time with jitter. The key is
+    read from the environment at each request, and is nowhere else.
 
     Raises:
         ConfigError: the address is none of a service, or `key_variable` no name.
@@ -65,6 +68,8 @@ class HttpEmbedder:
         self._clock = clock
         self._key_variable = key_variable
         self._dimension = _DIMENSIONS.get(model, 0)
+        self._rested = 0.0
+        """When the next requests may go."""
 
     @property
     def model(self) -> str:
@@ -89,13 +94,19 @@ class HttpEmbedder:
             EmbedderError: the service does not answer, refuses, or answers with what
                 cannot be vectors of these texts.
         """
-        parts = [texts[at : at + _BATCH] for at in range(0, len(texts), _BATCH)]
-        if len(parts) <= 1:
-            return [vector for part in parts for vector in self._vectors(part)]
+        if len(texts) <= 1:
+            return [vector for text in texts for vector in self._vectors([text])]
         from concurrent.futures import ThreadPoolExecutor
 
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            return [each for found in pool.map(self._vectors, parts) for each in found]
+        parts = [texts[at : at + _BATCH] for at in range(0, len(texts), _BATCH)]
+        made: list[list[float]] = []
+        with ThreadPoolExecutor(min(_AT_ONCE, len(parts))) as pool:
+            for at in range(0, len(parts), _AT_ONCE):
+                self._clock.sleep(max(0.0, self._rested - self._clock.monotonic()))
+                for found in pool.map(self._vectors, parts[at : at + _AT_ONCE]):
+                    made += found
+                self._rested = self._clock.monotonic() + _BETWEEN
+        return made
 
     def close(self) -> None:
         """Nothing to let go of."""

@@ -12,7 +12,7 @@ from vaultsync.adapters.qdrant_models import (
     consistency,
     filter_of,
     library,
-    operations,
+    requests,
 )
 from vaultsync.adapters.qdrant_patience import Patience
 from vaultsync.adapters.qdrant_place import QdrantPlace
@@ -95,6 +95,7 @@ class ClientPoints:
             host=place.host,
             port=place.port,
             https=place.tls,
+            verify=place.tls,  # else certificates are loaded for nothing
             api_key=os.environ.get(place.key_variable) or None,
             grpc_port=place.grpc_port or 6334,
             prefer_grpc=place.grpc_port is not None,
@@ -300,9 +301,8 @@ class ClientPoints:
     # -------------------------------------------------------------------- writes
 
     def do(self, steps: Sequence[Step]) -> None:
-        """Do the steps in order."""
-        changes = [made for step in steps for made in operations(step)]
-        if changes:
+        """Do the steps in order, in as many requests as they need."""
+        for changes in requests(steps):
             self._ask("batch_update_points", update_operations=changes, **self._writes)
 
     def close(self) -> None:

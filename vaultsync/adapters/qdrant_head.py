@@ -27,6 +27,9 @@ from vaultsync.ports import RevisionMismatch, Write, Written
 _NAMES = UUID("6f0c9a4e-8a5b-5d0e-9a53-7a1d6c0f2b11")
 IN_HEAD = 128
 """Rows of a batch that the head carries itself; more go into pages of as many."""
+MUCH = 1 << 20
+"""Characters of rows that go into one point, where there is more than one row: a request
+must not be too large for a server."""
 REMEMBERED = 256
 """Batches that the head names; older ones go into a point of their own, half at a time."""
 
@@ -128,14 +131,15 @@ class Head:
         if not made:
             return Decided(answers, None, [])
         rows = list(made.values())
+        parts = len(_parted(rows))
         head = replace(
             self,
             revision=mark,
             seq=seq,
             facts=facts,
             log=(*self.log, Batch(self.seq + 1, mark)),
-            rows=tuple(rows) if len(rows) <= IN_HEAD else (),
-            pages=0 if len(rows) <= IN_HEAD else -(-len(rows) // IN_HEAD),
+            rows=tuple(rows) if parts == 1 else (),
+            pages=0 if parts == 1 else parts,
         )
         return Decided(answers, head, rows)
 
@@ -205,11 +209,25 @@ def pages_of(rows: Sequence[Row], mark: str, at: str) -> list[Point]:
                 "kind": "page",
                 "revision": mark,
                 "at": at,
-                "rows": rows_text(rows[start : start + IN_HEAD]),
+                "rows": rows_text(some),
             },
         )
-        for number, start in enumerate(range(0, len(rows), IN_HEAD))
+        for number, some in enumerate(_parted(rows))
     ]
+
+
+def _parted(rows: Sequence[Row]) -> list[list[Row]]:
+    """Rows by the points that carry them."""
+    parts: list[list[Row]] = [[]]
+    room = MUCH
+    for row in rows:
+        size = len(row.said or "")
+        if parts[-1] and (len(parts[-1]) == IN_HEAD or size > room):
+            parts.append([])
+            room = MUCH
+        parts[-1].append(row)
+        room -= size
+    return parts
 
 
 def rows_text(rows: Sequence[Row]) -> str:

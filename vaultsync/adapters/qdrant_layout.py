@@ -19,8 +19,8 @@ OVERSAMPLING = 3.0
 decide. With it recall@10 against exact search is 0.99 and more (`make bench`)."""
 EF = 128
 """Candidates of a search in the graph (the seed's default). Searches go by ACORN, too: of
-30,000 chunks with a filter that leaves a tenth, the graph alone found 83 of the nearest
-hundred, with ACORN all."""
+the nearest ten of 100,000 chunks with a filter on three fields the graph alone found 0.983,
+and 0.675 before each of the fields had its payload index; with ACORN all, both times."""
 
 
 def differences(config: Mapping[str, Any], place: QdrantPlace) -> list[str]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
+
+import msgspec
 
 from vaultsync.adapters.qdrant_points import (
     PAGE,
     Between,
     Condition,
+    Forget,
     Missing,
     Point,
-    Put,
     Step,
     Where,
     space,
@@ -18,6 +21,11 @@ from vaultsync.adapters.qdrant_points import (
 
 Model: TypeAlias = Any
 """A model of the client. Its type would have the client loaded."""
+LARGEST = 8 << 20
+"""Bytes of a request, about. A server refuses what has more than 32 MiB, and what is sent
+slowly times out before that is known."""
+_NUMBER, _ID = 22, 40
+"""Bytes of a number of a vector, and of an id, as JSON."""
 _MODES = {"any": None, "new": "insert_only", "known": "update_only"}
 
 
@@ -33,23 +41,51 @@ def consistency(said: str | int) -> Model:
     return said if isinstance(said, int) else library().ReadConsistencyType(said)
 
 
-def operations(step: Step) -> list[Model]:
-    """A step as what one request can carry."""
+def requests(steps: Sequence[Step]) -> Iterator[list[Model]]:
+    """The operations of steps, as many at a time as one request may carry."""
+    made: list[Model] = []
+    room = LARGEST
+    for step in steps:
+        for operation, size in _operations(step):
+            if made and size > room:
+                yield made
+                made, room = [], LARGEST
+            made.append(operation)
+            room -= size
+    if made:
+        yield made
+
+
+def _operations(step: Step) -> Iterator[tuple[Model, int]]:
+    """A step as operations, and how large each is."""
     models = library()
-    if isinstance(step, Put):
-        mode = _MODES[step.mode]
-        return [
-            models.UpsertOperation(
-                upsert=models.PointsList(
-                    points=[_struct(each) for each in step.points[at : at + PAGE]],
-                    update_filter=filter_of(step.only_if) if step.only_if else None,
-                    update_mode=models.UpdateMode(mode) if mode else None,
-                )
-            )
-            for at in range(0, len(step.points), PAGE)
-        ]
-    selector = models.FilterSelector(filter=filter_of(step.where))
-    return [models.DeleteOperation(delete=selector)]
+    if isinstance(step, Forget):
+        selector = models.FilterSelector(filter=filter_of(step.where))
+        yield models.DeleteOperation(delete=selector), _ID * len(step.where.but)
+        return
+    mode = _MODES[step.mode]
+    for points, size in _pages(step.points):
+        upsert = models.PointsList(
+            points=[_struct(each) for each in points],
+            update_filter=filter_of(step.only_if) if step.only_if else None,
+            update_mode=models.UpdateMode(mode) if mode else None,
+        )
+        yield models.UpsertOperation(upsert=upsert), size
+
+
+def _pages(points: Sequence[Point]) -> Iterator[tuple[list[Point], int]]:
+    """Points, as many at a time as go together, and how large they are."""
+    page: list[Point] = []
+    total = 0
+    for point in points:
+        size = len(msgspec.json.encode(point.payload)) + _NUMBER * len(point.vector)
+        if page and (len(page) == PAGE or total + size > LARGEST):
+            yield page, total
+            page, total = [], 0
+        page.append(point)
+        total += size
+    if page:
+        yield page, total
 
 
 def _struct(point: Point) -> Model:

@@ -2,6 +2,10 @@
 
 What may pass is tried again after 1, 2, 4 … 30 s with jitter, as long as patience lasts.
 Every request to Qdrant is safe to be made twice, so an answer that got lost is no harm.
+
+A question or a pass makes many requests. Once one of them was given up, the next are tried
+only once each until the store answers again, and not at all for as long as somebody was
+just kept waiting in vain: a store that hangs costs that time once, not at each request.
 """
 
 from __future__ import annotations
@@ -16,6 +20,8 @@ from vaultsync.errors import StoreUnavailableError
 from vaultsync.ports import Clock
 
 FIRST, LONGEST = 1.0, 30.0
+HANGS = 1.0
+"""Seconds after which a request without an answer was kept waiting."""
 T = TypeVar("T")
 
 
@@ -49,6 +55,8 @@ class Patience:
         self._seconds = seconds
         self._jitter = jitter
         self._answered = False
+        self._given_up: Trouble | None = None
+        self._rests_until = 0.0
         self._lock = threading.RLock()
 
     def ask(self, request: Callable[[], T]) -> T:
@@ -61,9 +69,13 @@ class Patience:
             return self._ask(request)
 
     def _ask(self, request: Callable[[], T]) -> T:
-        deadline = self._clock.monotonic() + self._seconds
+        began = self._clock.monotonic()
+        if self._given_up is not None and began < self._rests_until:
+            raise self._away(self._given_up)
+        deadline = began + (self._seconds if self._given_up is None else 0.0)
         pause = FIRST
         while True:
+            asked = self._clock.monotonic()
             try:
                 answer = request()
             except Exception as error:
@@ -71,19 +83,22 @@ class Patience:
                 if trouble is None:
                     raise
                 wait = trouble.wait or pause * (0.5 + self._jitter() / 2)
-                late = self._clock.monotonic() + wait > deadline
+                now = self._clock.monotonic()
+                late = now + wait > deadline
                 gone = trouble.refused and not self._answered
                 if gone or late or not trouble.passing:
+                    if now - asked >= HANGS:
+                        self._rests_until = 2 * now - began
                     raise self._away(trouble) from error
                 self._clock.sleep(wait)
                 pause = min(2 * pause, LONGEST)
             else:
-                self._answered = True
+                self._answered, self._given_up = True, None
                 return answer
 
     def _away(self, trouble: Trouble) -> StoreUnavailableError:
         # Until it answers again nobody waits for what is refused.
-        self._answered = False
+        self._answered, self._given_up = False, trouble
         away = StoreUnavailableError(trouble.why)
         if trouble.hint:
             away.hint = trouble.hint

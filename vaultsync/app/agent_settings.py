@@ -22,8 +22,11 @@ def settings_for(
     agent: str | None = None,
     state_dir: str | None = None,
     scope: str | None = None,
+    user: str | None = None,
 ) -> Settings:
     """The settings of a vault for one agent; `scope` is where it writes.
+
+    With a user it recalls only what is about them, and what it keeps is.
 
     Raises:
         NotAVaultError: there is no vault.
@@ -36,4 +39,4 @@ def settings_for(
     private(name)
     if scope is not None and not sees(name, check_scope(scope)):
         raise ScopeDeniedError(name, scope)
-    return replace(found, agent=name)
+    return replace(found, agent=name, user=user or None)

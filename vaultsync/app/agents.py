@@ -27,6 +27,7 @@ class AgentMemory(Memory):
     def __init__(self, settings: Settings, *, scope: str | None = None) -> None:
         super().__init__(settings)
         self.name = settings.agent or NAMELESS
+        self.user = settings.user
         self.scope = scope or private(self.name)
         """Where a fact goes that names no scope."""
         self._daemon = ""

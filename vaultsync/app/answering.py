@@ -48,6 +48,7 @@ def ask_files(
     tags: Sequence[str] = (),
     max_priority: int = 2,
     since: str | None = None,
+    user: str | None = None,
 ) -> Recall:
     """The same question, asked of the files of `.index/` alone: a clone has no store.
 
@@ -75,6 +76,7 @@ def ask_files(
             max_priority=max_priority,
             since=since,
             weights=settings.weights,
+            user=user,
         )
     finally:
         vault.close()

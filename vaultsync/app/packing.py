@@ -27,6 +27,7 @@ class Packing(Recalling):
         tags: Sequence[str] = (),
         max_priority: int = 4,
         since: str | None = None,
+        user: str | None = None,
         agent: str | None = None,
     ) -> ContextPack:
         """What to read for a question, in `budget` tokens at most; says why, and what not.
@@ -55,6 +56,7 @@ class Packing(Recalling):
             tags=tags,
             max_priority=max_priority,
             since=since,
+            user=user or self.settings.user,
         )
         self._accesses.add(each.id for each in made.items if each.tier != "entities")
         return made

@@ -30,6 +30,7 @@ class Recalling(Opened):
         heads_only: bool = True,
         since: str | None = None,
         until: str | None = None,
+        user: str | None = None,
         explain: bool = False,
         agent: str | None = None,
     ) -> Recall:
@@ -57,6 +58,7 @@ class Recalling(Opened):
             heads_only=heads_only,
             since=since,
             until=until,
+            user=user or self.settings.user,
             explain=explain,
         )
         self._accesses.add(hit.id for hit in found)

@@ -49,6 +49,7 @@ def context(
     types: Sequence[str],
     scopes: Sequence[str],
     tags: Sequence[str],
+    user: str | None,
     agent: str | None,
 ) -> int:
     """Pack what answers a question into a budget of tokens.
@@ -67,6 +68,7 @@ def context(
             types=types,
             scopes=scopes,
             tags=tags,
+            user=user,
         )
         show_context.packed(options, made)
     return DONE

@@ -14,6 +14,11 @@ from vaultsync.cli.options import Options, agent_option, common
     metavar="S",
     help="Where its facts go unless it names one; else its own scope.",
 )
+@click.option(
+    "--user",
+    metavar="U",
+    help="Whom it serves: it recalls only what is about them, and what it keeps is.",
+)
 @click.option("--http", "over_http", is_flag=True, help="On 127.0.0.1, with a token.")
 @click.option(
     "--port",
@@ -27,6 +32,7 @@ def mcp(
     options: Options,
     *,
     scope: str | None,
+    user: str | None,
     over_http: bool,
     port: int | None,
     agent: str | None,
@@ -42,13 +48,14 @@ def mcp(
 
     from vaultsync.cli import mcp_serving
 
+    served = mcp_serving.settings(options, agent=agent, scope=scope, user=user)
     if not over_http:
-        mcp_serving.stdio(options, agent=agent, scope=scope)
+        mcp_serving.stdio(served, scope=scope)
         return DONE
 
     from vaultsync.cli import serving, show_bridge
 
-    with mcp_serving.http(options, agent=agent, scope=scope, port=port) as running:
+    with mcp_serving.http(served, scope=scope, port=port) as running:
         show_bridge.listening(options, running.address, who="clients have")
         serving.until_signal(lambda: running.is_alive)
     return DONE

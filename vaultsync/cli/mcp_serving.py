@@ -16,17 +16,28 @@ if TYPE_CHECKING:
     from vaultsync.config import Settings
     from vaultsync.mcp_server.over_http import Listening
 
-__all__ = ["http", "stdio"]
+__all__ = ["http", "settings", "stdio"]
 
 
-def stdio(options: Options, *, agent: str | None, scope: str | None) -> None:
+def settings(
+    options: Options, *, agent: str | None, scope: str | None, user: str | None
+) -> Settings:
+    """The settings of the vault for the agent that is served.
+
+    Raises:
+        UsageError: as `settings_for()`.
+    """
+    return settings_for(
+        options.vault, agent=agent, state_dir=options.state_dir, scope=scope, user=user
+    )
+
+
+def stdio(settings: Settings, *, scope: str | None) -> None:
     """Serve MCP on stdin and stdout.
 
     Raises:
         MissingExtraError: the SDK of the protocol is not installed.
-        UsageError: as `settings_for()`.
     """
-    settings = _settings(options, agent, scope)
     try:
         from vaultsync.mcp_server.over_stdio import serve
         from vaultsync.mcp_server.worker import AgentWorker
@@ -37,16 +48,14 @@ def stdio(options: Options, *, agent: str | None, scope: str | None) -> None:
 
 @contextmanager
 def http(
-    options: Options, *, agent: str | None, scope: str | None, port: int | None
+    settings: Settings, *, scope: str | None, port: int | None
 ) -> Iterator[Listening]:
     """MCP over HTTP on loopback, while it is needed.
 
     Raises:
         MissingExtraError: the SDK of the protocol, or the server, is not installed.
-        UsageError: as `settings_for()`.
         ConfigError: the port is taken.
     """
-    settings = _settings(options, agent, scope)
     try:
         from vaultsync.mcp_server.over_http import PORT, running
         from vaultsync.mcp_server.worker import AgentWorker
@@ -62,12 +71,6 @@ def _open(settings: Settings, scope: str | None) -> AgentMemory:
     from vaultsync.app.agents import AgentMemory
 
     return AgentMemory(settings, scope=scope)
-
-
-def _settings(options: Options, agent: str | None, scope: str | None) -> Settings:
-    return settings_for(
-        options.vault, agent=agent, state_dir=options.state_dir, scope=scope
-    )
 
 
 def _not_installed(missing: ModuleNotFoundError) -> MissingExtraError:

@@ -70,8 +70,9 @@ def complete_type(
 
 
 def filters(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command what narrows a question: `types`, `scopes` and `tags`."""
+    """Give a command what narrows a question: `types`, `scopes`, `tags` and `user`."""
     for option in (
+        click.option("--user", metavar="U", help="Only what is about a user."),
         click.option(
             "--tag",
             "tags",

@@ -56,6 +56,7 @@ def recall(
     tags: Sequence[str],
     max_priority: int,
     since: str | None,
+    user: str | None,
     vault_only: bool,
     explain: bool,
     agent: str | None,
@@ -78,6 +79,7 @@ def recall(
             tags=tags,
             max_priority=max_priority,
             since=since,
+            user=user,
         )
         show_recall.recalled(options, found)
         return DONE
@@ -91,6 +93,7 @@ def recall(
             tags=tags,
             max_priority=max_priority,
             since=since,
+            user=user,
             explain=explain,
         )
         # Shown before it closes: what was recalled is written down after the answer.

@@ -47,6 +47,7 @@ def from_files(
     tags: Sequence[str],
     max_priority: int,
     since: str | None,
+    user: str | None,
 ) -> Recall:
     """An answer from the files of `.index/` alone."""
     from vaultsync.app.answering import ask_files
@@ -61,6 +62,7 @@ def from_files(
         tags=tags,
         max_priority=max_priority,
         since=since,
+        user=user,
     )
 
 

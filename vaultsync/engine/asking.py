@@ -26,6 +26,7 @@ def asked_for(
     heads_only: bool = True,
     since: str | None = None,
     until: str | None = None,
+    user: str | None = None,
 ) -> tuple[Question, Filters]:
     """What a question asks for, and which facts may answer it.
 
@@ -46,6 +47,7 @@ def asked_for(
         until=span.until,
         heads_only=heads_only,
         tiers=asked.tiers,
+        user=user,
     )
 
 

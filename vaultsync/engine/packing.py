@@ -47,6 +47,7 @@ def context(
     tags: Iterable[str] = (),
     max_priority: int = 4,
     since: str | None = None,
+    user: str | None = None,
 ) -> ContextPack:
     """What an agent is given to read for a question, in `budget` tokens at most.
 
@@ -73,6 +74,7 @@ def context(
         tags=tags,
         max_priority=max_priority,
         since=since,
+        user=user,
     )
     hits = [hit for hit in found.hits if hit.similarity >= RELEVANT]
     made = pack(
@@ -91,7 +93,7 @@ def context(
         count=tokens.count,
         form=form,
         intent=intent,
-        entities=_entities(sources, [hit.fact for hit in hits], agent),
+        entities=_entities(sources, [hit.fact for hit in hits], agent, user),
     )
     return replace(made, counter=tokens.name, degraded=found.degraded)
 
@@ -104,7 +106,7 @@ def _reason(hit: Hit) -> str:
 
 
 def _entities(
-    sources: Sources, facts: Sequence[Fact], agent: str | None
+    sources: Sources, facts: Sequence[Fact], agent: str | None, user: str | None
 ) -> list[Candidate]:
     """The entities that most of the facts name, each with the facts that name it."""
     naming: dict[str, set[str]] = defaultdict(set)
@@ -114,7 +116,7 @@ def _entities(
     names = sorted(naming, key=lambda name: (-len(naming[name]), name))[:NAMES]
     if not names:
         return []
-    found = _named(sources, names, agent)
+    found = _named(sources, names, agent, user)
     paths = sources.mirror.archive.places(found)
     made = []
     for fact_id, entity in found.items():
@@ -126,7 +128,7 @@ def _entities(
 
 
 def _named(
-    sources: Sources, names: Sequence[str], agent: str | None
+    sources: Sources, names: Sequence[str], agent: str | None, user: str | None
 ) -> dict[str, Fact]:
     """The facts of entities that are called so, as far as the agent sees them."""
     # Status and priority are no reason not to know who somebody is.
@@ -144,5 +146,7 @@ def _named(
         if (fact := facts.get(each.fact_id)) is not None
         and fact.type in ENTITY_TYPES
         and sees(agent, fact.scope)
+        # Who somebody is may be nobody's own memory, but not another user's.
+        and (user is None or fact.user_id in (None, user))
         and not wanted.isdisjoint(map(folded, (fact.title, *fact.aliases)))
     }

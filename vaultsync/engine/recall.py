@@ -27,6 +27,7 @@ def recall(
     heads_only: bool = True,
     since: str | None = None,
     until: str | None = None,
+    user: str | None = None,
     explain: bool = False,
 ) -> Recall:
     """The facts that answer a question, best first. Changes nothing but the index.
@@ -34,6 +35,7 @@ def recall(
     Written in the question itself, these filter too: `type:…`, `tag:…`, `tier:…`,
     `since:…`, `until:…`; and "phrases" must occur. `status` None is any. `since` is the
     first day, month or moment; `until` the last day or month, or the moment before which.
+    `user` leaves only what is about that user.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter makes no sense.
@@ -53,6 +55,7 @@ def recall(
         heads_only=heads_only,
         since=since,
         until=until,
+        user=user,
     )
     work = Recalling(sources, asked, filters, agent, limit=limit, explain=explain)
     source = work.answer(mode)

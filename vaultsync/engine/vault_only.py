@@ -66,6 +66,7 @@ def recall_vault_only(
     max_priority: int = 2,
     since: str | None = None,
     until: str | None = None,
+    user: str | None = None,
     weights: Weights | None = None,
 ) -> Recall:
     """What the tables of contents know of a question, best first; changes nothing.
@@ -85,6 +86,7 @@ def recall_vault_only(
         max_priority=max_priority,
         since=since,
         until=until,
+        user=user,
     )
     listed = _entries(clone)
     work = _Looking(clone, asked, filters, agent, weights or Weights())

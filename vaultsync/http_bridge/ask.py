@@ -24,6 +24,7 @@ def recall(serving: Serving, _: str, asked: bodies.Recall) -> Mapping[str, Value
             tags=asked.tags,
             max_priority=asked.max_priority,
             since=asked.since,
+            user=asked.user,
             explain=asked.explain,
             agent=agent,
         )
@@ -43,6 +44,7 @@ def context(serving: Serving, _: str, asked: bodies.Context) -> Mapping[str, Val
             types=asked.types,
             scopes=asked.scopes,
             tags=asked.tags,
+            user=asked.user,
             agent=agent,
         )
     )

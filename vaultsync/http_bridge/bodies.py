@@ -101,6 +101,7 @@ class Recall(Body):
     tags: Words = []
     max_priority: Priority = 2
     since: Word | None = None
+    user: Word | None = None
     explain: bool = False
     agent: Word | None = None
     """For whom; a bridge of one agent answers no other one."""
@@ -116,6 +117,7 @@ class Context(Body):
     types: Words = []
     scopes: Words = []
     tags: Words = []
+    user: Word | None = None
     agent: Word | None = None
 
 

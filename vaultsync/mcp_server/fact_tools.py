@@ -86,6 +86,9 @@ def store(memory: AgentMemory, asked: StoreFact) -> Answer:
     """`remember`."""
     if asked.fields.get("agentId", memory.name) != memory.name:
         raise FixedFieldError("agentId")
+    about = {} if memory.user is None else {"userId": memory.user}
+    if asked.fields.get("userId", memory.user) != memory.user and about:
+        raise FixedFieldError("userId")
     made = memory.remember(
         asked.text,
         type=asked.type,
@@ -95,7 +98,7 @@ def store(memory: AgentMemory, asked: StoreFact) -> Answer:
         priority=asked.priority,
         tags=asked.tags,
         entities=asked.entities,
-        fields=asked.fields,
+        fields=asked.fields | about,
     )
     fact = memory.with_note(made)
     return {**public(fact), "mirrored": fact.path is not None}
