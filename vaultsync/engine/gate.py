@@ -49,7 +49,9 @@ def store_state(mirror: Mirror, run: str, request: Request) -> StoreState | None
         "next_store_id"
     ):
         # Its facts came from the store that was known; their revisions are its own.
-        _move_in(mirror, request, state)
+        if request.dry_run:
+            return state
+        _move_in(mirror, state)
     elif known != state.store_id:
         raise StoreMismatchError(state.store_id, known)
     why = None if request.trust_store else _rewound(mirror, state)
@@ -66,6 +68,14 @@ def store_state(mirror: Mirror, run: str, request: Request) -> StoreState | None
     return state
 
 
+def seen_up_to(mirror: Mirror, state: StoreState | None, request: Request) -> int:
+    """Up to where the store's feed was seen; where another store stood says nothing."""
+    known = mirror.archive.setting("store_id")
+    if request.trust_store or (state and known not in (None, state.store_id)):
+        return 0
+    return int(mirror.archive.setting("cursor") or 0)
+
+
 def _look_at_everything(mirror: Mirror) -> None:
     """Have the passes compare all facts with the store, until one has come to its end.
 
@@ -77,10 +87,8 @@ def _look_at_everything(mirror: Mirror) -> None:
     mirror.archive.set_setting("waiting", everything)
 
 
-def _move_in(mirror: Mirror, request: Request, state: StoreState) -> None:
+def _move_in(mirror: Mirror, state: StoreState) -> None:
     """Go on with the store that a migration filled: all of it is looked at once."""
-    if request.dry_run:
-        return
     with mirror.archive.transaction():
         mirror.archive.set_setting("store_id", state.store_id)
         mirror.archive.set_setting("next_store_id", None)

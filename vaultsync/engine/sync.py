@@ -25,7 +25,7 @@ from vaultsync.engine.cases import (
     taken_keys,
 )
 from vaultsync.engine.conflicts import settle, verdicts
-from vaultsync.engine.gate import check_vault, confirmed, store_state
+from vaultsync.engine.gate import check_vault, confirmed, seen_up_to, store_state
 from vaultsync.engine.incremental import look_into, waiting_in
 from vaultsync.engine.item import CREATES_NOTE, Outcome
 from vaultsync.engine.mirror import Mirror
@@ -216,8 +216,7 @@ def look(
         }
     again = list(again)
     feed: Sequence[Written] | None = None
-    cursor = int(mirror.archive.setting("cursor") or 0)
-    since = 0 if request.trust_store else cursor
+    since = seen_up_to(mirror, state, request)
     some = request.folders is not None and since > 0
     if some and state is not None:
         feed = mirror.store.feed(since)
