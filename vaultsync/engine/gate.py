@@ -49,12 +49,10 @@ def store_state(mirror: Mirror, run: str, request: Request) -> StoreState | None
         "next_store_id"
     ):
         # Its facts came from the store that was known; their revisions are its own.
-        if request.dry_run:
-            return state
-        _move_in(mirror, state)
+        _move_in(mirror, request, state)
     elif known != state.store_id:
         raise StoreMismatchError(state.store_id, known)
-    why = None if request.trust_store else _rewound(mirror, state)
+    why = None if request.trust_store else _rewound(mirror, state, request)
     if why is None:
         return state
     if not confirmed(mirror, request):
@@ -87,17 +85,19 @@ def _look_at_everything(mirror: Mirror) -> None:
     mirror.archive.set_setting("waiting", everything)
 
 
-def _move_in(mirror: Mirror, state: StoreState) -> None:
+def _move_in(mirror: Mirror, request: Request, state: StoreState) -> None:
     """Go on with the store that a migration filled: all of it is looked at once."""
+    if request.dry_run:
+        return
     with mirror.archive.transaction():
         mirror.archive.set_setting("store_id", state.store_id)
         mirror.archive.set_setting("next_store_id", None)
         _look_at_everything(mirror)
 
 
-def _rewound(mirror: Mirror, state: StoreState) -> str | None:
+def _rewound(mirror: Mirror, state: StoreState, request: Request) -> str | None:
     """What shows that the store lost something; None when nothing does."""
-    cursor = int(mirror.archive.setting("cursor") or 0)
+    cursor = seen_up_to(mirror, state, request)
     if not state.seq and mirror.archive.count_bases():
         return "it is empty"
     if state.seq < cursor:

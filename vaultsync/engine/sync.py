@@ -7,11 +7,12 @@ which facts to look at.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
+from vaultsync.core.changes import StoreSide
 from vaultsync.core.lens import CLEAR
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do, guard
@@ -24,7 +25,7 @@ from vaultsync.engine.cases import (
     settle_identities,
     taken_keys,
 )
-from vaultsync.engine.conflicts import settle, verdicts
+from vaultsync.engine.conflicts import foreseen, settle, verdicts
 from vaultsync.engine.gate import check_vault, confirmed, seen_up_to, store_state
 from vaultsync.engine.incremental import look_into, waiting_in
 from vaultsync.engine.item import CREATES_NOTE, Outcome
@@ -234,11 +235,14 @@ def look(
     if progress is not None:
         progress("scan", len(found.seen), len(found.seen))
     settled: list[str] = []
-    if state is not None and not request.dry_run:
+    ahead: Mapping[str, StoreSide] = {}
+    if state is not None and request.dry_run:
+        ahead = foreseen(mirror, found)
+    elif state is not None:
         settled += [settle(mirror, v).fact_id for v in verdicts(mirror, found)]
     who = settle_identities(mirror, found)
     _take_second_look(mirror, who)
-    named = dict.fromkeys([*again, *settled, *request.named])
+    named = dict.fromkeys([*again, *settled, *ahead, *request.named])
     if request.only_named:
         feed = None if state is None else []
         since = -1
@@ -252,6 +256,8 @@ def look(
         named = dict.fromkeys([*waiting, *named])
     whole = since == 0 and state is not None
     cases = make_cases(mirror, found, who, feed, named=named, whole_feed=whole)
+    if ahead:
+        cases = [replace(c, store=ahead.get(c.fact_id, c.store)) for c in cases]
     cases += newcomers(mirror, who, request.adopt, away=state is None)
     return Pass(mirror, request, run, found, who, cases, feed, state, max(since, 0))
 
