@@ -6,10 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from tests.world import LINES, World, notice
+from tests.world import LINES, SCOPE, World, notice
 from vaultsync.core.conflict import Conflict, FieldConflict
 from vaultsync.core.paths import VaultPath
-from vaultsync.engine.conflicts import Verdict, find_conflict, settle
+from vaultsync.engine.conflicts import (
+    Verdict,
+    find_conflict,
+    settle,
+    visible_conflicts,
+)
 from vaultsync.engine.report import Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.status import status
@@ -134,6 +139,33 @@ def test_a_dry_run_does_not_show_a_deletion_that_a_later_edit_keeps_off() -> Non
     world.agent_updates(fact.id, tags=["later"])
 
     assert [each.action for each in _looked_at(world).actions] == ["update_vault"]
+    world.quiesce()
+    assert world.is_alive(fact.id)
+
+
+def test_a_conflict_names_its_note_where_it_lies_now() -> None:
+    world = World()
+    conflict = _conflict(world)
+    world.person_renames(world.path(conflict.fact_id), f"{SCOPE}/lessons/Elsewhere.md")
+    world.quiesce()
+
+    (shown,) = visible_conflicts(world.mirror, agent=None)
+
+    assert shown.path == world.path(conflict.fact_id) != conflict.path
+    assert shown.conflict_path == conflict.conflict_path
+    assert find_conflict(world.mirror, conflict.id).path == shown.path
+
+
+def test_the_conflict_of_a_note_that_is_gone_names_where_it_was() -> None:
+    world = World()
+    conflict = _conflict(world)
+    world.mirrored("Stays.", title="A bystander")
+    world.agent_forgets(conflict.fact_id)
+    world.quiesce()
+
+    (shown,) = visible_conflicts(world.mirror, agent=None)
+
+    assert shown.path == conflict.path
 
 
 def test_deleting_the_conflict_note_keeps_things_as_they_are() -> None:

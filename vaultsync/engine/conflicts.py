@@ -205,9 +205,14 @@ def _boxes(mirror: Mirror, path: VaultPath) -> frozenset[str]:
 
 
 def visible_conflicts(mirror: Mirror, *, agent: str | None) -> list[Conflict]:
-    """The open conflicts about facts that the agent may see."""
+    """The open conflicts about facts that the agent may see; notes where they lie now."""
     found = mirror.archive.conflicts()
-    return [x for x in found if is_visible(mirror, x.fact_id, agent=agent)]
+    bases = mirror.archive.find_bases([each.fact_id for each in found])
+    return [
+        replace(x, path=bases[x.fact_id].path if x.fact_id in bases else x.path)
+        for x in found
+        if is_visible(mirror, x.fact_id, agent=agent)
+    ]
 
 
 def find_conflict(
