@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vaultsync.adapters.clock import SystemClock
 from vaultsync.adapters.qdrant_place import DIMENSION, is_qdrant, place_of
 from vaultsync.adapters.store_away import StoreAway
 from vaultsync.adapters.store_sqlite import SqliteStore
@@ -86,6 +87,15 @@ class Stores:
         except EmbedderError:
             known = None
         return known or DIMENSION
+
+
+def check_store(store: str, *, root: Path) -> None:
+    """See that a setting names a store; nothing is opened.
+
+    Raises:
+        ConfigError: it names none.
+    """
+    Stores(Settings(root, "", root, store), SystemClock(), lambda: None)
 
 
 def _sqlite_path(settings: Settings) -> str:

@@ -87,7 +87,8 @@ def adopt(
         with mirror.archive.transaction():
             mirror.archive.set_setting("adopted_folders", "\n".join(listed))
     report = sync(mirror, request, progress=progress)
-    told = {each.path for each in (*report.actions, *report.attention)}
+    told = {action.path for action in report.actions}
+    told |= {notice.path for notice in report.attention}
     left = [
         _not_taken(mirror, path) for path in named if path not in told | known.keys()
     ]
