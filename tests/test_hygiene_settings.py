@@ -55,11 +55,11 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, said: str, why: str) -> 
 
 
 def test_the_doctor_names_what_is_no_setting(tmp_path: Path) -> None:
-    said = "ingore = ['x']\nagent = 'indy'\n[watch]\nwacther = 'polling'\n[hygiene]\n"
+    said = "ignores = ['x']\nagent = 'indy'\n[watch]\nwacther = 'polling'\n[hygiene]\n"
     name, ok, told, hint = settings_check(_load(tmp_path, said))
     assert (name, ok) == ("settings", False)
-    assert told.endswith("ignored: agent, ingore, [watch] wacther")
-    assert hint == "is it `ignore` for ingore, `watcher` for [watch] wacther?"
+    assert told.endswith("ignored: agent, ignores, [watch] wacther")
+    assert hint == "is it `ignore` for ignores, `watcher` for [watch] wacther?"
 
 
 def test_all_settings_are_settings(tmp_path: Path) -> None:
