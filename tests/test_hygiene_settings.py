@@ -8,6 +8,7 @@ import pytest
 
 from vaultsync import config
 from vaultsync.app.hygiene import hygiene_check
+from vaultsync.app.stray_settings import settings_check
 from vaultsync.config import Hygiene
 from vaultsync.errors import ConfigError
 
@@ -51,6 +52,24 @@ def test_patterns_are_expressions_or_names_of_kinds(tmp_path: Path) -> None:
 def test_what_makes_no_sense_is_refused(tmp_path: Path, said: str, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         _load(tmp_path, said)
+
+
+def test_the_doctor_names_what_is_no_setting(tmp_path: Path) -> None:
+    said = "ignores = ['x']\nagent = 'indy'\n[watch]\nwacther = 'polling'\n[hygiene]\n"
+    name, ok, told, hint = settings_check(_load(tmp_path, said))
+    assert (name, ok) == ("settings", False)
+    assert told.endswith("ignored: agent, ignores, [watch] wacther")
+    assert hint == "is it `ignore` for ignores, `watcher` for [watch] wacther?"
+
+
+def test_all_settings_are_settings(tmp_path: Path) -> None:
+    """Those of the page, which names each of them."""
+    page = Path(__file__).parents[1] / "docs" / "reference" / "settings.md"
+    said = page.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
+    settings = _load(tmp_path, said.partition("\n")[2])
+    _, ok, told, hint = settings_check(settings)
+    assert (ok, hint) == (True, ""), told
+    assert not settings_check(_load(tmp_path, "zzz = 1"))[3]
 
 
 def test_the_doctor_says_what_is_not_disarmed(tmp_path: Path) -> None:

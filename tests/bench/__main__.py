@@ -165,6 +165,16 @@ def _measure(wanted: Wanted, folder: Path, *, quick: bool) -> None:
         if name in wanted:
             _say(name)
             wanted.rows.append(measure())
+    _tables(wanted, folder, quick=quick, some=some)
+    if GROWTH in wanted:
+        wanted.growths += [
+            Growth(KINDS[kind], seconds, STEEPEST)
+            for kind, seconds in passes.seconds.items()
+        ]
+
+
+def _tables(wanted: Wanted, folder: Path, *, quick: bool, some: int) -> None:
+    """What makes several rows in one go."""
     if HYGIENE in wanted:
         n = QUICK[0] if quick else 2_000
         wanted.rows += shares(folder, n, times=some, target=1.03, say=_say)
@@ -178,11 +188,6 @@ def _measure(wanted: Wanted, folder: Path, *, quick: bool) -> None:
     if WATCH in wanted:
         _say(WATCH)
         wanted.rows += watching.latencies(folder, times=20 if quick else 100)
-    if GROWTH in wanted:
-        wanted.growths += [
-            Growth(KINDS[kind], seconds, STEEPEST)
-            for kind, seconds in passes.seconds.items()
-        ]
 
 
 def _order(operation: str) -> int:

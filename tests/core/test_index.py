@@ -118,6 +118,13 @@ def test_only_active_facts_that_nothing_replaces_are_listed() -> None:
         ("Tea at four. It is hot.", "It is hot."),
         ("Tea at four", "of the kitchen"),
         ("Tea at fourteen is late.", "Tea at fourteen is late."),
+        ("Tea at four is too late.", "Tea at four is too late."),
+        ("[[Tea at four]] is too late.", "Tea at four is too late."),
+        ("Tea at four's end.", "Tea at four's end."),
+        ("Tea at four-ish.", "Tea at four-ish."),
+        ("Tea at four: hot, not cold.", "hot, not cold."),
+        ("Tea at four\nand cake at five", "and cake at five"),
+        ("> Tea at four.\n> It is hot.", "It is hot."),
         ("# Heading\n\n```\ncode\n```\n\n| a |\n|---|\n\n> Quoted.", "Quoted."),
         ("- one [link](x.md)\n- two", "one link - two"),
         ("<!-- hidden -->\n\nSeen. ^block", "Seen."),
@@ -134,6 +141,16 @@ def test_a_summary_is_the_first_that_the_title_does_not_say(
     (entry,) = entries(one.but(content=content))
 
     assert entry.summary == summary
+
+
+def test_the_summary_of_a_title_that_was_cut_goes_on_where_it_was_cut() -> None:
+    """The title is its first sentence as far as a title goes."""
+    content = "We chose it because it needs no server and keeps its data in files."
+    one = fact(1, content, title="We chose it because it needs…")
+
+    (entry,) = entries(one)
+
+    assert entry.summary == "no server and keeps its data in files."
 
 
 def test_long_titles_and_summaries_end_between_words() -> None:

@@ -94,6 +94,21 @@ def test_a_text_in_a_property_is_written_as_its_author_wrote_it(
     assert made.decode() == text.replace(before, after)
 
 
+@pytest.mark.parametrize("eol", ["\n", "\r\n"])
+@pytest.mark.parametrize("change", ["content", "context"])
+def test_a_body_begins_below_a_fence_that_ended_the_file(eol: str, change: str) -> None:
+    text = eol.join(["---", f"id: {ID}", "mood: good", "---"])
+    note = read_note(text.encode(), PATH)
+    fact = Fact(ID, scope="team-core").laid_over(note.values, note.properties)
+
+    made = rewrite(note, fact, fact.changed({change: "New."}), links={}).decode()
+
+    if change == "content":
+        assert made == f"{text}{eol}New.{eol}"
+    else:
+        assert made == text.replace(f"{eol}---", f"{eol}context: New.{eol}---")
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

@@ -134,6 +134,8 @@ REASONS = [
         "Is near in meaning (0.50), is of the kind or time asked for,"  # noqa: ISC004 - one
         " was recalled 12 times and is important.",
     ),
+    (Reasons(nearness=0.04), "Is not near in meaning (0.04)."),
+    (Reasons(nearness=-0.001), "Is not near in meaning (0.00)."),
     (Reasons(), "Stands beside what was asked for."),
     (
         Reasons(words=tuple("abcdefg"), asked=7),

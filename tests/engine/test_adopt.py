@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.world import World, kinds
+from tests.world import World, kinds, notice
 from vaultsync.core.paths import VaultPath
 from vaultsync.engine.adopt import adopt, note_of_id
 from vaultsync.engine.status import status
@@ -59,6 +59,52 @@ def test_one_note_is_adopted_alone() -> None:
     assert world.text("Journal/today.md") == DIARY
     world.assert_at_rest()
     assert status(world.mirror).foreign == 2
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+@pytest.mark.parametrize(
+    ("path", "text", "why"),
+    [
+        ("Stub.md", "", "there is nothing in it yet"),
+        ("Stub.md", "\n \n", "there is nothing in it yet"),
+        ("photo.png", "PNG", "is no note"),
+        ("Mine.conflict.md", "Mine.", "conflict note"),
+        ("Trip.sync-conflict-20260102-030405-ABCDEFG.md", "Trip.", "sync tool"),
+        ("half.md", "---\ntags: [a, b", "still writing"),
+        ("loose (table).md", "---\nvaultsync: index\n---\n", "table of contents"),
+    ],
+)
+def test_why_a_note_that_was_named_is_not_taken_is_told(
+    path: str, text: str, why: str, *, dry_run: bool
+) -> None:
+    world = _foreign()
+    world.person_writes(path, text)
+
+    report = adopt(world.mirror, [VaultPath(path)], dry_run=dry_run)
+
+    told = notice(report, "not_taken")
+    assert told.path == path
+    assert why in told.message
+    assert told.hint
+    assert not report.actions
+
+
+def test_what_is_a_fact_already_or_told_already_is_not_told() -> None:
+    world = _foreign()
+    _adopt(world, "loose.md")
+    world.person_writes("broken.md", "---\na: b: c\n---\n")
+
+    told = adopt(world.mirror, [VaultPath("loose.md"), VaultPath("broken.md")])
+
+    assert [each.kind for each in told.attention] == ["unreadable"]
+    assert not adopt(world.mirror, [VaultPath("Journal")], dry_run=True).attention
+
+
+def test_an_empty_note_is_not_counted_among_those_to_take() -> None:
+    world = World()
+    world.person_writes("Stub.md", "")
+    _adopt(world)
+    assert status(world.mirror).foreign == 0
 
 
 def test_what_appears_in_an_adopted_folder_is_adopted_by_the_next_pass() -> None:

@@ -6,10 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from tests.world import LINES, World, notice
+from tests.world import LINES, SCOPE, World, notice
 from vaultsync.core.conflict import Conflict, FieldConflict
-from vaultsync.engine.conflicts import Verdict, find_conflict, settle
+from vaultsync.core.paths import VaultPath
+from vaultsync.engine.conflicts import (
+    Verdict,
+    find_conflict,
+    settle,
+    visible_conflicts,
+)
+from vaultsync.engine.report import Report
 from vaultsync.engine.request import Request
+from vaultsync.engine.status import status
 from vaultsync.errors import ConflictNotFoundError
 
 ALPHA = LINES.split("\n")[0]
@@ -61,6 +69,103 @@ def test_ticking_the_box_takes_the_agents_version() -> None:
     assert world.conflicts() == []
     assert PERSONS in world.everything_kept()
     world.assert_at_rest()
+
+
+def _looked_at(world: World) -> Report:
+    """What a dry run tells, and `status` counts; nothing is written."""
+    with world.nobody_writes():
+        told = world.sync(Request(dry_run=True))
+        pending = status(world.mirror).pending
+    assert pending == len(told.actions)
+    return told
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_dry_run_shows_what_a_tick_would_do(*, moved: bool) -> None:
+    world = World()
+    conflict = _conflict(world)
+    if moved:
+        world.person_renames(_at(conflict), "public/Elsewhere.conflict.md")
+        conflict = replace(
+            conflict, conflict_path=VaultPath("public/Elsewhere.conflict.md")
+        )
+    assert _looked_at(world).actions == []
+
+    _tick(world, conflict)
+    told = _looked_at(world)
+    done = world.sync()
+
+    assert [each.action for each in told.actions] == ["update_vault"]
+    assert told.actions == done.actions
+    assert told.counts == done.counts
+
+
+def test_a_dry_run_shows_the_deletion_that_a_tick_would_carry_out() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
+    world.agent_forgets(fact.id)
+    world.sync()
+    (conflict,) = world.conflicts()
+    _tick(world, conflict)
+
+    told = _looked_at(world)
+
+    assert [each.action for each in told.actions] == ["delete_note"]
+    assert told.actions == world.sync().actions
+
+
+def test_a_dry_run_shows_nothing_of_a_tick_that_changes_nothing() -> None:
+    world = World()
+    conflict = _conflict(world)
+    world.mirrored("Stays.", title="A bystander")
+    world.agent_forgets(conflict.fact_id)
+    world.quiesce()
+    _tick(world, conflict)
+
+    assert _looked_at(world).actions == []
+
+
+def test_a_dry_run_does_not_show_a_deletion_that_a_later_edit_keeps_off() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
+    world.agent_forgets(fact.id)
+    world.sync()
+    (conflict,) = world.conflicts()
+    _tick(world, conflict)
+    world.agent_updates(fact.id, tags=["later"])
+
+    assert [each.action for each in _looked_at(world).actions] == ["update_vault"]
+    world.quiesce()
+    assert world.is_alive(fact.id)
+
+
+def test_a_conflict_names_its_note_where_it_lies_now() -> None:
+    world = World()
+    conflict = _conflict(world)
+    world.person_renames(world.path(conflict.fact_id), f"{SCOPE}/lessons/Elsewhere.md")
+    world.quiesce()
+
+    (shown,) = visible_conflicts(world.mirror, agent=None)
+
+    assert shown.path == world.path(conflict.fact_id) != conflict.path
+    assert shown.conflict_path == conflict.conflict_path
+    assert find_conflict(world.mirror, conflict.id).path == shown.path
+
+
+def test_the_conflict_of_a_note_that_is_gone_names_where_it_was() -> None:
+    world = World()
+    conflict = _conflict(world)
+    world.mirrored("Stays.", title="A bystander")
+    world.agent_forgets(conflict.fact_id)
+    world.quiesce()
+
+    (shown,) = visible_conflicts(world.mirror, agent=None)
+
+    assert shown.path == conflict.path
 
 
 def test_deleting_the_conflict_note_keeps_things_as_they_are() -> None:

@@ -18,6 +18,7 @@ from vaultsync.engine.migrate import (
     expect_store,
 )
 from vaultsync.engine.request import Request
+from vaultsync.engine.status import status
 from vaultsync.errors import (
     MigrationError,
     StoreMismatchError,
@@ -142,6 +143,27 @@ def test_the_vault_goes_on_with_the_new_store() -> None:
     object.__setattr__(world.mirror, "store", old)
     with pytest.raises(StoreMismatchError):
         world.sync()
+
+
+def test_a_look_before_the_first_pass_knows_the_new_store() -> None:
+    """It counts from the beginning: where the old one stood says nothing of it."""
+    world, target = two_stores()
+    for fact in world.store.iter_facts():
+        world.agent_updates(fact.id, tags=["a", "b"])
+    world.quiesce()
+    copy(world.store, target)
+    expect_store(world.mirror, target)
+    object.__setattr__(world.mirror, "store", target)
+
+    found = status(world.mirror)
+    *_, last = target.iter_facts()
+    row = target.written(last.id)
+    later = last.changed({"tags": ["c"]})
+    target.write([Write(last.id, later, row.revision if row else None, "x")])
+
+    assert (found.facts, found.notes, found.pending) == (3, 3, 0)
+    assert status(world.mirror).pending == 1
+    assert world.archive.setting("store_id") != "other"
 
 
 def test_vectors_of_the_same_model_come_along() -> None:

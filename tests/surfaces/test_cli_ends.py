@@ -101,6 +101,8 @@ WRONG = [
     ["remember", "x", "--priority", "high"],
     ["sync", "--max-delete", "-1"],
     ["resolve", "x"],
+    ["recall", " "],
+    ["context", ""],
     ["export"],
     ["init"],
     ["completion", "tcsh"],
@@ -127,6 +129,12 @@ def test_wrong_usage_is_told_in_words(words: list[str]) -> None:
     assert result.stdout == ""
     assert result.stderr.startswith("error: ")
     assert "\n\nhint: `vaultsync" in result.stderr
+
+
+def test_what_may_be_chosen_is_told_in_one_line() -> None:
+    told = run("resolve", "x").stderr
+
+    assert "missing option '--take'. Choose from: store, vault\n" in told
 
 
 def test_an_option_before_the_command_is_told_where_it_belongs() -> None:

@@ -204,6 +204,7 @@ def test_stats_for_a_person_are_short() -> None:
     result = run("graph", "stats", "--hubs", "2")
 
     assert "nodes    4" in result.stdout
+    assert "parts    1, of 3 nodes\n" in result.stdout
     assert "1 relation" in result.stdout
     assert "\tLone" not in result.stdout.splitlines()[0]
     assert "Lone\tnote\t" in result.stdout
@@ -224,6 +225,7 @@ def test_an_empty_graph_has_stats() -> None:
     result = run("graph", "stats", memory=Memory(graph_stats=empty))
 
     assert "types    none" in result.stdout
+    assert "parts    0\n" in result.stdout
 
 
 # ---------------------------------------------------------------------- neighbors

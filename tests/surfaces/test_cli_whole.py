@@ -77,6 +77,16 @@ def test_init_is_harmless_when_repeated(shell: Shell) -> None:
     assert {each["ok"] for each in shell("doctor")["checks"]} == {True}
 
 
+@pytest.mark.parametrize("store", ["mysql://x", "qdrant://", "qdrant+nowhere:x"])
+def test_a_store_that_is_none_leaves_no_vault_behind(
+    tmp_path: Path, store: str
+) -> None:
+    shell = Shell(tmp_path)
+
+    assert shell("init", "--store", store, code=2)["error"]["kind"] == "ConfigError"
+    assert not (shell.vault / ".meta").exists()
+
+
 def test_a_folder_without_a_vault_is_wrong_usage(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
 

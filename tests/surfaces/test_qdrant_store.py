@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from tests.qdrant_server import FakeQdrant
 from tests.qdrants import SERVER
 from vaultsync import app
+from vaultsync.cli import cli
 from vaultsync.errors import ConfigError, FactNotFoundError, StoreMismatchError
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +58,23 @@ def test_a_migration_to_where_the_facts_are_is_refused(tmp_path: Path) -> None:
     app.init(vault, store="qdrant+edge:../edge")
     with app.open(vault) as memory, pytest.raises(ConfigError, match="already"):
         memory.migrate("qdrant+edge:../edge")
+
+
+def test_a_migration_is_told_in_words(tmp_path: Path) -> None:
+    vault = str(tmp_path / "vault")
+    app.init(vault)
+    with app.open(vault) as memory:
+        memory.remember("Ferry.")
+
+    words = ["migrate", "--to", "sqlite:../other.db", "--vault", vault]
+    told = CliRunner().invoke(cli, words)
+
+    assert told.stderr == (
+        f"1 fact and 0 tombstones are in {tmp_path / 'vault' / '../other.db'}:"
+        " 1 came over now, with the vectors of 0; the vault goes on with it\n"
+    )
+    status = CliRunner().invoke(cli, ["status", "--json", *words[3:]])
+    assert json.loads(status.stdout)["facts"] == 1
 
 
 def test_upkeep_clears_old_tombstones_away(tmp_path: Path) -> None:

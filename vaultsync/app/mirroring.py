@@ -288,6 +288,7 @@ class Mirroring(Indexing):
         from vaultsync.adapters.machine import machine_checks
         from vaultsync.adapters.watch_limits import watch_checks
         from vaultsync.app.hygiene import hygiene_check
+        from vaultsync.app.stray_settings import settings_check
         from vaultsync.engine.report import Check
 
         settings = self.settings
@@ -308,7 +309,7 @@ class Mirroring(Indexing):
                 checks.append(
                     Check(name, ok=False, message=error.message, hint=error.hint)
                 )
-        checks.append(Check(*hygiene_check(settings)))
+        checks += [Check(*settings_check(settings)), Check(*hygiene_check(settings))]
         holder = self._lock.holder()
         checks.append(Check("engine", ok=True, message=f"the engine is {holder}"))
         return tuple(checks)

@@ -10,6 +10,7 @@ from vaultsync import config
 from vaultsync.adapters.clock import SystemClock
 from vaultsync.adapters.home import make_marker
 from vaultsync.app.memory import Memory
+from vaultsync.app.stores import check_store
 from vaultsync.core.scope import PUBLIC
 from vaultsync.errors import ConfigError
 
@@ -33,6 +34,8 @@ def init(
         ConfigError: the folder cannot be used, or mirrors another store already.
     """
     root = Path(path).expanduser().absolute()
+    if store is not None:
+        check_store(store, root=root)  # before anything is written
     make_marker(root, SystemClock().new_id(), scope=PUBLIC, store=store)
     root = root.resolve()
     settings = config.load(root, state_dir=state_dir)

@@ -98,6 +98,17 @@ def is_qdrant(url: str) -> bool:
     return url.startswith(("qdrant:", "qdrant+"))
 
 
+def check_store(store: str, *, root: Path) -> None:
+    """See that a setting names a store; nothing is opened.
+
+    Raises:
+        ConfigError: it names none.
+    """
+    from vaultsync.adapters.clock import SystemClock
+
+    Stores(Settings(root, "", root, store), SystemClock(), lambda: None)
+
+
 def _sqlite_path(settings: Settings) -> str:
     """Where the SQLite file of a store is."""
     kind, _, path = settings.store.partition(":")

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import click
 
 from vaultsync.cli.failure import DONE
-from vaultsync.cli.options import Options, agent_option, common, filters
+from vaultsync.cli.options import Options, agent_option, common, filters, question
 
 FORMATS = ("markdown", "xml", "json")
 INTENTS = ("decisions", "recent", "balanced")
 
 
 @click.command()
-@click.argument("query", metavar="QUERY")
+@click.argument("query", metavar="QUERY", callback=question)
 @click.option(
     "--budget",
     metavar="TOKENS",

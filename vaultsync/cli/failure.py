@@ -74,7 +74,7 @@ def failed(error: Exception, *, as_json: bool) -> int:
 
 
 def _usage(error: click.ClickException) -> tuple[str, str, str]:
-    message = error.format_message().strip().removesuffix(".")
+    message = " ".join(error.format_message().split()).removesuffix(".")
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "vaultsync"
     hint = f"`{path} --help` shows how"

@@ -118,6 +118,18 @@ def pairs(
     return tuple(found)
 
 
+def question(_context: click.Context, _parameter: click.Parameter, given: str) -> str:
+    """A question that asks something.
+
+    Raises:
+        click.UsageError: it is empty.
+    """
+    if not given.strip():
+        message = "there is no question: what was given is empty"
+        raise click.UsageError(message)
+    return given
+
+
 def text_of(given: str | None, *, what: str) -> str:
     """The text that was given, or stdin for `-` and for nothing in a pipe.
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import click
 
 from vaultsync.cli.failure import DONE
-from vaultsync.cli.options import Options, agent_option, common, filters
+from vaultsync.cli.options import Options, agent_option, common, filters, question
 
 MODES = ("auto", "index", "vector", "fused")
 
 
 @click.command()
-@click.argument("query", metavar="QUERY")
+@click.argument("query", metavar="QUERY", callback=question)
 @click.option(
     "--limit",
     metavar="N",

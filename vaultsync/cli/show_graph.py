@@ -44,15 +44,17 @@ def stats(options: Options, found: GraphStats) -> None:
     if options.json:
         emit(stats_json(found))
         return
-    parts = ", ".join(f"{size:,}" for size in found.components[:MANY])
+    sizes = ", ".join(f"{size:,}" for size in found.components[:MANY])
     more = len(found.components) - MANY
+    rest = f" and {more:,} more" if more > 0 else ""
+    parts = f"{len(found.components):,}" + (f", of {sizes} nodes{rest}" * bool(sizes))
     pairs(
         [
             ("nodes", f"{found.nodes:,}"),
             ("links", f"{found.edges:,}"),
             ("types", _counts(found.types.items())),
             ("kinds", _counts(found.kinds.items())),
-            ("parts", parts + (f" and {more:,} more" if more > 0 else "")),
+            ("parts", parts),
             ("orphans", f"{len(found.orphans):,}"),
         ]
     )

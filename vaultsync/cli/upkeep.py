@@ -56,8 +56,9 @@ def migrate(options: Options, *, to: str) -> int:
     facts are proved to be there; the old store stays as it is.
     """
     from vaultsync.cli import session
-    from vaultsync.cli.output import emit, say
+    from vaultsync.cli.output import clean, emit, say
     from vaultsync.cli.progress import progress
+    from vaultsync.cli.show import count
 
     with session.memory(options) as memory, progress(options) as bar:
         done = memory.migrate(to, progress=bar)
@@ -66,8 +67,8 @@ def migrate(options: Options, *, to: str) -> int:
         return DONE
     say(
         options,
-        f"{done.facts} facts and {done.tombstones} tombstones are in {done.store},"
-        f" {done.copied} came over now, with the vectors of {done.vectors};"
-        " the vault goes on with it",
+        f"{count(done.facts, 'fact')} and {count(done.tombstones, 'tombstone')} are in"
+        f" {clean(done.store)}: {done.copied:,} came over now, with the vectors of"
+        f" {done.vectors:,}; the vault goes on with it",
     )
     return DONE

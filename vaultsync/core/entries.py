@@ -65,6 +65,7 @@ _MARKS = re.compile(r"[*`#\\]+|~~|==|%%.*?(?:%%|$)|<!--.*?(?:-->|$)|\s\^[\w-]+$"
 _BRACKETS = str.maketrans("[]|", "()/")
 _SKIPPED = re.compile(r"#{1,6}[ \t]|\||<|---|\$\$|%%")
 _BETWEEN = " · "
+_QUOTES, _ENDS = "> -+", ".:,;!?…。！？"
 _LOOKED_INTO, _READ = 2_000, 600
 """Letters of a content, and of a paragraph, in which a summary is looked for."""
 
@@ -93,16 +94,29 @@ def cut(text: str, length: int) -> str:
 
 def _summary(fact: Fact) -> str:
     """The first sentences that are not the title, else the context; one line."""
-    title = _plain(fact.title).rstrip(".…")
+    title = _plain(fact.title)
     for block in paragraphs(fact.content[:_LOOKED_INTO]):
         if is_code(block) or _SKIPPED.match(block):
             continue
-        said = _plain(block[:_READ].lstrip("> -+"))
-        if said.startswith(title) and not said[len(title) :][:1].isalnum():
-            said = said[len(title) :].lstrip(" .:,;!?…")
+        said = _beyond(title, block[:_READ].lstrip(_QUOTES))
         if said:
             return cut(said, SUMMARY_LENGTH)
     return cut(_plain(fact.context or ""), SUMMARY_LENGTH)
+
+
+def _beyond(title: str, block: str) -> str:
+    """What a paragraph says that the title does not.
+
+    The title goes where it is a sentence, a line or a label; a sentence that begins with
+    its words needs them.
+    """
+    said, words = _plain(block), title.rstrip(".…")
+    line, _, below = block.partition("\n")
+    if _plain(line).rstrip(".…") == words:
+        return _plain(below.lstrip(_QUOTES))
+    rest = said[len(words) :]
+    ends = not rest or rest[0] in _ENDS or (title.endswith("…") and rest[0] == " ")
+    return rest.lstrip(_ENDS + " ") if said.startswith(words) and ends else said
 
 
 def line_of(entry: Entry, path: VaultPath) -> str:

@@ -74,7 +74,8 @@ def read_note(data: bytes, path: VaultPath) -> Note:
     except UnicodeDecodeError as broken:
         line = data.count(b"\n", 0, broken.start) + 1
         why = "the text is not UTF-8"
-        raise UnreadableNoteError(path, why, line=line) from None
+        hint = "save it as UTF-8 in your editor; the next pass takes it up"
+        raise UnreadableNoteError(path, why, hint=hint, line=line) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise UnreadableNoteError(

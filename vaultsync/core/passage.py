@@ -183,6 +183,8 @@ class Reasons(NamedTuple):
 
 _IMPORTANT = 0.8
 """From here on importance is worth a word."""
+_NEAR = 0.2
+"""Below this, texts have as much to do with each other as any two."""
 _OFTEN = 5
 _MOST = 5
 """How many words are named."""
@@ -198,7 +200,9 @@ def why(reasons: Reasons) -> str:
         of = f" ({len(reasons.words)} of {reasons.asked} words)" if part else ""
         parts.append(f"has {has}{of}")
     if reasons.nearness is not None:
-        parts.append(f"is near in meaning ({reasons.nearness:.2f})")
+        near = "near" if reasons.nearness >= _NEAR else "not near"
+        told = round(reasons.nearness, 2) + 0.0  # no -0.00
+        parts.append(f"is {near} in meaning ({told:.2f})")
     if not parts:
         parts.append("stands beside what was asked for")
     if reasons.prefers:

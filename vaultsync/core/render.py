@@ -185,8 +185,10 @@ def rewrite(
     if properties:
         parts = frontmatter.splice(parts, properties, note.path, before=dict(note.raw))
     body = _body_changes(note, told, changed, parts.eol, links)
-    text = replace(parts, body=body.text).text
-    made = text.encode()
+    fence = parts.fence
+    if body.text and fence and not fence.endswith("\n"):
+        fence += parts.eol  # it ended the file
+    made = replace(parts, fence=fence, body=body.text).text.encode()
     _prove(note, vault, merged, made, lens)
     return made
 

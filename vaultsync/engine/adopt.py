@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from vaultsync.core.conflict import is_conflict_note
 from vaultsync.core.fact import Fact
 from vaultsync.core.note import read_note
-from vaultsync.core.paths import VaultPath
+from vaultsync.core.paths import (
+    VaultPath,
+    is_foreign_conflict_copy,
+    is_note_name,
+    name_of,
+)
 from vaultsync.core.scope import check_scope
+from vaultsync.core.tables import is_table
 from vaultsync.core.values import check_id
 from vaultsync.engine.cases import adopted_folders
 from vaultsync.engine.mirror import Mirror
@@ -18,6 +25,7 @@ from vaultsync.engine.request import Request
 from vaultsync.engine.snapshot import path_in
 from vaultsync.engine.sync import sync
 from vaultsync.errors import IdNotInVaultError, NoteError, NoteMissingError
+from vaultsync.ports import Attention
 
 
 def adopt(
@@ -46,6 +54,7 @@ def adopt(
     known = mirror.archive.paths()
     wanted: set[VaultPath] = set()
     folders: list[VaultPath] = []
+    named: list[VaultPath] = []
     for path in paths or (VaultPath(""),):
         inside = [
             path_in(folder.path, name)
@@ -59,6 +68,7 @@ def adopt(
             wanted.update(inside)
         elif mirror.vault.stamp(path) is not None:
             wanted.add(path)
+            named.append(path)
         else:
             raise NoteMissingError(path)
     request = Request(
@@ -76,7 +86,33 @@ def adopt(
         listed = dict.fromkeys([*adopted_folders(mirror), *folders])
         with mirror.archive.transaction():
             mirror.archive.set_setting("adopted_folders", "\n".join(listed))
-    return sync(mirror, request, progress=progress)
+    report = sync(mirror, request, progress=progress)
+    told = {action.path for action in report.actions}
+    told |= {notice.path for notice in report.attention}
+    left = [
+        _not_taken(mirror, path) for path in named if path not in told | known.keys()
+    ]
+    return replace(report, attention=[*report.attention, *left])
+
+
+def _not_taken(mirror: Mirror, path: VaultPath) -> Attention:
+    """Why a file that somebody named does not become a fact."""
+    if not is_note_name(name_of(path)):
+        why, hint = "it is no note", "the name of a note ends in `.md`"
+    elif is_conflict_note(path):
+        why, hint = "it is named like a conflict note", "give it another name"
+    elif is_foreign_conflict_copy(name_of(path)):
+        why = "a sync tool made it of another note"
+        hint = "move what you want of it into that note, or give it another name"
+    elif not (data := mirror.vault.read(path).data).strip():
+        why, hint = "there is nothing in it yet", "write something, and adopt it again"
+    elif is_table(data):
+        why, hint = "it is a table of contents", "it is made anew by `vaultsync index`"
+    else:
+        why = "`ignore` leaves it out, or its editor is still writing it"
+        hint = "see `ignore` in `.meta/config.toml`, or adopt it again"
+    text = f"{path}: was not taken: {why}"
+    return Attention("not_taken", path, text, hint, seen=mirror.now())
 
 
 def note_of_id(mirror: Mirror, fact_id: str) -> VaultPath:

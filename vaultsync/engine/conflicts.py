@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from vaultsync.core.changes import StoreChange, StoreSide
 from vaultsync.core.conflict import (
     DELETED,
     Conflict,
@@ -22,7 +23,7 @@ from vaultsync.core.conflict import (
 )
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
-from vaultsync.core.merge import differing, merge
+from vaultsync.core.merge import Merged, differing, merge
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action
 from vaultsync.engine.facts import is_visible
@@ -161,7 +162,9 @@ class Verdict:
     """What a person made of both versions of one field; goes before `take`."""
 
 
-def verdicts(mirror: Mirror, found: Snapshot) -> list[Verdict]:
+def verdicts(
+    mirror: Mirror, found: Snapshot, *, dry_run: bool = False
+) -> list[Verdict]:
     """What was said about the open conflicts since the last pass."""
     said = []
     for conflict in mirror.archive.conflicts():
@@ -178,8 +181,9 @@ def verdicts(mirror: Mirror, found: Snapshot) -> list[Verdict]:
                 continue
             conflict = replace(conflict, conflict_path=moved)  # noqa: PLW2901 - the same conflict, elsewhere
             path = moved
-            with mirror.archive.transaction():
-                mirror.archive.put_conflict(conflict)
+            if not dry_run:
+                with mirror.archive.transaction():
+                    mirror.archive.put_conflict(conflict)
         boxes = _boxes(mirror, path)
         fields = tuple(x.field for x in conflict.fields if x.field in boxes)
         if fields:
@@ -208,9 +212,14 @@ def _boxes(mirror: Mirror, path: VaultPath) -> frozenset[str]:
 
 
 def visible_conflicts(mirror: Mirror, *, agent: str | None) -> list[Conflict]:
-    """The open conflicts about facts that the agent may see."""
+    """The open conflicts about facts that the agent may see; notes where they lie now."""
     found = mirror.archive.conflicts()
-    return [x for x in found if is_visible(mirror, x.fact_id, agent=agent)]
+    bases = mirror.archive.find_bases([each.fact_id for each in found])
+    return [
+        replace(x, path=bases[x.fact_id].path if x.fact_id in bases else x.path)
+        for x in found
+        if is_visible(mirror, x.fact_id, agent=agent)
+    ]
 
 
 def find_conflict(
@@ -254,6 +263,26 @@ def settle(mirror: Mirror, verdict: Verdict, *, actor: str = "person") -> Confli
     with mirror.archive.transaction():
         mirror.archive.put_conflict(settled)
     return settled
+
+
+def foreseen(mirror: Mirror, found: Snapshot) -> dict[str, StoreSide]:
+    """What the store would hold of facts after `settle()`, for those that look ahead."""
+    sides = {}
+    for verdict in verdicts(mirror, found, dry_run=True):
+        conflict = verdict.conflict
+        chosen = [each for each in conflict.fields if each.field in verdict.fields]
+        wish = _wish(chosen, verdict.take)
+        current = mirror.store.find_many([conflict.fact_id]).get(conflict.fact_id)
+        if wish is None or current is None:
+            continue
+        fact: Fact | None = current
+        change = StoreChange.DELETED
+        if not _is_deletion(wish):
+            change, fact = StoreChange.MODIFIED, _merged(current, wish).fact
+        elif _written_since(mirror, current):
+            continue
+        sides[conflict.fact_id] = StoreSide(change, current.revision, fact, "person")
+    return sides
 
 
 def _by_hand(
@@ -304,16 +333,31 @@ def _write_wish(
         current = mirror.store.find_many([conflict.fact_id]).get(conflict.fact_id)
         if current is None:
             return
-        base = mirror.archive.find_base(conflict.fact_id)
         fact: Fact | None = None
-        if not any(is_deletion(each) for each in chosen):
+        if not _is_deletion(chosen):
             fact = _taken(mirror, conflict, current, chosen)
-        elif base is not None and differing(base.fact, current):
-            return  # written since, unseen by whoever took the deletion: it stays
+        elif _written_since(mirror, current):
+            return  # unseen by whoever took the deletion: it stays
         write = Write(conflict.fact_id, fact, current.revision, actor)
         if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
             return
     raise RevisionMismatchError(conflict.fact_id, "the one just read", "another")
+
+
+def _is_deletion(chosen: Sequence[FieldConflict]) -> bool:
+    return any(is_deletion(each) for each in chosen)
+
+
+def _written_since(mirror: Mirror, current: Fact) -> bool:
+    base = mirror.archive.find_base(current.id)
+    return base is not None and bool(differing(base.fact, current))
+
+
+def _merged(current: Fact, chosen: Sequence[FieldConflict]) -> Merged:
+    """The store's version of some fields, merged with what was written since."""
+    stood = current.changed({each.field: each.vault for each in chosen})
+    wish = stood.changed({each.field: each.store for each in chosen})
+    return merge(stood, wish, current)
 
 
 def _taken(
@@ -327,9 +371,7 @@ def _taken(
     What was written since is merged with it. Where that cannot be, the person's word
     stands, and what it runs over gets a conflict note of its own first.
     """
-    stood = current.changed({each.field: each.vault for each in chosen})
-    wish = stood.changed({each.field: each.store for each in chosen})
-    merged = merge(stood, wish, current)
+    merged = _merged(current, chosen)
     if merged.conflicts:
         newer = replace(
             conflict,

@@ -52,7 +52,7 @@ def store_state(mirror: Mirror, run: str, request: Request) -> StoreState | None
         _move_in(mirror, request, state)
     elif known != state.store_id:
         raise StoreMismatchError(state.store_id, known)
-    why = None if request.trust_store else _rewound(mirror, state)
+    why = None if request.trust_store else _rewound(mirror, state, request)
     if why is None:
         return state
     if not confirmed(mirror, request):
@@ -64,6 +64,14 @@ def store_state(mirror: Mirror, run: str, request: Request) -> StoreState | None
         with mirror.archive.transaction():
             _look_at_everything(mirror)
     return state
+
+
+def seen_up_to(mirror: Mirror, state: StoreState | None, request: Request) -> int:
+    """Up to where the store's feed was seen; where another store stood says nothing."""
+    known = mirror.archive.setting("store_id")
+    if request.trust_store or (state and known not in (None, state.store_id)):
+        return 0
+    return int(mirror.archive.setting("cursor") or 0)
 
 
 def _look_at_everything(mirror: Mirror) -> None:
@@ -87,9 +95,9 @@ def _move_in(mirror: Mirror, request: Request, state: StoreState) -> None:
         _look_at_everything(mirror)
 
 
-def _rewound(mirror: Mirror, state: StoreState) -> str | None:
+def _rewound(mirror: Mirror, state: StoreState, request: Request) -> str | None:
     """What shows that the store lost something; None when nothing does."""
-    cursor = int(mirror.archive.setting("cursor") or 0)
+    cursor = seen_up_to(mirror, state, request)
     if not state.seq and mirror.archive.count_bases():
         return "it is empty"
     if state.seq < cursor:

@@ -61,10 +61,11 @@ def status(
     work, report = preview(mirror, Request(dry_run=True))
     pending = sum(action.do not in _NO_CHANGE for action in work.plan.actions)
     notes = mirror.archive.count_bases()
-    files = sum(
+    files = sum(  # an empty one is none to take
         not is_conflict_note(name) and not is_listed_there(mirror, folder.path, name)
         for folder in work.found.scan.folders.values()
-        for name in folder.files
+        for name, stamp in folder.files.items()
+        if stamp.size
     )
     waiting = sum(action.new_id for action in work.plan.actions)
     try:

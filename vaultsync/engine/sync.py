@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
+from vaultsync.core.changes import StoreSide
 from vaultsync.core.fields import Value
 from vaultsync.core.lens import CLEAR
 from vaultsync.core.paths import VaultPath
@@ -25,8 +26,8 @@ from vaultsync.engine.cases import (
     settle_identities,
     taken_keys,
 )
-from vaultsync.engine.conflicts import settle, verdicts
-from vaultsync.engine.gate import check_vault, confirmed, store_state
+from vaultsync.engine.conflicts import foreseen, settle, verdicts
+from vaultsync.engine.gate import check_vault, confirmed, seen_up_to, store_state
 from vaultsync.engine.incremental import look_into, waiting_in
 from vaultsync.engine.item import CREATES_NOTE, Outcome
 from vaultsync.engine.mirror import Mirror
@@ -218,8 +219,7 @@ def look(
         }
     again = list(again)
     feed: Sequence[Written] | None = None
-    cursor = int(mirror.archive.setting("cursor") or 0)
-    since = 0 if request.trust_store else cursor
+    since = seen_up_to(mirror, state, request)
     some = request.folders is not None and since > 0
     if some and state is not None:
         feed = mirror.store.feed(since)
@@ -237,11 +237,14 @@ def look(
     if progress is not None:
         progress("scan", len(found.seen), len(found.seen))
     settled: list[str] = []
-    if state is not None and not request.dry_run:
+    ahead: Mapping[str, StoreSide] = {}
+    if state is not None and request.dry_run:
+        ahead = foreseen(mirror, found)
+    elif state is not None:
         settled += [settle(mirror, v).fact_id for v in verdicts(mirror, found)]
     who = settle_identities(mirror, found)
     _take_second_look(mirror, who)
-    named = dict.fromkeys([*again, *settled, *request.named])
+    named = dict.fromkeys([*again, *settled, *ahead, *request.named])
     if request.only_named:
         feed = None if state is None else []
         since = -1
@@ -255,6 +258,8 @@ def look(
         named = dict.fromkeys([*waiting, *named])
     whole = since == 0 and state is not None
     cases = make_cases(mirror, found, who, feed, named=named, whole_feed=whole)
+    if ahead:
+        cases = [replace(c, store=ahead.get(c.fact_id, c.store)) for c in cases]
     cases += newcomers(mirror, who, request.adopt, away=state is None)
     return Pass(mirror, request, run, found, who, cases, feed, state, max(since, 0))
 

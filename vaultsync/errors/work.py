@@ -24,7 +24,8 @@ class EngineBusyError(VaultsyncError):
         held = f" ({holder})" if holder else ""
         super().__init__(
             f"another engine has the vault {vault}{held}",
-            hint="wait until it is done, or end the program that has it",
+            hint="wait until it is done; if it is `vaultsync watch`, notes and ticked"
+            " boxes need no command, and for this one stop it first",
         )
 
 
