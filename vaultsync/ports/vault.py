@@ -48,8 +48,7 @@ class Scan:
     """The vault's time (as in stamps) when the walk began."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoteFile:
+class NoteFile(NamedTuple):
     """A file, read whole while nobody changed it."""
 
     data: bytes
