@@ -7,7 +7,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -209,7 +209,7 @@ def _language(said: Mapping[str, object]) -> str:
 
 def _weights(said: Mapping[str, object]) -> Weights:
     default = Weights()
-    _check_names(said, [each.name for each in fields(Weights)])
+    _check_names(said, Weights._fields)
     of_fields = _table(said, "fields")
     _check_names(of_fields, FIELDS)
     made = Weights(

@@ -3,7 +3,6 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -420,10 +419,10 @@ def test_who_is_asked_for_is_found_and_by_qdrant_nobody_else(
 ) -> None:
     index.put([row(A, userId="u-1"), row(B), row(C, userId="u-2")])
 
-    about = found(index, replace(ALL, user="u-1"))
+    about = found(index, ALL._replace(user="u-1"))
     assert about == ([A] if isinstance(index, QdrantVectors) else [A, B, C])
     index.put([row(C, userId="u-1")], replace=[C])
-    assert {A, C} <= set(found(index, replace(ALL, user="u-1")))
+    assert {A, C} <= set(found(index, ALL._replace(user="u-1")))
 
 
 @pytest.fixture

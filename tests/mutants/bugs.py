@@ -104,7 +104,7 @@ BUGS: tuple[Bug, ...] = (
             (
                 (
                     "        if any(item.writes_vault for item in items):\n"
-                    "            self.mirror.vault.sync()\n"
+                    "            self._wait(following.steps)\n"
                 ),
                 "",
             ),

@@ -36,7 +36,7 @@ CORE_BUGS: tuple[Bug, ...] = (
                     "            return parts\n"
                     "        parts = _fenced(parts)\n"
                     '        whole = render(expected).split("---\\n")[1]\n'
-                    "        return replace(parts, yaml=whole)\n"
+                    "        return parts._replace(yaml=whole)\n"
                 ),
             ),
         ),

@@ -112,7 +112,7 @@ def everywhere(text: str) -> list[tuple[list[str], FakeMemory]]:
     notice = NOTICE._replace(path=path, message=text, hint=text)
     field = FieldConflict(text, text, text, text)
     conflict = Conflict(text, ID, path, path, (field,), text, text, text, title=text)
-    action = replace(BUSY_PASS.actions[0], path=text, fields=(text,), reason=text)
+    action = BUSY_PASS.actions[0]._replace(path=text, fields=(text,), reason=text)
     report = replace(BUSY_PASS, actions=[action], attention=[notice], run=text)
     entry = HistoryEntry(text, text, ID, text, text, text, text, text)
     return [

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
+from typing import NamedTuple
 
 START = "<!-- vaultsync:managed -->"
 END = "<!-- /vaultsync:managed -->"
@@ -36,8 +36,7 @@ _SECTIONS = tuple(f"## {each}" for each in (RELATED, ENTITIES, PROVENANCE))
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(NamedTuple):
     """A body and where its parts are; spans are (start, end) in `text`."""
 
     text: str

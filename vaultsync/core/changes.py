@@ -7,8 +7,8 @@ when they differ but mean the same. `updatedAt` is never looked at.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from vaultsync.core.body import END
 from vaultsync.core.edit import edited
@@ -54,8 +54,7 @@ class StoreChange(Enum):
     AWAY = "store away"
 
 
-@dataclass(frozen=True, slots=True)
-class VaultSide:
+class VaultSide(NamedTuple):
     """One fact as the vault has it now."""
 
     change: VaultChange
@@ -68,8 +67,7 @@ class VaultSide:
     """The scope of the folder it lies in, when that is not the fact's."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoreSide:
+class StoreSide(NamedTuple):
     """One fact as the store has it now."""
 
     change: StoreChange

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 from vaultsync.core.fields import Value
 from vaultsync.core.item_lines import edit_flow, edit_items
@@ -26,8 +26,7 @@ _OPENING = re.compile("\ufeff?---[ \t]*\r?\n")
 _CLOSING = re.compile("---[ \t]*(?:\r?\n|\\Z)")
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """A note's text in pieces that join back to it."""
 
     head: str

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
 
 from vaultsync.core import frontmatter
 from vaultsync.core.body import Body, read_body
@@ -38,8 +40,7 @@ class UnknownPlaceholder(Problem):
     """A field in which a person wrote, or left, a placeholder that stands for nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """What the text of a note says."""
 
     path: VaultPath
@@ -54,7 +55,7 @@ class Note:
     properties: Mapping[str, Value]
     """The author's other properties."""
     problems: tuple[Problem, ...] = ()
-    spelled: Mapping[str, Value] = field(default_factory=dict)
+    spelled: Mapping[str, Value] = MappingProxyType({})
     """What it shows, by key, where that is not what it means: `core/lens.py`."""
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from vaultsync.core.fact_texts import LINKS, changed, spellings
 from vaultsync.core.fields import Value
@@ -45,11 +45,10 @@ class Reading:
         names = tuple(self._meaning(each, bare=True)[0] for each in body.entities)
         if names != body.entities:
             spelled.setdefault("entities", body.entities)
-            body = replace(body, entities=names)
+            body = body._replace(entities=names)
         if not spelled and len(problems) == len(note.problems):
             return note
-        return replace(
-            note,
+        return note._replace(
             body=body,
             values=values,
             properties=properties,

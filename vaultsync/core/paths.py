@@ -306,8 +306,10 @@ def free_path(
     """
     found = _NOTE_SUFFIX.search(name)
     suffix = found[0] if found else ""
-    stem = unicodedata.normalize("NFC", name.removesuffix(suffix))
-    tails = (mark + suffix for mark in _marks(_digits(fact_id)))
+    stem = name.removesuffix(suffix)
+    if not stem.isascii():
+        stem = unicodedata.normalize("NFC", stem)
+    tails = (mark + suffix for mark in _marks(fact_id))
     paths = (join(folder, _fitted(stem, tail) + tail) for tail in tails)
     return next(path for path in paths if key_of(path) not in taken)
 
@@ -317,8 +319,9 @@ def _fitted(stem: str, tail: str) -> str:
     return stem if len(short) == len(stem) else short.rstrip(" .")
 
 
-def _marks(digits: str) -> Iterator[str]:
-    yield ""
+def _marks(fact_id: str) -> Iterator[str]:
+    yield ""  # nearly every name is free
+    digits = _digits(fact_id)
     for length in (8, 12, 16, 24, 32):
         if len(digits) >= length:
             yield f" ({digits[-length:]})"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from itertools import repeat
 from typing import NamedTuple, TypeAlias
 
@@ -61,7 +60,7 @@ def relink_note(text: str, path: str, turner: Turner) -> str:
     parts, properties = frontmatter.split_note(text, path)
     body = relink(parts.body, turner)
     parts = _relink_properties(parts, properties, path, turner)
-    return replace(parts, body=body).text
+    return parts._replace(body=body).text
 
 
 def relink(text: str, turner: Turner) -> str:
@@ -160,7 +159,7 @@ def _relink_properties(
     meant = {key: _relinked(value, turner, fresh) for key, value in properties.items()}
     if not fresh:
         return parts
-    made = replace(parts, yaml=_in_quotes(parts.yaml, fresh))
+    made = parts._replace(yaml=_in_quotes(parts.yaml, fresh))
     try:
         if repr(frontmatter.read(made, path)) == repr(meant):
             return made

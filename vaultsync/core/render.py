@@ -6,7 +6,6 @@ Every rewrite is proved by reading its result.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from vaultsync.core import body as bodies
 from vaultsync.core import frontmatter
@@ -177,7 +176,7 @@ def rewrite(
         # What a placeholder stands for is said by the fact that the note is to show.
         again = read_note(note.parts.text.encode(), note.path)
         meant = lens.meant(again, merged, before=note)
-        note = replace(meant, problems=note.problems)
+        note = meant._replace(problems=note.problems)
     changed = stale(note, vault, merged)
     parts = note.parts
     told = lens.told(note, merged)
@@ -188,7 +187,7 @@ def rewrite(
     fence = parts.fence
     if body.text and fence and not fence.endswith("\n"):
         fence += parts.eol  # it ended the file
-    made = replace(parts, fence=fence, body=body.text).text.encode()
+    made = parts._replace(fence=fence, body=body.text).text.encode()
     _prove(note, vault, merged, made, lens)
     return made
 

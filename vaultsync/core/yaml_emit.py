@@ -37,6 +37,8 @@ INDENT = "  "
 
 def emit(key: str, value: Value, eol: str, *, indent: str = INDENT) -> str:
     """The lines of `key: value`, each with its line end; `indent` as in `block()`."""
+    if isinstance(value, str) and "\n" not in value:
+        return f"{key_text(key)}: {_text(value)}{eol}"
     first, items = block(value, indent=indent)
     gap = " " if first else ""
     return eol.join([f"{key_text(key)}:{gap}{first}", *items, ""])

@@ -35,9 +35,19 @@ def apply_plan(
     size = mirror.policy.batch
     planned = {a.fact_id: a.merged for a in todo if a.do in CREATES_NOTE and a.merged}
     links = Links(mirror, planned)
-    for start in range(0, len(todo), size):
-        batch = Batch(mirror, outcome, run=run, seen=seen, links=links, actor=actor)
-        batch.apply(todo[start : start + size])
+    starts = range(0, len(todo), size)
+
+    def batch(start: int) -> Batch:
+        some = todo[start : start + size]
+        return Batch(
+            mirror, some, outcome, run=run, seen=seen, links=links, actor=actor
+        )
+
+    current = batch(0)
+    for start in starts:
+        following = batch(start + size)
+        current.apply(following)
+        current = following
         if progress is not None:
             progress("apply", min(start + size, len(todo)), len(todo))
     return outcome

@@ -10,24 +10,23 @@ crash anywhere leaves what `engine/recovery.py` can repair:
 4. the vault: atomic exchange, what was displaced is examined
 5. one wait for the disk
 6. one archive transaction: bases, history, what lingers; the intents go
+
+While a batch waits for the disk, the bytes of the next one are decided.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from vaultsync.core.conflict import Conflict
 from vaultsync.core.fact import Fact
-from vaultsync.core.note import read_note
 from vaultsync.core.paths import VaultPath, parent
 from vaultsync.core.reconcile import Action, Do
-from vaultsync.core.render import render, rewrite, stale, with_id
 from vaultsync.engine.cases import is_back
 from vaultsync.engine.conflicts import conflict_of, write_conflict_note
 from vaultsync.engine.item import (
     CREATES_NOTE,
-    EXCHANGES,
     FEW_LINGERS,
     MANY_UNTIL,
     WRITES_STORE,
@@ -36,8 +35,10 @@ from vaultsync.engine.item import (
     text_of,
 )
 from vaultsync.engine.mirror import Links, Mirror
-from vaultsync.engine.record import entries, exhume, notice
+from vaultsync.engine.note_bytes import NoteBytes
+from vaultsync.engine.record import entries, notice
 from vaultsync.engine.snapshot import RACY_NS, Seen, trusted
+from vaultsync.engine.waiting import MANY, wait
 from vaultsync.errors import (
     NoteChangedError,
     NoteError,
@@ -61,6 +62,7 @@ class Batch:
     def __init__(
         self,
         mirror: Mirror,
+        actions: Sequence[Action],
         outcome: Outcome,
         *,
         run: str,
@@ -69,12 +71,11 @@ class Batch:
         actor: str,
     ) -> None:
         self.mirror = mirror
-        self.lens = mirror.lens
+        self.actions = actions
         self.outcome = outcome
         self.run = run
         self.seen = seen
-        self.links = links
-        self.buried: Mapping[str, HistoryEntry] = {}
+        self.notes = NoteBytes(mirror, links)
         self.actor = actor
         self.at = mirror.now()
         self.today = mirror.today()
@@ -83,37 +84,48 @@ class Batch:
         self.kept: set[str] = set()
         self.lingers: list[Linger] = []
         self.agreed: dict[str, Base] = {}
+        self.items: list[Item] = []
+        self.steps = self._decide()
 
-    def apply(self, actions: Sequence[Action]) -> None:
-        """Carry the actions out; what cannot be done now is named in the outcome."""
-        new = [each.fact_id for each in actions if each.do in CREATES_NOTE]
-        self.buried = self.mirror.archive.buried_notes(new)
-        linked = [key for a in actions if a.merged for key in a.merged.related_fact_ids]
-        self.links.prepare(dict.fromkeys(linked))
-        items = [item for each in actions if (item := self._prepare(each))]
+    def apply(self, following: Batch) -> None:
+        """Carry the actions out; what cannot be done now is named in the outcome.
+
+        What comes after this batch is decided while it waits.
+        """
+        for _ in self.steps:
+            pass
+        items = [item for item in self.items if not self._is_back(item)]
         self._begin(items)
-        self._stage(items)
+        self._stage(items, following.steps)
         self._write_store(items)
         for item in items:
             if not item.failed and item.writes_vault:
                 self._write_vault(item)
         if any(item.writes_vault for item in items):
-            self.mirror.vault.sync()
+            self._wait(following.steps)
         self._restamp(items)
         self._record(items)
 
+    def _wait(self, ahead: Iterator[None]) -> None:
+        wait(self.mirror.vault.sync, ahead, many=len(self.actions) >= MANY)
+
     # 0 ------------------------------------------------------------------ decide bytes
+
+    def _decide(self) -> Iterator[None]:
+        """Step by step, what is to be written: nothing is touched."""
+        self.notes.prepare(self.actions)
+        for action in self.actions:
+            item = self._prepare(action)
+            if item is not None:
+                self.items.append(item)
+            yield
 
     def _prepare(self, action: Action) -> Item | None:
         fact = action.merged or action.store or action.base
         assert fact is not None  # noqa: S101 - what is carried out is about a fact
         item = Item(action, "", fact)
-        base = action.base
-        if action.do is Do.DELETE_FACT and base and self._is_back(base):
-            self._give_up(item)
-            return None
         try:
-            item.data = self._bytes(action, fact)
+            item.data = self.notes.of(action, fact)
         except NoteError as unsafe:
             self._give_up(item, notice("unsafe_splice", unsafe, self.at))
             return None
@@ -123,45 +135,15 @@ class Batch:
             item.op = self.mirror.clock.new_id().replace("-", "")
         return item
 
-    def _is_back(self, base: Fact) -> bool:
+    def _is_back(self, item: Item) -> bool:
         """Whether the note is there after all: the last look before a deletion."""
-        return is_back(self.mirror, Base(base, "", None))
-
-    def _bytes(self, action: Action, fact: Fact) -> bytes | None:
-        note = action.note
-        match action.do:
-            case Do.CREATE_NOTE | Do.RECREATE_NOTE:
-                return self._note_again(fact, action.shown or self.lens.shown(fact))
-            case Do.DELETE_NOTE | Do.DELETE_FACT | Do.DROP_BASE:
-                return None
-            case Do.CREATE_FACT | Do.REVIVE_FACT | Do.RESTORE_FACT:
-                assert note is not None  # noqa: S101 - these rows have a note
-                if action.do is not Do.CREATE_FACT and stale(note, fact, fact):
-                    links = self.links.to(fact.related_fact_ids)
-                    return rewrite(note, fact, fact, links=links, lens=self.lens)
-                return with_id(note, fact.id) if note.id != fact.id else text_of(note)
-            case _:
-                pass
-        assert note is not None and action.vault is not None  # noqa: S101, PT018
-        if action.text is not None:
-            return action.text
-        if action.do in EXCHANGES:
-            links = self.links.to(fact.related_fact_ids)
-            return rewrite(note, action.vault, fact, links=links, lens=self.lens)
-        return text_of(note)
-
-    def _note_again(self, fact: Fact, shown: Fact) -> bytes:
-        """The note of a fact: as it last was when it had one, else a new one."""
-        links = self.links.to(fact.related_fact_ids)
-        last = exhume(self.mirror.archive, self.buried.get(fact.id))
-        if last is not None:
-            try:
-                path = fact.path or last.fact.path or VaultPath("")
-                note = self.lens.agreed(read_note(last.data, path), last.fact)
-                return rewrite(note, last.fact, fact, links=links, lens=self.lens)
-            except NoteError:
-                pass  # its last text cannot be built upon: the new form says it all
-        return render(shown, links=links)
+        base = item.action.base
+        if item.action.do is not Do.DELETE_FACT or base is None:
+            return False
+        back = is_back(self.mirror, Base(base, "", None))
+        if back:
+            self._give_up(item)
+        return back
 
     # 1 -------------------------------------------------------------------- intents
 
@@ -203,7 +185,7 @@ class Batch:
 
     # 2 --------------------------------------------------------------------- stage
 
-    def _stage(self, items: Sequence[Item]) -> None:
+    def _stage(self, items: Sequence[Item], ahead: Iterator[None]) -> None:
         staged = False
         for item in items:
             if item.conflict is not None:
@@ -214,7 +196,7 @@ class Batch:
                 self.mirror.vault.stage(item.op, item.data)
                 staged = True
         if staged:
-            self.mirror.vault.sync()
+            self._wait(ahead)
 
     def _show_conflict(self, item: Item, conflict: Conflict) -> bool:
         """Write the conflict note; without it, nothing of the action is done."""

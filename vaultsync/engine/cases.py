@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from vaultsync.core.changes import (
     StoreChange,
@@ -27,8 +28,7 @@ from vaultsync.errors import ArchiveError, NoteError, NoteMissingError
 from vaultsync.ports import Base, Written
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(NamedTuple):
     """One fact, with its base and both sides."""
 
     fact_id: str

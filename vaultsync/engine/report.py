@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from vaultsync.core.fields import Value
 from vaultsync.ports import Attention
@@ -26,8 +26,7 @@ COUNTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ActionTaken:
+class ActionTaken(NamedTuple):
     """One line of a report."""
 
     action: str

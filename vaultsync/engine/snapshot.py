@@ -26,8 +26,7 @@ RACY_NS = 20_000_000
 telling: the clocks of file systems tick every 1 to 10 ms."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """A file that had to be read."""
 
     path: VaultPath
