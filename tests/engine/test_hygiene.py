@@ -15,7 +15,8 @@ from vaultsync.core.neutral import running
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.redact import Redactor
 from vaultsync.engine import facts as fact_work
-from vaultsync.engine.conflicts import Verdict, hidden_conflict, settle
+from vaultsync.engine.conflict_notes import hidden_conflict
+from vaultsync.engine.conflicts import Verdict, settle
 from vaultsync.engine.listing import select
 from vaultsync.engine.rebuild import rebuild
 from vaultsync.engine.shown import ShownStore

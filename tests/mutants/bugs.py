@@ -88,7 +88,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "conflict notes named by time",
-        "engine/conflicts.py",
+        "engine/conflict_notes.py",
         (
             (
                 "        id=conflict_id(action.fact_id, action.conflicts),\n",

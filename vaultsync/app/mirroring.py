@@ -131,7 +131,8 @@ class Mirroring(Indexing):
 
     def conflicts(self) -> tuple[Conflict, ...]:
         """The open conflicts, but for those about other agents' private facts."""
-        from vaultsync.engine.conflicts import hidden_conflict, visible_conflicts
+        from vaultsync.engine.conflict_notes import hidden_conflict
+        from vaultsync.engine.conflicts import visible_conflicts
 
         found = visible_conflicts(self._mirror, agent=self.agent)
         return tuple(hidden_conflict(self._mirror, each) for each in found)
@@ -213,12 +214,8 @@ class Mirroring(Indexing):
         agent: str | None,
     ) -> Conflict:
         from vaultsync.core.conflict import is_deletion
-        from vaultsync.engine.conflicts import (
-            Verdict,
-            find_conflict,
-            hidden_conflict,
-            settle,
-        )
+        from vaultsync.engine.conflict_notes import hidden_conflict
+        from vaultsync.engine.conflicts import Verdict, find_conflict, settle
         from vaultsync.engine.request import Request
         from vaultsync.engine.sync import sync
 

@@ -24,7 +24,7 @@ from vaultsync.core.fact import Fact
 from vaultsync.core.paths import VaultPath, parent
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.engine.cases import is_back
-from vaultsync.engine.conflicts import conflict_of, write_conflict_note
+from vaultsync.engine.conflict_notes import conflict_of, write_conflict_note
 from vaultsync.engine.item import (
     CREATES_NOTE,
     FEW_LINGERS,

@@ -6,7 +6,7 @@ from vaultsync.core.conflict import Conflict, FieldConflict, conflict_id
 from vaultsync.core.fact import Fact
 from vaultsync.core.merge import differing, merge
 from vaultsync.core.wire import from_values
-from vaultsync.engine.conflicts import write_conflict_note
+from vaultsync.engine.conflict_notes import write_conflict_note
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.planning import Taken, new_path
 from vaultsync.errors import StoreUnavailableError

@@ -259,7 +259,7 @@ def look(
     whole = since == 0 and state is not None
     cases = make_cases(mirror, found, who, feed, named=named, whole_feed=whole)
     if ahead:
-        cases = [replace(c, store=ahead.get(c.fact_id, c.store)) for c in cases]
+        cases = [c._replace(store=ahead.get(c.fact_id, c.store)) for c in cases]
     cases += newcomers(mirror, who, request.adopt, away=state is None)
     return Pass(mirror, request, run, found, who, cases, feed, state, max(since, 0))
 
