@@ -13,6 +13,12 @@ import os
 
 from hypothesis import settings
 
+
+def pytest_xdist_auto_num_workers() -> int:
+    """`-n auto`: while one test waits for a program or the disk, another one computes."""
+    return (os.cpu_count() or 1) + 1
+
+
 settings.register_profile("dev", deadline=None, print_blob=True, max_examples=40)
 settings.register_profile(
     "ci", deadline=None, print_blob=True, derandomize=True, max_examples=40
@@ -21,5 +27,7 @@ settings.register_profile(
     "thorough", deadline=None, print_blob=True, max_examples=2_000
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+# Programs that tests start load what was compiled once, as an installation does.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Passes of tests make no vectors; those that are about vectors say which model.
 os.environ.setdefault("VAULTSYNC_EMBEDDER", "none")

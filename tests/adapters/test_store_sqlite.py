@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import sqlite3
 import stat
@@ -258,7 +257,7 @@ def test_a_damaged_page_is_named_when_it_is_met(store: SqliteStore, path: Path) 
     store.write([Write(each, a_fact(each), None, "x") for each in IDS])
     store.close()
     data = bytearray(path.read_bytes())
-    data[40_000:-40_000] = secrets.token_bytes(len(data) - 80_000)
+    data[40_000:-40_000] = os.urandom(len(data) - 80_000)
     path.write_bytes(data)
 
     with pytest.raises(StoreUnavailableError) as caught:
@@ -416,16 +415,16 @@ def test_a_full_disk_writes_nothing_of_the_call(store: SqliteStore) -> None:
 def test_an_interrupted_call_writes_nothing(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left = iter(["00"] * 5)
+    left = iter([b"0000"] * 5)
 
-    def interrupted(size: int) -> str:
+    def interrupted(size: int) -> bytes:
         try:
             return next(left)
         except StopIteration:
             raise KeyboardInterrupt from None
 
     with monkeypatch.context() as patch:
-        patch.setattr(secrets, "token_hex", interrupted)
+        patch.setattr(os, "urandom", interrupted)
         with pytest.raises(KeyboardInterrupt):
             store.write([Write(each, a_fact(each), None, "x") for each in IDS])
 

@@ -37,7 +37,9 @@ def _write(name: str, folder: Path, number: int) -> None:
     index.close()
 
 
-@pytest.mark.parametrize("name", LASTING)
+@pytest.mark.parametrize(
+    "name", ["matrix", "local", pytest.param("lancedb", marks=pytest.mark.slow)]
+)
 def test_processes_that_write_lose_nothing(name: str, tmp_path: Path) -> None:
     index = LASTING[name](tmp_path)
     index.reset("m/3/c")

@@ -218,8 +218,8 @@ BUGS: tuple[Bug, ...] = (
         "engine/gate.py",
         (
             (
-                "    why = None if request.trust_store else _rewound(mirror, state)\n",
-                "    why = None\n",
+                " else _rewound(mirror, state, request)\n",
+                " else None\n",
             ),
         ),
         "engine/test_store_trouble.py::test_a_store_from_an_old_backup_stops_the_pass",

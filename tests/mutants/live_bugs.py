@@ -99,7 +99,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
     Bug(
         "a full queue is no loss",
         "adapters/watch_watchfiles.py",
-        (("        if len(paths) >= self._full:\n", "        if not paths:\n"),),
+        (("if burst >= self._full:\n", "if not burst:\n"),),
         f"{WATCHER}::test_a_full_queue_is_heard_when_the_process_was_stopped",
     ),
     Bug(

@@ -122,13 +122,10 @@ def _points(first: tuple[Deed, ...]) -> range:
     return range(play(first) + 2)
 
 
-TWO = 2
-
-
 def _some_points(first: tuple[Deed, ...], turn: int) -> range:
-    """As `_points`; after two edits one in two, where not all is tried: by turns."""
+    """As `_points`; after two edits some, by turns, where not all is tried."""
     found = _points(first)
-    return found if THOROUGH or len(first) < TWO else found[turn % TWO :: TWO]
+    return found if THOROUGH or len(first) == 1 else found[turn % SOME :: SOME]
 
 
 def _ones() -> Iterator[tuple[Deed, ...]]:

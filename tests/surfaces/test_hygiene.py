@@ -84,6 +84,7 @@ WHOLE = {"export", "import_"}
 def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
     asked: dict[str, Callable[[Memory], object]] = {
         "status": lambda m: m.status(),
+        "with_queued": lambda m: m.with_queued(m.status()),
         "get": lambda m: m.get(planted.fact),
         "list": lambda m: [m.list(), m.list(status="forgotten"), m.list(tag="ops")],
         "history": lambda m: [m.history(x) for x in (planted.fact, planted.gone)],

@@ -20,9 +20,9 @@ from vaultsync.config import (
 )
 
 _TABLES = {
-    "watch": WatchSettings,
-    "memory_file": MemoryFileSettings,
-    "hygiene": Hygiene,
+    "watch": WatchSettings._fields,
+    "memory_file": MemoryFileSettings._fields,
+    "hygiene": Hygiene._fields,
 }
 _ELSEWHERE = {
     "": frozenset({"root", "state_dir", "agent", "models"}),
@@ -35,8 +35,7 @@ def settings_check(settings: Settings) -> tuple[str, bool, str, str]:
     """Whether each name in the marker is a setting, as a row of `doctor`."""
     said = tomllib.loads((settings.root / MARKER).read_text(encoding="utf-8"))
     found = _strays(said, (each.name for each in fields(Settings)))
-    for table, kind in _TABLES.items():
-        names = (each.name for each in fields(kind))
+    for table, names in _TABLES.items():
         found |= _strays(said.get(table, {}), names, table)
     if not found:
         return "settings", True, "each name in .meta/config.toml is a setting", ""
