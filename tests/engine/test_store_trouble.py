@@ -191,6 +191,38 @@ def test_a_deletion_during_an_outage_waits_as_well() -> None:
     world.assert_at_rest()
 
 
+def test_a_fact_that_waits_can_be_read_and_changed_when_the_store_is_back() -> None:
+    world = World()
+    world.store.away = True
+    fact = world.agent_remembers("First.", title="Late", tags=["a"])
+    world.store.away = False  # and no pass has brought it over yet
+    assert fact_work.get(world.mirror, fact.id, agent="indy").content == "First."
+    late = world.agent_updates(fact.id, content="Second.")
+    assert late.content == "Second."
+    fact_work.update(world.mirror, fact.id, {}, agent="indy", add_tags=["b"])
+    with pytest.raises(StoreUnavailableError, match="waits"):
+        fact_work.supersede(world.mirror, fact.id, "Third.", agent="indy")
+    with pytest.raises(FactNotFoundError):
+        fact_work.get(world.mirror, world.clock.new_id(), agent="indy")
+    world.quiesce()
+    now = world.fact(fact.id)
+    assert (now.content, set(now.tags)) == ("Second.", {"a", "b"})
+    world.assert_at_rest()
+
+
+def test_a_fact_that_waits_can_be_forgotten_when_the_store_is_back() -> None:
+    world = World()
+    world.store.away = True
+    fact = world.agent_remembers("First.", title="Late")
+    world.store.away = False
+    world.agent_forgets(fact.id)
+    with pytest.raises(FactNotFoundError):
+        fact_work.get(world.mirror, fact.id, agent="indy")
+    world.quiesce()
+    assert not world.is_alive(fact.id)
+    world.assert_at_rest()
+
+
 def test_an_edit_that_others_made_meanwhile_beats_a_deletion_in_the_outbox() -> None:
     world = World()
     fact = world.mirrored()

@@ -108,6 +108,8 @@ def _queue(
 def get(mirror: Mirror, fact_id: str, *, agent: str | None) -> Fact:
     """One fact with the path of its note; from the base while the store is away.
 
+    A fact that waits for the store in the outbox is there too; it has no revision yet.
+
     Raises:
         FactNotFoundError: there is none, or not for this agent.
         FactForgottenError: it was deleted.
@@ -127,9 +129,14 @@ def get(mirror: Mirror, fact_id: str, *, agent: str | None) -> Fact:
     except FactNotFoundError:
         row = mirror.store.written(fact_id)
         buried = mirror.store.buried(fact_id)
-        if row is None or buried is None or not sees(agent, buried.scope):
+        if row and buried and sees(agent, buried.scope):
+            raise FactForgottenError(fact_id, row.at) from None
+        rows = mirror.archive.outbox()
+        made = any((each.fact_id, each.kind) == (fact_id, "create") for each in rows)
+        waiting = _offline(mirror, fact_id) if made else None
+        if waiting is None:
             raise
-        raise FactForgottenError(fact_id, row.at) from None
+        fact = waiting
     if not sees(agent, fact.scope):
         raise FactNotFoundError(fact_id)
     return fact.but(path=base.path if base else None)
@@ -213,6 +220,7 @@ def update(
             current = known = get(mirror, fact_id, agent=agent)
             fact = changed_by(mirror, current, values, add_tags, remove_tags)
             fact = linked(mirror, fact, agent=agent, before=current.content)
+            _check_there(current)
             if fact == current and (expect is None or expect == current.revision):
                 return current
             check_access(mirror, fact, agent=agent, before=current.related_fact_ids)
@@ -269,6 +277,7 @@ def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> 
         and again.
     """
     old = get(mirror, fact_id, agent=agent)
+    _check_there(old)
     at = mirror.today()
     content = mirror.lens.taken({"content": text}, old)[0]["content"]
     fresh = make_fact(
@@ -315,6 +324,7 @@ def forget(
     for _ in range(TRIES):
         try:
             fact = get(mirror, fact_id, agent=agent)
+            _check_there(fact)
             _check_revision(fact, expect)
             write = Write(fact.id, None, fact.revision, agent or "person")
             if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
@@ -330,6 +340,13 @@ def forget(
     raise RevisionMismatchError(
         fact_id, "the one just read", "another, again and again"
     )
+
+
+def _check_there(fact: Fact) -> None:
+    """See that the store has a fact, which it has not while that waits in the outbox."""
+    if not fact.revision:
+        why = "this fact waits for it in the outbox; the next pass brings it over"
+        raise StoreUnavailableError(why)
 
 
 def _check_revision(fact: Fact, expect: str | None) -> None:
