@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
+import pytest
+
 from tests.world import AGENTS, LINES, PERSONS, World
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
@@ -102,4 +106,28 @@ def test_an_intent_waits_until_the_store_can_be_asked() -> None:
     assert "what the agent says" in world.note(fact.id)
     assert world.archive.intents() == []
     assert world.conflicts() == []
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("step", ["exchange", "discard"])
+def test_a_new_note_whose_fact_was_changed_before_its_base_gets_the_change(
+    step: str,
+) -> None:
+    world = World()
+    path = "team-core/notes/new.md"
+    world.person_writes(path, "Words.\n")
+
+    def crash(happening: str) -> None:
+        if happening == step:
+            raise KeyboardInterrupt
+
+    world.vault.before = crash
+    with suppress(KeyboardInterrupt):
+        world.sync()
+    world.vault.before = lambda _: None
+    (fact,) = world.facts()
+    world.agent_updates(fact.id, content="What the agent says.")
+    world.quiesce()
+    assert "What the agent says." in world.text(path)
+    assert [each.id for each in world.facts()] == [fact.id]
     world.assert_at_rest()
