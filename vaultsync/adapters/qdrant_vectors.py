@@ -36,7 +36,7 @@ from vaultsync.adapters.vectors_fields import (
     not_finite,
 )
 from vaultsync.core.fact import Fact
-from vaultsync.core.fields import TIERS
+from vaultsync.core.fields import LOWEST
 from vaultsync.core.values import FOREVER, NEVER, moment, with_parents
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.ports import Filters, Near, VectorRow
@@ -44,7 +44,6 @@ from vaultsync.ports import Filters, Near, VectorRow
 CHUNKS = Where((Is("kind", ["chunk"]),))
 _BOOK = name("vectors")
 """The point that says of which model the vectors are, and what their owner noted."""
-_LOWEST = max(TIERS["background"])
 OVER_FETCH = 4
 """Chunks that are asked for, for each fact that is wanted: a fact may have several."""
 
@@ -244,7 +243,7 @@ def _derived() -> Iterator[None]:
 def conditions(filters: Filters) -> list[Condition]:
     """What filters ask, of a chunk's point. There is no head but one without successor."""
     made: list[Condition] = []
-    if filters.max_priority < _LOWEST:
+    if filters.max_priority < LOWEST:
         made.append(Between("priority", most=filters.max_priority))
     if filters.scopes is not None:
         made.append(Is("scope", sorted(filters.scopes)))

@@ -9,15 +9,16 @@ from vaultsync.core.fields import Value
 from vaultsync.core.redact import scrub
 
 
+def trouble(kind: str, message: str, hint: str = "") -> dict[str, Value]:
+    """What went wrong, without the secrets that its words repeat."""
+    return {"kind": kind, "message": scrub(message), "hint": scrub(hint)}
+
+
 def trouble_json(
     kind: str, message: str, hint: str = "", *, run: str | None = None
 ) -> dict[str, Value]:
-    """What went wrong, without the secrets that its words repeat."""
-    said: dict[str, Value] = {
-        "kind": kind,
-        "message": scrub(message),
-        "hint": scrub(hint),
-    }
+    """The same as an answer."""
+    said = trouble(kind, message, hint)
     return {"error": said if run is None else {**said, "run": run}}
 
 

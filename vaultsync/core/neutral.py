@@ -12,7 +12,7 @@ run is judged by all of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import cache
 
@@ -152,16 +152,9 @@ def _sites(text: str) -> Iterator[Site]:
 
 def escaped(text: str, *, runs: bool = False) -> str:
     """A text of which nothing runs; with `runs`, only what looks escaped is escaped again."""
-    if not may_run(text):
-        return text
-    look = Look(text)
     return _with_backslashes(
         text,
-        [
-            site.at
-            for site in _sites(text)
-            if site.slashes or (not runs and look.runs(site))
-        ],
+        lambda look, site: bool(site.slashes) or (not runs and look.runs(site)),
     )
 
 
@@ -170,20 +163,20 @@ def disarmed(text: str, live: AbstractSet[str]) -> str:
 
     What stands in `live`, as `running()` gives it, may run.
     """
-    if not may_run(text):
-        return text
-    look = Look(text)
     return _with_backslashes(
         text,
-        [
-            site.at
-            for site in _sites(text)
-            if not site.slashes and look.runs(site) and look.construct(site) not in live
-        ],
+        lambda look, site: (
+            not site.slashes and look.runs(site) and look.construct(site) not in live
+        ),
     )
 
 
-def _with_backslashes(text: str, cuts: list[int]) -> str:
+def _with_backslashes(text: str, wanted: Callable[[Look, Site], bool]) -> str:
+    """A text with one more backslash at each site that is wanted."""
+    if not may_run(text):
+        return text
+    look = Look(text)
+    cuts = [site.at for site in _sites(text) if wanted(look, site)]
     if not cuts:
         return text
     made = [text[: cuts[0]]]

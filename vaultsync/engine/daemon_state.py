@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from vaultsync.core.error_json import trouble
 from vaultsync.core.fields import Value
 from vaultsync.core.paths import VaultPath
-from vaultsync.core.redact import scrub
 from vaultsync.engine.rhythm import Rhythm
 from vaultsync.errors import VaultsyncError
 from vaultsync.ports import Archive
@@ -88,7 +88,7 @@ class Wanted:
 def told(error: Exception) -> dict[str, Value]:
     """An error as it is told: its kind, what happened, and what helps."""
     hint = error.hint if isinstance(error, VaultsyncError) else ""
-    return {"kind": type(error).__name__, "message": scrub(str(error)), "hint": hint}
+    return trouble(type(error).__name__, str(error), hint)
 
 
 @dataclass(slots=True)

@@ -119,9 +119,9 @@ def get(mirror: Mirror, fact_id: str, *, agent: str | None) -> Fact:
     try:
         fact = mirror.store.get(fact_id)
     except StoreUnavailableError:
-        offline = _offline(mirror, fact_id)
-        waits = [r.kind for r in mirror.archive.outbox() if r.fact_id == fact_id]
-        if waits[-1:] == ["delete"]:
+        waits = _waiting(mirror, fact_id)
+        offline = _offline(mirror, fact_id, waits)
+        if waits and waits[-1].kind == "delete":
             raise FactNotFoundError(fact_id) from None
         if offline is None:
             raise
@@ -131,9 +131,9 @@ def get(mirror: Mirror, fact_id: str, *, agent: str | None) -> Fact:
         buried = mirror.store.buried(fact_id)
         if row and buried and sees(agent, buried.scope):
             raise FactForgottenError(fact_id, row.at) from None
-        rows = mirror.archive.outbox()
-        made = any((each.fact_id, each.kind) == (fact_id, "create") for each in rows)
-        waiting = _offline(mirror, fact_id) if made else None
+        waits = _waiting(mirror, fact_id)
+        made = any(each.kind == "create" for each in waits)
+        waiting = _offline(mirror, fact_id, waits) if made else None
         if waiting is None:
             raise
         fact = waiting
@@ -175,13 +175,18 @@ def history(
     return list(readable(found, mirror.lens, base.fact if base else None))
 
 
-def _offline(mirror: Mirror, fact_id: str) -> Fact | None:
+def _waiting(mirror: Mirror, fact_id: str) -> list[Outgoing]:
+    """What of a fact waits for the store, oldest first."""
+    return [each for each in mirror.archive.outbox() if each.fact_id == fact_id]
+
+
+def _offline(
+    mirror: Mirror, fact_id: str, waits: Sequence[Outgoing] | None = None
+) -> Fact | None:
     """What can be known of a fact while the store is away: the base, and what waits."""
     base = mirror.archive.find_base(fact_id)
     fact = base.fact if base else None
-    for row in mirror.archive.outbox():
-        if row.fact_id != fact_id:
-            continue
+    for row in _waiting(mirror, fact_id) if waits is None else waits:
         if row.kind == "delete":
             fact = None
         elif row.kind == "create":
