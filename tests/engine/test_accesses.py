@@ -6,7 +6,7 @@ import pytest
 
 from tests.recalls import RecallWorld
 from vaultsync.adapters.index_memory import MemoryIndex
-from vaultsync.engine.accesses import Accesses
+from vaultsync.engine.accesses import WAIT, Accesses
 from vaultsync.engine.indexing import catch_up
 from vaultsync.engine.verify import verify
 from vaultsync.ports import Filters, Write
@@ -36,6 +36,22 @@ def test_a_full_batch_is_written_by_itself() -> None:
     assert world.store.get(one.id).access_count == 0
     accesses.add([two.id])
     assert world.store.get(one.id).access_count == 1
+
+
+def test_what_was_counted_a_minute_ago_is_written_with_the_next_recall() -> None:
+    world = RecallWorld()
+    one, two = world.agent_remembers("Berths"), world.agent_remembers("Gates")
+    accesses = Accesses(world.mirror)
+    accesses.add([one.id])
+    world.clock.advance(seconds=WAIT / 2)
+    accesses.add([one.id])
+    assert world.store.get(one.id).access_count == 0
+    world.clock.advance(seconds=WAIT / 2)
+    accesses.add([two.id])
+    assert world.store.get(one.id).access_count == 2
+    assert world.store.get(two.id).access_count == 1
+    accesses.add([two.id])
+    assert world.store.get(two.id).access_count == 1
 
 
 def test_who_writes_at_the_same_moment_wins() -> None:
