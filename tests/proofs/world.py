@@ -61,13 +61,7 @@ class World(People):
                 return self.sync(Request(confirm=stopped.run))
             except StoreRewoundError:
                 unseen = proofs.in_store(self) - proofs.in_vault(self)
-                # Of notes that cannot be read now, the old store's word stands later.
-                hidden = [
-                    *self.broken.values(),
-                    *(saw for saw, _ in self.half.values()),
-                ]
-                unread = proofs.words(b"".join(hidden)) - proofs.in_store(self)
-                self.ledger.at_least_kept(unseen | unread)
+                self.ledger.at_least_kept(unseen)
                 return self.run(lambda: rebuild(self.mirror, "vault"))
         except (StoreUnavailableError, VaultMissingError, OSError) as refused:
             self.ledger.story.append(f"engine: {refused}")
