@@ -225,6 +225,7 @@ class World(People):
         )
         self.vault.displaced.clear()
         self.use_archive(MemoryArchive())
+        self._forget_scopes()
         self.ledger.story.append("the archive is lost")
 
     def keep_backup(self) -> None:
@@ -242,4 +243,10 @@ class World(People):
         self.ledger.forgive(own - proofs.in_store(self))
         gone = before - proofs.in_store(self) - proofs.in_vault(self)
         self.ledger.forgive(gone - proofs.in_conflicts(self))
+        self._forget_scopes()
         self.ledger.story.append("an old store is back")
+
+    def _forget_scopes(self) -> None:
+        """Where neither archive nor store has heard of a fact, its folder is its scope."""
+        known = {base.fact.id for base in self.archive.iter_bases()} | {*self.store._rows}
+        self.scopes = {key: scope for key, scope in self.scopes.items() if key in known}
