@@ -345,3 +345,19 @@ def test_a_broken_note_counts_as_it_was_read_last_beside_an_older_store() -> Non
     world.restore_backup()
     world.turn()
     world.quiesce()
+
+
+def test_a_copy_whose_owner_was_unclear_becomes_a_note_of_its_own_when_it_is_clear() -> (
+    None
+):
+    world = _mirrored()
+    world.rename(world.notes()[0], "public/decisions/a.md")
+    world.turn()
+    _agent(world, agents.append)
+    world.copy("public/decisions/a.md", "public/notes/A.md")
+    world.rename("public/decisions/a.md", "public/decisions/A.md")
+    world.turn()
+    world.clock.advance(60)
+    world.turn()
+    world.copy("public/decisions/A.md", "public/decisions/a.md")
+    world.quiesce()
