@@ -27,7 +27,7 @@ from hypothesis import settings
 from tests.proofs.turns import THOROUGH
 
 DISK = tempfile.gettempdir()
-MEMORY = Path("/dev/shm")
+MEMORY = Path("/dev/shm")  # noqa: S108 - each run makes a folder of its own below it
 NEEDED = 2 << 30
 """Bytes; all tests at once keep less than half of that."""
 
