@@ -213,7 +213,7 @@ def _still(home: Home, daemon: Daemon, numbers: Numbers) -> bool:
 
 
 def test_daemons_agents_and_editors_lose_nothing(tmp_path: Path) -> None:
-    numbers = crowd(tmp_path / "home", 3, agents=3)
+    numbers = crowd(tmp_path / "home", 1.5, agents=2)
     say(str(numbers))
     assert numbers["idle"] < 0.2
 
