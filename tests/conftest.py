@@ -1,17 +1,52 @@
-"""How hard hypothesis tries: HYPOTHESIS_PROFILE is `dev`, `ci` or `thorough`.
+"""How hard hypothesis tries, where tests keep files, and what the collector looks at.
+
+HYPOTHESIS_PROFILE is `dev`, `ci` or `thorough`.
 
 No profile has a deadline: a shared machine is slow at times, and a hang is caught by
 the timeout of the test. `ci` tries the same examples in every run, so that a green
 build stays green; `dev` and `thorough` try new ones each time, and print how to repeat
 a failure. A test that wants a number of its own multiplies `settings().max_examples`,
 so that the profile still counts.
+
+All but the thorough tests keep their files in memory where there is enough of it; those
+that prove what a disk does ask for a `disk`.
 """
 
 from __future__ import annotations
 
+import gc
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
+
+from tests.proofs.turns import THOROUGH
+
+DISK = tempfile.gettempdir()
+MEMORY = Path("/dev/shm")  # noqa: S108 - each run makes a folder of its own below it
+NEEDED = 2 << 30
+"""Bytes; all tests at once keep less than half of that."""
+
+
+@pytest.fixture
+def disk(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A folder that is not in memory; it is left where a test failed."""
+    folder = Path(tempfile.mkdtemp(prefix="vaultsync-", dir=DISK)).resolve()
+    failed = request.session.testsfailed
+    yield folder
+    if request.session.testsfailed == failed:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: it need not be looked through ever again."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    gc.enable()
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -19,6 +54,10 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+# A tenth of all time goes by with looking for garbage where ten thousand tests lie about.
+gc.disable()
+if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= NEEDED and not THOROUGH:
+    tempfile.tempdir = str(MEMORY)
 settings.register_profile("dev", deadline=None, print_blob=True, max_examples=40)
 settings.register_profile(
     "ci", deadline=None, print_blob=True, derandomize=True, max_examples=40

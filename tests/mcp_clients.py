@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from click.testing import CliRunner, Result
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -22,6 +23,7 @@ from mcp.types import CallToolResult, TextContent
 from vaultsync import app
 from vaultsync.app.agent_settings import settings_for
 from vaultsync.app.agents import AgentMemory
+from vaultsync.cli import cli
 from vaultsync.mcp_server.server import make_server
 from vaultsync.mcp_server.worker import AgentWorker
 
@@ -50,15 +52,11 @@ class Home:
         """A command line of vaultsync."""
         return [sys.executable, "-m", "vaultsync", *words]
 
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """A command, done."""
-        return subprocess.run(
-            self.command(*words),
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    def run(self, *words: str) -> Result:
+        """A command, done in this process."""
+        alone = dict.fromkeys(os.environ.keys() - self.environment.keys())
+        runner = CliRunner(env={**alone, **self.environment})
+        return runner.invoke(cli, words, prog_name="vaultsync", catch_exceptions=False)
 
     def memory(
         self,

@@ -43,6 +43,11 @@ def make_vault(root: Path, vault_id: str = VAULT_ID) -> None:
 
 
 @pytest.fixture
+def tmp_path(disk: Path) -> Path:
+    return disk
+
+
+@pytest.fixture
 def root(tmp_path: Path) -> Path:
     root = tmp_path / "vault"
     make_vault(root)

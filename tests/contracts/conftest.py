@@ -13,12 +13,12 @@ from vaultsync.ports import Vault
 
 @pytest.fixture(params=[*WORLDS, APPLYING])
 def world(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[World]:
     swaps = request.node.get_closest_marker("swaps") is not None
     if swaps and request.param == APPLYING:
         pytest.skip("nothing is swapped: test_vault_app.py says what happens instead")
-    with open_world(request.param, tmp_path / "vault", monkeypatch) as world:
+    with open_world(request.param, disk / "vault", monkeypatch) as world:
         yield world
 
 

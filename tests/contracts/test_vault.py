@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import mkdtemp
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -341,10 +344,10 @@ SAVES = st.tuples(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whenever_a_person_saves_the_last_save_is_in_the_note(
     kind: str,
-    tmp_path_factory: pytest.TempPathFactory,
+    disk: Path,
     saves: list[tuple[str, str, bytes]],
 ) -> None:
-    root = tmp_path_factory.mktemp("vault") / "vault"
+    root = Path(mkdtemp(dir=disk)) / "vault"
     with pytest.MonkeyPatch.context() as patch, open_world(kind, root, patch) as world:
         world.save_in_place(NOTE, b"old")
         world.vault.stage("op", b"new")

@@ -6,9 +6,10 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.apps import APPS
@@ -28,10 +29,10 @@ OTHER = VaultPath("public/lessons/other.md")
 
 @pytest.fixture
 def world(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[FsWorld]:
     kind = f"fs, an app that {getattr(request, 'param', 'applies')}"
-    with open_world(kind, tmp_path / "vault", monkeypatch) as opened:
+    with open_world(kind, disk / "vault", monkeypatch) as opened:
         assert isinstance(opened, FsWorld)
         yield opened
 
@@ -262,7 +263,10 @@ def test_nothing_is_offered_that_was_not_staged(world: FsWorld) -> None:
     assert world.app.offers == []
 
 
-@settings(max_examples=settings().max_examples * 3)
+@settings(
+    max_examples=settings().max_examples * 3,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(
     st.sampled_from(APPS),
     st.sampled_from([None, b"one", b"old", b"new"]),
@@ -270,13 +274,13 @@ def test_nothing_is_offered_that_was_not_staged(world: FsWorld) -> None:
     st.sampled_from(["save_in_place", "save_by_rename"]),
 )
 def test_whatever_the_app_does_the_last_save_is_in_the_note(
-    tmp_path_factory: pytest.TempPathFactory,
+    disk: Path,
     kind: str,
     first: bytes | None,
     second: bytes | None,
     style: str,
 ) -> None:
-    root = tmp_path_factory.mktemp("vault") / "vault"
+    root = Path(mkdtemp(dir=disk)) / "vault"
     name = f"fs, an app that {kind}"
     with pytest.MonkeyPatch.context() as patch, open_world(name, root, patch) as world:
         assert isinstance(world, FsWorld)

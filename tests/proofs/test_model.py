@@ -15,11 +15,12 @@ import itertools
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
 
 from tests.proofs import texts
-from tests.proofs.turns import THOROUGH
+from tests.proofs.turns import THOROUGH, in_turns
 from tests.proofs.world import Crash, World
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
@@ -117,15 +118,18 @@ def play(deeds: tuple[Deed, ...]) -> int:
     return effects
 
 
+@cache
 def _points(first: tuple[Deed, ...]) -> range:
     """Before the pass, before each of its effects, and after it."""
     return range(play(first) + 2)
 
 
-def _some_points(first: tuple[Deed, ...], turn: int) -> range:
-    """As `_points`; after two edits some, by turns, where not all is tried."""
+def _shared(first: tuple[Deed, ...], what: str, kinds: tuple[str, ...]) -> range:
+    """As `_points`; after two edits each point by one kind, where not all is tried."""
     found = _points(first)
-    return found if THOROUGH or len(first) == 1 else found[turn % SOME :: SOME]
+    turn = BEFORE.index(first) + kinds.index(what)
+    few = THOROUGH or len(first) == 1
+    return found if few else found[turn % len(kinds) :: len(kinds)]
 
 
 def _ones() -> Iterator[tuple[Deed, ...]]:
@@ -163,7 +167,7 @@ CUTS: tuple[Callable[[int], bool], ...] = (
 
 @pytest.mark.parametrize("before", BEFORE, ids=_name)
 def test_a_power_cut_before_any_effect_loses_nothing(before: tuple[Deed, ...]) -> None:
-    for turn in range(len(CUTS) if THOROUGH else 2):
+    for cut in in_turns(range(len(CUTS)), BEFORE.index(before)):
         for effect in itertools.count(1):
             world = _world(any(deed.what == "handle" for deed in before))
             for deed in before:
@@ -171,7 +175,7 @@ def test_a_power_cut_before_any_effect_loses_nothing(before: tuple[Deed, ...]) -
             world.crash_at(effect)
             if len(world.trail) < effect:
                 break
-            world.power_loss(CUTS[(effect + 2 * turn) % len(CUTS)])
+            world.power_loss(CUTS[(effect + cut) % len(CUTS)])
             world.quiesce()
 
 
@@ -192,7 +196,7 @@ def test_a_conflict_met_again_after_any_crash_has_one_conflict_note() -> None:
 def test_a_persons_edit_before_any_effect_loses_nothing(
     before: tuple[Deed, ...], what: str
 ) -> None:
-    for at in _some_points(before, PERSON.index(what)):
+    for at in _shared(before, what, PERSON):
         play((*before, Deed("person", what, at)))
 
 
@@ -201,12 +205,12 @@ def test_a_persons_edit_before_any_effect_loses_nothing(
 def test_an_agents_edit_before_any_effect_loses_nothing(
     before: tuple[Deed, ...], what: str
 ) -> None:
-    for at in _some_points(before, AGENT.index(what)):
+    for at in _shared(before, what, AGENT):
         play((*before, Deed("agent", what, at)))
 
 
-SOME = 1 if THOROUGH else 3
-"""Of the crashes after an edit, one in so many: other ones for each edit."""
+SOME = 1 if THOROUGH else 6
+"""Of the crashes after an edit, one in so many: other ones for each point and edit."""
 MOST_TELLING = (
     (Deed("person", "status", 0), Deed("agent", "status", 0)),
     (Deed("person", "line", 0), Deed("agent", "status", 0)),
@@ -214,15 +218,18 @@ MOST_TELLING = (
 )
 
 
-@pytest.mark.parametrize("what", ["status", "line"])
-@pytest.mark.parametrize("who", ["person", "agent"])
+EDITS = tuple(itertools.product(("person", "agent"), ("status", "line")))
+
+
+@pytest.mark.parametrize(("who", "what"), EDITS)
 @pytest.mark.parametrize("before", MOST_TELLING, ids=_name)
 def test_an_edit_and_a_crash_after_it_lose_nothing(
     before: tuple[Deed, ...], who: str, what: str
 ) -> None:
+    turn = EDITS.index((who, what))
     for at in _points(before):
         edited = (*before, Deed(who, what, at))
-        for crash in range(at + at % SOME, play(edited) + 1, SOME):
+        for crash in range(at + (at + turn) % SOME, play(edited) + 1, SOME):
             play((*edited, Deed("crash", "", crash)))
 
 

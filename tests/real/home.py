@@ -293,15 +293,21 @@ class Home:
 
 
 def tree(root: Path) -> dict[str, tuple[object, ...]]:
-    """All files and folders below a folder: kind, size, times, inode and bytes."""
+    """All files and folders below a folder: kind, size, times, inode and bytes.
+
+    What goes while this looks, for somebody still works there, is not among them.
+    """
     found: dict[str, tuple[object, ...]] = {}
     for folder, below, names in os.walk(root):
         for name in (*below, *names, "."):
             path = Path(folder, name)
-            seen = path.lstat()
             digest = ""
-            if path.is_file() and not path.is_symlink():
-                digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            try:
+                seen = path.lstat()
+                if path.is_file() and not path.is_symlink():
+                    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            except FileNotFoundError:
+                continue
             found[os.path.relpath(path, root)] = (
                 seen.st_mode,
                 seen.st_size,

@@ -170,9 +170,13 @@ def test_an_id_that_is_none_is_refused(grounds: Grounds, bad: str) -> None:
 
 @pytest.mark.parametrize("bad", SCOPES)
 def test_a_scope_that_is_none_is_refused(grounds: Grounds, bad: str) -> None:
+    with grounds.home.open() as memory, pytest.raises(UsageError):
+        memory.remember("x", scope=bad)
+    grounds.check()
+
+
+def test_what_is_outside_is_not_adopted(grounds: Grounds) -> None:
     with grounds.home.open() as memory:
-        with pytest.raises(UsageError):
-            memory.remember("x", scope=bad)
         with pytest.raises(VaultsyncError):
             memory.adopt([str(grounds.outside)])
         with pytest.raises(VaultsyncError):

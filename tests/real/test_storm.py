@@ -105,7 +105,7 @@ def storm(
 
 
 def test_no_version_is_lost_in_a_storm(tmp_path: Path) -> None:
-    numbers = storm(tmp_path / "home", 4)
+    numbers = storm(tmp_path / "home", 2)
     if numbers["wrote"] <= 10:  # the machine has other work to do
         numbers = storm(tmp_path / "longer", 20)
     say(str(numbers))

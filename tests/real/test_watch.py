@@ -26,12 +26,18 @@ def home(tmp_path: Path) -> Home:
     return make_home(tmp_path / "home")
 
 
+@pytest.fixture(autouse=True)
+def _none_is_left() -> Iterator[None]:
+    yield
+    while Daemon.started:
+        Daemon.started.pop().stop(signal.SIGKILL)
+
+
 @pytest.fixture
-def daemon(home: Home) -> Iterator[Daemon]:
+def daemon(home: Home) -> Daemon:
     found = Daemon(home)
     found.is_ready()
-    yield found
-    found.stop(signal.SIGKILL)
+    return found
 
 
 def facts(home: Home) -> int:
@@ -213,7 +219,7 @@ def _still(home: Home, daemon: Daemon, numbers: Numbers) -> bool:
 
 
 def test_daemons_agents_and_editors_lose_nothing(tmp_path: Path) -> None:
-    numbers = crowd(tmp_path / "home", 3, agents=3)
+    numbers = crowd(tmp_path / "home", 1.5, agents=2)
     say(str(numbers))
     assert numbers["idle"] < 0.2
 

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.real.home import Home
 from tests.real.programs import ROOT
@@ -35,6 +35,8 @@ def make_home(where: Path, *, rescan: float = RESCAN, **settings: float) -> Home
 class Daemon:
     """A daemon in a process of its own."""
 
+    started: ClassVar[list[Daemon]] = []
+
     def __init__(self, home: Home, *options: str, name: str = "log") -> None:
         self.log = home.where / f"{name}.jsonl"
         where = ["--vault", str(home.root), "--state-dir", str(home.state)]
@@ -53,6 +55,7 @@ class Daemon:
                 env={**os.environ, "VAULTSYNC_EMBEDDER": "none"},
                 stderr=log,
             )
+        self.started.append(self)
 
     def events(self, kind: str = "") -> list[Mapping[str, Any]]:
         """What it told so far."""

@@ -12,13 +12,14 @@ from hypothesis import HealthCheck, settings
 from schemathesis.specs.openapi import checks
 
 from tests.bridges import Client, open_bridge
+from tests.proofs.turns import THOROUGH
 from vaultsync.http_bridge.openapi import document
 from vaultsync.http_bridge.routes import EVENTS
 
 SHORT = 10_000
 """Letters; more of them are a matter of the body limit."""
-EXAMPLES = 15
-"""For each route: thirty routes shall not take a minute."""
+EXAMPLES = 60 if THOROUGH else 8
+"""For each route and each way to make them: thirty routes shall not take a minute."""
 
 
 def _document() -> dict[str, Any]:
@@ -55,7 +56,7 @@ schema = schemathesis.openapi.from_dict(_document())
 
 @schema.parametrize()
 @settings(
-    max_examples=min(EXAMPLES, settings().max_examples),
+    max_examples=EXAMPLES,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )

@@ -49,7 +49,8 @@ def call(memory: AgentMemory, tool: str, **given: object) -> dict[str, Any]:
     assert answer is not None
     plain: dict[str, Any] = json.loads(json.dumps(answer))
     if not done.isError:
-        jsonschema.validate(plain, TOOLS[tool].output_schema)
+        # Whether it is a schema at all is looked at once, below.
+        jsonschema.Draft202012Validator(TOOLS[tool].output_schema).validate(plain)
     return plain
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -143,19 +144,6 @@ def test_who_pipes_questions_in_and_closes_gets_all_answers(home: Home) -> None:
     assert len(list(home.vault.glob("private-mcp/notes/*-tea.md"))) == 1
 
 
-def test_a_line_that_is_no_message_ends_nothing(home: Home) -> None:
-    done = subprocess.run(
-        home.command("mcp"),
-        input="no json\n" + _lines(HELLO),
-        env=home.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0
-    assert 1 in [json.loads(row).get("id") for row in done.stdout.splitlines()]
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_cleanly_while_it_waits(
     home: Home, number: signal.Signals
@@ -193,7 +181,7 @@ def test_what_cannot_be_served_is_said_before_anything_is(
     home: Home, words: list[str], kind: str
 ) -> None:
     done = home.run("mcp", *words, "--json")
-    assert done.returncode in (1, 2)
+    assert done.exit_code in (1, 2)
     assert json.loads(done.stdout)["error"]["kind"] == kind
 
 
@@ -237,15 +225,17 @@ def test_http_asks_for_the_token_of_this_vault_and_for_no_other_page(
 
 
 def test_a_port_that_is_taken_is_a_word_and_no_traceback(home: Home) -> None:
-    with serving(home) as address:
-        port = address.rpartition(":")[2].partition("/")[0]
-        done = home.run("mcp", "--http", "--port", port)
-        assert done.returncode == 2
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = home.run("mcp", "--http", "--port", str(port))
+        assert done.exit_code == 2
         assert f"cannot listen at port {port}" in done.stderr
         assert "Traceback" not in done.stderr
 
 
-def test_it_says_hello_in_good_time(home: Home) -> None:
+def test_it_says_hello_in_good_time_even_after_a_line_that_is_no_message(
+    home: Home,
+) -> None:
     began = time.monotonic()
     with subprocess.Popen(
         home.command("mcp"),
@@ -256,10 +246,15 @@ def test_it_says_hello_in_good_time(home: Home) -> None:
     ) as program:
         assert program.stdin
         assert program.stdout
-        program.stdin.write(_lines(HELLO))
+        program.stdin.write("no json\n" + _lines(HELLO))
         program.stdin.flush()
-        assert json.loads(program.stdout.readline())["id"] == 1
+        while json.loads(program.stdout.readline()).get("id") != 1:
+            pass
         took = time.monotonic() - began
+        # It goes without waiting for its last answer, which is no fault of the server.
+        program.stdout.close()
+        program.stdin.write(_lines(READY, _call(2, "memory_status")))
         program.stdin.close()
+    assert program.returncode == 0
     # 0.8 s where nothing else runs; the bound is for a machine on which much does.
     assert took < 10

@@ -59,7 +59,7 @@ def daemon(home: Home, disputed: object) -> Iterator[str]:
 
 def said(home: Home, *words: str) -> tuple[int, dict[str, Any]]:
     done = home.run(*words, "--json")
-    return done.returncode, json.loads(done.stdout)
+    return done.exit_code, json.loads(done.stdout)
 
 
 @pytest.mark.usefixtures("daemon")
@@ -90,7 +90,7 @@ def test_a_person_resolves_a_conflict(home: Home, disputed: tuple[str, Path]) ->
     done = home.run("resolve", conflict[:6], "--take", "store")
     path = note.relative_to(home.vault)
 
-    assert (done.returncode, done.stderr) == (0, f"{path}: settled, no conflict left\n")
+    assert (done.exit_code, done.stderr) == (0, f"{path}: settled, no conflict left\n")
     assert "It is blue." in note.read_text(encoding="utf-8")
 
 

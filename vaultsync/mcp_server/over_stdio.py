@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any, cast
 
 from mcp.server.lowlevel import Server
@@ -22,7 +22,7 @@ SETTLE = 0.1
 
 
 def serve(worker: AgentWorker) -> None:
-    """Serve until the client closes stdin, or a signal ends it."""
+    """Serve until the client closes stdin or is gone, or a signal ends it."""
     protocol = _take_stdout()
     try:
         asyncio.run(_serve(make_server(worker), worker, protocol))
@@ -42,8 +42,6 @@ def _take_stdout() -> int:
 async def _serve(
     server: Server[dict[str, Any], Any], worker: AgentWorker, protocol: int
 ) -> None:
-    # They do of a file what the transport does with it.
-    stdin, stdout = cast("Any", _Lines(worker)), cast("Any", _Writer(protocol))
     served = asyncio.current_task()
     assert served is not None  # noqa: S101 - this is a coroutine
     ended = False
@@ -53,12 +51,15 @@ async def _serve(
         ended = True
         served.cancel()
 
+    # They do of a file what the transport does with it.
+    stdin, stdout = cast("Any", _Lines(worker)), cast("Any", _Writer(protocol, end))
     for each in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, end)
     try:
         async with stdio_server(stdin, stdout) as (read, write):
             await server.run(read, write, server.create_initialization_options())
-    except asyncio.CancelledError:
+    except (asyncio.CancelledError, ExceptionGroup):
+        # A line that comes just when it ends finds no one to hand it to.
         if not ended:
             raise
 
@@ -101,12 +102,16 @@ class _Lines:
 class _Writer:
     """Writes to the protocol's descriptor; a client that reads slowly blocks nobody."""
 
-    def __init__(self, protocol: int) -> None:
+    def __init__(self, protocol: int, gone: Callable[[], None]) -> None:
         self._file = os.fdopen(protocol, "wb")
+        self._gone = gone
 
     async def write(self, text: str) -> None:
-        """A message."""
-        await asyncio.to_thread(self._write, text.encode())
+        """A message; `gone` is called when nobody is there to read it."""
+        try:
+            await asyncio.to_thread(self._write, text.encode())
+        except BrokenPipeError:
+            self._gone()
 
     async def flush(self) -> None:
         """It was."""
