@@ -176,6 +176,16 @@ def _mirror(pages: Pages, vault: Path) -> None:
     run = pages.client("POST", "/v1/sync", {}).json["run"]
     pages.ask("undo", "POST", f"/v1/runs/{run}/undo", {})
     pages.ask("verify", "GET", "/v1/verify")
+    _upkeep(pages, vault)
+
+
+def _upkeep(pages: Pages, vault: Path) -> None:
+    pages.ask("maintain", "POST", "/v1/maintain", {"dry_run": True})
+    note = vault / "Inbox" / "Panels.md"
+    note.write_text("# Panels\n\nSee [[quote]].\n", encoding="utf-8")
+    adopt = {"scope": "team-core", "type": "note"}
+    pages.ask("adopt", "POST", "/v1/adopt", adopt)
+    pages.ask("links-fix", "POST", "/v1/links/fix", {})
 
 
 def _conflict(pages: Pages, vault: Path, title: str) -> str:
@@ -266,6 +276,7 @@ NAMES = (
         "ids",
     ),
     *("conflicts", "conflict-resolve", "conflict-resolve-text", "sync", "sync-dry-run"),
+    *("maintain", "adopt", "links-fix"),
     *("undo", "verify", "recall", "context", "index", "index-file", "graph"),
     *("graph-colours", "write-answer", "events", "error-usage", "error-malformed"),
     *("error-not-found", "error-no-route", "error-method", "error-revision"),

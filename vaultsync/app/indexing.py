@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from vaultsync.engine.report import Progress, Report
 
 
+_KEPT = (
+    "it keeps what is derived up to date by itself; to have it made anew, or for another"
+    " model, stop it first"
+)
+
+
 class Indexing(Session):
     """`index`, and what every pass does at its end."""
 
@@ -28,10 +34,13 @@ class Indexing(Session):
 
         `told` is asked before all vectors are made anew for another model; without it
         they are made.
+
+        Raises:
+            EngineBusyError: another engine has this vault.
         """
         from vaultsync.engine.deriving import derive
 
-        with self._engine() as mirror:
+        with self._engine(watched=_KEPT) as mirror:
             return derive(
                 mirror,
                 self._parts(),

@@ -205,12 +205,52 @@ class Resolved(Conflicts):
     resolved: Conflict
 
 
+class Difference(Shape):
+    """One thing that is not equal."""
+
+    fact_id: str
+    path: str | None
+    field: str
+    vault: Any
+    store: Any
+    base: Any
+    why: str
+
+
 class Verification(Shape):
     """The proof that vault = store = base."""
 
     equal: bool
     checked: int
-    differences: list[dict[str, Any]]
+    differences: list[Difference]
+    held: list[Difference]
+
+
+class LinkProblem(Shape):
+    """A link that Obsidian cannot follow, or not for sure."""
+
+    path: str
+    line: int
+    link: str
+    kind: str
+    property: str | None
+    why: str
+    candidates: list[str]
+    fix: str | None
+
+
+class Links(Shape):
+    """The links of all notes, and which of them were mended."""
+
+    broken: list[LinkProblem]
+    ambiguous: list[LinkProblem]
+    alias_only: list[LinkProblem]
+    fixed: list[LinkProblem]
+    notes: int
+    tags: int
+    links: dict[str, dict[str, int]]
+    unreadable: list[str]
+    run: str | None
 
 
 class Hit(Shape):
