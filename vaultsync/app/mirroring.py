@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 SOURCES = ("vault", "store")
 _BY_ITSELF = "it does this by itself, and `vaultsync status` shows how far it is"
-_NO_PATHS = "say `vaultsync adopt` without a PATH, adopt it in Obsidian, or stop it first"
+_NO_PATHS = (
+    "say `vaultsync adopt` without a PATH, adopt it in Obsidian, or stop it first"
+)
 
 
 class Mirroring(Indexing):

@@ -67,7 +67,9 @@ class WatchedMemory(Memory):
         while not self._lock.try_lock():
             if not again():
                 busy = EngineBusyError(str(self.settings.root), self._lock.holder())
-                raise busy.watched("nothing is left to do; with `--wait` this one follows")
+                raise busy.watched(
+                    "nothing is left to do; with `--wait` this one follows"
+                )
         try:
             with self._lock:  # the second time it is also written down who has it
                 yield

@@ -135,6 +135,28 @@ class Notice(Shape):
     hint: str
 
 
+class LastError(Trouble, kw_only=True):
+    """What failed last, and when."""
+
+    at: str
+
+
+class Daemon(Shape):
+    """What a daemon tells of itself."""
+
+    since: str
+    watcher: str
+    watcher_trouble: str
+    store_away: str
+    lag_seconds: float
+    passes: int
+    waiting: int
+    conflicts: int
+    attention: int
+    failing: bool
+    last_error: LastError | None
+
+
 class Status(Shape):
     """What waits and what is wrong."""
 
@@ -147,7 +169,7 @@ class Status(Shape):
     last_run: dict[str, Any] | None
     engine: str
     foreign: int
-    daemon: dict[str, Any] | None
+    daemon: Daemon | None
     vault_id: str
     version: str
     app_connected: bool
