@@ -319,6 +319,15 @@ def test_after_a_failure_the_next_pass_waits_ever_longer(it: Daemonic) -> None:
     assert it.daemon.state.last_error == error
 
 
+def test_what_fails_beside_the_passes_is_told_too(it: Daemonic) -> None:
+    it.runs(1)
+    it.daemon.trouble(OSError(28, "No space left on device"))
+    assert it.daemon.state.last_error is not None
+    assert it.daemon.state.last_error["kind"] == "OSError"
+    assert not it.daemon.state.failing
+    assert it.daemon.error is None
+
+
 def test_an_edit_that_a_failed_pass_had_in_hand_is_taken_up_by_the_next(
     it: Daemonic,
 ) -> None:

@@ -250,7 +250,7 @@ class Watching:
         daemon = Daemon(memory, make, self._rhythm, tell=self._told, jitter=_jitter)
         self._daemon = daemon
         files = FollowedFiles(memory, self._told)
-        daily = Daily(memory, lambda: memory.mirror, self._told)
+        daily = Daily(memory, lambda: memory.mirror, self._told, daemon.trouble)
         self._told("ready", {"vault": str(self.settings.root)})
         try:
             self._go_on(daemon, files, daily, memory)

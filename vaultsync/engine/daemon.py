@@ -135,6 +135,11 @@ class Daemon:
         self._failures.reset()
         self._after_pass(whole=False)
 
+    def trouble(self, error: Exception) -> None:
+        """Something beside the passes failed: it is told as what failed last."""
+        self._tell("error", self.state.note(error, self._work.mirror.now()))
+        self._tell_state()
+
     @property
     def settled(self) -> bool:
         """Whether nothing is left to do now, and nothing is waited for."""
