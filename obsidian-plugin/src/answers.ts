@@ -194,10 +194,10 @@ export const nothing = anything;
 
 export const write = object({
 	write: text,
-	action: word("modify", "create", "rename", "remove"),
+	action: word("modify", "rename"),
 	path: text,
 	to: optional(text, null),
-	expect: optional(text, null),
+	expect: text,
 	text: optional(text, null),
 });
 export type Write = Of<typeof write>;
