@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vaultsync.app.session import Session
@@ -58,7 +59,7 @@ class Indexing(Session):
     def _derived_from(
         self, mirror: Mirror, report: Report, progress: Progress | None = None
     ) -> Report:
-        """The report of a pass, after which all that is derived follows it.
+        """The report of a pass, after which all that is derived follows it: it took both.
 
         Where the setting `derive` says no, it follows when somebody asks `index`.
         """
@@ -66,9 +67,10 @@ class Indexing(Session):
 
         if not self.settings.derive:
             return report
-        if not report.dry_run and not (report.quiet and is_derived(mirror)):
-            derive(mirror, self._parts(), progress=progress)
-        return report
+        if report.dry_run or (report.quiet and is_derived(mirror)):
+            return report
+        done = derive(mirror, self._parts(), progress=progress)
+        return replace(report, seconds=report.seconds + done.seconds)
 
     def _parts(self) -> Parts:
         from vaultsync.engine.deriving import Parts
