@@ -450,7 +450,7 @@ def test_nor_does_a_log(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     with vaultsync.open(str(folder / "vault")):
         pass
     told = io.StringIO()
-    log = LogLines(told, lambda: datetime.now(UTC))
+    log = LogLines(told, lambda: datetime(2026, 2, 14, tzinfo=UTC))
     state = DaemonState("2026-02-14T13:45:00Z")
     for secret in OURS:
         wrong = OSError(2, "No such file", f"notes/{secret}.md")
