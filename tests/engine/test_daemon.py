@@ -524,6 +524,16 @@ def test_the_state_tells_what_waits_for_a_person(it: Daemonic) -> None:
     assert (said["waiting"], said["attention"], said["conflicts"]) == (1, 1, 0)
 
 
+def test_what_waits_for_a_person_is_told_once_at_the_start(it: Daemonic) -> None:
+    it.world.person_writes("public/notes/bad.md", "---\nid: [\n---\n")
+    it.runs(200)
+    (told,) = [said for kind, said in it.told if kind == "pass"]
+    (notice,) = told["attention"]
+    assert notice["path"] == "public/notes/bad.md"
+    state = [said for kind, said in it.told if kind == "state"][-1]
+    assert (state["passes"], state["attention"]) == (1, 1)
+
+
 def test_what_is_known_is_told_without_a_look(it: Daemonic) -> None:
     assert known_status(it.mirror, daemon={}).last_run is None
     it.world.mirrored()

@@ -270,8 +270,10 @@ class Daemon:
         self._after_pass(whole=whole)
         if not report.quiet:
             wanted.derive_at = self._clock.monotonic() + self._rhythm.derive
+        first = self.state.passes == 1
+        if not report.quiet or (first and report.attention):
             self._tell("pass", report.as_json())
-        if not report.quiet or self.state.failing:
+        if first or not report.quiet or self.state.failing:
             self.state.failing = False
             self._tell_state()
 
