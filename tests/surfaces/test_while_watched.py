@@ -319,7 +319,8 @@ def test_notes_are_adopted_by_the_daemon(home: Home) -> None:
     note.parent.mkdir()
     note.write_text("# A quote\n\nTwo panels.\n", encoding="utf-8")
     words = "adopt", "--scope", "team-yard", "--type", "decision"
-    with watched(env=home.environment):
+    log: list[dict[str, Any]] = []
+    with watched(env=home.environment, log=log):
         code, report = said(home, *words, "--dry-run")
         assert (code, report["counts"]["created_in_store"]) == (0, 1)
         code, report = said(home, *words)
@@ -328,6 +329,9 @@ def test_notes_are_adopted_by_the_daemon(home: Home) -> None:
     with home.memory() as memory:
         (fact,) = memory.list().facts
         assert (fact.scope, fact.type) == ("team-yard", "decision")
+    (told,) = [each for each in log if each["event"] == "pass"]
+    assert told["run"] == report["run"]
+    assert told["counts"]["created_in_store"] == 1
 
 
 def test_equality_is_proved_by_the_daemon(home: Home) -> None:

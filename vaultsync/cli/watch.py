@@ -85,7 +85,7 @@ def watch(
         if bridge is not None:
             told.append(partial(bridge.tell, watching))
             # Not before it has the vault: another one's bridge may be announced.
-            serve = bridge.bridge(watching, port=port)
+            serve = bridge.bridge(watching, port=port, tell=tell)
 
             def begin(kind: str, _said: Mapping[str, Value]) -> None:
                 if kind == "ready":

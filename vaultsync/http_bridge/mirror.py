@@ -120,5 +120,5 @@ def _told(serving: Serving, report: Report) -> Mapping[str, Value]:
     """A report, of which all who listen hear when something was done."""
     said = report.as_json()
     if not (report.dry_run or report.quiet):
-        serving.events.publish("pass", said)
+        serving.passed(said)
     return said
