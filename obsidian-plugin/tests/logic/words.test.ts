@@ -5,7 +5,7 @@ import { estimate, Picks, wholePack } from "../../src/picks";
 import { DEFAULTS, settingsFrom, TokenSafe } from "../../src/settings";
 import { EventReader } from "../../src/sse";
 import { summary } from "../../src/summary";
-import { ago, fieldName, nameOf, passWords, scopesOf, shown, size, tierOf } from "../../src/words";
+import { ago, deletionOf, fieldName, nameOf, passWords, scopesOf, shown, size, tierOf } from "../../src/words";
 import { apiVersion } from "./obsidian";
 
 const status = (given: Partial<Status> = {}): Status => ({
@@ -46,6 +46,28 @@ describe("the status bar", () => {
 		expect(summary({ kind: "on", status: status({ daemon: daemon({ store_away: "it is locked" }) }) }).label).toBe("The store does not answer: it is locked.");
 		expect(summary({ kind: "on", status: status({ conflicts: 1, pending: 2 }) }).label).toBe("1 conflict to resolve. 2 waiting.");
 		expect(summary({ kind: "on", status: status({ facts: 1234 }) }).label).toBe("Notes and memory are equal: 1,234 facts.");
+	});
+});
+
+describe("a conflict about a deletion", () => {
+	const field = { field: "note", base: null, vault: "changed", store: "deleted" };
+
+	test("is told as what it is, and says which side keeps the note", () => {
+		expect(deletionOf(field)).toEqual({
+			said: "An agent deleted this fact while you changed its note. An edit beats a deletion, so your note stands.",
+			keep: "vault",
+			drop: "store",
+		});
+		expect(deletionOf({ ...field, vault: "deleted", store: "changed" })).toEqual({
+			said: "You deleted this note while an agent changed it. An edit beats a deletion, so the note is back.",
+			keep: "store",
+			drop: "vault",
+		});
+	});
+
+	test("is no conflict about a property of that name", () => {
+		expect(deletionOf({ ...field, store: "Call Bob" })).toBeNull();
+		expect(deletionOf({ ...field, field: "title" })).toBeNull();
 	});
 });
 
