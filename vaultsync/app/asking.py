@@ -11,8 +11,9 @@ from typing import Any
 from vaultsync.config import Settings
 from vaultsync.errors import EngineBusyError
 
-PATIENCE = 300.0
-"""Seconds for what the engine does: a pass may be under way, and it may be a long one."""
+PATIENCE = 3600.0
+"""Seconds for what the engine does: a pass may be under way, and adopting or proving a
+hundred thousand notes takes minutes. Who does not want to wait presses Ctrl-C."""
 _BY_BRIDGE = "it does this by its bridge; where that does not run, stop it first"
 
 
