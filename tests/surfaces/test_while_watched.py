@@ -299,6 +299,8 @@ def test_upkeep_is_done_by_the_daemon(home: Home) -> None:
         code, report = said(home, "maintain")
         assert (code, report["counts"]["deleted_in_store"]) == (0, 2)
         assert report["counts"]["deleted_in_vault"] == 2
+        with home.memory() as memory:
+            assert memory.maintain(dry_run=True).quiet
     assert len(list((home.vault / "public").rglob("*.md"))) == 18
 
 
