@@ -8,13 +8,21 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 PATIENCE = 30.0
 
 
 @contextmanager
-def watched(*words: str, env: Mapping[str, str] | None = None) -> Iterator[str]:
-    """The address of the bridge of a daemon that listens, while it is needed."""
+def watched(
+    *words: str,
+    env: Mapping[str, str] | None = None,
+    log: list[dict[str, Any]] | None = None,
+) -> Iterator[str]:
+    """The address of the bridge of a daemon that listens, while it is needed.
+
+    At the end `log` has what it told since.
+    """
     started = subprocess.Popen(
         [sys.executable, "-m", "vaultsync", "watch", *words],
         env=env or os.environ,
@@ -31,5 +39,7 @@ def watched(*words: str, env: Mapping[str, str] | None = None) -> Iterator[str]:
         yield said.get("bridge", "")
     finally:
         started.terminate()
-        started.communicate(timeout=PATIENCE)
+        _, rest = started.communicate(timeout=PATIENCE)
+        if log is not None:
+            log += map(json.loads, rest.splitlines())
     assert started.returncode == 0

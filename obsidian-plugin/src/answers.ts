@@ -64,11 +64,15 @@ export type Report = Of<typeof report>;
 
 export const daemon = object({
 	watcher: optional(text, ""),
+	watcher_trouble: optional(text, ""),
+	store_away: optional(text, ""),
 	lag_seconds: optional(number, null),
-	last_error: optional(text, null),
+	failing: optional(flag, false),
+	last_error: optional(object({ at: text, message: text, hint: optional(text, "") }), null),
 	since: optional(text, null),
 	passes: optional(number, null),
 });
+export type Daemon = Of<typeof daemon>;
 
 export const status = object({
 	facts: number,
@@ -190,10 +194,10 @@ export const nothing = anything;
 
 export const write = object({
 	write: text,
-	action: word("modify", "create", "rename", "remove"),
+	action: word("modify", "rename"),
 	path: text,
 	to: optional(text, null),
-	expect: optional(text, null),
+	expect: text,
 	text: optional(text, null),
 });
 export type Write = Of<typeof write>;

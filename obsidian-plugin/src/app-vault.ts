@@ -29,20 +29,10 @@ export class ObsidianVault implements AppVault {
 		await this.app.vault.process(this.file(path), change);
 	}
 
-	async create(path: string, text: string): Promise<void> {
-		await this.folder(path);
-		await this.app.vault.create(path, text);
-	}
-
 	/** By the file manager, so that Obsidian rewrites the links that lead here. */
 	async rename(path: string, to: string): Promise<void> {
 		await this.folder(to);
 		await this.app.fileManager.renameFile(this.file(path), to);
-	}
-
-	/** To where the person wants deleted files to be; the daemon keeps the bytes too. */
-	async remove(path: string): Promise<void> {
-		await this.app.fileManager.trashFile(this.file(path));
 	}
 
 	/** The id in the vault's marker; null when vaultsync never was here. */

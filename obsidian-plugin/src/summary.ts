@@ -1,5 +1,6 @@
 /** How things stand, in the few words of the status bar. */
 
+import type { Daemon } from "./answers";
 import type { Line } from "./connection";
 import { many } from "./words";
 
@@ -22,7 +23,7 @@ const ICONS: Record<Tone, string> = {
 	off: "unplug",
 };
 
-/** The most urgent thing first: a line that is down, a conflict, a note that cannot be read, what waits. */
+/** The most urgent thing first: a line that is down, a conflict, a pass that fails, a note that cannot be read, what waits. */
 export function summary(line: Line): Summary {
 	switch (line.kind) {
 		case "unset":
@@ -44,6 +45,7 @@ function standing(status: {
 	conflicts: number;
 	outbox: number;
 	attention: readonly unknown[];
+	daemon: Daemon | null;
 }): Summary {
 	const waiting = status.pending + status.outbox;
 	const also = waiting > 0 ? ` ${waiting} waiting.` : "";
@@ -51,12 +53,20 @@ function standing(status: {
 		const words = many(status.conflicts, "conflict", "conflicts");
 		return made("conflict", words, `${words} to resolve.${also}`);
 	}
+	const trouble = status.daemon ? troubleOf(status.daemon) : null;
+	if (trouble !== null) return made("attention", "attention", `${trouble}.${also}`);
 	if (status.attention.length > 0) {
 		const words = many(status.attention.length, "note needs", "notes need");
 		return made("attention", "attention", `${words} your attention.${also}`);
 	}
 	if (waiting > 0) return made("waiting", `${waiting} waiting`, `${waiting} waiting to be mirrored.`);
 	return made("equal", "equal", `Notes and memory are equal: ${many(status.facts, "fact", "facts")}.`);
+}
+
+/** Why the daemon cannot mirror; null when it can. */
+function troubleOf({ store_away: away, failing, last_error: error }: Daemon): string | null {
+	if (away !== "") return `The store does not answer: ${away}`;
+	return failing && error ? `The last pass failed: ${error.message}` : null;
 }
 
 function made(tone: Tone, text: string, label: string): Summary {

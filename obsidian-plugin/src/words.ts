@@ -1,5 +1,7 @@
 /** Values of facts and moments, in words that a person reads. */
 
+import type { ConflictField, Side } from "./answers";
+
 export const TYPES = [
 	"fact", "note", "decision", "commitment", "lesson", "preference", "task", "observation",
 	"episodic", "correction", "convention", "person", "project", "entity",
@@ -34,6 +36,27 @@ export function fieldName(field: string): string {
 	if (known !== undefined) return known;
 	const words = field.replace(/[._-]/g, " ").replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`);
 	return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** A conflict in which one side deleted what the other changed: in words, and which side keeps the note. */
+export interface Deletion {
+	said: string;
+	keep: Side;
+	drop: Side;
+}
+
+/** What a field says when it stands for a deletion; null when it is a field. */
+export function deletionOf({ field, vault, store }: ConflictField): Deletion | null {
+	if (field !== "note") return null;
+	if (vault === "changed" && store === "deleted") {
+		const said = "An agent deleted this fact while you changed its note. An edit beats a deletion, so your note stands.";
+		return { said, keep: "vault", drop: "store" };
+	}
+	if (vault === "deleted" && store === "changed") {
+		const said = "You deleted this note while an agent changed it. An edit beats a deletion, so the note is back.";
+		return { said, keep: "store", drop: "vault" };
+	}
+	return null;
 }
 
 /** How long ago, in words; `now` and `at` are moments in milliseconds and ISO 8601. */

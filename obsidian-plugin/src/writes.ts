@@ -29,9 +29,7 @@ export interface AppVault {
 	editors(path: string): string[];
 	/** Replace a text in one step; `change` sees what is there and may throw. */
 	process(path: string, change: (found: string) => string): Promise<void>;
-	create(path: string, text: string): Promise<void>;
 	rename(path: string, to: string): Promise<void>;
-	remove(path: string): Promise<void>;
 }
 
 export type Digest = (bytes: ArrayBuffer) => Promise<string>;
@@ -67,8 +65,9 @@ export class Writes {
 			const paths = [write.path, ...(write.to === null ? [] : [write.to])];
 			if (!paths.every(isNotePath)) throw new Refusal("path");
 			const bytes = await this.vault.read(write.path);
-			const found = bytes === null ? null : await this.digest(bytes);
-			if (found !== write.expect) return { applied: false, found, reason: refusalOf(write, found) };
+			if (bytes === null) throw new Refusal("missing");
+			const found = await this.digest(bytes);
+			if (found !== write.expect) return { applied: false, found, reason: "changed" };
 			await this.carryOut(write, bytes);
 			return { applied: true, found, reason: "" };
 		} catch (error) {
@@ -79,9 +78,7 @@ export class Writes {
 		}
 	}
 
-	private async carryOut(write: Write, bytes: ArrayBuffer | null): Promise<void> {
-		if (write.action === "create") return this.vault.create(write.path, textOf(write));
-		if (bytes === null) throw new Refusal("missing");
+	private async carryOut(write: Write, bytes: ArrayBuffer): Promise<void> {
 		const seen = decoded(bytes);
 		this.refuseUnsaved(write.path, seen);
 		if (write.action === "modify") {
@@ -92,7 +89,6 @@ export class Writes {
 				return text;
 			});
 		}
-		if (write.action === "remove") return this.vault.remove(write.path);
 		if (write.to === null) throw new Refusal("path");
 		if (write.text !== null) throw new Refusal("text");
 		if (this.vault.exists(write.to)) throw new Refusal("exists");
@@ -103,11 +99,6 @@ export class Writes {
 		const unsaved = this.vault.editors(path).find((text) => lines(text) !== lines(seen));
 		if (unsaved !== undefined) throw new Refusal("unsaved", unsaved);
 	}
-}
-
-function refusalOf(write: Write, found: string | null): Refused {
-	if (found === null) return "missing";
-	return write.expect === null ? "exists" : "changed";
 }
 
 function textOf(write: Write): string {

@@ -47,6 +47,7 @@ _PIECES = st.sampled_from(
         "---",
         "\u2028",
         "🙂",
+        "===",
     ]
 )
 bodies = st.lists(_PIECES, max_size=14).map("".join)
@@ -237,6 +238,62 @@ def test_a_context_line_comes_changes_and_goes(
 def test_a_title_changes_alone() -> None:
     made = set_title(read_body("# Old  \n\nwords\n"), "New")
     assert made.text == "# New  \n\nwords\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "title", "after"),
+    [
+        ("Old\n===\n\nwords\n", "Old", "New\n===\n\nwords\n"),
+        ("\nOld *one*  \r\n  =  \r\nwords", "Old *one*", "\nNew  \r\n  =  \r\nwords"),
+        ("[[Old]] #x\n=====", "[[Old]] #x", "New\n====="),
+        (
+            "Old\n===\n> **Context:** at lunch\n\nwords",
+            "Old",
+            "New\n===\n> **Context:** at lunch\n\nwords",
+        ),
+    ],
+)
+def test_a_title_that_is_underlined_is_a_title(
+    before: str, title: str, after: str
+) -> None:
+    body = read_body(before)
+    assert body.title == title
+    assert body.said in ("words", "")
+    made = set_title(body, "New")
+    assert made.text == after
+    assert made.title == "New"
+    assert (made.said, made.context_text) == (body.said, body.context_text)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        *(
+            "- Old",
+            "* Old",
+            "+ Old",
+            "1. Old",
+            "12) Old",
+            "> Old",
+            "    Old",
+            "| a | b |",
+        ),
+        *("```", "~~~", "---", "***", "_ _ _", "===", "<b>", "[a]: b", "#", "## Old"),
+        *("Two\nlines", "$$", "%%"),
+    ],
+)
+def test_what_is_no_paragraph_of_one_line_is_no_title(first: str) -> None:
+    text = f"{first}\n===\n\nwords\n"
+    body = read_body(text)
+    assert body.title is None
+    assert body.said == text.strip("\n")
+
+
+@pytest.mark.parametrize(
+    "text", ["Old\n---\n", "Old\n\n===\n", "Old\n=== x\n", "Old\n= =\n"]
+)
+def test_another_underline_makes_no_title(text: str) -> None:
+    assert read_body(text).title is None
 
 
 def test_links_are_added_and_taken_out_line_by_line() -> None:

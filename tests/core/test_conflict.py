@@ -358,3 +358,14 @@ def test_a_conflict_is_shown_as_the_contract_has_it() -> None:
         "conflict_path": None,
         "fields": [{"field": "content", "base": "b", "vault": "v", "store": "s"}],
     }
+
+
+def test_the_revision_that_a_deletion_is_based_on_is_nobodys_value() -> None:
+    both = FieldConflict("note", "3-70b39ef6", "changed", "deleted")
+    (shown,) = json.loads(json.dumps(conflict_json(conflict(both))))["fields"]
+    assert shown == {
+        "field": "note",
+        "base": None,
+        "vault": "changed",
+        "store": "deleted",
+    }

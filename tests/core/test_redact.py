@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import secrets
+from vaultsync.core import redact
 from vaultsync.core.redact import (
     NO_SECRETS,
     NOTHING_TO_HIDE,
@@ -21,6 +22,7 @@ from vaultsync.core.redact import (
     hiding,
     joined,
     learned,
+    never_tell,
     replaced,
     scrub,
 )
@@ -199,3 +201,18 @@ def test_without_a_key_secrets_are_cut_out() -> None:
 def test_spans_are_replaced_in_order() -> None:
     assert replaced("abcdef", [(1, 2, "X"), (4, 6, "")]) == "aXcd"
     assert replaced("abc", []) == "abc"
+
+
+def test_errors_and_logs_do_not_tell_what_the_users_rules_find(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(redact, "_OWN", {})
+    never_tell(Redactor(KEY))  # without rules there is nothing to remember
+    assert scrub("no ACME-1234") == "no ACME-1234"
+    for key in (KEY, b"of another vault"):
+        never_tell(REDACTOR._replace(key=key))
+    assert len(redact._OWN) == 1
+    never_tell(Redactor(KEY, values=("swordfish",)))
+    said = f"no ACME-1234, swordfish or {TOKEN}"
+    hidden = "no [REDACTED:custom], [REDACTED:environment] or [REDACTED:github]"
+    assert scrub(said) == hidden

@@ -52,6 +52,21 @@ def test_adopting_everything_adds_ids_and_nothing_else() -> None:
     world.assert_at_rest()
 
 
+def test_an_underlined_title_is_the_title_and_stays_underlined() -> None:
+    world = World()
+    text = "Today\r\n=====\r\n\r\nDear diary.\r\n"
+    world.person_writes("Journal/2026.md", text)
+    _adopt(world)
+    (fact,) = world.facts()
+    assert (fact.title, fact.content) == ("Today", "Dear diary.")
+    assert world.text("Journal/2026.md").endswith(text)
+    world.agent_updates(fact.id, title="Tomorrow")
+    world.quiesce()
+    now = text.replace("Today", "Tomorrow")
+    assert world.text("Journal/2026.md").endswith(now)
+    world.assert_at_rest()
+
+
 def test_one_note_is_adopted_alone() -> None:
     world = _foreign()
     _adopt(world, "loose.md")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -319,6 +320,15 @@ def test_after_a_failure_the_next_pass_waits_ever_longer(it: Daemonic) -> None:
     assert it.daemon.state.last_error == error
 
 
+def test_what_fails_beside_the_passes_is_told_too(it: Daemonic) -> None:
+    it.runs(1)
+    it.daemon.trouble(OSError(28, "No space left on device"))
+    assert it.daemon.state.last_error is not None
+    assert it.daemon.state.last_error["kind"] == "OSError"
+    assert not it.daemon.state.failing
+    assert it.daemon.error is None
+
+
 def test_an_edit_that_a_failed_pass_had_in_hand_is_taken_up_by_the_next(
     it: Daemonic,
 ) -> None:
@@ -513,6 +523,17 @@ def test_the_state_tells_what_waits_for_a_person(it: Daemonic) -> None:
     it.runs(1)
     said = it.daemon.state.as_json()
     assert (said["waiting"], said["attention"], said["conflicts"]) == (1, 1, 0)
+
+
+def test_what_waits_for_a_person_is_told_once_at_the_start(it: Daemonic) -> None:
+    it.world.person_writes("public/notes/bad.md", "---\nid: [\n---\n")
+    it.runs(200)
+    told: list[Any] = [said for kind, said in it.told if kind == "pass"]
+    assert [[x["path"] for x in each["attention"]] for each in told] == [
+        ["public/notes/bad.md"]
+    ]
+    state = [said for kind, said in it.told if kind == "state"][-1]
+    assert (state["passes"], state["attention"]) == (1, 1)
 
 
 def test_what_is_known_is_told_without_a_look(it: Daemonic) -> None:

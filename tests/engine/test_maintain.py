@@ -98,6 +98,26 @@ def test_more_than_is_plausible_needs_a_word() -> None:
     assert _titles(world) == {"New"}
 
 
+def test_the_word_of_a_person_is_good_after_other_passes_but_only_once() -> None:
+    world = an_old_world(faded=15)
+    with pytest.raises(GuardError) as first:
+        _maintain(world)
+    world.quiesce()
+    with pytest.raises(GuardError) as stopped:
+        _maintain(world, confirm="another")
+    assert stopped.value.run != first.value.run
+    with pytest.raises(GuardError):  # not what was stopped last
+        _maintain(world, confirm=first.value.run)
+    with pytest.raises(GuardError) as stopped:
+        _maintain(world)
+    world.quiesce()
+
+    assert len(_maintain(world, confirm=stopped.value.run).actions) == 30
+    world.clock.advance(365 * 86_400)
+    with pytest.raises(GuardError):  # it was said of other facts
+        _maintain(world, confirm=stopped.value.run)
+
+
 def test_a_store_that_is_away_is_left_alone() -> None:
     world = an_old_world()
     world.store.away = True

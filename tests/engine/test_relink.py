@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 import pytest
 
 from tests.world import World, changed_lines, taken
 from vaultsync.adapters.links_memory import MemoryLinks
+from vaultsync.core.conflict import Conflict
 from vaultsync.core.fact import Fact, Value
+from vaultsync.core.frontmatter import split_note
+from vaultsync.core.links import find_links
 from vaultsync.core.paths import VaultPath
 from vaultsync.engine import respelling
+from vaultsync.engine.conflict_notes import relink_conflict_notes
 from vaultsync.engine.relink import relink, shifted, sync_and_relink
 from vaultsync.engine.report import Report
 from vaultsync.engine.request import Request
@@ -462,3 +467,116 @@ def test_notes_that_came_and_went_in_the_same_pass_are_accounted_for(
 
     # A new Alice came, but the link meant the one that moved.
     assert world.fact(fact.id).content == "[[Alice Smith]] [[Gone]]"
+
+
+def disputed(world: Moving, title: str = "Lamp") -> tuple[Fact, Conflict]:
+    fact = world.mirrored("It is red.", title=title)
+    world.person_edits(world.path(fact.id), "red", "white")
+    world.agent_updates(fact.id, content="It is blue.")
+    world.sync()
+    (conflict,) = world.conflicts()
+    return fact, conflict
+
+
+def links_of(world: Moving, path: str) -> set[str]:
+    text = world.text(path)
+    parts, properties = split_note(text, path)
+    found = {str(properties["note"])}
+    return found | {f"[[{e.target}|{e.alias}]]" for e in find_links(parts.body)}
+
+
+def test_the_conflict_note_of_a_moved_note_goes_on_leading_there(world: Moving) -> None:
+    fact, conflict = disputed(world)
+    path = str(conflict.conflict_path)
+    old = world.path(fact.id).removesuffix(".md")
+    assert links_of(world, path) == {f"[[{old}|{old.rpartition('/')[2]}]]"}
+    world.person_edits(path, "- [ ]", "- [ ] perhaps:")
+    world.person_renames(world.path(fact.id), "team-core/notes/Beacon.md")
+
+    world.sync()
+
+    assert links_of(world, path) == {f"[[Beacon|{old.rpartition('/')[2]}]]"}
+    assert "- [ ] perhaps:" in world.text(path)
+    (now,) = world.conflicts()
+    assert (now.path, now.id) == ("team-core/notes/Beacon.md", conflict.id)
+    record = VaultPath(f".meta/conflicts/{conflict.id}.json")
+    assert (
+        json.loads(world.vault.read_meta(record) or b"")["path"]
+        == "team-core/notes/Beacon.md"
+    )
+    world.assert_at_rest()
+
+
+def test_a_conflict_note_that_moved_with_its_note_leads_there(world: Moving) -> None:
+    fact, conflict = disputed(world)
+    old, path = world.path(fact.id), str(conflict.conflict_path)
+    other = world.mirrored("Another.", title="Lamp", scope="public")
+    new, beside = (
+        f"team-core/notes/old/{each.rpartition('/')[2]}" for each in (old, path)
+    )
+    world.person_renames(path, beside)
+    world.person_renames(old, new)
+
+    world.sync()
+
+    stem = old.rpartition("/")[2].removesuffix(".md")
+    (link,) = links_of(world, beside)
+    assert link == f"[[{new.removesuffix('.md')}|{stem}]]"
+    assert world.path(other.id).endswith(f"{stem}.md")
+    assert [each.conflict_path for each in world.conflicts()] == [beside]
+
+
+def test_what_is_saved_into_a_conflict_note_just_then_stays(world: Moving) -> None:
+    fact, conflict = disputed(world)
+    path = str(conflict.conflict_path)
+    world.person_renames(world.path(fact.id), "team-core/notes/Beacon.md")
+    world.at("exchange", lambda: world.person_edits(path, "- [ ]", "- [x]"))
+
+    world.sync()
+    assert "- [x]" in world.text(path)
+
+    world.quiesce()
+    assert world.conflicts() == []
+    assert world.fact(fact.id).content == "It is blue."
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("data", [b"\xff", b"---\nnote: [\n---\n"])
+def test_a_conflict_note_that_cannot_be_read_keeps_its_links(
+    world: Moving, data: bytes
+) -> None:
+    fact, conflict = disputed(world)
+    path = VaultPath(str(conflict.conflict_path))
+    world.person_writes(path, data)
+    world.person_renames(world.path(fact.id), "team-core/notes/Beacon.md")
+
+    world.sync()
+
+    assert world.vault.read(path).data == data
+    assert [each.path for each in world.conflicts()] == ["team-core/notes/Beacon.md"]
+
+
+def test_a_conflict_without_a_note_follows_its_fact(world: Moving) -> None:
+    fact = world.mirrored("It is red.", title="Lamp")
+    world.person_edits(world.path(fact.id), "red", "white")
+    world.agent_updates(fact.id, content="It is blue.")
+    world.dies_at("stage")
+    new = VaultPath("team-core/notes/Beacon.md")
+    moved = {VaultPath(world.path(fact.id)): new}
+
+    relink_conflict_notes(world.mirror, moved, lambda _: lambda _: None)
+    relink_conflict_notes(world.mirror, {}, lambda _: lambda _: None)
+
+    (conflict,) = world.conflicts()
+    assert (conflict.path, conflict.conflict_path) == (new, None)
+
+
+def test_a_conflict_note_that_leads_elsewhere_is_not_touched(world: Moving) -> None:
+    _, conflict = disputed(world)
+    before = world.text(str(conflict.conflict_path))
+    world.person_renames(world.path(world.alice().id), NEW)
+
+    world.sync()
+
+    assert world.text(str(conflict.conflict_path)) == before
+    assert world.conflicts() == [conflict]

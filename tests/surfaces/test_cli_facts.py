@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.surfaces.command_line import FACT, ID, NOTE, FakeMemory, one_object, run
+from vaultsync import errors
 from vaultsync.engine.listing import Page
 
 PUBLIC = {
@@ -128,6 +129,23 @@ def test_a_title_is_enough_to_remember() -> None:
 
     assert run("remember", "--title", "T", memory=memory, stdin="").exit_code == 0
     assert memory.call("remember")[1]["title"] == "T"
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ({"update": FACT.but(revision="4-0123abcd")}, "changed"),
+        ({}, "it says so already"),
+        ({"get": errors.StoreUnavailableError("it is away")}, "changed"),
+    ],
+)
+def test_an_update_says_whether_it_changed_anything(
+    answers: dict[str, Any], words: str
+) -> None:
+    result = run("update", ID, "--add-tag", "x", memory=FakeMemory(**answers))
+
+    assert result.exit_code == 0
+    assert f"“Use SQLite”: {words}, in {FACT.path}" in result.stderr
 
 
 def test_a_change_reaches_the_memory() -> None:

@@ -113,8 +113,9 @@ def one_object(result: Result) -> dict[str, Any]:
         (["g.json"], "json"),
         (["g.HTML"], "html"),
         (["g.canvas"], "canvas"),
-        (["g.xml"], "json"),
+        (["g"], "json"),
         (["g.json", "--format", "graphml"], "graphml"),
+        (["g.xml", "--format", "graphml"], "graphml"),
     ],
 )
 def test_a_graph_is_exported_in_the_form_of_its_file(
@@ -130,6 +131,19 @@ def test_a_graph_is_exported_in_the_form_of_its_file(
     ((name, _, named),) = memory.calls
     assert (name, named["format"]) == ("graph_export", form)
     assert f"3 nodes, 2 links written to {file} as json" in result.stdout
+
+
+def test_a_file_whose_ending_is_of_no_form_is_not_written(tmp_path: Path) -> None:
+    memory = Memory()
+    file = tmp_path / "g.xyz"
+
+    result = run("graph", "export", str(file), memory=memory)
+
+    assert result.exit_code == 2
+    assert "g.xyz" in result.output
+    assert "--format" in result.output
+    assert not file.exists()
+    assert memory.calls == []
 
 
 def test_a_part_of_the_graph_is_exported(tmp_path: Path) -> None:

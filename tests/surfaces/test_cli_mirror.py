@@ -21,6 +21,7 @@ from tests.surfaces.command_line import (
     one_object,
     run,
 )
+from vaultsync.core.conflict import FieldConflict
 from vaultsync.core.reconcile import SAME_MEANING
 from vaultsync.engine.report import COUNTS, ActionTaken, Report, Verification
 from vaultsync.errors import StoreUnavailableError, VaultMissingError
@@ -277,6 +278,14 @@ def test_conflicts_in_a_pipe_are_one_field_a_line() -> None:
         f"0123456789abcdef\t{ID}\t{NOTE}\ttitle\tUse SQLite\tUse SQLite3\tUse DuckDB\n"
     )
     assert "vaultsync resolve" in result.stderr
+
+
+def test_a_deletion_is_shown_without_the_revision_that_it_is_based_on() -> None:
+    both = FieldConflict("note", "3-70b39ef6", "changed", "deleted")
+    made = replace(CONFLICT, fields=(both,))
+    result = run("conflicts", memory=FakeMemory(conflicts=(made,)))
+
+    assert result.stdout.endswith("\tnote\t–\tchanged\tdeleted\n")
 
 
 def test_a_verdict_reaches_the_memory() -> None:

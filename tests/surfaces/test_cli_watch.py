@@ -17,8 +17,10 @@ from tests.fakes import START
 from vaultsync.cli import cli
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.units import unit
+from vaultsync.cli.watch import log_to
 from vaultsync.core.fields import Value
 from vaultsync.engine.report import COUNTS
+from vaultsync.http_bridge import answers
 
 BUSY, WAITS, WRONG = 5, 3, 2
 REPORT: dict[str, Value] = {
@@ -167,6 +169,17 @@ def test_a_unit_as_json_is_one_object() -> None:
     said = json.loads(watch("--print-unit", "launchd", "--json").stdout)
     assert said["kind"] == "launchd"
     assert "<plist" in said["unit"]
+
+
+def test_a_fault_of_the_bridge_is_a_line_of_the_same_log(tmp_path: Path) -> None:
+    file = tmp_path / "log"
+    with log_to(str(file), quiet=True):
+        answers.failed(ValueError("a fault"))
+    answers.failed(ValueError("nobody watches"))
+    (line,) = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+    assert (line["level"], line["event"]) == ("error", "error")
+    assert line["kind"] == "vaultsync.bridge"
+    assert line["message"].endswith("ValueError: a fault\n")
 
 
 def test_the_log_tells_of_passes_without_what_notes_say() -> None:

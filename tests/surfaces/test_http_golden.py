@@ -20,8 +20,11 @@ from tests.bridges import Answer, Client, Heard, open_bridge
 from tests.bridges_app import ask_in_background, offer
 from tests.golden import GOLDEN, RENEW
 from vaultsync import errors
+from vaultsync.adapters.daemon_file import DaemonFile
+from vaultsync.adapters.engine_lock import EngineLock
 from vaultsync.adapters.loopback import LIMIT
 from vaultsync.app.memory import Memory
+from vaultsync.engine.daemon_state import DaemonState
 from vaultsync.http_bridge import shapes
 from vaultsync.http_bridge.openapi import document
 from vaultsync.http_bridge.routes import ROUTES, Asked
@@ -32,6 +35,7 @@ _TIME = re.compile(r"20\d\d-\d\d-\d\dT[\d:.]+Z")
 _DAY = re.compile(r"(?<!0193f6c2-)20\d\d-\d\d-\d\d")
 _HEX = re.compile(r"\b(?:[0-9a-f]{64}|[0-9a-f]{16})\b")
 _REVISION = re.compile(r"\b\d+-[0-9a-f]{8}\b(?!-)")
+NO_RUN = "01a1fd60-2f48-7295-9528-7c812ae42a9d"
 _MEASURED = {
     "seconds": 0.01,
     "score": 0.9,
@@ -162,6 +166,7 @@ def _mirror(pages: Pages, vault: Path) -> None:
     conflict = _conflict(pages, vault, "Berths")
     pages.ask("conflicts", "GET", "/v1/conflicts")
     pages.ask("status", "GET", "/v1/status")
+    _watched(pages)
     at = f"/v1/conflicts/{conflict}/resolve"
     pages.ask("conflict-resolve", "POST", at, {"take": "store", "field": "content"})
     conflict = _conflict(pages, vault, "Gates")
@@ -176,6 +181,29 @@ def _mirror(pages: Pages, vault: Path) -> None:
     run = pages.client("POST", "/v1/sync", {}).json["run"]
     pages.ask("undo", "POST", f"/v1/runs/{run}/undo", {})
     pages.ask("verify", "GET", "/v1/verify")
+    _upkeep(pages, vault)
+
+
+def _watched(pages: Pages) -> None:
+    """The status while a daemon has the vault whose last pass failed."""
+    state = DaemonState(since="2026-02-14T13:45:00Z", watcher="watchfiles", passes=7)
+    state.fail(
+        errors.GuardError("it would delete 40 of 100 facts", NO_RUN), state.since
+    )
+    with (
+        mock.patch.object(EngineLock, "holder", return_value="process 4711"),
+        mock.patch.object(DaemonFile, "read", return_value=state.as_json()),
+    ):
+        pages.ask("status-watched", "GET", "/v1/status")
+
+
+def _upkeep(pages: Pages, vault: Path) -> None:
+    pages.ask("maintain", "POST", "/v1/maintain", {"dry_run": True})
+    note = vault / "Inbox" / "Panels.md"
+    note.write_text("# Panels\n\nSee [[quote]].\n", encoding="utf-8")
+    adopt = {"scope": "team-core", "type": "note"}
+    pages.ask("adopt", "POST", "/v1/adopt", adopt)
+    pages.ask("links-fix", "POST", "/v1/links/fix", {})
 
 
 def _conflict(pages: Pages, vault: Path, title: str) -> str:
@@ -243,9 +271,7 @@ def _errors(pages: Pages) -> None:
     ask("error-media-type", "POST", facts, {}, headers={"content-type": "text/plain"})
     ask("error-header", "POST", facts, {}, headers={"x-vaultsync": None})
     raised: Mapping[str, Exception] = {
-        "error-guard": errors.GuardError(
-            "it would delete 40 of 100 facts", "01a1fd60-2f48-7295-9528-7c812ae42a9d"
-        ),
+        "error-guard": errors.GuardError("it would delete 40 of 100 facts", NO_RUN),
         "error-busy": errors.EngineBusyError("/home/bente/Memory", "process 4711"),
         "error-store-away": errors.StoreUnavailableError("the disk is not mounted"),
         "error-internal": ZeroDivisionError("division by zero"),
@@ -266,6 +292,7 @@ NAMES = (
         "ids",
     ),
     *("conflicts", "conflict-resolve", "conflict-resolve-text", "sync", "sync-dry-run"),
+    *("status-watched", "maintain", "adopt", "links-fix"),
     *("undo", "verify", "recall", "context", "index", "index-file", "graph"),
     *("graph-colours", "write-answer", "events", "error-usage", "error-malformed"),
     *("error-not-found", "error-no-route", "error-method", "error-revision"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import stat
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -30,6 +32,10 @@ from vaultsync.app.agent_settings import settings_for
 from vaultsync.app.agents import AgentMemory
 from vaultsync.app.answering import ask_files
 from vaultsync.cli import cli
+from vaultsync.cli.log_lines import LogLines
+from vaultsync.core import redact
+from vaultsync.engine.daemon_state import DaemonState
+from vaultsync.http_bridge import answers
 from vaultsync.http_bridge.routes import ROUTES
 from vaultsync.mcp_server import resources
 from vaultsync.mcp_server.prompts import PROMPTS, written
@@ -266,6 +272,9 @@ def test_no_route_of_the_bridge_answers_a_secret(planted: Planted) -> None:
         "adopt": [(f"{other}/adopt", {})],
         "ids": [("/v1/ids", {})],
         "sync": [("/v1/sync", {"dry_run": True}), ("/v1/sync", {})],
+        "maintain": [("/v1/maintain", {"dry_run": True})],
+        "adopt_all": [("/v1/adopt", {"dry_run": True}), ("/v1/adopt", {})],
+        "fix_links": [("/v1/links/fix", {})],
         "resolve": [(f"/v1/conflicts/{planted.conflict}/resolve", {"take": "store"})],
         "undo": [(f"/v1/runs/{planted.run}/undo", {})],
         "index": [("/v1/index", None)],
@@ -331,6 +340,149 @@ def test_no_tool_of_an_agent_tells_a_secret(planted: Planted) -> None:
         for prompt in PROMPTS.values():
             assert leaks(written(memory, prompt, {prompt.argument: "the deploy"})) == []
     _no_file_leaks(planted)
+
+
+OURS = (CODE, WORD)
+"""Secrets for the user's own rules: a pattern, and a variable of the environment."""
+WRONG: tuple[tuple[str, ...], ...] = (
+    ("get", "{}"),
+    ("history", "{}"),
+    ("forget", "{}"),
+    ("restore", "{}"),
+    ("undo", "{}"),
+    ("resolve", "{}", "--take", "store"),
+    ("remember", "x", "--type", "{}"),
+    ("remember", "x", "--scope", "{}"),
+    ("remember", "x", "--priority", "{}"),
+    ("remember", "x", "--field", "priority={}"),
+    ("remember", "x", "--field", "{}"),
+    ("list", "--type", "{}"),
+    ("list", "--since", "{}"),
+    ("list", "--{}"),
+    ("recall", "x", "--scope", "{}"),
+    ("recall", "x", "--mode", "{}"),
+    ("context", "x", "--budget", "{}"),
+    ("context", "x", "--intent", "{}"),
+    ("graph", "neighbors", "{}"),
+    ("graph", "export", "g.{}"),
+    ("graph", "{}"),
+    ("adopt", "{}.md"),
+    ("memory-file", "sync", "{}.md"),
+    ("migrate", "--to", "{}"),
+    ("import", "{}.jsonl"),
+    ("rebuild", "--from", "{}"),
+    ("{}",),
+)
+
+
+@pytest.fixture
+def forgetful(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Makes this process one that has opened no vault yet."""
+    return lambda: monkeypatch.setattr(redact, "_OWN", {})
+
+
+@pytest.mark.parametrize("words", WRONG, ids=" ".join)
+def test_no_error_repeats_a_secret_of_the_users_own_rules(
+    folder: Path,
+    words: tuple[str, ...],
+    forgetful: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(folder)
+    for secret in OURS:
+        for more in ((), ("--json",)):
+            forgetful()
+            said = [each.replace("{}", secret) for each in words]
+            vault = str(folder / "vault")
+            at = ("--vault", vault) if more else (f"--vault={vault}",)
+            every = (*said, *more, *at)
+            done = CliRunner().invoke(cli, every)
+            assert done.exit_code in (1, 2), (every, done.output)
+            assert "[REDACTED:" in done.output
+            assert leaks(done.output) == []
+
+
+def test_nor_does_an_error_of_the_bridge(folder: Path) -> None:
+    asked: list[tuple[str, str, object]] = [
+        ("GET", "/v1/facts/{}", None),
+        ("GET", "/v1/facts?type={}", None),
+        ("POST", "/v1/facts", {"text": "x", "type": "{}"}),
+        ("POST", "/v1/facts", {"text": "x", "fields": {"priority": "{}"}}),
+        ("POST", "/v1/facts", {"text": "x", "{}": 1}),
+        ("POST", "/v1/runs/{}/undo", {}),
+        ("POST", "/v1/conflicts/{}/resolve", {"take": "store"}),
+        ("POST", "/v1/adopt", {"scope": "{}"}),
+        ("POST", "/v1/recall", {"query": "x", "mode": "{}"}),
+        ("POST", "/v1/context", {"query": "x", "intent": "{}"}),
+        ("GET", "/v1/index/{}", None),
+        ("GET", "/v1/{}", None),
+    ]
+    with open_bridge(folder) as client:
+        for secret in OURS:
+            for method, path, body in asked:
+                said = json.loads(json.dumps(body).replace('{}"', f'{secret}"'))
+                answer = client(method, path.replace("{}", secret), said)
+                assert answer.status >= 400, (path, answer.body)
+                assert leaks(answer.body.decode()) == [], path
+
+
+def test_nor_does_an_error_of_a_tool(folder: Path) -> None:
+    asked: list[tuple[str, dict[str, object]]] = [
+        ("memory_recall", {"query": "x", "mode": "{}"}),
+        ("memory_get_context", {"query": "x", "intent": "{}"}),
+        ("query_vault", {"type": "{}"}),
+        ("query_vault", {"ids": ["{}"]}),
+        ("memory_store_fact", {"text": "x", "type": "{}"}),
+        ("memory_store_fact", {"text": "x", "{}": 1}),
+        ("memory_update_fact", {"id": "{}", "content": "x"}),
+        ("memory_resolve_conflict", {"conflict": "{}", "take": "store"}),
+        ("memory_forget", {"id": "{}"}),
+    ]
+    with AgentMemory(settings_for(str(folder / "vault"), agent="indy")) as memory:
+        for secret in OURS:
+            for name, given in asked:
+                said = json.loads(json.dumps(given).replace("{}", secret))
+                done = run(memory, TOOLS[name], said)
+                assert done.isError, (name, given)
+                assert leaks(done.model_dump_json()) == [], (name, given)
+
+
+def test_nor_does_a_log(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with vaultsync.open(str(folder / "vault")):
+        pass
+    told = io.StringIO()
+    log = LogLines(told, lambda: datetime(2026, 2, 14, tzinfo=UTC))
+    state = DaemonState("2026-02-14T13:45:00Z")
+    for secret in OURS:
+        wrong = OSError(2, "No such file", f"notes/{secret}.md")
+        log("error", state.note(wrong, "2026-02-14T13:45:00Z"))
+        log("error", {"message": f"{wrong}"})
+        answers.failed(ValueError(secret))
+    assert told.getvalue().count("[REDACTED:") == 2 * len(OURS)
+    assert leaks(told.getvalue()) == []
+    assert leaks(state.as_json()) == []
+    assert caplog.text.count("ValueError: [REDACTED:") == len(OURS)
+    assert leaks(caplog.text) == []
+
+
+def test_an_answer_does_not_repeat_a_secret_that_was_asked_for(folder: Path) -> None:
+    vault = str(folder / "vault")
+    for secret in (*OURS, TOKEN):
+        with vaultsync.open(vault) as memory:
+            memory.remember("The lamp.")
+            found = memory.recall(f"lamp {secret}", explain=True)
+            assert found.hits
+            assert leaks(found.as_json()) == []
+            assert leaks(memory.context(f"lamp {secret}", format="json").text) == []
+        with AgentMemory(settings_for(vault, agent="indy")) as agent:
+            done = run(agent, TOOLS["memory_recall"], {"query": f"lamp {secret}"})
+            assert leaks(done.model_dump_json()) == []
+        with open_bridge(folder) as client:
+            answer = client("POST", "/v1/recall", {"query": f"lamp {secret}"})
+            assert leaks(answer.body.decode()) == []
+        for words in (("recall",), ("recall", "--vault-only"), ("context",)):
+            every = (*words, f"lamp {secret}", "--json", "--vault", vault)
+            assert leaks(CliRunner().invoke(cli, every).output) == [], every
 
 
 def test_what_is_exported_is_whole(memory: Memory) -> None:

@@ -14,6 +14,7 @@ import pytest
 from vaultsync import app
 from vaultsync.adapters.vault_fs import VaultFs
 from vaultsync.app.answering import ask
+from vaultsync.engine.deriving import Indexed
 
 
 def test_remembering_succeeds_where_the_note_may_not_be_written(
@@ -107,3 +108,16 @@ def test_an_answer_of_the_index_loads_nothing_dear(tmp_path: Path) -> None:
         "torch",
     }
     assert dear.isdisjoint(done.stderr.split())
+
+
+def test_a_report_tells_the_time_of_all_that_follows_the_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault, state = tmp_path / "vault", str(tmp_path / "state")
+    app.init(str(vault), state_dir=state)
+    (vault / "Loose.md").write_text("Words.\n", encoding="utf-8")
+    long = Indexed(1, 1, 1, seconds=1_000.0)
+    monkeypatch.setattr("vaultsync.engine.deriving.derive", lambda *_, **__: long)
+    with app.open(str(vault), state_dir=state) as memory:
+        assert memory.adopt(dry_run=True).seconds < 1_000
+        assert memory.adopt().seconds > 1_000

@@ -120,7 +120,12 @@ def test_what_expired_goes_once_a_day(settings: Settings) -> None:
     memory = WatchedMemory(settings, stopped=lambda: False, asked=lambda: False)
     with memory, memory.held(lambda: False):
         fact = memory.remember("Good until then.", fields={"expiresAt": past})
-        daily = Daily(memory, lambda: memory.mirror, lambda kind, _: told.append(kind))
+        daily = Daily(
+            memory,
+            lambda: memory.mirror,
+            lambda kind, _: told.append(kind),
+            lambda error: told.append(type(error).__name__),
+        )
         daily.step(0.0)
         assert memory.get(fact.id), "the first day counts as done"
         with memory.mirror.archive.transaction():
@@ -132,6 +137,14 @@ def test_what_expired_goes_once_a_day(settings: Settings) -> None:
             memory.get(fact.id)
         daily.step(2 * LOOKS)
         assert told == ["pass"]
+
+        for number in range(40):
+            memory.remember(f"Gone {number}.", fields={"expiresAt": past})
+        with memory.mirror.archive.transaction():
+            memory.mirror.archive.set_setting(DONE, "2020-01-01")
+        daily.step(3 * LOOKS)
+        assert told == ["pass", "GuardError"]
+        assert memory.status().facts == 40
 
 
 def test_the_engine_does_between_passes_what_it_is_asked(run: Run) -> None:

@@ -279,3 +279,124 @@ def test_a_daemon_that_ended_meanwhile_is_not_waited_for(
         patch.setattr("vaultsync.adapters.bridge_client.ask_bridge", lambda *_: None)
         with pytest.raises(EngineBusyError):
             memory.resolve(disputed[0], take="store")
+
+
+def _expired(memory: Memory, many: int, *, expired: int) -> None:
+    for number in range(many):
+        until = "2020-01-01" if number < expired else "2999-01-01"
+        fields = {"expiresAt": until}
+        memory.remember(f"Fact {number}.", scope="public", fields=fields)
+    memory.sync()
+
+
+def test_upkeep_is_done_by_the_daemon(home: Home) -> None:
+    with home.memory() as memory:
+        _expired(memory, 20, expired=2)
+    with watched(env=home.environment):
+        code, report = said(home, "maintain", "--dry-run")
+        assert (code, report["counts"]["deleted_in_store"]) == (0, 2)
+        assert report["dry_run"]
+        code, report = said(home, "maintain")
+        assert (code, report["counts"]["deleted_in_store"]) == (0, 2)
+        assert report["counts"]["deleted_in_vault"] == 2
+        with home.memory() as memory:
+            assert memory.maintain(dry_run=True).quiet
+    assert len(list((home.vault / "public").rglob("*.md"))) == 18
+
+
+def test_upkeep_that_the_guard_stopped_is_confirmed_by_its_run(home: Home) -> None:
+    with home.memory() as memory:
+        _expired(memory, 40, expired=40)
+    with watched(env=home.environment):
+        code, told = said(home, "maintain")
+        assert (code, told["error"]["kind"]) == (STOPPED, "GuardError")
+        run = told["error"]["run"]
+        said(home, "sync", "--max-delete", "0")  # a whole pass comes between
+        code, report = said(home, "maintain", "--confirm", run)
+        assert (code, report["counts"]["deleted_in_store"]) == (0, 40)
+
+
+def test_notes_are_adopted_by_the_daemon(home: Home) -> None:
+    note = home.vault / "Inbox" / "Quote.md"
+    note.parent.mkdir()
+    note.write_text("# A quote\n\nTwo panels.\n", encoding="utf-8")
+    words = "adopt", "--scope", "team-yard", "--type", "decision"
+    log: list[dict[str, Any]] = []
+    with watched(env=home.environment, log=log):
+        code, report = said(home, *words, "--dry-run")
+        assert (code, report["counts"]["created_in_store"]) == (0, 1)
+        code, report = said(home, *words)
+        assert (code, report["counts"]["created_in_store"]) == (0, 1)
+    assert note.read_text(encoding="utf-8").startswith("---\nid: ")
+    with home.memory() as memory:
+        (fact,) = memory.list().facts
+        assert (fact.scope, fact.type) == ("team-yard", "decision")
+    (told,) = [each for each in log if each["event"] == "pass"]
+    assert told["run"] == report["run"]
+    assert told["counts"]["created_in_store"] == 1
+
+
+def test_equality_is_proved_by_the_daemon(home: Home) -> None:
+    with home.memory() as memory:
+        crane = memory.remember("It is red.", title="Crane", priority=1)
+        gate = memory.remember("It is shut.", title="Gate")
+        memory.sync()
+        edit(home.note(crane.path), "priority: 1", "priority: very")
+        edit(home.note(gate.path), "type: ", 'type: "')
+        memory.sync()
+        alone = memory.verify()
+        assert alone.held
+        assert alone.differences
+    with watched(env=home.environment), home.memory() as memory:
+        assert memory.verify() == alone
+        assert said(home, "verify") == (FAILED, alone.as_json())
+
+
+def test_links_are_mended_by_the_daemon(home: Home) -> None:
+    with home.memory() as memory:
+        fact = memory.remember("See [[crane]] and [[Nowhere]].", title="Crane")
+        note = home.note(memory.get(fact.id).path)
+        edit(note, "[[crane]]", "[[Old crane]]")
+        edit(note, "---\n\n", "aliases:\n- Old crane\n---\n\n")
+        memory.sync()
+    with watched(env=home.environment), home.memory() as memory:
+        found = memory.links_check()
+        mended = memory.links_check(fix=True)
+        assert [each.link for each in mended.fixed] == ["[[Old crane]]"]
+        assert mended.problems == tuple(
+            each for each in found.problems if each.link == "[[Nowhere]]"
+        )
+        assert mended.run
+        code, told = said(home, "links", "check", "--fix")
+        assert (code, told["run"]) == (3, None)
+
+
+@pytest.mark.usefixtures("daemon")
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("sync",), "`vaultsync status` shows how far it is"),
+        (("index",), "keeps what is derived up to date by itself"),
+        (("rebuild", "--from", "store"), "stop it first"),
+        (("migrate", "--to", "sqlite:other.sqlite3"), "stop it first"),
+        (("adopt", "private-indy"), "without a PATH"),
+        (("watch",), "`--wait`"),
+    ],
+)
+def test_what_a_daemon_cannot_be_asked_says_what_to_do(
+    home: Home, words: tuple[str, ...], hint: str
+) -> None:
+    code, told = said(home, *words)
+    assert (code, told["error"]["kind"]) == (BUSY, "EngineBusyError")
+    assert hint in told["error"]["hint"]
+
+
+def test_a_rebuild_that_must_wait_makes_no_store(home: Home) -> None:
+    with home.memory() as memory:
+        memory.remember("It is red.")
+        where = memory.store_path
+    with watched(env=home.environment):
+        Path(where).rename(home.state / "away")
+        code, told = said(home, "rebuild", "--from", "vault")
+        assert (code, told["error"]["kind"]) == (BUSY, "EngineBusyError")
+        assert not Path(where).exists()

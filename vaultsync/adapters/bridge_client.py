@@ -18,12 +18,12 @@ def ask_bridge(
     port: int,
     token: str,
     path: str,
-    body: Mapping[str, object],
+    body: Mapping[str, object] | None,
     patience: float = TIMEOUT,
 ) -> dict[str, Any] | None:
     """What a bridge at a port of 127.0.0.1 says, which may be why it has no answer.
 
-    None when it says nothing.
+    Without a body it is only asked (GET). None when it says nothing.
     """
     link = http.client.HTTPConnection("127.0.0.1", port, timeout=patience)
     headers = {
@@ -32,7 +32,10 @@ def ask_bridge(
         "X-Vaultsync": "1",
     }
     try:
-        link.request("POST", path, json.dumps(body), headers)
+        if body is None:
+            link.request("GET", path, headers=headers)
+        else:
+            link.request("POST", path, json.dumps(body), headers)
         found = json.loads(link.getresponse().read())
     except (OSError, http.client.HTTPException, ValueError):
         return None

@@ -11,14 +11,16 @@ from typing import Any
 from vaultsync.config import Settings
 from vaultsync.errors import EngineBusyError
 
-PATIENCE = 300.0
-"""Seconds for what the engine does: a pass may be under way, and it may be a long one."""
+PATIENCE = 3600.0
+"""Seconds for what the engine does: a pass may be under way, and adopting or proving a
+hundred thousand notes takes minutes. Who does not want to wait presses Ctrl-C."""
+_BY_BRIDGE = "it does this by its bridge; where that does not run, stop it first"
 
 
 def ask_bridge_of(
     settings: Settings,
     path: str,
-    body: Mapping[str, object],
+    body: Mapping[str, object] | None,
     *,
     agent: str | None,
     patience: float | None = None,
@@ -41,12 +43,19 @@ def ask_bridge_of(
 def hand_over(
     settings: Settings,
     path: str,
-    body: Mapping[str, object],
+    body: Mapping[str, object] | None,
     *,
     agent: str | None,
     busy: EngineBusyError,
 ) -> Mapping[str, Any]:
     """What the engine of another process did, asked of its bridge.
+
+    Args:
+        settings: of the vault.
+        path: the route.
+        body: what it takes; None when it is a GET.
+        agent: who asks.
+        busy: why this process does not do it.
 
     Raises:
         EngineBusyError: `busy`, when it has no bridge that answers.
@@ -59,7 +68,8 @@ def hand_over(
         raise busy  # the bridge of this process waits for this very answer
     said = ask_bridge_of(settings, path, body, agent=agent, patience=PATIENCE)
     if said is None or said.get("error", {}).get("kind") == "RouteError":
-        raise busy  # it is of another version, or the name is none that it could take
+        # It has none, is of another version, or the name is none that it could take.
+        raise busy.watched(_BY_BRIDGE)
     if "error" in said:
         raise error_of(said["error"])
     return said

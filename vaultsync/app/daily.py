@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from vaultsync.core.fields import Value
-from vaultsync.engine.daemon_state import told
 from vaultsync.errors import VaultsyncError
 
 if TYPE_CHECKING:
@@ -27,10 +26,13 @@ class Daily:
         memory: Keeping,
         mirror: Callable[[], Mirror],
         tell: Callable[[str, Mapping[str, Value]], None],
+        trouble: Callable[[Exception], None],
     ) -> None:
+        """What is maintained, who is told of what was done, and who of what failed."""
         self._memory = memory
         self._mirror = mirror
         self._tell = tell
+        self._trouble = trouble
         self._next = 0.0
 
     def step(self, now: float) -> None:
@@ -48,7 +50,7 @@ class Daily:
             try:
                 report = self._memory.maintain()
             except (VaultsyncError, OSError) as error:
-                self._tell("error", told(error))
+                self._trouble(error)
             else:
                 if not report.quiet:
                     self._tell("pass", report.as_json())

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from vaultsync.app.asking import hand_over
 from vaultsync.app.session import Session
-from vaultsync.errors import ConfigError, InvalidFieldError
+from vaultsync.errors import ConfigError, EngineBusyError, InvalidFieldError
 
 if TYPE_CHECKING:  # each method loads what it calls
     from vaultsync.core.graph_stats import GraphStats
@@ -136,15 +137,22 @@ class Graphing(Session):
     ) -> LinkReport:
         """All links that Obsidian cannot follow, or not for sure.
 
-        With `fix`, those that leave no doubt are mended, in the notes of facts.
+        With `fix`, those that leave no doubt are mended, in the notes of facts; while a
+        daemon has the vault, it is asked to.
 
         Raises:
-            EngineBusyError: another engine has this vault (with `fix`).
+            EngineBusyError: who has the vault cannot be asked (with `fix`).
         """
-        from vaultsync.engine.link_check import check_links, fix_links
+        from vaultsync.engine.link_check import check_links, fix_links, link_report_of
 
         if not fix:
             self._flush()
             return check_links(self._mirror, files=self._files, progress=progress)
-        with self._engine() as mirror:
-            return fix_links(mirror, files=self._files, progress=progress)
+        try:
+            with self._engine() as mirror:
+                return fix_links(mirror, files=self._files, progress=progress)
+        except EngineBusyError as busy:
+            settings, agent = self.settings, self.agent
+            return link_report_of(
+                hand_over(settings, "/v1/links/fix", {}, agent=agent, busy=busy)
+            )

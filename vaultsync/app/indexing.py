@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vaultsync.app.session import Session
@@ -12,6 +13,12 @@ if TYPE_CHECKING:
     from vaultsync.engine.embed_cost import Cost
     from vaultsync.engine.mirror import Mirror
     from vaultsync.engine.report import Progress, Report
+
+
+_KEPT = (
+    "it keeps what is derived up to date by itself; to have it made anew, or for another"
+    " model, stop it first"
+)
 
 
 class Indexing(Session):
@@ -28,10 +35,13 @@ class Indexing(Session):
 
         `told` is asked before all vectors are made anew for another model; without it
         they are made.
+
+        Raises:
+            EngineBusyError: another engine has this vault.
         """
         from vaultsync.engine.deriving import derive
 
-        with self._engine() as mirror:
+        with self._engine(watched=_KEPT) as mirror:
             return derive(
                 mirror,
                 self._parts(),
@@ -49,7 +59,7 @@ class Indexing(Session):
     def _derived_from(
         self, mirror: Mirror, report: Report, progress: Progress | None = None
     ) -> Report:
-        """The report of a pass, after which all that is derived follows it.
+        """The report of a pass, after which all that is derived follows it: it took both.
 
         Where the setting `derive` says no, it follows when somebody asks `index`.
         """
@@ -57,9 +67,10 @@ class Indexing(Session):
 
         if not self.settings.derive:
             return report
-        if not report.dry_run and not (report.quiet and is_derived(mirror)):
-            derive(mirror, self._parts(), progress=progress)
-        return report
+        if report.dry_run or (report.quiet and is_derived(mirror)):
+            return report
+        done = derive(mirror, self._parts(), progress=progress)
+        return replace(report, seconds=report.seconds + done.seconds)
 
     def _parts(self) -> Parts:
         from vaultsync.engine.deriving import Parts

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vaultsync.app.mirroring import Mirroring
-from vaultsync.errors import ConfigError
+from vaultsync.errors import ConfigError, EngineBusyError
 
 if TYPE_CHECKING:
     from vaultsync.app.stores import Stores
     from vaultsync.engine.migrate import Migrated
     from vaultsync.engine.report import Progress, Report
+
+
+_AND_AGAIN = "stop it first, and start it again when this is done"
 
 
 class Keeping(Mirroring):
@@ -26,24 +29,29 @@ class Keeping(Mirroring):
     ) -> Report:
         """Delete what expired or faded, and collapse long chains of versions.
 
+        While a daemon has the vault, it is asked to.
+
         Raises:
-            EngineBusyError, VaultError, StoreError.
+            EngineBusyError: who has the vault cannot be asked.
+            VaultError, StoreError.
             GuardError: it would delete too much to be plausible; nothing was done.
         """
         from vaultsync.engine.maintain import maintain
 
-        with self._engine() as mirror:
-            report = maintain(
-                mirror,
-                dry_run=dry_run,
-                max_delete=max_delete,
-                confirm=confirm,
-                actor=self._person(),
-                progress=progress,
-            )
-            if not dry_run:
-                self._stores.purge(mirror.store)
-            return self._derived_from(mirror, report, progress)
+        said: dict[str, Any] = {
+            "dry_run": dry_run,
+            "max_delete": max_delete,
+            "confirm": confirm,
+        }
+        try:
+            with self._engine() as mirror:
+                person = self._person()
+                report = maintain(mirror, **said, actor=person, progress=progress)
+                if not dry_run:
+                    self._stores.purge(mirror.store)
+                return self._derived_from(mirror, report, progress)
+        except EngineBusyError as busy:
+            return self._report_of_daemon("/v1/maintain", said, busy)
 
     def count_recalls(self) -> None:
         """Write down what was recalled; nothing fails when that cannot be done."""
@@ -70,7 +78,7 @@ class Keeping(Mirroring):
 
         settings = self.settings._replace(store=to)
         began = self._mirror.clock.monotonic()
-        with self._engine() as mirror, ExitStack() as closing:
+        with self._engine(watched=_AND_AGAIN) as mirror, ExitStack() as closing:
             stores = Stores(settings, mirror.clock, lambda: self._derived.embedder)
             if stores.where == self.store_path:
                 raise ConfigError(

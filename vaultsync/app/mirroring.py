@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from vaultsync.ports import HistoryEntry
 
 SOURCES = ("vault", "store")
+_BY_ITSELF = "it does this by itself, and `vaultsync status` shows how far it is"
+_NO_PATHS = (
+    "say `vaultsync adopt` without a PATH, adopt it in Obsidian, or stop it first"
+)
 
 
 class Mirroring(Indexing):
@@ -61,7 +65,7 @@ class Mirroring(Indexing):
                 return self._derived_from(mirror, report, progress)
         except EngineBusyError as busy:
             if request == Request(actor=request.actor):
-                raise
+                raise busy.watched(_BY_ITSELF) from None
             return self._report_of_daemon("/v1/sync", said, busy)
 
     def adopt(
@@ -75,23 +79,33 @@ class Mirroring(Indexing):
     ) -> Report:
         """Existing notes become facts; an id is all that is added to them.
 
+        While a daemon has the vault, it is asked to, for all notes: its bridge takes no
+        paths.
+
         Raises:
             NoteMissingError: nothing is at one of the paths.
+            EngineBusyError: who has the vault cannot be asked.
         """
         from vaultsync.engine.adopt import adopt
 
         wanted = [self._vault_path(each) for each in paths]
-        with self._engine() as mirror:
-            report = adopt(
-                mirror,
-                wanted,
-                scope=scope,
-                type_name=type,
-                dry_run=dry_run,
-                actor=self._person(),
-                progress=progress,
-            )
-            return self._derived_from(mirror, report, progress)
+        try:
+            with self._engine(watched=_NO_PATHS) as mirror:
+                report = adopt(
+                    mirror,
+                    wanted,
+                    scope=scope,
+                    type_name=type,
+                    dry_run=dry_run,
+                    actor=self._person(),
+                    progress=progress,
+                )
+                return self._derived_from(mirror, report, progress)
+        except EngineBusyError as busy:
+            if any(wanted):
+                raise
+            said = {"scope": scope, "type": type, "dry_run": dry_run}
+            return self._report_of_daemon("/v1/adopt", said, busy)
 
     def adopt_id(
         self,
@@ -261,24 +275,42 @@ class Mirroring(Indexing):
             return self._report_of_daemon(path, {}, busy)
 
     def verify(self, *, progress: Progress | None = None) -> Verification:
-        """Prove vault = store = base, field by field."""
+        """Prove vault = store = base, field by field.
+
+        While a daemon has the vault, it is asked to.
+
+        Raises:
+            EngineBusyError: who has the vault cannot be asked.
+        """
+        from vaultsync.engine.report import verification_of
         from vaultsync.engine.verify import verify
 
-        with self._engine() as mirror:
-            return verify(mirror, progress=progress)
+        try:
+            with self._engine() as mirror:
+                return verify(mirror, progress=progress)
+        except EngineBusyError as busy:
+            settings, agent = self.settings, self.agent
+            return verification_of(
+                hand_over(settings, "/v1/verify", None, agent=agent, busy=busy)
+            )
 
     def rebuild(self, *, source: str, progress: Progress | None = None) -> Report:
-        """Rebuild the other side and the base from `vault` or `store`."""
+        """Rebuild the other side and the base from `vault` or `store`.
+
+        Raises:
+            EngineBusyError: another engine has this vault; nothing was done.
+        """
         from vaultsync.engine.rebuild import rebuild
 
         if source not in SOURCES:
             raise InvalidFieldError("source", source, "`vault` or `store`")
-        if source == "vault":
-            self._make_store()
-        with self._engine() as mirror:
-            person = self._person()
-            report = rebuild(mirror, source, actor=person, progress=progress)
-            return self._derived_from(mirror, report, progress)
+        with self._lock:
+            if source == "vault":
+                self._make_store()
+            with self._engine() as mirror:
+                person = self._person()
+                report = rebuild(mirror, source, actor=person, progress=progress)
+                return self._derived_from(mirror, report, progress)
 
     def doctor(self) -> tuple[Check, ...]:
         """Check this machine and this vault."""

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from vaultsync import __version__
@@ -45,6 +46,8 @@ class Serving:
     writes: AppWrites
     token: Callable[[], str]
     """The token as it is now."""
+    passed: Callable[[Mapping[str, Value]], None]
+    """Told of a pass that somebody asked for."""
 
     def state(self, memory: Memory) -> dict[str, Value]:
         """How things stand, for who listens."""
@@ -147,7 +150,10 @@ def alone(settings: Settings) -> Iterator[Serving]:
             return done
 
         token = TokenFile(settings.state_dir).token
-        serving = Serving(settings, reading, engine, engine, events, writes, token)
+        passed = partial(events.publish, "pass")
+        serving = Serving(
+            settings, reading, engine, engine, events, writes, token, passed
+        )
         telling = Telling(serving, reading)
         yield serving
 
@@ -159,16 +165,21 @@ def app_writes(events: Events) -> AppWrites:
 
 @contextmanager
 def beside(
-    settings: Settings, engine: Runner, *, events: Events, writes: AppWrites
+    settings: Settings,
+    engine: Runner,
+    *,
+    events: Events,
+    writes: AppWrites,
+    passed: Callable[[Mapping[str, Value]], None],
 ) -> Iterator[Serving]:
-    """A bridge in a daemon, which has the engine.
+    """A bridge in a daemon, which has the engine and is told of the passes asked for.
 
     Raises:
         VaultsyncError: the vault cannot be opened.
     """
     with Worker(lambda: Memory(settings), name="bridge") as reading:
         token = TokenFile(settings.state_dir).token
-        yield Serving(settings, reading, reading, engine, events, writes, token)
+        yield Serving(settings, reading, reading, engine, events, writes, token, passed)
 
 
 def token_of(settings: Settings, *, rotate: bool = False) -> str:

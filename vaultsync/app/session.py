@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from vaultsync.core.paths import VaultPath, vault_path
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.write_through import WriteThrough
 from vaultsync.errors import (
+    EngineBusyError,
     NoteMissingError,
     StoreUnavailableError,
     UnsafePathError,
@@ -70,13 +71,19 @@ class Session(Opened):
         self._mirror.store.state()
 
     @contextmanager
-    def _engine(self) -> Iterator[Mirror]:
+    def _engine(self, *, watched: str = "") -> Iterator[Mirror]:
         """The engine's lock, with everything flushed that a pass has to see.
 
         Raises:
-            EngineBusyError: another engine has this vault.
+            EngineBusyError: another engine has this vault; `watched` says what to do
+                when it is a daemon.
         """
-        with self._lock, _collector_off():
+        with ExitStack() as held:
+            try:
+                held.enter_context(self._lock)
+            except EngineBusyError as busy:
+                raise (busy.watched(watched) if watched else busy) from None
+            held.enter_context(_collector_off())
             self._through.flush()
             self._accesses.flush()
             yield self._mirror

@@ -66,7 +66,10 @@ class WatchedMemory(Memory):
         """
         while not self._lock.try_lock():
             if not again():
-                raise EngineBusyError(str(self.settings.root), self._lock.holder())
+                busy = EngineBusyError(str(self.settings.root), self._lock.holder())
+                raise busy.watched(
+                    "nothing is left to do; with `--wait` this one follows"
+                )
         try:
             with self._lock:  # the second time it is also written down who has it
                 yield
@@ -247,7 +250,7 @@ class Watching:
         daemon = Daemon(memory, make, self._rhythm, tell=self._told, jitter=_jitter)
         self._daemon = daemon
         files = FollowedFiles(memory, self._told)
-        daily = Daily(memory, lambda: memory.mirror, self._told)
+        daily = Daily(memory, lambda: memory.mirror, self._told, daemon.trouble)
         self._told("ready", {"vault": str(self.settings.root)})
         try:
             self._go_on(daemon, files, daily, memory)

@@ -93,7 +93,7 @@ class Commands(click.Group):
         options = words[: words.index("--")] if "--" in words else words
         extra |= {"standalone_mode": False, "color": colour()}
         run = partial(super().main, args, *more, **extra)
-        sys.exit(exit_code(run, as_json="--json" in options))
+        sys.exit(exit_code(run, words=options))
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The names, in the order of the sections."""

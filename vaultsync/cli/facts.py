@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +16,9 @@ from vaultsync.cli.options import (
     pairs,
     text_of,
 )
+
+if TYPE_CHECKING:
+    from vaultsync.app import Memory
 
 
 @click.command()
@@ -228,6 +232,7 @@ def update(
 
     changes = values.values_of(settings)
     with session.memory(options, agent=agent) as memory:
+        before = _revision(memory, fact_id)
         fact = memory.update(
             fact_id,
             content=content,
@@ -237,8 +242,19 @@ def update(
             expect=expect,
         )
         met = next((c for c in memory.conflicts() if c.fact_id == fact.id), None)
-    show.changed(options, fact, "changed", conflict=met)
+    what = "it says so already" if fact.revision == before else "changed"
+    show.changed(options, fact, what, conflict=met)
     return WAITS if met else DONE
+
+
+def _revision(memory: Memory, fact_id: str) -> str | None:
+    """At which revision a fact is, where that can be told now."""
+    from vaultsync.errors import VaultsyncError
+
+    try:
+        return memory.get(fact_id).revision
+    except VaultsyncError:
+        return None
 
 
 @click.command()

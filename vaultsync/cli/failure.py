@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import click
 
@@ -32,8 +33,9 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
 )
 
 
-def exit_code(run: Callable[[], object], *, as_json: bool) -> int:
-    """Run a command; whatever it raises is told and becomes an exit code."""
+def exit_code(run: Callable[[], object], *, words: Sequence[str]) -> int:
+    """Run the command of some words; whatever it raises is told, and is an exit code."""
+    as_json = "--json" in words
     try:
         code = run()
         _flush()
@@ -48,8 +50,19 @@ def exit_code(run: Callable[[], object], *, as_json: bool) -> int:
         _let_go_of_stdout()
         return FAILED
     except Exception as error:  # noqa: BLE001 - a person or a script waits for words
+        _learn_rules(words)
         return failed(error, as_json=as_json)
     return code if isinstance(code, int) else DONE
+
+
+def _learn_rules(words: Sequence[str]) -> None:
+    """Know the user's rules of what is secret, where it failed before they were read."""
+    from vaultsync.cli import session
+
+    text = "\0".join([*words, ""])
+    _, _, vault = text.partition("--vault\0" if "--vault\0" in text else "--vault=")
+    with suppress(Exception):  # then the vault has none that anybody could read
+        session.know_rules(vault.partition("\0")[0] or None)
 
 
 def failed(error: Exception, *, as_json: bool) -> int:

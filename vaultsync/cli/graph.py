@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 import click
 
 from vaultsync.cli.failure import DONE
@@ -30,7 +32,7 @@ def graph() -> None:
     "--format",
     "form",
     type=click.Choice(FORMATS),
-    help="The form of FILE; else by its ending, else json.",
+    help="The form of FILE; else by its ending, json where it has none.",
 )
 @click.option("--around", metavar="NAME", help="Only what is near this.")
 @depth_option
@@ -56,8 +58,10 @@ def export_graph(
 
     from vaultsync.cli import files, session, show_graph
 
-    ending = file.rpartition(".")[2].lower()
-    chosen = form or (ending if ending in FORMATS else "json")
+    chosen = form or PurePath(file).suffix[1:].lower() or "json"
+    if chosen not in FORMATS:
+        message = f"{file}: no form has this ending; say which one: --format json, …"
+        raise click.UsageError(message)
     with session.memory(options) as memory:
         made = memory.graph_export(
             format=chosen, scope=scope, around=around, depth=depth

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TextIO
 
@@ -39,6 +41,31 @@ class LogLines:
             print(json.dumps(line), file=self._stream, flush=True)
         except (OSError, ValueError):
             return  # nobody reads it any more; the mirror goes on
+
+
+class _Records(logging.Handler):
+    """Tells the records of a logger as errors."""
+
+    def __init__(self, tell: LogLines) -> None:
+        super().__init__(logging.WARNING)
+        self._tell = tell
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Tell one."""
+        self._tell("error", {"kind": record.name, "message": record.getMessage()})
+
+
+@contextmanager
+def logged(tell: LogLines) -> Iterator[None]:
+    """Have what this package logs told as lines, for as long as they are written."""
+    logger, handler = logging.getLogger("vaultsync"), _Records(tell)
+    logger.addHandler(handler)
+    before, logger.propagate = logger.propagate, False
+    try:
+        yield
+    finally:
+        logger.propagate = before
+        logger.removeHandler(handler)
 
 
 def _scrubbed(value: object) -> object:

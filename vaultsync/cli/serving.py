@@ -6,6 +6,8 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TypeAlias
 
 from vaultsync.app import serving
 from vaultsync.app.events import Events
@@ -16,6 +18,7 @@ from vaultsync.core.fields import Value
 from vaultsync.errors import VaultsyncError
 from vaultsync.http_bridge import Bridge, running
 
+Tell: TypeAlias = Callable[[str, Mapping[str, Value]], None]
 _LOOK = 1.0
 """Seconds after which somebody who waits looks whether there is anything to wait for."""
 
@@ -38,14 +41,20 @@ class Beside:
         self.writes = serving.app_writes(self.events)
 
     @contextmanager
-    def bridge(self, watching: Watching, *, port: int | None) -> Iterator[Bridge]:
-        """A bridge that asks the daemon for what needs the engine."""
+    def bridge(
+        self, watching: Watching, *, port: int | None, tell: Tell
+    ) -> Iterator[Bridge]:
+        """A bridge that asks the daemon for what needs the engine.
+
+        What was done for those who asked is told as what the daemon does by itself.
+        """
         with (
             serving.beside(
                 watching.settings,
                 watching.call,
                 events=self.events,
                 writes=self.writes,
+                passed=partial(tell, "pass"),
             ) as served,
             running(served, port=port) as found,
         ):

@@ -78,6 +78,17 @@ def memory(options: Options, *, agent: str | None = None) -> Memory:
     return app.open(options.vault, agent=agent, state_dir=options.state_dir)
 
 
+def know_rules(vault: str | None) -> None:
+    """Have no error repeat what the rules of a vault hide.
+
+    Raises: as `settings()`.
+    """
+    from vaultsync.app import hygiene
+    from vaultsync.app.opening import settings_of
+
+    hygiene.know_rules(settings_of(vault))
+
+
 def settings(options: Options) -> Settings:
     """The settings of the vault that the options name."""
     from vaultsync.app.opening import settings_of

@@ -23,7 +23,12 @@ from vaultsync.cli.output import (
     table,
 )
 from vaultsync.cli.show import count, pairs, shown
-from vaultsync.core.conflict import Conflict, conflict_json
+from vaultsync.core.conflict import (
+    Conflict,
+    FieldConflict,
+    conflict_json,
+    is_deletion,
+)
 from vaultsync.core.fields import Value
 from vaultsync.ports import HistoryEntry
 
@@ -57,12 +62,16 @@ def _rows(conflict: Conflict) -> list[list[str]]:
             conflict.fact_id,
             conflict.path,
             each.field,
-            shown(each.base),
-            shown(each.vault),
-            shown(each.store),
+            *_values(each),
         ]
         for each in conflict.fields
     ]
+
+
+def _values(each: FieldConflict) -> list[str]:
+    """What was agreed on, and what each side says."""
+    base = None if is_deletion(each) else each.base  # it is a revision then
+    return [shown(base), shown(each.vault), shown(each.store)]
 
 
 def _draw(conflict: Conflict) -> None:
@@ -81,7 +90,7 @@ def _draw(conflict: Conflict) -> None:
         [
             [
                 each.field,
-                *essence([shown(each.base), shown(each.vault), shown(each.store)]),
+                *essence(_values(each)),
             ]
             for each in conflict.fields
         ],

@@ -210,10 +210,7 @@ def _daemon(told: Mapping[str, Value] | None) -> list[tuple[str, str]]:
     if told.get("watcher_trouble"):
         watcher += f" (the last one failed: {shown(told['watcher_trouble'])})"
     rows = [
-        (
-            "daemon",
-            f"since {shown(told.get('since'))}, {shown(told.get('passes'))} passes",
-        ),
+        ("daemon", f"since {shown(told.get('since'))}"),
         ("watcher", watcher),
         ("lag", f"{shown(told.get('lag_seconds'))} s"),
     ]
@@ -221,6 +218,8 @@ def _daemon(told: Mapping[str, Value] | None) -> list[tuple[str, str]]:
     if isinstance(error, Mapping):
         said = f"{shown(error.get('at'))}: {shown(error.get('message'))}"
         rows.append(("last error" if not told.get("failing") else "failing", said))
+        if error.get("hint"):
+            rows.append(("hint", shown(error["hint"])))
     return rows
 
 

@@ -67,7 +67,7 @@ def watch(
             echo(text.rstrip("\n"))
         return DONE
     with ExitStack() as closing:
-        told = [closing.enter_context(_log_to(log, quiet=options.quiet))]
+        told = [closing.enter_context(log_to(log, quiet=options.quiet))]
 
         def tell(kind: str, said: Mapping[str, Value]) -> None:
             for each in told:
@@ -85,7 +85,7 @@ def watch(
         if bridge is not None:
             told.append(partial(bridge.tell, watching))
             # Not before it has the vault: another one's bridge may be announced.
-            serve = bridge.bridge(watching, port=port)
+            serve = bridge.bridge(watching, port=port, tell=tell)
 
             def begin(kind: str, _said: Mapping[str, Value]) -> None:
                 if kind == "ready":
@@ -111,15 +111,18 @@ def _beside(tell: Tell) -> Beside | None:
 
 
 @contextmanager
-def _log_to(path: str | None, *, quiet: bool) -> Iterator[Tell]:
+def log_to(path: str | None, *, quiet: bool) -> Iterator[Tell]:
+    """Where what happens is told, and what is logged elsewhere in this process."""
     from vaultsync.cli import session
-    from vaultsync.cli.log_lines import LogLines
+    from vaultsync.cli.log_lines import LogLines, logged
 
     with ExitStack() as closing:
         stream = sys.stderr
         if path is not None:
             stream = closing.enter_context(open(path, "a", encoding="utf-8"))  # noqa: PTH123 - as click gave it
-        yield LogLines(stream, session.now, quiet=quiet)
+        lines = LogLines(stream, session.now, quiet=quiet)
+        with logged(lines):
+            yield lines
 
 
 @contextmanager

@@ -19,9 +19,16 @@ RELATED = "Related Facts"
 ENTITIES = "Entities"
 PROVENANCE = "Provenance"
 
+# A line that is underlined is a heading when it begins nothing else than a paragraph.
+_NO_PARAGRAPH = (
+    r"(?:\#{1,6}|[-+*]|\d{1,9}[.)])(?:[ \t]|[\r\n])|>|```|~~~|<|\||=|%%|\$\$|\[[^\]\r\n]*\]:"
+    r"|(?:(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|(?:\*[ \t]*){3,})[\r\n]"
+)
 _TOP = re.compile(
     r"(?P<lead>(?:[ \t]*(?:\r\n|\r|\n))*)"
-    r"(?:\#[ \t]+(?P<title>\S[^\r\n]*?)[ \t]*(?P<rest>(?:\r\n|\r|\n)(?:[ \t]*(?:\r\n|\r|\n))*|\Z))?"
+    rf"(?:(?:\#[ \t]+(?P<title>\S[^\r\n]*?)[ \t]*|(?!{_NO_PARAGRAPH})(?P<over>\S[^\r\n]*)"
+    r"(?:\r\n|\r|\n) {0,3}=+[ \t]*)"
+    r"(?P<rest>(?:\r\n|\r|\n)(?:[ \t]*(?:\r\n|\r|\n))*|\Z))?"
     r"(?:>[ \t]?\*\*Context:\*\*(?P<context>[^\r\n]*)(?P<after>\r\n|\r|\n|\Z))?"
 )
 _BREAK = re.compile(r"\r\n|\r|\n")
@@ -41,7 +48,7 @@ class Body(NamedTuple):
 
     text: str
     heading: tuple[int, int] | None
-    """The text of the heading, without `# `."""
+    """The text of the heading, without `# `, or without the line of `=` under it."""
     context: tuple[int, int] | None
     """The whole context line, its line end included."""
     content: tuple[int, int]
@@ -89,8 +96,9 @@ def read_body(text: str) -> Body:
     heading = context = None
     start = 0
     assert top is not None  # noqa: S101 - every part of it may be missing
-    if top["title"] is not None:
-        heading = top.span("title")
+    if top["rest"] is not None:
+        at, end = top.span("title" if top["title"] is not None else "over")
+        heading = at, at + len(text[at:end].rstrip(" \t"))
         start = top.start("rest")
     if top["context"] is not None:
         context = (text.rfind(">", 0, top.start("context")), top.end("after"))

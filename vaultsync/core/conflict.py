@@ -112,7 +112,7 @@ def is_conflict_note(name: str) -> bool:
 
 
 def conflict_json(conflict: Conflict) -> dict[str, Value]:
-    """A conflict as surfaces show it."""
+    """A conflict as surfaces show it. The base of a deletion is a revision: nobody's value."""
     return {
         "id": conflict.id,
         "fact_id": conflict.fact_id,
@@ -121,7 +121,7 @@ def conflict_json(conflict: Conflict) -> dict[str, Value]:
         "fields": [
             {
                 "field": each.field,
-                "base": each.base,
+                "base": None if is_deletion(each) else each.base,
                 "vault": each.vault,
                 "store": each.store,
             }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -19,9 +20,15 @@ from vaultsync.core.conflict import (
 from vaultsync.core.fact import Fact
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action
+from vaultsync.core.relink import Turner, relink_note
 from vaultsync.engine.item import agent_of
 from vaultsync.engine.mirror import Mirror
-from vaultsync.errors import NoteError, NoteExistsError, StoreUnavailableError
+from vaultsync.errors import (
+    NoteChangedError,
+    NoteError,
+    NoteExistsError,
+    StoreUnavailableError,
+)
 
 
 def conflict_of(action: Action, fact: Fact, run: str, at: str) -> Conflict:
@@ -64,12 +71,54 @@ def write_conflict_note(mirror: Mirror, conflict: Conflict) -> Conflict:
             break
     mirror.vault.discard(op)
     written = replace(conflict, conflict_path=path, sha=sha)
-    mirror.vault.write_meta(
-        _meta(conflict), _record(replace(shown, conflict_path=path))
-    )
-    with mirror.archive.transaction():
-        mirror.archive.put_conflict(written)
+    _remember(mirror, written, shown)
     return written
+
+
+def _remember(mirror: Mirror, conflict: Conflict, shown: Conflict) -> None:
+    """Note a conflict in the archive, and as the vault may show it in the vault."""
+    at = replace(shown, path=conflict.path, conflict_path=conflict.conflict_path)
+    mirror.vault.write_meta(_meta(conflict), _record(at))
+    with mirror.archive.transaction():
+        mirror.archive.put_conflict(conflict)
+
+
+def relink_conflict_notes(
+    mirror: Mirror,
+    moved: Mapping[VaultPath, VaultPath],
+    turner: Callable[[VaultPath], Turner],
+) -> None:
+    """The links of conflict notes follow the notes that moved.
+
+    What a person did to a conflict note stays; one that somebody saves just now, or that
+    cannot be read, keeps its links.
+    """
+    for conflict in mirror.archive.conflicts():
+        path = conflict.conflict_path
+        if path is not None:
+            with suppress(NoteError, PermissionError, UnicodeDecodeError):
+                _relink(mirror, f"links-{conflict.id}", path, turner(path))
+        if conflict.path in moved:
+            now = replace(conflict, path=moved[conflict.path])
+            _remember(mirror, now, _shown(mirror, now))
+
+
+def _relink(mirror: Mirror, op: str, path: VaultPath, turner: Turner) -> None:
+    file = mirror.vault.read(path)
+    data = relink_note(file.data.decode(), path, turner).encode()
+    if data == file.data:
+        return
+    mirror.vault.stage(op, data)
+    mirror.vault.sync()
+    kept = [file.data]
+    try:
+        mirror.vault.exchange(op, path, file.sha)
+    except NoteChangedError as changed:
+        kept = list(changed.displaced)
+    finally:
+        with mirror.archive.transaction():
+            mirror.archive.put_blobs({hashlib.sha256(x).hexdigest(): x for x in kept})
+        mirror.vault.discard(op)
 
 
 def _shown(mirror: Mirror, conflict: Conflict) -> Conflict:

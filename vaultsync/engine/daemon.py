@@ -135,6 +135,11 @@ class Daemon:
         self._failures.reset()
         self._after_pass(whole=False)
 
+    def trouble(self, error: Exception) -> None:
+        """Something beside the passes failed: it is told as what failed last."""
+        self._tell("error", self.state.note(error, self._work.mirror.now()))
+        self._tell_state()
+
     @property
     def settled(self) -> bool:
         """Whether nothing is left to do now, and nothing is waited for."""
@@ -265,8 +270,10 @@ class Daemon:
         self._after_pass(whole=whole)
         if not report.quiet:
             wanted.derive_at = self._clock.monotonic() + self._rhythm.derive
+        first = self.state.passes == 1
+        if not report.quiet or (first and report.attention):
             self._tell("pass", report.as_json())
-        if not report.quiet or self.state.failing:
+        if first or not report.quiet or self.state.failing:
             self.state.failing = False
             self._tell_state()
 

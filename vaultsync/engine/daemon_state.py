@@ -115,8 +115,12 @@ class DaemonState:
     """Whether the last pass failed."""
 
     def fail(self, error: Exception, at: str) -> dict[str, Value]:
-        """Remember an error; returns it as it is told."""
+        """Remember what a pass failed with; returns it as it is told."""
         self.failing = True
+        return self.note(error, at)
+
+    def note(self, error: Exception, at: str) -> dict[str, Value]:
+        """Remember an error; returns it as it is told."""
         self.last_error = {"at": at, **told(error)}
         return dict(self.last_error)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from vaultsync.core import frontmatter
 from vaultsync.core.body import read_body
@@ -89,7 +90,7 @@ class LinkReport:
         return tuple(each for each in self.problems if each.problem == problem)
 
     def as_json(self) -> dict[str, Value]:
-        """The report as the contract has it."""
+        """The report as the contract has it; `link_report_of()` reads it again."""
         return {
             **{
                 kind: [each.as_json() for each in self.of(kind)]
@@ -102,6 +103,41 @@ class LinkReport:
             "unreadable": list(self.unreadable),
             "run": self.run,
         }
+
+
+def link_report_of(said: Mapping[str, Any]) -> LinkReport:
+    """The report that `as_json()` made this of, but for what was wrong with mended links."""
+
+    def problems(kind: str, key: str) -> list[LinkProblem]:
+        return [
+            LinkProblem(
+                kind,
+                each["path"],
+                each["line"],
+                each["link"],
+                each["kind"],
+                each["property"] or "",
+                each["why"],
+                tuple(each["candidates"]),
+                each["fix"],
+            )
+            for each in said[key]
+        ]
+
+    return LinkReport(
+        tuple(
+            sorted(
+                (p for k in (BROKEN, AMBIGUOUS, ALIAS_ONLY) for p in problems(k, k)),
+                key=lambda each: (each.path, each.line),
+            )
+        ),
+        tuple(problems("", "fixed")),
+        said["notes"],
+        said["tags"],
+        said["links"],
+        tuple(said["unreadable"]),
+        said["run"],
+    )
 
 
 def check_links(

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from vaultsync.core.reconcile import Action, Do, guard
 from vaultsync.core.upkeep import FLOOR, LONGEST, Duty, upkeep
-from vaultsync.engine.gate import confirmed
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import ActionTaken, Progress, Report
 from vaultsync.engine.request import Request
@@ -17,6 +16,9 @@ from vaultsync.errors import GuardError
 from vaultsync.ports import RevisionMismatch, Write
 
 BATCH = 500
+STOPPED = "stopped_upkeep"
+"""The setting that names the upkeep that the guard stopped last: passes come between it
+and the word of a person, and none of them is that run."""
 _WORDS = {
     True: ("delete_fact", "deleted_in_store"),
     False: ("update_store", "updated_in_store"),
@@ -52,7 +54,7 @@ def maintain(
         max_delete=max_delete,
         run=mirror.clock.new_id(),
     )
-    meant = confirmed(mirror, request)  # which the next pass forgets
+    meant = confirm is not None and confirm == mirror.archive.setting(STOPPED)
     if not dry_run:
         mirror.store.state()
         sync(mirror, Request(actor=actor))
@@ -62,6 +64,7 @@ def maintain(
         if not meant:
             _check(mirror, request, duties)
         duties = _carry_out(mirror, duties, actor, progress)
+        _remember_stopped(mirror, None)
     told = _report(mirror, request, duties, began, dry_run=dry_run)
     if dry_run or not duties:
         return told
@@ -94,14 +97,19 @@ def _check(mirror: Mirror, request: Request, duties: Sequence[Duty]) -> None:
     if why is None:
         return
     run = request.run or ""
-    with mirror.archive.transaction():
-        mirror.archive.set_setting("stopped_run", run)
+    _remember_stopped(mirror, run)
     stopped = GuardError(why, run)
     stopped.hint = (
         "look at it with `vaultsync maintain --dry-run`; if it is meant, say"
         f" `vaultsync maintain --confirm {run}`"
     )
     raise stopped
+
+
+def _remember_stopped(mirror: Mirror, run: str | None) -> None:
+    if mirror.archive.setting(STOPPED) != run:
+        with mirror.archive.transaction():
+            mirror.archive.set_setting(STOPPED, run)
 
 
 def _carry_out(

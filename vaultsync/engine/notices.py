@@ -163,8 +163,8 @@ def notices_of_plan(
         if action.do is Do.ATTEND and case.vault.change is VaultChange.FOREIGN:
             text = f"{path}: {action.reason}"
             hint = (
-                "`vaultsync adopt PATH` takes the note in; `vaultsync rebuild --from"
-                " vault` takes all of them when the store was lost"
+                "`vaultsync adopt PATH` takes the note in, `vaultsync adopt` all notes;"
+                " when the store was lost, `vaultsync rebuild --from vault` makes it anew"
             )
             listed.append(Attention("unknown_id", path, text, hint, seen=at))
     return listed

@@ -78,7 +78,7 @@ def context(
     )
     hits = [hit for hit in found.hits if hit.similarity >= RELEVANT]
     made = pack(
-        question,
+        found.query,  # it stands at the top, without its secrets
         [
             Candidate(
                 hit.fact,

@@ -61,7 +61,7 @@ def recall(
     source = work.answer(mode)
     hits = work.hits()
     return Recall(
-        query=question,
+        query=sources.mirror.lens.text(question),
         source=source,
         confidence=round(work.confidence, 3),
         degraded=tuple(dict.fromkeys(work.degraded)),

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from vaultsync.core.links import MARKDOWN, WIKI, Link, Names
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.relink import Shift, Turner
+from vaultsync.engine.conflict_notes import relink_conflict_notes
 from vaultsync.engine.link_feed import RELATED
 from vaultsync.engine.linking import catch_up
 from vaultsync.engine.mirror import Mirror
@@ -66,6 +67,7 @@ def relink(
     sense = shifted(mirror, report.run, files)
     if not sense.shift.moved:
         return report
+    relink_conflict_notes(mirror, sense.shift.moved, sense.turner)
     try:
         catch_up(mirror, links)
         named = _linking(mirror, links, sense)

@@ -176,13 +176,22 @@ class Verification:
         return not self.differences
 
     def as_json(self) -> dict[str, Value]:
-        """The proof as the contract has it."""
+        """The proof as the contract has it; `verification_of()` reads it again."""
         return {
             "equal": self.equal,
             "checked": self.checked,
             "differences": [each.as_json() for each in self.differences],
             "held": [each.as_json() for each in self.held],
         }
+
+
+def verification_of(said: Mapping[str, Any]) -> Verification:
+    """The proof that `as_json()` made this of."""
+    return Verification(
+        said["checked"],
+        tuple(Difference(**each) for each in said["differences"]),
+        tuple(Difference(**each, held=True) for each in said["held"]),
+    )
 
 
 @dataclass(frozen=True, slots=True)

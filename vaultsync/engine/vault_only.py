@@ -95,7 +95,7 @@ def recall_vault_only(
         _take_in(clone, listed)
         hits = work.hits(limit)
     return Recall(
-        query=question,
+        query=clone.lens.text(question),
         source=SOURCE,
         confidence=work.confidence(hits),
         degraded=() if listed else (NO_TABLES,),

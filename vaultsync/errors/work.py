@@ -22,11 +22,13 @@ class EngineBusyError(VaultsyncError):
 
     def __init__(self, vault: str, holder: str = "") -> None:
         held = f" ({holder})" if holder else ""
-        super().__init__(
-            f"another engine has the vault {vault}{held}",
-            hint="wait until it is done; if it is `vaultsync watch`, notes and ticked"
-            " boxes need no command, and for this one stop it first",
-        )
+        super().__init__(f"another engine has the vault {vault}{held}")
+        self.watched("stop it first")
+
+    def watched(self, what: str) -> EngineBusyError:
+        """The same error, with what to do where the other engine is a daemon."""
+        self.hint = f"wait until it is done; if it is `vaultsync watch`, {what}"
+        return self
 
 
 class GuardError(VaultsyncError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TypeVar
@@ -12,6 +13,7 @@ import msgspec
 from vaultsync import errors
 from vaultsync.core.error_json import error_json, trouble_json
 from vaultsync.core.fields import Value
+from vaultsync.core.redact import scrub
 from vaultsync.http_bridge.bodies import Body
 
 B = TypeVar("B", bound=Body)
@@ -77,7 +79,8 @@ def _check_depth(data: bytes) -> None:
 def failed(error: Exception) -> tuple[HTTPStatus, dict[str, Value]]:
     """The status and the body for an error; what is a fault of ours is logged."""
     if not isinstance(error, errors.VaultsyncError):
-        _LOG.error("a request failed", exc_info=error)
+        lines = "".join(traceback.format_exception(error))
+        _LOG.error("a request failed\n%s", scrub(lines))
         hint = "this is a fault of vaultsync; its log says more"
         said = trouble_json(type(error).__name__, "the request failed", hint)
         return HTTPStatus.INTERNAL_SERVER_ERROR, said

@@ -71,6 +71,12 @@ class Adopt(Body):
     type: Word | None = None
 
 
+class AdoptAll(Adopt):
+    """What notes become."""
+
+    dry_run: bool = False
+
+
 class Resolve(Body):
     """Whose values stand: those of a side, or a text made of both."""
 
@@ -81,13 +87,18 @@ class Resolve(Body):
     """Who says so; a bridge of one agent does it for no other one."""
 
 
-class Sync(Body):
-    """What a pass may do."""
+class Maintain(Body):
+    """What an upkeep may do."""
 
     dry_run: bool = False
-    allow_scope_moves: bool = False
     max_delete: Annotated[int, Meta(ge=0, le=1_000_000_000)] | None = None
     confirm: Word | None = None
+
+
+class Sync(Maintain):
+    """What a pass may do."""
+
+    allow_scope_moves: bool = False
 
 
 class Recall(Body):

@@ -65,6 +65,26 @@ def sync(serving: Serving, _: str, asked: bodies.Sync) -> Mapping[str, Value]:
     return _told(serving, report)
 
 
+def maintain(serving: Serving, _: str, asked: bodies.Maintain) -> Mapping[str, Value]:
+    """The upkeep."""
+    report = serving.engine(
+        lambda memory: memory.maintain(
+            dry_run=asked.dry_run, max_delete=asked.max_delete, confirm=asked.confirm
+        )
+    )
+    return _told(serving, report)
+
+
+def adopt_all(serving: Serving, _: str, asked: bodies.AdoptAll) -> Mapping[str, Value]:
+    """Notes that became facts."""
+    report = serving.engine(
+        lambda memory: memory.adopt(
+            scope=asked.scope, type=asked.type, dry_run=asked.dry_run
+        )
+    )
+    return _told(serving, report)
+
+
 def adopt(serving: Serving, name: str, asked: bodies.Adopt) -> Mapping[str, Value]:
     """A note that became a fact."""
     report = serving.engine(
@@ -83,6 +103,11 @@ def verify(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:
     return serving.engine(lambda memory: memory.verify()).as_json()
 
 
+def fix_links(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:
+    """The links that were mended, and those that were not."""
+    return serving.engine(lambda memory: memory.links_check(fix=True)).as_json()
+
+
 def written(
     serving: Serving, name: str, asked: bodies.WriteAnswer
 ) -> Mapping[str, Value]:
@@ -95,5 +120,5 @@ def _told(serving: Serving, report: Report) -> Mapping[str, Value]:
     """A report, of which all who listen hear when something was done."""
     said = report.as_json()
     if not (report.dry_run or report.quiet):
-        serving.events.publish("pass", said)
+        serving.passed(said)
     return said

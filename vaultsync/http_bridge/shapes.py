@@ -135,6 +135,28 @@ class Notice(Shape):
     hint: str
 
 
+class LastError(Trouble, kw_only=True):
+    """What failed last, and when."""
+
+    at: str
+
+
+class Daemon(Shape):
+    """What a daemon tells of itself."""
+
+    since: str
+    watcher: str
+    watcher_trouble: str
+    store_away: str
+    lag_seconds: float
+    passes: int
+    waiting: int
+    conflicts: int
+    attention: int
+    failing: bool
+    last_error: LastError | None
+
+
 class Status(Shape):
     """What waits and what is wrong."""
 
@@ -147,7 +169,7 @@ class Status(Shape):
     last_run: dict[str, Any] | None
     engine: str
     foreign: int
-    daemon: dict[str, Any] | None
+    daemon: Daemon | None
     vault_id: str
     version: str
     app_connected: bool
@@ -205,12 +227,52 @@ class Resolved(Conflicts):
     resolved: Conflict
 
 
+class Difference(Shape):
+    """One thing that is not equal."""
+
+    fact_id: str
+    path: str | None
+    field: str
+    vault: Any
+    store: Any
+    base: Any
+    why: str
+
+
 class Verification(Shape):
     """The proof that vault = store = base."""
 
     equal: bool
     checked: int
-    differences: list[dict[str, Any]]
+    differences: list[Difference]
+    held: list[Difference]
+
+
+class LinkProblem(Shape):
+    """A link that Obsidian cannot follow, or not for sure."""
+
+    path: str
+    line: int
+    link: str
+    kind: str
+    property: str | None
+    why: str
+    candidates: list[str]
+    fix: str | None
+
+
+class Links(Shape):
+    """The links of all notes, and which of them were mended."""
+
+    broken: list[LinkProblem]
+    ambiguous: list[LinkProblem]
+    alias_only: list[LinkProblem]
+    fixed: list[LinkProblem]
+    notes: int
+    tags: int
+    links: dict[str, dict[str, int]]
+    unreadable: list[str]
+    run: str | None
 
 
 class Hit(Shape):

@@ -5,7 +5,7 @@ import type { Conflict, ConflictField, Side } from "../answers";
 import type { Resolution } from "../client";
 import { bothOf } from "../diff";
 import { VIEWS } from "../host";
-import { fieldName, many, shown } from "../words";
+import { deletionOf, fieldName, many, shown } from "../words";
 import { BridgeView } from "./bridge-view";
 import { drawDiff } from "./diff-table";
 import { button, empty, icon, iconButton, keepingFocus, link, titleOf } from "./parts";
@@ -67,7 +67,7 @@ export class ConflictsView extends BridgeView {
 		if (path === null) title.setText(name);
 		else link(title, name, () => this.host.openNote(path)).setAttr("aria-label", `Open ${path}`);
 		head.createDiv({ cls: "vaultsync-muted", text: many(conflict.fields.length, "field differs", "fields differ") });
-		if (conflict.fields.length > 1) {
+		if (conflict.fields.length > 1 && conflict.fields.every((field) => deletionOf(field) === null)) {
 			const actions = head.createDiv({ cls: "vaultsync-actions" });
 			button(actions, "Keep all mine", () => this.resolve(conflict, { take: "vault" }));
 			button(actions, "Take all the agent’s", () => this.resolve(conflict, { take: "store" }));
@@ -79,7 +79,16 @@ export class ConflictsView extends BridgeView {
 		const key = `${conflict.id} ${field.field}`;
 		const el = parent.createEl("section", { cls: "vaultsync-field", attr: { "data-key": field.field } });
 		const head = el.createDiv({ cls: "vaultsync-field-head" });
-		head.createEl("h4", { text: fieldName(field.field) });
+		const deletion = deletionOf(field);
+		head.createEl("h4", { text: deletion === null ? fieldName(field.field) : "Deleted on one side" });
+		if (deletion !== null) {
+			const { said, keep, drop } = deletion;
+			el.createEl("p", { text: said });
+			const choices = el.createDiv({ cls: "vaultsync-actions vaultsync-choose" });
+			button(choices, "Keep the note", () => this.resolve(conflict, { take: keep, field: field.field }));
+			button(choices, "Delete the note", () => this.resolve(conflict, { take: drop, field: field.field }), "mod-warning");
+			return;
+		}
 		const based = this.bases.has(key);
 		const toggle = iconButton(head, "history", based ? "Hide what both started from" : "Show what both started from", () => {
 			if (!this.bases.delete(key)) this.bases.add(key);
@@ -147,9 +156,17 @@ export class ConflictsView extends BridgeView {
 			for (const key of this.drafts.keys()) {
 				if (key === `${conflict.id} ${how.field ?? ""}` || how.field === undefined) this.drafts.delete(key);
 			}
-			const what = how.field === undefined ? "All fields" : fieldName(how.field);
-			new Notice("take" in how ? `${what}: ${how.take === "vault" ? "yours stands" : "the agent’s was taken"}.` : `${what}: the merged text stands.`);
+			new Notice(told(conflict, how));
 		}
 		await this.refresh();
 	}
+}
+
+/** What came of a choice, in a sentence. */
+function told(conflict: Conflict, how: Resolution): string {
+	const what = how.field === undefined ? "All fields" : fieldName(how.field);
+	if (!("take" in how)) return `${what}: the merged text stands.`;
+	const deletion = conflict.fields.map(deletionOf).find((each) => each !== null);
+	if (deletion) return how.take === deletion.keep ? "The note stays." : "The note was deleted.";
+	return `${what}: ${how.take === "vault" ? "yours stands" : "the agent’s was taken"}.`;
 }

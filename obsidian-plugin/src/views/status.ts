@@ -101,7 +101,13 @@ export class StatusView extends BridgeView {
 			this.row(rows, "Watches by", daemon.watcher);
 			if (daemon.lag_seconds !== null) this.row(rows, "Behind by", `${daemon.lag_seconds.toFixed(1)} s`);
 			if (daemon.since !== null) this.row(rows, "Running since", ago(daemon.since, Date.now()));
-			if (daemon.last_error !== null) this.row(rows, "Last error", daemon.last_error);
+			if (daemon.watcher_trouble !== "") this.row(rows, "Watcher", daemon.watcher_trouble);
+			if (daemon.store_away !== "") this.row(rows, "Store", daemon.store_away);
+			const error = daemon.last_error;
+			if (error !== null) {
+				this.row(rows, daemon.failing ? "Fails" : "Failed", `${ago(error.at, Date.now())}: ${error.message}`);
+				if (error.hint !== "") this.row(rows, "What helps", error.hint);
+			}
 		}
 		if (status.foreign > 0) this.row(rows, "Left alone", many(status.foreign, "note outside the memory", "notes outside the memory"));
 		this.row(rows, "Writes", status.app_connected ? "through this app" : "straight to the files");

@@ -82,4 +82,18 @@ inBrowser("conflicts", () => {
 		await page.getByText("No conflicts").waitFor();
 		expect(await memory.fact(lamp.id)).toMatchObject({ content: "The lamp is dark.\n\nBente climbs, alone.", priority: 0 });
 	});
+
+	test("a deletion is told as one, and the note stays when it is kept", async () => {
+		const { page } = stage;
+		await memory.stop();
+		await memory.edit(lamp.path, "alone", "with Bente's brother");
+		await memory.cli("forget", lamp.id, "--agent", "indy");
+		await memory.serve();
+		await page.getByText("An edit beats a deletion, so your note stands.").waitFor();
+		expect(await page.getByRole("button", { name: "Merge by hand" }).count()).toBe(0);
+		await page.getByRole("button", { name: "Keep the note" }).click();
+		await page.getByText("The note stays.").waitFor();
+		await page.getByText("No conflicts").waitFor();
+		expect((await memory.fact(lamp.id)).content).toContain("with Bente's brother");
+	});
 });

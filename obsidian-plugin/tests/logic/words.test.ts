@@ -1,16 +1,20 @@
 import { describe, expect, test } from "vitest";
-import type { Context, Fact, Status } from "../../src/answers";
+import type { Context, Daemon, Fact, Status } from "../../src/answers";
 import { idOf, NotAdoptable, withId } from "../../src/frontmatter";
 import { estimate, Picks, wholePack } from "../../src/picks";
 import { DEFAULTS, settingsFrom, TokenSafe } from "../../src/settings";
 import { EventReader } from "../../src/sse";
 import { summary } from "../../src/summary";
-import { ago, fieldName, nameOf, passWords, scopesOf, shown, size, tierOf } from "../../src/words";
+import { ago, deletionOf, fieldName, nameOf, passWords, scopesOf, shown, size, tierOf } from "../../src/words";
 import { apiVersion } from "./obsidian";
 
 const status = (given: Partial<Status> = {}): Status => ({
 	facts: 67, notes: 67, pending: 0, conflicts: 0, attention: [], outbox: 0, last_run: null, engine: "idle", foreign: 0,
 	daemon: null, vault_id: "v", version: "0.1.0", app_connected: true, ...given,
+});
+const daemon = (given: Partial<Daemon>): Daemon => ({
+	watcher: "watchfiles", watcher_trouble: "", store_away: "", lag_seconds: 0, failing: false,
+	last_error: { at: "2026-02-14T13:45:00Z", message: "the guard stopped this pass", hint: "look at it" }, since: null, passes: 1, ...given,
 });
 const notice = { kind: "x", path: "a.md", line: 1, message: "m", hint: "" };
 
@@ -21,6 +25,9 @@ describe("the status bar", () => {
 		[{ conflicts: 1, pending: 2 }, "conflict", "1 conflict"],
 		[{ conflicts: 2, attention: [notice] }, "conflict", "2 conflicts"],
 		[{ attention: [notice] }, "attention", "attention"],
+		[{ daemon: daemon({ failing: true }), pending: 2 }, "attention", "attention"],
+		[{ daemon: daemon({ store_away: "it is locked" }) }, "attention", "attention"],
+		[{ daemon: daemon({}) }, "equal", "equal"],
 	])("of %j is %s: %s", (given, tone, text) => {
 		expect(summary({ kind: "on", status: status(given) })).toMatchObject({ tone, text });
 	});
@@ -35,8 +42,32 @@ describe("the status bar", () => {
 	});
 
 	test("what is said is a sentence", () => {
+		expect(summary({ kind: "on", status: status({ daemon: daemon({ failing: true }) }) }).label).toBe("The last pass failed: the guard stopped this pass.");
+		expect(summary({ kind: "on", status: status({ daemon: daemon({ store_away: "it is locked" }) }) }).label).toBe("The store does not answer: it is locked.");
 		expect(summary({ kind: "on", status: status({ conflicts: 1, pending: 2 }) }).label).toBe("1 conflict to resolve. 2 waiting.");
 		expect(summary({ kind: "on", status: status({ facts: 1234 }) }).label).toBe("Notes and memory are equal: 1,234 facts.");
+	});
+});
+
+describe("a conflict about a deletion", () => {
+	const field = { field: "note", base: null, vault: "changed", store: "deleted" };
+
+	test("is told as what it is, and says which side keeps the note", () => {
+		expect(deletionOf(field)).toEqual({
+			said: "An agent deleted this fact while you changed its note. An edit beats a deletion, so your note stands.",
+			keep: "vault",
+			drop: "store",
+		});
+		expect(deletionOf({ ...field, vault: "deleted", store: "changed" })).toEqual({
+			said: "You deleted this note while an agent changed it. An edit beats a deletion, so the note is back.",
+			keep: "store",
+			drop: "vault",
+		});
+	});
+
+	test("is no conflict about a property of that name", () => {
+		expect(deletionOf({ ...field, store: "Call Bob" })).toBeNull();
+		expect(deletionOf({ ...field, field: "title" })).toBeNull();
 	});
 });
 

@@ -25,11 +25,6 @@ class FakeVault implements AppVault {
 		return found && new TextDecoder("utf-8", { ignoreBOM: true }).decode(found);
 	}
 
-	private async drop(path: string): Promise<void> {
-		this.files.delete(path);
-		return Promise.resolve();
-	}
-
 	read = async (path: string): Promise<ArrayBuffer | null> => Promise.resolve(this.files.get(path) ?? null);
 	exists = (path: string): boolean => this.files.has(path);
 	editors = (path: string): string[] => this.open.get(path) ?? [];
@@ -40,16 +35,11 @@ class FakeVault implements AppVault {
 		this.put(path, change(this.text(path) ?? ""));
 		return Promise.resolve();
 	};
-	create = async (path: string, text: string): Promise<void> => {
-		this.put(path, text);
-		return Promise.resolve();
-	};
 	rename = async (path: string, to: string): Promise<void> => {
 		this.put(to, this.text(path) ?? "");
 		this.files.delete(path);
 		return Promise.resolve();
 	};
-	remove = async (path: string): Promise<void> => this.drop(path);
 }
 
 const NOTE = "public/notes/Lamp.md";
@@ -137,15 +127,6 @@ describe("a change of a note", () => {
 });
 
 describe("other writes", () => {
-	test("a new note is made, where there is none", async () => {
-		expect(await writes.apply(write({ action: "create", path: "public/New.md", expect: null }))).toMatchObject({ applied: true });
-		expect(vault.text("public/New.md")).toBe("new\n");
-	});
-
-	test("a new note is refused where there is one", async () => {
-		expect(await writes.apply(write({ action: "create", expect: null }))).toEqual({ applied: false, found: sha("old\n"), reason: "exists" });
-	});
-
 	test("a note moves", async () => {
 		expect(await writes.apply(write({ action: "rename", to: "public/Other.md", text: null }))).toMatchObject({ applied: true });
 		expect([...vault.files.keys()]).toEqual(["public/Other.md"]);
@@ -157,16 +138,10 @@ describe("other writes", () => {
 		expect(vault.text("public/Other.md")).toBe("there\n");
 	});
 
-	test("a note with unsaved text does not move, and is not removed", async () => {
+	test("a note with unsaved text does not move", async () => {
 		vault.open.set(NOTE, ["typing"]);
 		expect(await writes.apply(write({ action: "rename", to: "public/Other.md", text: null }))).toMatchObject({ reason: "unsaved" });
-		expect(await writes.apply(write({ action: "remove", text: null }))).toMatchObject({ reason: "unsaved" });
 		expect(vault.text(NOTE)).toBe("old\n");
-	});
-
-	test("a note is removed", async () => {
-		expect(await writes.apply(write({ action: "remove", text: null }))).toMatchObject({ applied: true });
-		expect(vault.files.size).toBe(0);
 	});
 
 	test("a move without a place, or with a new text, is refused", async () => {
@@ -179,7 +154,7 @@ test.each(["../Lamp.md", "a/../b.md", ".obsidian/plugins/x.md", "a/.b.md", "/a.m
 	"nothing is written at %j",
 	async (path) => {
 		expect(isNotePath(path)).toBe(false);
-		expect(await writes.apply(write({ action: "create", path, expect: null }))).toMatchObject({ applied: false, reason: "path" });
+		expect(await writes.apply(write({ path }))).toMatchObject({ applied: false, reason: "path" });
 	},
 );
 
