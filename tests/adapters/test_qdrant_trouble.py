@@ -6,11 +6,12 @@ import json
 import sqlite3
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from qdrant_client import QdrantClient
 
 from tests import qdrant_server
 from tests.fakes import FakeClock
@@ -321,6 +322,29 @@ def test_a_batch_that_was_decided_is_carried_out_by_the_next(
     store.close()
 
 
+def test_a_batch_that_somebody_carries_out_meanwhile_is_left_to_them(
+    clock: WatchedClock,
+) -> None:
+    client = QdrantClient(":memory:", force_disable_check_same_thread=True)
+    ours, theirs = in_memory(client, clock), in_memory(client, clock)
+    store, other = store_in(ours, clock), store_in(theirs, clock)
+    store.state()
+    whole = ours.do
+    ours.do = _broken(whole, after=1)  # type: ignore[method-assign]
+    (revision,) = store.write([a_write()])
+    ours.do = _broken(whole, after=0)  # type: ignore[method-assign]
+    take, turns = ours.take, iter(range(9))
+
+    def late(ids: Collection[str], fields: Sequence[str] | None = None) -> object:
+        if next(turns) == 1:
+            other.state()
+        return take(ids, fields)
+
+    ours.take = late  # type: ignore[method-assign,assignment]
+    assert store.get(A).revision == revision
+    client.close()
+
+
 def test_a_large_batch_that_broke_off_is_whole_or_not_there(
     clock: WatchedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -388,6 +412,49 @@ def test_many_vectors_go_in_requests_that_a_server_takes(
 
     assert (vectors.count(), vectors.record()) == (200, "r")
     assert server.largest < qdrant_server.LARGEST / 2
+
+
+def test_a_read_is_one_request_and_none_asks_for_an_end_that_is_plain(
+    store: QdrantStore, server: FakeQdrant
+) -> None:
+    store.write([a_write()])
+    vectors = QdrantVectors(over_http(server), dimension=lambda: 3)
+    vectors.reset("m/3")
+    vectors.put([row(A, "one", X)])
+
+    def asked(work: Callable[[], object]) -> list[str]:
+        server.asked.clear()
+        work()
+        return [each.rpartition("/")[2] for each in server.asked]
+
+    assert asked(lambda: store.get(A)) == ["points"]
+    assert asked(store.state) == ["points"]
+    assert asked(store.feed) == ["points", "scroll"]
+    assert asked(lambda: list(store.iter_facts())) == ["points", "scroll"]
+    assert asked(vectors.chunks) == ["scroll"]
+
+
+def test_the_past_of_the_store_is_read_only_by_those_who_need_it(
+    clock: WatchedClock,
+) -> None:
+    points = in_memory(clock=clock)
+    store = store_in(points, clock)
+    store.write([a_write()])
+    whole, told = points.take, []
+
+    def take(ids: Collection[str], fields: Sequence[str] | None = None) -> object:
+        found = whole(ids, fields)
+        told.append("log" in found.get(HEAD, {}))
+        return found
+
+    points.take = take  # type: ignore[method-assign,assignment]
+    store.state()
+    store.get(A)
+    store.feed()
+    list(store.iter_facts())
+    assert told == [False] * 4
+    assert store.revision_at(1)
+    assert told[4:] == [True]
 
 
 def test_writes_are_waited_for_in_order_and_reads_ask_for_a_majority(
