@@ -484,6 +484,7 @@ def test_a_full_disk_is_told_at_once(
 
     assert clock.pauses == []
     assert "make room" in told.value.hint
+    assert told.value.helps
 
 
 def test_a_key_that_is_refused_is_told_with_a_hint(
@@ -501,6 +502,45 @@ def test_a_key_that_is_refused_is_told_with_a_hint(
 
     assert server.keys == {"secret"}
     assert "secret" not in told.value.message + told.value.hint
+    assert "as MY_KEY" in told.value.helps
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        (Fault(500, "Service internal error: trouble"), "it answers 500: Service"),
+        (Fault(429), r"it is too busy \(429\)"),
+        (Fault(429, headers={"Retry-After": "1"}), r"it is too busy \(429\)"),
+        (Fault(404, "Not found: Collection `x` doesn't exist!"), "collection is not"),
+        (Fault(502, ""), "it answers 502"),
+    ],
+)
+def test_what_a_server_says_is_told_in_words_and_by_whom(
+    store: QdrantStore, server: FakeQdrant, fault: Fault, why: str
+) -> None:
+    server.fault = always(fault)
+
+    with pytest.raises(StoreUnavailableError, match=why) as told:
+        store.state()
+
+    assert told.value.why.endswith(f" (qdrant://127.0.0.1:{server.port}/test)")
+    assert "{" not in told.value.why
+
+
+def test_nobody_who_listens_is_told_with_the_address(clock: WatchedClock) -> None:
+    place = replace(PLACE, kind="server", host="127.0.0.1", port=1)
+    store = store_in(ClientPoints(place, clock=clock), clock)
+
+    with pytest.raises(StoreUnavailableError, match=r"refused.*127\.0\.0\.1:1/test"):
+        store.state()
+
+
+def test_an_answer_that_is_no_json_is_told_as_it_is() -> None:
+    class UnexpectedResponse(Exception):  # noqa: N818 - as the client names it
+        status_code, content = 502, b"<html>Bad Gateway</html>"
+
+    told = judge(UnexpectedResponse())
+    assert told == Trouble("it answers 502: <html>Bad Gateway</html>", passing=True)
 
 
 def test_an_answer_that_makes_no_sense_is_a_store_that_is_away(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Sequence
+from functools import partial
 
 from vaultsync.adapters import qdrant_layout as layout
 from vaultsync.adapters.qdrant_models import (
@@ -55,7 +56,9 @@ class ClientPoints:
         self._place = place
         self._client: Model = client
         self._ours = client is None
-        self._patience = Patience(clock, judge, seconds=place.patience_seconds)
+        where = str(place) if place.kind == "server" else ""
+        judged = partial(judge, where=where, key=place.key_variable)
+        self._patience = Patience(clock, judged, seconds=place.patience_seconds)
         self._known = False
         self._closed = False
 

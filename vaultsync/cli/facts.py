@@ -98,7 +98,8 @@ def remember(
             context=context,
             id=fact_id,
         )
-    show.remembered(options, fact)
+        waits = memory.waits(fact.id)
+    show.remembered(options, fact, waits=waits)
     return DONE
 
 
@@ -237,7 +238,8 @@ def update(
             expect=expect,
         )
         met = next((c for c in memory.conflicts() if c.fact_id == fact.id), None)
-    show.changed(options, fact, "changed", conflict=met)
+        waits = memory.waits(fact.id)
+    show.changed(options, fact, "changed", conflict=met, waits=waits)
     return WAITS if met else DONE
 
 
@@ -259,7 +261,8 @@ def supersede(
 
     with session.memory(options, agent=agent) as memory:
         fact = memory.supersede(fact_id, content)
-    show.changed(options, fact, "replaces the older one")
+        waits = memory.waits(fact.id)
+    show.changed(options, fact, "replaces the older one", waits=waits)
     return DONE
 
 
@@ -273,7 +276,8 @@ def forget(options: Options, *, fact_id: str, agent: str | None) -> int:
 
     with session.memory(options, agent=agent) as memory:
         done = memory.forget(fact_id)
-    show.forgotten(options, done)
+        waits = memory.waits(done.id)
+    show.forgotten(options, done, waits=waits)
     return DONE
 
 
