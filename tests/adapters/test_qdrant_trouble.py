@@ -552,6 +552,22 @@ def test_an_answer_that_makes_no_sense_is_a_store_that_is_away(
         store.state()
 
 
+@pytest.mark.parametrize("version", ["1.16.3", "0.11.7", "1.9.1-dev"])
+def test_a_server_that_would_not_heed_conditions_is_refused_and_nothing_is_made(
+    server: FakeQdrant, clock: WatchedClock, version: str
+) -> None:
+    server.version = version
+    store = store_in(over_http(server, clock), clock)
+
+    with pytest.raises(ConfigError, match=f"Qdrant {version}") as told:
+        store.write([a_write()])
+
+    assert "1.17" in told.value.hint
+    assert server.client.get_collections().collections == []
+    server.version = "1.17.0"
+    assert isinstance(store.write([a_write()])[0], str)
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [

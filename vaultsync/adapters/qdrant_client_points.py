@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Collection, Sequence
 from functools import partial
 
@@ -37,6 +38,8 @@ from vaultsync.adapters.qdrant_trouble import (
 from vaultsync.errors import ConfigError, StoreLayoutError
 from vaultsync.ports import Clock
 
+_OLDEST = (1, 17)
+"""The first server with `update_mode`."""
 _UNKNOWN_THERE = (400, 404, 405)
 """What a server answers that does not know a request."""
 
@@ -139,9 +142,24 @@ class ClientPoints:
         )
         return found
 
+    def _check_version(self) -> None:
+        """See that the server heeds the conditions of writes: an older one ignores them.
+
+        Raises:
+            ConfigError: it does not; two writers would lose what one of them wrote.
+        """
+        said = str(self._patience.ask(lambda: self._opened().info()).version)
+        if tuple(map(int, re.findall(r"\d+", said)[:2])) < _OLDEST:
+            oldest = ".".join(map(str, _OLDEST))
+            raise ConfigError(
+                f"the server is Qdrant {said}, which cannot keep writers apart",
+                hint=f"take {oldest} or newer; servers go up one minor version at a time",
+            )
+
     def make(self, dimension: int) -> None:
         """Make the collection with its payload indexes."""
         models, place = library(), self._place
+        self._check_version()
         try:
             self._ask(
                 "create_collection",
