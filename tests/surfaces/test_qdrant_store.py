@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.qdrant_server import FakeQdrant
+from tests.qdrant_server import FakeQdrant, Fault
 from tests.qdrants import SERVER
 from vaultsync import app
 from vaultsync.cli import cli
@@ -51,6 +52,50 @@ def test_facts_and_vectors_go_from_store_to_store(tmp_path: Path) -> None:
             found = memory.recall("ferry", mode="vector")
             assert {hit.id for hit in found} == set(ids)
             assert not found.degraded
+
+
+@pytest.mark.parametrize("at", [3, 5])
+def test_a_migration_that_is_killed_goes_on_where_it_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    vault = tmp_path / "vault"
+    monkeypatch.setenv("VAULTSYNC_STATE_DIR", f"{vault}.state")
+    app.init(str(vault))
+    texts = [json.dumps({"content": f"Ferry number {n}."}) for n in range(600)]
+    with app.open(str(vault)) as memory:
+        memory.import_(texts)
+        memory.forget(memory.list(limit=1).facts[0].id)
+        memory.sync()
+        memory.index()
+    with FakeQdrant() as server:
+        url = f"qdrant://127.0.0.1:{server.port}/test"
+        batches = []
+
+        def kills(method: str, path: str) -> Fault | None:
+            if path.endswith("/points/batch"):
+                batches.append(path)
+            if len(batches) == at:
+                killed.kill()
+            return None
+
+        server.fault = kills
+        killed = _started(["migrate", "--to", url], vault)
+        killed.communicate(timeout=300)
+        assert killed.returncode == -signal.SIGKILL
+        server.fault = lambda method, path: None
+
+        with app.open(str(vault)) as memory:
+            assert "sqlite" in memory.store_path
+            assert memory.verify().equal
+            done = memory.migrate(url)
+        assert (done.facts, done.tombstones) == (599, 1)
+        assert done.copied < 600
+        assert done.vectors == 599
+        with app.open(str(vault)) as memory:
+            assert memory.sync().quiet
+            proof = memory.verify()
+            assert (proof.equal, proof.checked) == (True, 599)
+            assert memory.index().embedded == 0
 
 
 def test_a_migration_to_where_the_facts_are_is_refused(tmp_path: Path) -> None:
