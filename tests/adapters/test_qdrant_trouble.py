@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import sqlite3
 import sys
 import threading
@@ -29,6 +30,7 @@ from tests.vector_rows import ALL, X, row
 from vaultsync.adapters import (
     qdrant_edge_points,
     qdrant_head,
+    qdrant_layout,
     qdrant_models,
     qdrant_store,
 )
@@ -886,6 +888,28 @@ def test_a_shard_of_an_older_version_gets_the_indexes_that_it_lacks(
     assert new.there()
     assert {"priority", "status"} < set(new._shard.info().payload_schema)
     new.close()
+
+
+def test_the_engine_lets_go_at_once_of_what_tidying_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qdrant_layout, "INDEXING_THRESHOLD", 10)
+    points = in_process(tmp_path)
+    vectors = QdrantVectors(points, dimension=lambda: 64)
+    vectors.reset("m/64")
+    rng = random.Random(1)
+    made = [tuple(rng.uniform(-1, 1) for _ in range(64)) for _ in range(400)]
+    vectors.put([row(CLOCK.new_id(), "one", each) for each in made])
+
+    def segments() -> int:
+        return len([*tmp_path.rglob("segments/*/segment.json")])
+
+    before = segments()
+    vectors.tidy()
+    after = segments()
+    points.close()
+    assert before > 0
+    assert after == segments()
 
 
 def test_the_engine_says_why_it_cannot(tmp_path: Path) -> None:
