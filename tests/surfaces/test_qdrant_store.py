@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from click.testing import CliRunner
 from tests.qdrant_server import FakeQdrant, Fault
 from tests.qdrants import SERVER
 from vaultsync import app
+from vaultsync.adapters.clock import SystemClock
 from vaultsync.cli import cli
 from vaultsync.errors import ConfigError, FactNotFoundError, StoreMismatchError
 
@@ -138,6 +140,25 @@ def test_upkeep_clears_old_tombstones_away(tmp_path: Path) -> None:
         assert memory._mirror.store.written(fact.id) is None
         with pytest.raises(FactNotFoundError):
             memory.get(fact.id)
+
+
+def test_what_faded_below_the_floor_of_the_settings_goes(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    app.init(str(vault), store="qdrant+edge:../edge")
+    # An episode is half gone after 14 days.
+    then = (SystemClock().now() - timedelta(days=20)).isoformat()
+    line = {"type": "episodic", "agentId": "indy", "createdAt": then, "updatedAt": then}
+    with app.open(str(vault)) as memory:
+        memory.import_([json.dumps({**line, "content": "We spoke of the ferry."})])
+        memory.sync()
+        assert not memory.maintain(dry_run=True).actions
+    config = vault / ".meta" / "config.toml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(f"decay_floor = 0.5\n{text}", encoding="utf-8")
+    with app.open(str(vault)) as memory:
+        (action,) = memory.maintain(dry_run=True).actions
+        assert "it faded to 0.37" in action.reason
+        assert memory.maintain().counts["deleted_in_store"] == 1
 
 
 def test_a_store_that_was_lost_is_made_anew_from_the_notes(tmp_path: Path) -> None:

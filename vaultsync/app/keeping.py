@@ -37,6 +37,7 @@ class Keeping(Mirroring):
             report = maintain(
                 mirror,
                 dry_run=dry_run,
+                floor=self.settings.decay_floor,
                 max_delete=max_delete,
                 confirm=confirm,
                 actor=self._person(),

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from vaultsync.core.rank import FLOOR
 from vaultsync.core.reconcile import Action, Do, guard
-from vaultsync.core.upkeep import FLOOR, LONGEST, Duty, upkeep
+from vaultsync.core.upkeep import LONGEST, Duty, upkeep
 from vaultsync.engine.gate import confirmed
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import ActionTaken, Progress, Report
