@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.qdrant_server import FakeQdrant, Fault
-from tests.qdrants import SERVER
+from tests.qdrants import SERVER, needs_server
 from vaultsync import app
 from vaultsync.adapters.clock import SystemClock
 from vaultsync.cli import cli
@@ -195,10 +195,10 @@ def test_another_collection_is_another_store(tmp_path: Path) -> None:
         memory.sync()
 
 
-@pytest.fixture
-def url() -> Iterator[str]:
-    """A server that is there: the one that is named, else one of ours."""
-    if SERVER:
+@pytest.fixture(params=["ours", pytest.param("there", marks=needs_server)])
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A server: one of ours, and the one that is named."""
+    if request.param == "there":
         yield f"{SERVER}/test-{os.getpid()}"
         return
     with FakeQdrant() as server:
