@@ -38,7 +38,7 @@ from vaultsync.adapters.qdrant_client_points import ClientPoints
 from vaultsync.adapters.qdrant_edge_points import judge as why_of_engine
 from vaultsync.adapters.qdrant_head import HEAD
 from vaultsync.adapters.qdrant_patience import Patience, Trouble
-from vaultsync.adapters.qdrant_points import Is, Put, Where
+from vaultsync.adapters.qdrant_points import Forget, Is, Put, Where
 from vaultsync.adapters.qdrant_store import QdrantStore
 from vaultsync.adapters.qdrant_trouble import judge
 from vaultsync.adapters.qdrant_vectors import QdrantVectors
@@ -809,6 +809,22 @@ def test_tombstones_go_after_their_time(clock: WatchedClock) -> None:
     assert store.buried(B) is not None
     assert [row.fact_id for row in store.feed()] == [B, C]
     assert store.state().facts == 1
+
+
+def test_facts_are_counted_anew_when_some_were_lost(clock: WatchedClock) -> None:
+    points = in_memory(clock=clock)
+    store = store_in(points, clock)
+    store.write([a_write(A), a_write(B)])
+    points.do([Forget(Where((Is("kind", ["fact"]), Is("seq", [1]))))])
+    store.write([a_write(A)])
+    assert store.state().facts == 3
+
+    store.purge(days=90)
+
+    assert store.state().facts == 2
+    assert [store.revision_at(seq) for seq in (1, 2, 3)].count(None) == 0
+    assert isinstance(store.write([a_write(C)])[0], str)
+    assert store.state().facts == 3
 
 
 def test_what_broke_off_before_it_counted_is_cleared_away(clock: WatchedClock) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
 
@@ -215,9 +216,14 @@ class QdrantStore:
         """Forget tombstones older than some days, and what broke off; returns how many.
 
         A vault that did not follow the store for as long is told that it went back in
-        time, and does not lose what it holds.
+        time, and does not lose what it holds. Facts are counted anew, for the cluster may
+        have lost some.
         """
-        head, _ = self._settled()
+        head, _ = self._settled(fields=None)
+        alive = self._points.count(_ALIVE)
+        if alive != head.facts:
+            counted = replace(head, facts=alive).point()
+            self._points.do([Put([counted], head.same(), mode="known")])
         since = (self._clock.now() - timedelta(days=days)).isoformat()
         old = [
             (key, payload["revision"])
