@@ -188,7 +188,11 @@ def test_vectors_of_the_same_model_come_along() -> None:
     source.reset("m/3/c")
     source.put([row(one, "a", X), row(one, "b", Y), row(two, "c", Y)], record="here")
 
-    assert carry_vectors(source, target, world.store) == 2
+    heard: list[tuple[str, int, int]] = []
+    carried = carry_vectors(
+        source, target, world.store, progress=lambda *told: heard.append(told)
+    )
+    assert (carried, heard) == (2, [("vectors", 2, 2)])
     assert target.record() is None
     assert target.chunks() == source.chunks()
     assert [near.fact_id for near in target.search(X, ALL, limit=1)] == [one]

@@ -83,7 +83,7 @@ class Keeping(Mirroring):
             ours, theirs = self._derived.vectors, derived.vectors
             carried = 0
             if ours is not None and theirs is not None and self._elsewhere(stores):
-                carried = work.carry_vectors(ours, theirs, target)
+                carried = work.carry_vectors(ours, theirs, target, progress=progress)
             work.expect_store(mirror, target)
             set_store(self.settings.root, to)
         return work.Migrated(

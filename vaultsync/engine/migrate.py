@@ -166,7 +166,13 @@ def check(
     return facts, tombstones
 
 
-def carry_vectors(source: VectorIndex, target: VectorIndex, store: Store) -> int:
+def carry_vectors(
+    source: VectorIndex,
+    target: VectorIndex,
+    store: Store,
+    *,
+    progress: Progress | None = None,
+) -> int:
     """Vectors come along when they are the same model's; returns of how many facts.
 
     Without a record: the next pass looks at all facts, and embeds none of these again.
@@ -190,6 +196,8 @@ def carry_vectors(source: VectorIndex, target: VectorIndex, store: Store) -> int
         if rows:
             target.put(rows, replace=list(facts))
         carried += len(facts)
+        if progress is not None:
+            progress("vectors", start + len(page), len(ids))
     return carried
 
 
