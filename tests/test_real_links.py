@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.real_notes import NEEDED, copied_to
 from vaultsync.adapters.archive_sqlite import SqliteArchive
 from vaultsync.adapters.clock import SystemClock
 from vaultsync.adapters.home import make_marker
@@ -26,23 +26,15 @@ from vaultsync.engine.undo import undo
 from vaultsync.engine.verify import verify
 
 ROOT = Path(__file__).parents[1]
-NOTES = ROOT.parent / "shared" / "data" / "obsidian-help"
 PAGE = ROOT / "docs" / "concepts" / "links-and-graph.md"
 TABLE = re.compile(r"(?<=<!-- real links -->\n).*?(?=<!-- /real links -->)", re.DOTALL)
 
-pytestmark = pytest.mark.skipif(
-    not NOTES.is_dir(),
-    reason="the real notes (../shared/data) are not beside the project",
-)
+pytestmark = NEEDED
 
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Path:
-    root = tmp_path / "vault"
-    shutil.copytree(NOTES, root, copy_function=shutil.copyfile)
-    for path in (root, *root.rglob("*")):
-        path.chmod(0o755 if path.is_dir() else 0o644)
-    return root
+    return copied_to(tmp_path / "vault")
 
 
 @pytest.fixture

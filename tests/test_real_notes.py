@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import difflib
 import random
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.real_notes import NEEDED, copied_to
 from vaultsync.app import Memory, init
 from vaultsync.app import open as open_memory
 
-NOTES = Path(__file__).parents[2] / "shared" / "data" / "obsidian-help"
 ROUNDS, EDITS = 5, 20
 
-pytestmark = pytest.mark.skipif(
-    not NOTES.is_dir(),
-    reason="the real notes (../shared/data) are not beside the project",
-)
+pytestmark = NEEDED
 
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Path:
-    root = tmp_path / "vault"
-    shutil.copytree(NOTES, root, copy_function=shutil.copyfile)
-    for path in (root, *root.rglob("*")):
-        path.chmod(0o755 if path.is_dir() else 0o644)
-    return root
+    return copied_to(tmp_path / "vault")
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from vaultsync.core.language import ENGLISH, LANGUAGES
@@ -64,8 +64,7 @@ class Hygiene(NamedTuple):
     """Whether what would run in Obsidian is escaped in notes that agents write."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """All settings of one vault."""
 
     root: Path
@@ -101,14 +100,14 @@ class Settings:
     """A visible twin of `.index/` in the vault; none."""
     language: str = ENGLISH
     """Of texts whose language cannot be told: whose stems and stop words they have."""
-    weights: Weights = field(default_factory=Weights)
+    weights: Weights = Weights()
     """What decides the order of hits: the table `[weights]`."""
-    hygiene: Hygiene = field(default_factory=Hygiene)
+    hygiene: Hygiene = Hygiene()
     """Secrets, and text that would run."""
-    watch: WatchSettings = field(default_factory=WatchSettings)
-    memory_file: MemoryFileSettings = field(default_factory=MemoryFileSettings)
+    watch: WatchSettings = WatchSettings()
+    memory_file: MemoryFileSettings = MemoryFileSettings()
     """Which memory files `watch` follows."""
-    qdrant: Mapping[str, object] = field(default_factory=dict)
+    qdrant: Mapping[str, object] = MappingProxyType({})
     """How a Qdrant is used: the table `[qdrant]`; see docs/guides/qdrant.md."""
 
 

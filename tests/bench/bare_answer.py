@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 import tantivy
 from tantivy import Occur, Query
 
@@ -47,7 +46,7 @@ def answer(index: Path, store: str, terms: tuple[str, ...]) -> None:
             "SELECT body FROM facts WHERE id IN (SELECT value FROM json_each(?))",
             (json.dumps(ids),),
         ).fetchall()
-    facts = [msgspec.json.decode(body) for (body,) in rows]
+    facts = [json.loads(body) for (body,) in rows]
     click.echo(json.dumps(facts[:10]))
     if len(facts) != len(hits):
         sys.exit("bench: the index names facts that are not in the store")

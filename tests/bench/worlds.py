@@ -9,7 +9,6 @@ import struct
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import vaultsync.app
@@ -33,7 +32,7 @@ class World:
     def open(self, *, embedder: str = "none", derived: bool = False) -> Memory:
         """Its memory; passes make indexes and vectors only where those are measured."""
         settings = config.load(self.vault, state_dir=str(self.state))
-        return Memory(replace(settings, embedder=embedder, derive=derived))
+        return Memory(settings._replace(embedder=embedder, derive=derived))
 
     def lose_archive(self) -> None:
         """Lose all bases; both sides stay equal."""

@@ -286,6 +286,17 @@ def test_a_question_of_stop_words_alone_is_a_question(index: NoteIndex) -> None:
     assert index.tokens("to be or not to be") == []
 
 
+def test_stop_words_are_those_of_the_language_of_the_question(index: NoteIndex) -> None:
+    put(
+        index,
+        a_fact(A, "Wann und wo wir uns treffen, ist nicht die Frage."),
+        a_fact(B, "Der Kran wurde rot gestrichen."),
+    )
+
+    assert found(index, "Warum ist der Kran nicht und nicht rot?")[0] == B
+    assert index.tokens("Warum ist der Kran nicht rot?") == index.tokens("Kran rot")
+
+
 def test_a_question_without_words_finds_nothing(index: NoteIndex) -> None:
     put(index, a_fact())
 

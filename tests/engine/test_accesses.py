@@ -6,6 +6,7 @@ import pytest
 
 from tests.recalls import RecallWorld
 from vaultsync.adapters.index_memory import MemoryIndex
+from vaultsync.adapters.recall_log import MemoryRecallLog
 from vaultsync.engine.accesses import Accesses
 from vaultsync.engine.indexing import catch_up
 from vaultsync.engine.verify import verify
@@ -16,7 +17,7 @@ def test_recalls_are_counted_and_written_all_at_once() -> None:
     world = RecallWorld()
     one = world.agent_remembers("Berths")
     two = world.agent_remembers("Gates")
-    accesses = Accesses(world.mirror)
+    accesses = Accesses(world.mirror, MemoryRecallLog())
     accesses.add([one.id, two.id])
     accesses.add([one.id])
     assert world.store.get(one.id).access_count == 0
@@ -28,20 +29,28 @@ def test_recalls_are_counted_and_written_all_at_once() -> None:
     assert world.store.get(two.id).access_count == 1
 
 
-def test_a_full_batch_is_written_by_itself() -> None:
+def test_a_full_log_is_written_by_itself() -> None:
     world = RecallWorld()
     one, two = world.agent_remembers("Berths"), world.agent_remembers("Gates")
-    accesses = Accesses(world.mirror, batch=2)
+    accesses = Accesses(world.mirror, MemoryRecallLog(), full=100)
     accesses.add([one.id])
     assert world.store.get(one.id).access_count == 0
     accesses.add([two.id])
     assert world.store.get(one.id).access_count == 1
+    accesses.add([two.id])
+    assert world.store.get(two.id).access_count == 1
+
+
+def test_an_answer_without_hits_is_not_noted() -> None:
+    log = MemoryRecallLog()
+    Accesses(RecallWorld().mirror, log).add([])
+    assert log.size() == 0
 
 
 def test_who_writes_at_the_same_moment_wins() -> None:
     world = RecallWorld()
     fact = world.agent_remembers("Berths")
-    accesses = Accesses(world.mirror)
+    accesses = Accesses(world.mirror, MemoryRecallLog())
     accesses.add([fact.id])
 
     def before(method: str) -> None:
@@ -59,7 +68,7 @@ def test_who_writes_at_the_same_moment_wins() -> None:
 def counting(world: RecallWorld, index: MemoryIndex) -> Accesses:
     """Of facts that the index holds."""
     catch_up(world.mirror, index)
-    return Accesses(world.mirror, index=index)
+    return Accesses(world.mirror, MemoryRecallLog(), index=lambda: index)
 
 
 def test_the_index_need_not_look_at_what_was_only_counted() -> None:
@@ -117,7 +126,7 @@ def test_an_index_that_cannot_be_told_costs_nothing() -> None:
 def test_a_store_that_is_away_costs_the_count_and_nothing_else() -> None:
     world = RecallWorld()
     fact = world.agent_remembers("Berths")
-    accesses = Accesses(world.mirror)
+    accesses = Accesses(world.mirror, MemoryRecallLog())
     accesses.add([fact.id])
     world.store.away = True
     assert accesses.flush() == 0
@@ -128,7 +137,7 @@ def test_a_store_that_is_away_costs_the_count_and_nothing_else() -> None:
 def test_a_fact_that_is_gone_is_not_counted() -> None:
     world = RecallWorld()
     fact = world.agent_remembers("Berths")
-    accesses = Accesses(world.mirror)
+    accesses = Accesses(world.mirror, MemoryRecallLog())
     accesses.add([fact.id])
     world.agent_forgets(fact.id)
     assert accesses.flush() == 0
@@ -140,7 +149,7 @@ def test_a_pass_after_recalls_writes_no_note() -> None:
     path = world.path(fact.id)
     bytes_before = world.data(path)
     history = world.archive.history()
-    accesses = Accesses(world.mirror)
+    accesses = Accesses(world.mirror, MemoryRecallLog())
     for _ in range(3):
         accesses.add(hit.id for hit in world.ask("berths"))
     assert accesses.flush() == 1
@@ -155,7 +164,7 @@ def test_a_pass_after_recalls_writes_no_note() -> None:
 def test_an_index_has_nothing_to_put_after_recalls() -> None:
     world = RecallWorld()
     world.mirrored("Berths are full")
-    accesses = Accesses(world.mirror)
+    accesses = Accesses(world.mirror, MemoryRecallLog())
     accesses.add(hit.id for hit in world.ask("berths"))
     accesses.flush()
     index: MemoryIndex = world.index

@@ -6,67 +6,45 @@ import json
 
 import pytest
 
+from tests.disputes import AGENTS, ALPHA, PERSONS, conflict_in, place_of, tick
 from tests.world import LINES, World, notice
-from vaultsync.core.conflict import Conflict, FieldConflict, conflict_id
+from vaultsync.core.conflict import FieldConflict, conflict_id
 from vaultsync.engine.conflicts import Verdict, settle
-
-ALPHA = LINES.split("\n")[0]
-PERSONS, AGENTS = "Alpha, as the person has it.", "Alpha, as the agent has it."
-
-
-def _conflict(world: World) -> Conflict:
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
-    world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
-    report = world.sync()
-    assert report.counts["conflicts"] == 1
-    (conflict,) = world.conflicts()
-    assert conflict.fact_id == fact.id
-    return conflict
-
-
-def _at(conflict: Conflict) -> str:
-    assert conflict.conflict_path is not None
-    return conflict.conflict_path
-
-
-def _tick(world: World, conflict: Conflict) -> None:
-    world.person_edits(_at(conflict), "- [ ]", "- [x]")
 
 
 def test_the_agents_text_is_in_the_conflict_note_once() -> None:
     world = World()
-    conflict = _conflict(world)
-    assert world.conflict_notes() == [_at(conflict)]
-    text = world.text(_at(conflict))
+    conflict = conflict_in(world)
+    assert world.conflict_notes() == [place_of(conflict)]
+    text = world.text(place_of(conflict))
     assert text.count(AGENTS) == 1
     assert text.count(PERSONS) == 1
     world.quiesce()
     world.quiesce()
-    assert world.conflict_notes() == [_at(conflict)]
-    assert world.text(_at(conflict)) == text
+    assert world.conflict_notes() == [place_of(conflict)]
+    assert world.text(place_of(conflict)) == text
     world.assert_at_rest()
 
 
 def test_the_conflict_note_lies_beside_the_note_and_is_itself_no_note() -> None:
     world = World()
-    conflict = _conflict(world)
+    conflict = conflict_in(world)
     stem = world.path(conflict.fact_id).removesuffix(".md")
-    assert _at(conflict) == f"{stem}.conflict.md"
+    assert place_of(conflict) == f"{stem}.conflict.md"
     world.quiesce()
     assert len(world.facts()) == 1
 
 
 def test_there_are_never_conflict_markers_in_a_note() -> None:
     world = World()
-    conflict = _conflict(world)
+    conflict = conflict_in(world)
     for marker in ("<<<<<<<", "=======", ">>>>>>>"):
         assert marker not in world.note(conflict.fact_id)
 
 
 def test_the_conflict_is_in_the_derived_files_as_well() -> None:
     world = World()
-    conflict = _conflict(world)
+    conflict = conflict_in(world)
     data = world.vault.names[f".meta/conflicts/{conflict.id}.json"].data
     said = json.loads(data)
     assert said["id"] == conflict.id
@@ -75,8 +53,8 @@ def test_the_conflict_is_in_the_derived_files_as_well() -> None:
 
 def test_a_conflict_note_that_was_renamed_is_found_again() -> None:
     world = World()
-    conflict = _conflict(world)
-    world.person_renames(_at(conflict), "team-core/later.conflict.md")
+    conflict = conflict_in(world)
+    world.person_renames(place_of(conflict), "team-core/later.conflict.md")
     world.quiesce()
     assert len(world.conflicts()) == 1
     world.person_edits("team-core/later.conflict.md", "- [ ]", "- [x]")
@@ -88,20 +66,20 @@ def test_a_conflict_note_that_was_renamed_is_found_again() -> None:
 
 def test_other_words_in_the_conflict_note_do_nothing() -> None:
     world = World()
-    conflict = _conflict(world)
+    conflict = conflict_in(world)
     before = world.note(conflict.fact_id)
-    world.person_edits(_at(conflict), AGENTS, "Something else entirely.")
+    world.person_edits(place_of(conflict), AGENTS, "Something else entirely.")
     world.quiesce()
     assert world.note(conflict.fact_id) == before
     assert len(world.conflicts()) == 1
-    _tick(world, conflict)
+    tick(world, conflict)
     world.quiesce()
     assert AGENTS in world.note(conflict.fact_id)
 
 
 def test_a_new_conflict_of_the_same_note_has_a_note_of_its_own() -> None:
     world = World()
-    first = _conflict(world)
+    first = conflict_in(world)
     world.person_edits(world.path(first.fact_id), PERSONS, "The person, again.")
     agents = LINES.replace(ALPHA, "The agent, again.")
     world.agent_updates(first.fact_id, content=agents)
@@ -181,7 +159,7 @@ def test_a_conflict_finds_a_name_whatever_is_taken() -> None:
     world.quiesce()
     (conflict,) = world.conflicts()
     assert conflict.id == expected
-    assert AGENTS in world.text(_at(conflict))
+    assert AGENTS in world.text(place_of(conflict))
 
 
 def test_a_conflict_that_cannot_be_written_beside_its_note_stops_no_other() -> None:
@@ -206,13 +184,13 @@ def test_a_conflict_that_cannot_be_written_beside_its_note_stops_no_other() -> N
 
 def test_a_conflict_note_that_cannot_be_read_says_nothing() -> None:
     world = World()
-    conflict = _conflict(world)
-    text = world.text(_at(conflict))
+    conflict = conflict_in(world)
+    text = world.text(place_of(conflict))
     world.vault.max_bytes = len(text) + 1_000
-    world.person_writes(_at(conflict), text.replace("[ ]", "[x]") + "x" * 2_000)
+    world.person_writes(place_of(conflict), text.replace("[ ]", "[x]") + "x" * 2_000)
     world.sync()
     assert len(world.conflicts()) == 1
-    world.person_writes(_at(conflict), text.replace("[ ]", "[x]"))
+    world.person_writes(place_of(conflict), text.replace("[ ]", "[x]"))
     world.quiesce()
     assert world.conflicts() == []
     assert AGENTS in world.note(conflict.fact_id)
@@ -220,10 +198,10 @@ def test_a_conflict_note_that_cannot_be_read_says_nothing() -> None:
 
 def test_a_renamed_conflict_note_is_told_from_others_beside_it() -> None:
     world = World()
-    conflict = _conflict(world)
+    conflict = conflict_in(world)
     world.person_writes("team-core/notes/a.conflict.md", "Mine.\n")
     moved = "team-core/notes/b.conflict.md"
-    world.person_renames(_at(conflict), moved)
+    world.person_renames(place_of(conflict), moved)
     world.quiesce()
     (found,) = world.conflicts()
     assert found.conflict_path == moved

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.disputes import AGENTS, ALPHA, PERSONS, conflict_in, place_of, tick
 from tests.world import LINES, SCOPE, World, notice
 from vaultsync.core.conflict import Conflict, FieldConflict
 from vaultsync.core.paths import VaultPath
@@ -20,33 +21,10 @@ from vaultsync.engine.request import Request
 from vaultsync.engine.status import status
 from vaultsync.errors import ConflictNotFoundError
 
-ALPHA = LINES.split("\n")[0]
-PERSONS, AGENTS = "Alpha, as the person has it.", "Alpha, as the agent has it."
-
-
-def _conflict(world: World) -> Conflict:
-    fact = world.mirrored()
-    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
-    world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
-    report = world.sync()
-    assert report.counts["conflicts"] == 1
-    (conflict,) = world.conflicts()
-    assert conflict.fact_id == fact.id
-    return conflict
-
-
-def _at(conflict: Conflict) -> str:
-    assert conflict.conflict_path is not None
-    return conflict.conflict_path
-
-
-def _tick(world: World, conflict: Conflict) -> None:
-    world.person_edits(_at(conflict), "- [ ]", "- [x]")
-
 
 def test_the_persons_text_stands_on_both_sides() -> None:
     world = World()
-    conflict = _conflict(world)
+    conflict = conflict_in(world)
     assert world.fact(conflict.fact_id).content == LINES.replace(ALPHA, PERSONS)
     assert PERSONS in world.note(conflict.fact_id)
     assert AGENTS not in world.note(conflict.fact_id)
@@ -55,13 +33,13 @@ def test_the_persons_text_stands_on_both_sides() -> None:
 
 def test_the_conflict_names_the_agent_that_lost() -> None:
     world = World()
-    assert _conflict(world).actor == "indy"
+    assert conflict_in(world).actor == "indy"
 
 
 def test_ticking_the_box_takes_the_agents_version() -> None:
     world = World()
-    conflict = _conflict(world)
-    _tick(world, conflict)
+    conflict = conflict_in(world)
+    tick(world, conflict)
     world.quiesce()
     assert world.fact(conflict.fact_id).content == LINES.replace(ALPHA, AGENTS)
     assert AGENTS in world.note(conflict.fact_id)
@@ -83,15 +61,15 @@ def _looked_at(world: World) -> Report:
 @pytest.mark.parametrize("moved", [False, True])
 def test_a_dry_run_shows_what_a_tick_would_do(*, moved: bool) -> None:
     world = World()
-    conflict = _conflict(world)
+    conflict = conflict_in(world)
     if moved:
-        world.person_renames(_at(conflict), "public/Elsewhere.conflict.md")
+        world.person_renames(place_of(conflict), "public/Elsewhere.conflict.md")
         conflict = replace(
             conflict, conflict_path=VaultPath("public/Elsewhere.conflict.md")
         )
     assert _looked_at(world).actions == []
 
-    _tick(world, conflict)
+    tick(world, conflict)
     told = _looked_at(world)
     done = world.sync()
 
@@ -108,7 +86,7 @@ def test_a_dry_run_shows_the_deletion_that_a_tick_would_carry_out() -> None:
     world.agent_forgets(fact.id)
     world.sync()
     (conflict,) = world.conflicts()
-    _tick(world, conflict)
+    tick(world, conflict)
 
     told = _looked_at(world)
 
@@ -118,11 +96,11 @@ def test_a_dry_run_shows_the_deletion_that_a_tick_would_carry_out() -> None:
 
 def test_a_dry_run_shows_nothing_of_a_tick_that_changes_nothing() -> None:
     world = World()
-    conflict = _conflict(world)
+    conflict = conflict_in(world)
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(conflict.fact_id)
     world.quiesce()
-    _tick(world, conflict)
+    tick(world, conflict)
 
     assert _looked_at(world).actions == []
 
@@ -135,7 +113,7 @@ def test_a_dry_run_does_not_show_a_deletion_that_a_later_edit_keeps_off() -> Non
     world.agent_forgets(fact.id)
     world.sync()
     (conflict,) = world.conflicts()
-    _tick(world, conflict)
+    tick(world, conflict)
     world.agent_updates(fact.id, tags=["later"])
 
     assert [each.action for each in _looked_at(world).actions] == ["update_vault"]
@@ -145,7 +123,7 @@ def test_a_dry_run_does_not_show_a_deletion_that_a_later_edit_keeps_off() -> Non
 
 def test_a_conflict_names_its_note_where_it_lies_now() -> None:
     world = World()
-    conflict = _conflict(world)
+    conflict = conflict_in(world)
     world.person_renames(world.path(conflict.fact_id), f"{SCOPE}/lessons/Elsewhere.md")
     world.quiesce()
 
@@ -158,7 +136,7 @@ def test_a_conflict_names_its_note_where_it_lies_now() -> None:
 
 def test_the_conflict_of_a_note_that_is_gone_names_where_it_was() -> None:
     world = World()
-    conflict = _conflict(world)
+    conflict = conflict_in(world)
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(conflict.fact_id)
     world.quiesce()
@@ -170,10 +148,10 @@ def test_the_conflict_of_a_note_that_is_gone_names_where_it_was() -> None:
 
 def test_deleting_the_conflict_note_keeps_things_as_they_are() -> None:
     world = World()
-    conflict = _conflict(world)
+    conflict = conflict_in(world)
     note = world.note(conflict.fact_id)
     revision = world.fact(conflict.fact_id).revision
-    world.person_deletes(_at(conflict))
+    world.person_deletes(place_of(conflict))
     world.quiesce()
     assert world.note(conflict.fact_id) == note
     assert world.fact(conflict.fact_id).revision == revision
@@ -195,15 +173,15 @@ def test_two_fields_are_decided_one_by_one() -> None:
     world.sync()
     (conflict,) = world.conflicts()
     assert {each.field for each in conflict.fields} == {"status", "title"}
-    text = world.text(_at(conflict))
+    text = world.text(place_of(conflict))
     line = next(x for x in text.split("\n") if "[ ]" in x and "status" in x)
-    world.person_edits(_at(conflict), line, line.replace("[ ]", "[x]"))
+    world.person_edits(place_of(conflict), line, line.replace("[ ]", "[x]"))
     world.sync()
     assert world.fact(fact.id).status == "dormant"
     assert world.fact(fact.id).title == "The person's title"
     (left,) = world.conflicts()
     assert [each.field for each in left.fields] == ["title"]
-    world.person_edits(_at(left), "- [ ]", "- [x]")
+    world.person_edits(place_of(left), "- [ ]", "- [x]")
     world.quiesce()
     assert world.fact(fact.id).title == "The agent's title"
     assert world.conflicts() == []
@@ -219,9 +197,9 @@ def test_a_decided_field_is_not_decided_again() -> None:
     world.agent_updates(fact.id, status="dormant", title="The agent's title")
     world.sync()
     (conflict,) = world.conflicts()
-    text = world.text(_at(conflict))
+    text = world.text(place_of(conflict))
     line = next(x for x in text.split("\n") if "[ ]" in x and "status" in x)
-    world.person_edits(_at(conflict), line, line.replace("[ ]", "[x]"))
+    world.person_edits(place_of(conflict), line, line.replace("[ ]", "[x]"))
     world.quiesce()
     world.person_edits(path, "status: dormant", "status: revived")
     world.quiesce()
@@ -230,8 +208,8 @@ def test_a_decided_field_is_not_decided_again() -> None:
 
 def test_a_settled_conflict_does_not_come_back() -> None:
     world = World()
-    conflict = _conflict(world)
-    world.person_deletes(_at(conflict))
+    conflict = conflict_in(world)
+    world.person_deletes(place_of(conflict))
     world.quiesce()
     world.person_edits(world.path(conflict.fact_id), "Bravo", "Bravissimo")
     world.agent_updates(conflict.fact_id, priority=0)
@@ -242,7 +220,7 @@ def test_a_settled_conflict_does_not_come_back() -> None:
 
 def test_resolving_by_command_is_the_same_as_ticking() -> None:
     world = World()
-    conflict = _conflict(world)
+    conflict = conflict_in(world)
     settle(world.mirror, Verdict(conflict, "store", ("content",)))
     world.sync(Request(kind="resolve", named=(conflict.fact_id,), only_named=True))
     assert AGENTS in world.note(conflict.fact_id)
@@ -252,7 +230,7 @@ def test_resolving_by_command_is_the_same_as_ticking() -> None:
 
 def test_resolving_for_the_vault_changes_nothing_but_the_conflict() -> None:
     world = World()
-    conflict = _conflict(world)
+    conflict = conflict_in(world)
     note = world.note(conflict.fact_id)
     settle(world.mirror, Verdict(conflict, "vault", ("content",)))
     world.quiesce()
@@ -263,7 +241,7 @@ def test_resolving_for_the_vault_changes_nothing_but_the_conflict() -> None:
 
 def test_a_conflict_is_found_by_the_beginning_of_its_id() -> None:
     world = World()
-    conflict = _conflict(world)
+    conflict = conflict_in(world)
     assert find_conflict(world.mirror, conflict.id[:6]).id == conflict.id
     for wrong in ("", "zzzz"):
         with pytest.raises(ConflictNotFoundError):
@@ -278,7 +256,7 @@ def test_the_agents_wish_to_delete_is_carried_out_when_a_person_ticks_it() -> No
     world.agent_forgets(fact.id)
     world.sync()
     (conflict,) = world.conflicts()
-    _tick(world, conflict)
+    tick(world, conflict)
     world.quiesce()
     assert not world.is_alive(fact.id)
     assert world.conflict_notes() == []
@@ -296,41 +274,42 @@ def test_keeping_a_note_that_the_agent_wanted_to_delete_is_deleting_its_conflict
     world.agent_forgets(fact.id)
     world.sync()
     (conflict,) = world.conflicts()
-    world.person_deletes(_at(conflict))
+    world.person_deletes(place_of(conflict))
     world.quiesce()
     assert PERSONS in world.fact(fact.id).content
     assert world.conflicts() == []
     world.assert_at_rest()
 
 
-def test_deleting_the_conflict_of_a_note_that_came_back_keeps_the_note() -> None:
-    # The conflict note says: to leave everything as it is now, delete this note.
-    world = World()
+def _back_from_deletion(world: World) -> Conflict:
+    """A person deleted the note of a fact that an agent changed: it came back."""
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     world.person_deletes(world.path(fact.id))
     world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
     world.quiesce()
     (conflict,) = world.conflicts()
-    world.person_deletes(_at(conflict))
+    return conflict
+
+
+def test_deleting_the_conflict_of_a_note_that_came_back_keeps_the_note() -> None:
+    # The conflict note says: to leave everything as it is now, delete this note.
+    world = World()
+    conflict = _back_from_deletion(world)
+    world.person_deletes(place_of(conflict))
     world.quiesce()
-    assert world.is_alive(fact.id)
-    assert AGENTS in world.note(fact.id)
+    assert world.is_alive(conflict.fact_id)
+    assert AGENTS in world.note(conflict.fact_id)
     assert world.conflicts() == []
     world.assert_at_rest()
 
 
 def test_ticking_the_conflict_of_a_note_that_came_back_keeps_the_note() -> None:
     world = World()
-    fact = world.mirrored()
-    world.mirrored("Stays.", title="A bystander")
-    world.person_deletes(world.path(fact.id))
-    world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
+    conflict = _back_from_deletion(world)
+    tick(world, conflict)
     world.quiesce()
-    (conflict,) = world.conflicts()
-    _tick(world, conflict)
-    world.quiesce()
-    assert AGENTS in world.note(fact.id)
+    assert AGENTS in world.note(conflict.fact_id)
     assert world.conflicts() == []
     assert world.conflict_notes() == []
     world.assert_at_rest()
@@ -339,25 +318,20 @@ def test_ticking_the_conflict_of_a_note_that_came_back_keeps_the_note() -> None:
 def test_resolving_for_the_vault_deletes_what_the_person_deleted() -> None:
     # The conflict note says: `--take vault` for what you wanted.
     world = World()
-    fact = world.mirrored()
-    world.mirrored("Stays.", title="A bystander")
-    world.person_deletes(world.path(fact.id))
-    world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
-    world.quiesce()
-    (conflict,) = world.conflicts()
+    conflict = _back_from_deletion(world)
     settle(world.mirror, Verdict(conflict, "vault", ("note",)))
     world.quiesce()
-    assert not world.is_alive(fact.id)
+    assert not world.is_alive(conflict.fact_id)
     world.assert_at_rest()
 
 
 def test_a_conflict_whose_fact_is_gone_can_still_be_closed() -> None:
     world = World()
-    conflict = _conflict(world)
+    conflict = conflict_in(world)
     world.mirrored("Stays.", title="A bystander")
     world.agent_forgets(conflict.fact_id)
     world.quiesce()
-    _tick(world, conflict)
+    tick(world, conflict)
     world.quiesce()
     assert world.conflicts() == []
     assert not world.is_alive(conflict.fact_id)
@@ -365,8 +339,8 @@ def test_a_conflict_whose_fact_is_gone_can_still_be_closed() -> None:
 
 def test_a_tick_while_the_store_is_away_waits() -> None:
     world = World()
-    conflict = _conflict(world)
-    _tick(world, conflict)
+    conflict = conflict_in(world)
+    tick(world, conflict)
     world.store.away = True
     report = world.sync()
     assert notice(report, "store_away")
@@ -406,10 +380,10 @@ def test_without_a_base_two_equal_sides_agree() -> None:
 
 def test_a_tick_does_not_run_over_what_the_agent_wrote_since() -> None:
     world = World()
-    conflict = _conflict(world)
+    conflict = conflict_in(world)
     newer = "Alpha, as the agent has it now."
     world.agent_updates(conflict.fact_id, content=LINES.replace(ALPHA, newer))
-    _tick(world, conflict)
+    tick(world, conflict)
     world.quiesce()
     kept = world.note(conflict.fact_id)
     kept += "".join(map(world.text, world.conflict_notes()))
@@ -431,7 +405,7 @@ def test_the_agent_that_lost_is_named_though_the_mirror_wrote_last() -> None:
 
 def test_a_text_made_of_both_versions_stands_on_both_sides() -> None:
     world = World()
-    conflict = _conflict(world)
+    conflict = conflict_in(world)
     (field,) = conflict.fields
     merged = str(field.vault).replace(PERSONS, "Alpha, as both see it.") + "\nBoth."
     settled = settle(world.mirror, Verdict(conflict, "vault", (field.field,), merged))
@@ -446,7 +420,7 @@ def test_a_text_made_of_both_versions_stands_on_both_sides() -> None:
 def test_a_list_made_of_both_versions_has_an_item_in_each_line() -> None:
     world = World()
     conflict = replace(
-        _conflict(world), fields=(FieldConflict("tags", [], ["mine"], ["theirs"]),)
+        conflict_in(world), fields=(FieldConflict("tags", [], ["mine"], ["theirs"]),)
     )
     verdict = Verdict(conflict, "vault", ("tags",), "mine\n\n theirs \n")
     settle(world.mirror, verdict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.world import AGENTS, LINES, PERSONS, World
+from vaultsync.adapters.recall_log import MemoryRecallLog
 from vaultsync.core.paths import VaultPath
 from vaultsync.engine.accesses import Accesses
 from vaultsync.engine.rebuild import rebuild
@@ -154,7 +155,7 @@ def test_what_was_recalled_waits_for_nothing() -> None:
     world = World()
     fact = world.mirrored()
     world.quiesce()
-    recalled = Accesses(world.mirror)
+    recalled = Accesses(world.mirror, MemoryRecallLog())
     recalled.add([fact.id])
     assert recalled.flush() == 1
     assert status(world.mirror).pending == 0

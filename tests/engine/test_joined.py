@@ -4,26 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.world import World
-from vaultsync.adapters.links_memory import MemoryLinks
-from vaultsync.core.fact import Fact, Value
+from tests.linked import LinkedWorld
 from vaultsync.engine.joined import fact_named, linked_from, linking_to
 from vaultsync.errors import NotFoundError
 
 
-class Joined(World):
-    """A world with a link index."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.links = MemoryLinks()
-
-    def note_of(
-        self, title: str, content: str = "-", agent: str = "indy", **values: Value
-    ) -> Fact:
-        fact = self.agent_remembers(content, agent=agent, title=title, **values)
-        self.sync()
-        return self.fact(fact.id)
+class Joined(LinkedWorld):
+    """A world whose facts are asked for by the names of notes."""
 
     def named(self, name: str, agent: str | None = "indy") -> str:
         return fact_named(self.mirror, name, agent=agent).id

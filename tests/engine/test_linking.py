@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.world import World
-from vaultsync.adapters.links_memory import MemoryLinks
-from vaultsync.core.fact import Fact, Value
+from tests.linked import LinkedWorld
+from vaultsync.core.fact import Fact
 from vaultsync.core.paths import VaultPath
 from vaultsync.engine import link_feed
 from vaultsync.engine.entity_names import EntityNames
@@ -18,19 +17,8 @@ from vaultsync.ports import Base
 from vaultsync.ports.link_index import Entity
 
 
-class Linked(World):
-    """A world with a link index."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.links = MemoryLinks()
-
-    def note_of(
-        self, title: str, content: str = "-", agent: str = "indy", **values: Value
-    ) -> Fact:
-        fact = self.agent_remembers(content, agent=agent, title=title, **values)
-        self.sync()
-        return self.fact(fact.id)
+class Linked(LinkedWorld):
+    """A world whose backlinks are asked for."""
 
     def linking_to(self, fact: Fact, *, agent: str | None = None) -> list[str]:
         found = backlinks(self.mirror, self.links, fact.id, agent=agent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.memory_archive import MemoryArchive
-from tests.world import AGENTS, LINES, PERSONS, World, taken
+from tests.world import AGENTS, LINES, PERSONS, World, action, taken
 from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.core.paths import VaultPath
 from vaultsync.engine import verify as verify_module
@@ -263,6 +263,36 @@ def test_a_rebuild_leaves_what_cannot_be_read_alone() -> None:
         rebuild(world.mirror, source)
         assert world.note(fact.id) == bad
         assert world.fact(fact.id).content == AGENTS
+
+
+def test_beside_an_older_store_a_note_counts_as_it_was_read_last() -> None:
+    world = World()
+    fact = world.mirrored()
+    backup = world.store.snapshot()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.quiesce()
+    world.person_edits(world.path(fact.id), "status: active", "status: [active")
+    bad = world.note(fact.id)
+    world.store.restore(backup)
+    report = rebuild(world.mirror, "vault")
+    assert action(report, fact.id).reason == "as its note was read last"
+    assert world.note(fact.id) == bad
+    assert PERSONS_ALPHA in world.fact(fact.id).content
+    world.person_edits(world.path(fact.id), "status: [active", "status: done")
+    world.quiesce()
+    assert world.fact(fact.id).status == "done"
+    assert PERSONS_ALPHA in world.note(fact.id)
+
+
+def test_a_note_that_cannot_be_read_brings_back_what_an_older_store_never_had() -> None:
+    world = World()
+    world.mirrored("Stays.", title="A bystander")
+    backup = world.store.snapshot()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), "status: active", "status: [active")
+    world.store.restore(backup)
+    rebuild(world.mirror, "vault")
+    assert world.fact(fact.id).content == LINES
 
 
 def test_a_rebuild_from_the_store_takes_notes_of_deleted_facts_away() -> None:

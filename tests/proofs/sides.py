@@ -54,6 +54,8 @@ class Sides:
         self.half: dict[str, tuple[bytes, bytes]] = {}
         """Saves that were begun: what the editor saw, and what it is going to write."""
         self.broken: dict[str, bytes] = {}
+        self.older: dict[str, Fact] = {}
+        """The facts of the last backup that came back."""
         self.trash: list[tuple[str, bytes]] = []
         self.scopes: dict[str, str] = {}
         self.backup: StoreBackup | None = None

@@ -317,3 +317,47 @@ def test_a_crash_while_a_note_is_made_again_is_repaired() -> None:
             break
         world.quiesce()
         assert len(world.notes()) == 1
+
+
+def test_an_older_store_does_not_overrule_a_note_that_cannot_be_read_now() -> None:
+    world = _mirrored()
+    world.keep_backup()
+    world.edit(world.notes()[0], texts.append)
+    world.turn()
+    word = world.ledger.word()
+    world.update(next(iter(world.facts())), lambda fact: agents.append(fact, word))
+    world.turn()
+    world.restore_backup()
+    world.vault.break_folder("public")
+    world.turn()
+    world.vault.broken.clear()
+    world.quiesce()
+    assert any(word in fact.content for fact in world.facts().values())
+
+
+def test_a_broken_note_counts_as_it_was_read_last_beside_an_older_store() -> None:
+    world = _mirrored()
+    path = world.notes()[0]
+    world.keep_backup()
+    world.edit(path, texts.append)
+    world.turn()
+    world.break_yaml(path)
+    world.restore_backup()
+    world.turn()
+    world.quiesce()
+
+
+def test_a_copy_whose_owner_was_unclear_becomes_a_note_of_its_own_when_it_is_clear() -> (
+    None
+):
+    world = _mirrored()
+    world.rename(world.notes()[0], "public/decisions/a.md")
+    world.turn()
+    _agent(world, agents.append)
+    world.copy("public/decisions/a.md", "public/notes/A.md")
+    world.rename("public/decisions/a.md", "public/decisions/A.md")
+    world.turn()
+    world.clock.advance(60)
+    world.turn()
+    world.copy("public/decisions/A.md", "public/decisions/a.md")
+    world.quiesce()

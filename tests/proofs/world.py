@@ -61,17 +61,23 @@ class World(People):
                 return self.sync(Request(confirm=stopped.run))
             except StoreRewoundError:
                 unseen = proofs.in_store(self) - proofs.in_vault(self)
-                # Of notes that cannot be read now, the old store's word stands later.
-                hidden = [
-                    *self.broken.values(),
-                    *(saw for saw, _ in self.half.values()),
-                ]
-                unread = proofs.words(b"".join(hidden)) - proofs.in_store(self)
-                self.ledger.at_least_kept(unseen | unread)
+                self.ledger.at_least_kept(unseen | self._overruled_later())
                 return self.run(lambda: rebuild(self.mirror, "vault"))
         except (StoreUnavailableError, VaultMissingError, OSError) as refused:
             self.ledger.story.append(f"engine: {refused}")
             return None
+
+    def _overruled_later(self) -> set[str]:
+        """Words of notes that cannot be read, to whose older facts agents wrote meanwhile."""
+        facts = self.facts()
+        later = {each for each, fact in facts.items() if fact != self.older.get(each)}
+        hidden = [
+            *self.broken.values(),
+            *(saw for saw, _ in self.half.values()),
+            *(self.data(path) for path in self.notes() if self.vault._is_broken(path)),
+        ]
+        said = b"".join(each for each in hidden if texts.id_of(each) in later)
+        return proofs.words(said) - proofs.in_store(self)
 
     def crash_at(self, effect: int) -> None:
         """Begin a pass and let the process die before its n-th effect."""
@@ -219,6 +225,7 @@ class World(People):
         )
         self.vault.displaced.clear()
         self.use_archive(MemoryArchive())
+        self._forget_scopes()
         self.ledger.story.append("the archive is lost")
 
     def keep_backup(self) -> None:
@@ -232,7 +239,14 @@ class World(People):
         # What is the store's alone is put back in the notes that still show it.
         own = proofs.words("".join(f.source or "" for f in self.facts().values()))
         self.store.restore(self.backup)
+        self.older = self.facts()
         self.ledger.forgive(own - proofs.in_store(self))
         gone = before - proofs.in_store(self) - proofs.in_vault(self)
         self.ledger.forgive(gone - proofs.in_conflicts(self))
+        self._forget_scopes()
         self.ledger.story.append("an old store is back")
+
+    def _forget_scopes(self) -> None:
+        """Where neither archive nor store has heard of a fact, its folder is its scope."""
+        known = {base.fact.id for base in self.archive.iter_bases()} | {*self.store._rows}
+        self.scopes = {key: scope for key, scope in self.scopes.items() if key in known}

@@ -250,3 +250,47 @@ def test_help_loads_no_more_than_the_words_of_the_commands(code: str) -> None:
         "vaultsync.errors",
     }
     assert not own & {"vaultsync.cli.session", "vaultsync.cli.show"}
+
+
+def ended(code: str) -> subprocess.CompletedProcess[str]:
+    """What a process said that ran `main` in these words of Python."""
+    words = "import atexit, sys, threading, time\nfrom vaultsync.cli import main\n"
+    return subprocess.run(
+        [sys.executable, "-c", words + code, "--version"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_end_of_the_process_says_everything_first() -> None:
+    done = ended("atexit.register(lambda: sys.stdout.write('the last word'))\nmain()")
+    assert done.returncode == 0
+    assert done.stdout.startswith("vaultsync ")
+    assert done.stdout.endswith("the last word")
+
+
+def test_modules_are_not_taken_apart_at_the_end() -> None:
+    late = "class Late:\n  def __del__(self):\n    print('late')\n"
+    assert "late" not in ended(f"{late}kept = Late()\nmain()").stdout
+
+
+def test_a_thread_that_still_works_is_waited_for() -> None:
+    work = "def work():\n  time.sleep(0.3)\n  print('done')\n"
+    done = ended(f"{work}threading.Thread(target=work).start()\nmain()")
+    assert done.stdout.endswith("done\n")
+
+
+def test_words_that_do_not_go_out_are_told_as_python_tells_it() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no device that is always full")
+    with Path("/dev/full").open("w") as full:
+        code = "from vaultsync.cli import main\nmain()"
+        done = subprocess.run(
+            [sys.executable, "-c", code, "--version"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode != 0

@@ -136,6 +136,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         "new_id": lambda m: m.new_id(),
         "check": lambda m: m.check(),
         "migrate": lambda m: m.migrate(f"sqlite:{planted.folder}/other.sqlite3"),
+        "count_recalls": lambda m: m.count_recalls(),
         "close": lambda m: m.close(),
     }
     named = {each for each in dir(Memory) if not each.startswith("_")}

@@ -17,6 +17,7 @@ import httpx
 import pytest
 from mcp import ClientSession
 
+from tests.bench.greeting import HELLO
 from tests.mcp_clients import (
     Home,
     ask,
@@ -29,16 +30,6 @@ from tests.mcp_clients import (
 )
 
 Transport: TypeAlias = Callable[[Home], AbstractAsyncContextManager[ClientSession]]
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "0"},
-    },
-}
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from vaultsync import app
 from vaultsync.adapters.vault_fs import VaultFs
+from vaultsync.app.answering import ask
 
 
 def test_remembering_succeeds_where_the_note_may_not_be_written(
@@ -54,3 +58,52 @@ def test_a_restored_note_is_the_one_that_was_there(tmp_path: Path) -> None:
         assert not note.exists()
         memory.undo(memory.history(fact.id)[-1].run)
         assert note.read_text(encoding="utf-8") == text
+
+
+def test_recalls_are_counted_when_somebody_looks(tmp_path: Path) -> None:
+    vault, state = str(tmp_path / "vault"), str(tmp_path / "state")
+    app.init(vault, state_dir=state)
+    with app.open(vault, state_dir=state) as memory:
+        fact = memory.remember("The crane is red.", scope="public")
+        memory.sync()
+        waiting = memory.settings.state_dir / "recalled.log"
+        for _ in range(2):
+            with ask(vault, state_dir=state) as asked:
+                assert asked.recall("crane", mode="index").hits
+        assert waiting.read_text().count(fact.id) == 2
+        assert memory.get(fact.id).access_count == 2
+        assert not waiting.exists()
+        assert memory.recall("crane", mode="index").hits[0].fact.access_count == 2
+        (listed,) = memory.list().facts
+        assert listed.access_count == 3
+        memory.recall("crane", mode="index")
+        assert {each.action for each in memory.sync().actions} == {"record_base"}
+        assert not waiting.exists()
+
+
+def test_an_answer_of_the_index_loads_nothing_dear(tmp_path: Path) -> None:
+    vault, state = str(tmp_path / "vault"), str(tmp_path / "state")
+    app.init(vault, state_dir=state)
+    with app.open(vault, state_dir=state) as memory:
+        memory.remember("The crane is red.", scope="public")
+        memory.sync()
+    words = ["recall", "crane", "--json", "--vault", vault, "--state-dir", state]
+    code = (
+        "import sys\nfrom vaultsync.cli import cli\n"
+        f"try:\n    cli.main({words!r})\nexcept SystemExit:\n    pass\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout)["source"] == "index"
+    dear = {
+        "filelock",
+        "lancedb",
+        "msgspec",
+        "networkx",
+        "numpy",
+        "onnxruntime",
+        "torch",
+    }
+    assert dear.isdisjoint(done.stderr.split())

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,7 +38,7 @@ def settings_at(where: Path) -> Settings:
     root, state = where / "vault", where / "state"
     vaultsync.app.init(str(root), state_dir=str(state))
     found = config.load(root, state_dir=str(state))
-    return replace(found, embedder="none", grace_seconds=0.0)
+    return found._replace(embedder="none", grace_seconds=0.0)
 
 
 def wait_until(holds: Callable[[], object]) -> None:
@@ -100,8 +99,7 @@ def test_both_ways_are_mirrored_while_it_runs(run: Run) -> None:
 def test_a_memory_file_is_taken_in_when_it_has_been_quiet(tmp_path: Path) -> None:
     file = tmp_path / "MEMORY.md"
     file.write_text("# Memory\n\n## Tea\n\nWe drink green tea in the morning.\n")
-    watched = replace(
-        settings_at(tmp_path),
+    watched = settings_at(tmp_path)._replace(
         memory_file=MemoryFileSettings(files=(str(file),), settle_seconds=0.1),
     )
     run = Run(watched)
@@ -353,7 +351,7 @@ def test_what_a_daemon_tells_is_nobodys_when_it_is_gone(tmp_path: Path) -> None:
 def test_the_watcher_is_the_one_that_is_set(
     settings: Settings, chosen: str, name: str
 ) -> None:
-    found = replace(settings, watch=WatchSettings(watcher=chosen))
+    found = settings._replace(watch=WatchSettings(watcher=chosen))
     make = watcher_maker(found, lambda: None)
     assert make(False).name == name
     assert make(True).name == "watchdog, polling"
@@ -364,7 +362,7 @@ def test_on_a_network_mount_it_looks_by_itself(
 ) -> None:
     monkeypatch.setattr("vaultsync.adapters.mounts.silent_mount", lambda _: "nfs4")
     assert watcher_maker(settings, lambda: None)(False).polls
-    fixed = replace(settings, watch=WatchSettings(watcher="watchfiles"))
+    fixed = settings._replace(watch=WatchSettings(watcher="watchfiles"))
     assert not watcher_maker(fixed, lambda: None)(False).polls
 
 
@@ -395,4 +393,4 @@ def test_without_what_looks_by_itself_there_is_no_watcher_but_no_crash(
 
 def test_a_store_over_a_network_is_asked_less_often(settings: Settings) -> None:
     assert rhythm_of(settings).poll <= 0.05
-    assert rhythm_of(replace(settings, store="qdrant://host")).poll == 1.0
+    assert rhythm_of(settings._replace(store="qdrant://host")).poll == 1.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import sqlite3
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
-
-import msgspec
 
 from vaultsync.adapters import sqlite_file
 from vaultsync.core import wire
@@ -150,7 +150,7 @@ def to_json(value: object) -> str:
     if value is None:
         return "null"
     try:
-        return _encode(_plain(value)).decode()
+        return _encoder()(_plain(value)).decode()
     except UnicodeEncodeError:
         # A path that is no Unicode: JSON can hold its half characters as escapes.
         return json.dumps(_plain(value), default=dataclasses.asdict)
@@ -240,4 +240,8 @@ def _plain(value: object) -> object:
     )
 
 
-_encode = msgspec.json.Encoder(enc_hook=dict).encode  # any mapping is a map
+@cache
+def _encoder() -> Callable[[object], bytes]:
+    import msgspec  # dear to load, and a question writes nothing
+
+    return msgspec.json.Encoder(enc_hook=dict).encode  # any mapping is a map

@@ -10,7 +10,7 @@ from itertools import chain
 
 from vaultsync.core.around import Turn, turn_of
 from vaultsync.core.fact import Fact, Value
-from vaultsync.core.language import ENGLISH, FUNCTION_WORDS
+from vaultsync.core.language import ENGLISH, FUNCTION_WORDS, language_of
 from vaultsync.core.query import kind_of
 from vaultsync.core.words import (
     headings,
@@ -21,7 +21,6 @@ from vaultsync.core.words import (
 )
 from vaultsync.ports import Entry, Filters, Match
 
-_STOP = FUNCTION_WORDS[ENGLISH]
 _ENDINGS = ("ingly", "edly", "ing", "ed", "es", "ly", "s", "e")
 _K1, _B = 1.2, 0.75
 
@@ -38,10 +37,12 @@ class MemoryIndex:
     """A `NoteIndex` that is gone with the process: BM25 over all text as one field.
 
     Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), with the
-    weights that Lucene takes.
+    weights that Lucene takes. `language` is that of questions whose language cannot be
+    told: their stop words are left out.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, language: str = ENGLISH) -> None:
+        self._language = language
         self._held: dict[str, _Held] = {}
         self._version: str | None = None
 
@@ -72,7 +73,7 @@ class MemoryIndex:
         """The facts that match some of the words and all of the phrases, best first."""
         must = [each for each in map(_terms, map(words_to_find, phrases)) if each]
         asked = words_to_ask(words)
-        some = {*(_terms(asked, _STOP) or _terms(asked)), *chain(*must)}
+        some = {*(_terms(asked, self._stop(words)) or _terms(asked)), *chain(*must)}
         known = Counter(t for each in self._held.values() for t in set(each.terms))
         total = sum(len(each.terms) for each in self._held.values())
         average = (total or 1) / (len(self._held) or 1)
@@ -108,7 +109,11 @@ class MemoryIndex:
 
     def tokens(self, text: str) -> list[str]:
         """The terms that a text is indexed under: stemmed, without stop words."""
-        return list(_terms(words_to_find(text), _STOP))
+        return list(_terms(words_to_find(text), self._stop(text)))
+
+    def _stop(self, text: str) -> frozenset[str]:
+        language = language_of(text, least=1) or self._language
+        return FUNCTION_WORDS.get(language, frozenset())
 
     def count(self) -> int:
         """How many facts it holds."""

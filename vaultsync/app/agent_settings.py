@@ -5,8 +5,6 @@ A client waits for the answer to its first word; the memory is loaded after that
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from vaultsync import config
 from vaultsync.config import Settings
 from vaultsync.core.scope import check_scope, private, sees
@@ -39,4 +37,4 @@ def settings_for(
     private(name)
     if scope is not None and not sees(name, check_scope(scope)):
         raise ScopeDeniedError(name, scope)
-    return replace(found, agent=name, user=user or None)
+    return found._replace(agent=name, user=user or None)

@@ -63,8 +63,8 @@ def ask_files(
     settings = config.load(config.find_root(path), agent=agent)
     vault = VaultFs(settings.root, ignore=settings.ignore)
     try:
-        lens = keyless_lens_of(settings)
-        clone = Clone(vault, SystemClock(), MemoryIndex(), settings.default_scope, lens)
+        lens, index = keyless_lens_of(settings), MemoryIndex(settings.language)
+        clone = Clone(vault, SystemClock(), index, settings.default_scope, lens)
         return recall_vault_only(
             clone,
             query,

@@ -38,6 +38,7 @@ class Daily:
         if now < self._next:
             return
         self._next = now + LOOKS
+        self._memory.count_recalls()
         mirror = self._mirror()
         day = mirror.today()[:10]
         done = mirror.archive.setting(DONE)

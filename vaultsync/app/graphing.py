@@ -104,6 +104,7 @@ class Graphing(Session):
         from vaultsync.engine.related import related
 
         self._flush()
+        self._accesses.flush()
         return related(self._mirror, self._derived.links, id, agent=self.agent)
 
     def graph_colours(self) -> GraphColours:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vaultsync.app.mirroring import Mirroring
@@ -47,6 +46,10 @@ class Keeping(Mirroring):
                 self._stores.purge(mirror.store)
             return self._derived_from(mirror, report, progress)
 
+    def count_recalls(self) -> None:
+        """Write down what was recalled; nothing fails when that cannot be done."""
+        self._accesses.flush()
+
     def migrate(self, to: str, *, progress: Progress | None = None) -> Migrated:
         """Take all facts to another store, prove it, and go on with that one.
 
@@ -66,7 +69,7 @@ class Keeping(Mirroring):
         from vaultsync.engine.request import Request
         from vaultsync.engine.sync import sync
 
-        settings = replace(self.settings, store=to)
+        settings = self.settings._replace(store=to)
         began = self._mirror.clock.monotonic()
         with self._engine() as mirror, ExitStack() as closing:
             stores = Stores(settings, mirror.clock, lambda: self._derived.embedder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, cast
 
@@ -19,6 +20,7 @@ from vaultsync.engine.mirror import Mirror, Policy
 
 if TYPE_CHECKING:  # only a daemon or a bridge has one
     from vaultsync.adapters.vault_app import App
+    from vaultsync.engine.accesses import Accesses
     from vaultsync.ports import LinkIndex, Store, Vault
 
 
@@ -109,3 +111,11 @@ class Opened:
 
     def _flush(self) -> None:
         """See to it that nothing waits to be seen by whoever asks next."""
+
+    @cached_property
+    def _accesses(self) -> Accesses:
+        from vaultsync.adapters.recall_log import FileRecallLog
+        from vaultsync.engine.accesses import Accesses
+
+        log = FileRecallLog(self.settings.state_dir)
+        return Accesses(self._mirror, log, index=lambda: self._derived.words)

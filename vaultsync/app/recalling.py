@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from vaultsync.app.opened import Opened
 
 if TYPE_CHECKING:
-    from vaultsync.engine.accesses import Accesses
     from vaultsync.engine.answer import Recall, Sources
 
 
@@ -36,7 +34,7 @@ class Recalling(Opened):
     ) -> Recall:
         """The facts that answer a question, best first, each with the reason why.
 
-        What is recalled is counted in its `accessCount`: later, and all at once.
+        What is recalled is counted in its `accessCount`: later, when somebody looks.
 
         Raises:
             InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter makes no sense.
@@ -77,12 +75,3 @@ class Recalling(Opened):
             reranker=lambda: derived.reranker,
             weights=self.settings.weights,
         )
-
-    @cached_property
-    def _accesses(self) -> Accesses:
-        from vaultsync.engine.accesses import Accesses
-
-        accesses = Accesses(self._mirror, index=self._derived.words)
-        # Before the store is closed: what was opened last is closed first.
-        self._closing.callback(accesses.flush)
-        return accesses

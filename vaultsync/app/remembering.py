@@ -75,6 +75,7 @@ class Remembering(Session):
             FactNotFoundError, InvalidIdError.
         """
         self._flush()
+        self._accesses.flush()
         return self._answer(fact_work.get(self._mirror, id, agent=self.agent))
 
     def waits(self, id: str) -> bool:  # noqa: A002 - the contract's word
@@ -106,6 +107,7 @@ class Remembering(Session):
             NotFoundError: no note, or more than one, is called so.
         """
         self._flush()
+        self._accesses.flush()
         return select(
             self._mirror,
             agent=self.agent,

@@ -78,6 +78,7 @@ class Session(Opened):
         """
         with self._lock, _collector_off():
             self._through.flush()
+            self._accesses.flush()
             yield self._mirror
 
     def _person(self) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import fields
 from difflib import get_close_matches
 
 from vaultsync.config import (
@@ -34,7 +33,7 @@ _ELSEWHERE = {
 def settings_check(settings: Settings) -> tuple[str, bool, str, str]:
     """Whether each name in the marker is a setting, as a row of `doctor`."""
     said = tomllib.loads((settings.root / MARKER).read_text(encoding="utf-8"))
-    found = _strays(said, (each.name for each in fields(Settings)))
+    found = _strays(said, Settings._fields)
     for table, names in _TABLES.items():
         found |= _strays(said.get(table, {}), names, table)
     if not found:

@@ -87,14 +87,17 @@ def _best(
     ]
     most, best = (0, 0), (0, 1)
     for first, (begin, _) in enumerate(units):
+        if not held[first]:
+            continue  # the run without it is shorter and says as much
         words = set[str]()
         for last in range(first, len(units)):
             length = units[last][1] - begin
             if last > first and length > letters:
                 break
-            words |= held[last]
-            if (len(words), -length) > most:
-                most, best = (len(words), -length), (first, last + 1)
+            if not held[last] <= words:
+                words |= held[last]
+                if (len(words), -length) > most:
+                    most, best = (len(words), -length), (first, last + 1)
     return best
 
 

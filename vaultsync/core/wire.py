@@ -6,10 +6,10 @@ elsewhere goes through `make_fact()` instead.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
 from operator import attrgetter
-
-import msgspec
 
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import FIELDS, OWN, Value
@@ -17,8 +17,6 @@ from vaultsync.core.fields import FIELDS, OWN, Value
 _ATTRS = tuple(row.attr for row in FIELDS)
 _KEYS = tuple(row.key for row in FIELDS)
 _GET = attrgetter(*_ATTRS)
-_ENCODER = msgspec.json.Encoder(order="sorted")
-_DECODER = msgspec.json.Decoder()
 _EMPTY = Fact("")
 _ATTR = dict(zip(_KEYS, _ATTRS, strict=True))
 _UNSET = (None, (), "")
@@ -41,7 +39,14 @@ def to_values(fact: Fact) -> dict[str, Value]:
 
 def to_json(fact: Fact) -> str:
     """One line of JSON, the same for equal facts."""
-    return _ENCODER.encode(to_values(fact)).decode()
+    return _encoder()(to_values(fact)).decode()
+
+
+@cache
+def _encoder() -> Callable[[object], bytes]:
+    import msgspec  # noqa: PLC0415 - dear to load, and a question writes nothing
+
+    return msgspec.json.Encoder(order="sorted").encode
 
 
 def from_values(values: Mapping[str, Value], **more: object) -> Fact:
@@ -65,7 +70,7 @@ def from_values(values: Mapping[str, Value], **more: object) -> Fact:
 
 def from_json(text: str, **more: object) -> Fact:
     """The fact of one line that `to_json()` made, with other attributes as given."""
-    return from_values(_DECODER.decode(text), **more)
+    return from_values(json.loads(text), **more)
 
 
 def public(fact: Fact) -> dict[str, Value]:

@@ -54,6 +54,7 @@ _DENSE = (
     "]+"
 )
 _HAN = "[\u3400-\u4dbf\u4e00-\u9fff]+"
+_ASCII = bytes(range(128))
 _FENCED = re.compile(r"^(`{3,}|~{3,}).*?(?:^\1|\Z)", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#{1,6}[ \t](.*)$", re.MULTILINE)
 
@@ -66,13 +67,22 @@ def one_form(text: str) -> str:
 def _one_form(text: str) -> tuple[str, bool]:
     """The text in one form, and whether it has letters beyond the Latin ones.
 
-    Text that has none, which is most, is looked over once instead of three times.
+    Only the letters that are not ASCII are looked over, which are few in most texts.
     """
-    text = unicodedata.normalize("NFKC", text)
+    if not unicodedata.is_normalized("NFKC", text):
+        text = unicodedata.normalize("NFKC", text)
+    beyond = _beyond(text)
     for each in _UNSEEN:
-        text = text.replace(each, "")
-    further = re.search(_FURTHER, text) is not None
+        if each in beyond:
+            text = text.replace(each, "")
+    further = re.search(_FURTHER, beyond) is not None
     return (re.sub(_MARKS, "", text) if further else text), further
+
+
+def _beyond(text: str) -> str:
+    """The characters of a text that are not ASCII: three times as fast as to search."""
+    found = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
+    return found.decode("utf-8", "surrogatepass")
 
 
 def words_to_index(text: str) -> str:

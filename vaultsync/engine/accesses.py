@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -13,43 +13,46 @@ from vaultsync.ports import Write
 
 if TYPE_CHECKING:  # loaded with every question
     from vaultsync.engine.mirror import Mirror
-    from vaultsync.ports import NoteIndex, StoreState
+    from vaultsync.ports import NoteIndex, RecallLog, StoreState
 
 ACTOR = "recall"
 """Who writes, in the store's feed."""
-BATCH = 100
-"""Recalled facts after which they are written, at the latest when everything closes."""
+FULL = 64 << 10
+"""Bytes of recalls, some 1,500, that are written even when nobody asks for counts."""
 
 
 class Accesses:
-    """Counts what was recalled until it is written down.
+    """Counts what was recalled: noted with each answer, written when somebody looks.
 
-    A count is worth little: a fact that somebody else writes at the same moment is not
-    counted, and what waits when the process is killed is lost (seed 001).
+    To write a hundred counts takes as long as two answers, so no answer waits for it but
+    one in hundreds. A count is worth little: a fact that somebody else writes at the same
+    moment is not counted (seed 001).
     """
 
     def __init__(
-        self, mirror: Mirror, *, index: NoteIndex | None = None, batch: int = BATCH
+        self,
+        mirror: Mirror,
+        log: RecallLog,
+        *,
+        index: Callable[[], NoteIndex] | None = None,
+        full: int = FULL,
     ) -> None:
         self._mirror = mirror
+        self._log = log
         self._index = index
-        self._batch = batch
-        self._counts: dict[str, int] = {}
-        self._last: dict[str, str] = {}
+        self._full = full
 
     def add(self, fact_ids: Iterable[str]) -> None:
         """Count a recall of each of these facts."""
-        at = self._mirror.today()
-        for fact_id in fact_ids:
-            self._counts[fact_id] = self._counts.get(fact_id, 0) + 1
-            self._last[fact_id] = at
-        if len(self._counts) >= self._batch:
+        noted = list(fact_ids)
+        if noted:
+            self._log.note(noted, self._mirror.today())
+        if self._log.size() >= self._full:
             self.flush()
 
     def flush(self) -> int:
         """Write what was counted; returns how many facts were. It never fails."""
-        counts, last = self._counts, self._last
-        self._counts, self._last = {}, {}
+        counts = self._log.take() if self._log.size() else {}
         if not counts:
             return 0
         store = self._mirror.store
@@ -59,8 +62,8 @@ class Accesses:
                 Write(
                     key,
                     fact.but(
-                        access_count=fact.access_count + counts[key],
-                        last_accessed_at=last[key],
+                        access_count=fact.access_count + counts[key].times,
+                        last_accessed_at=counts[key].at,
                     ),
                     fact.revision,
                     ACTOR,
@@ -80,11 +83,11 @@ class Accesses:
 
         Only where nobody else wrote between: it would not look at that either.
         """
-        index, store = self._index, self._mirror.shown
+        if self._index is None:
+            return
+        index, store = self._index(), self._mirror.shown
         seq, end = before.seq, before.seq + len(written)
-        if index is None or index.version() != version_at(
-            store, before.store_id, seq, SCHEMA
-        ):
+        if index.version() != version_at(store, before.store_id, seq, SCHEMA):
             return
         ours = {row.seq for row in store.feed(seq) if row.revision in written}
         if ours == set(range(seq + 1, end + 1)):

@@ -372,6 +372,11 @@ class Batch:
             fact = fact.but(updated_at=self.today)
         stamp = item.stamp
         seen = self.seen.get(path) if path else None
-        if stamp is None and not item.writes_vault and seen is not None:
+        if (
+            stamp is None
+            and not item.writes_vault
+            and seen is not None
+            and seen.file.sha == item.sha
+        ):
             stamp = trusted(seen.file.stamp, self.began_ns)
         return Base(fact, item.sha, stamp)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vaultsync.core.changes import StoreChange, VaultChange
+from vaultsync.core.changes import StoreChange, VaultChange, VaultSide
 from vaultsync.core.merge import differing
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.core.render import stale
-from vaultsync.engine.cases import Case
+from vaultsync.engine.cases import Case, base_note
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.planning import Rules, laid_over
+from vaultsync.engine.record import plain
 from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.snapshot import path_in
 from vaultsync.engine.sync import ByTheTable, sync_with
+from vaultsync.ports import Base
 
 _TOMBSTONE = (StoreChange.DELETED, StoreChange.BURIED)
 _ABSENT = (StoreChange.NONE, StoreChange.MISSING)
@@ -37,8 +39,9 @@ def rebuild(
     """Make the other side say what `source` (`vault` or `store`) says, and the base too.
 
     From the vault: each note becomes what its fact says, with machine fields from the
-    base where notes do not show them; facts without a note are kept, and so is what waits
-    in the outbox: the next pass merges it. From the store: each
+    base where notes do not show them; a note that cannot be read now counts as it was read
+    last where the store only says what was said before that; facts without a note are
+    kept, and so is what waits in the outbox: the next pass merges it. From the store: each
     fact becomes what its note says; notes that the store does not know are left alone.
 
     Raises:
@@ -63,7 +66,7 @@ def rebuild(
         trust_store=True,
         deliver=source != "vault",
     )
-    planner = FromVault() if source == "vault" else FromStore()
+    planner = FromVault(mirror) if source == "vault" else FromStore()
     return sync_with(mirror, request, planner, progress=progress)
 
 
@@ -87,11 +90,18 @@ def _action(case: Case, do: Do, reason: str) -> Action:
 class FromVault(ByTheTable):
     """Plans that the store says what the notes say."""
 
+    def __init__(self, mirror: Mirror) -> None:
+        self._mirror = mirror
+
     def plan(self, case: Case, rules: Rules) -> Action:
         """What to do about one fact."""
-        change = case.vault.change
+        change, how = case.vault.change, "from its note"
         if change in _HANDS_OFF:
-            return _action(case, Do.ATTEND, "the note cannot be read; it is left alone")
+            if case.base is None or not self._is_past(case, case.base):
+                why = "the note cannot be read; it is left alone"
+                return _action(case, Do.ATTEND, why)
+            # Else what the note has moved on from would overrule it in the next pass.
+            case, how = self._as_last_read(case, case.base), "as its note was read last"
         action = _action(case, Do.NOTHING, "it has no note")
         if change is VaultChange.NONE and case.store.change is StoreChange.CREATED:
             return replace(
@@ -106,15 +116,31 @@ class FromVault(ByTheTable):
         )
         if gone:
             do = Do.CREATE_FACT if case.store.change in _ABSENT else Do.RESTORE_FACT
-            return action.but(do=do, vault=fact, merged=fact, reason="from its note")
+            return action.but(do=do, vault=fact, merged=fact, reason=how)
         store = case.store.fact
         assert store is not None  # noqa: S101 - it exists
         fact = replace(fact, scope=store.scope) if case.vault.fact is None else fact
         keys = differing(fact, store)
         if keys:
-            how = "from its note"
             action = action.but(do=Do.UPDATE_STORE, reason=how, replaces=True)
         return action.but(vault=fact, merged=fact, fields=keys)
+
+    def _is_past(self, case: Case, base: Base) -> bool:
+        """Whether the store, an older one, lost the fact or says what it said before."""
+        store = case.store.fact or base.fact
+        entries = self._mirror.archive.history(fact_id=case.fact_id)
+        said = [
+            (each.field, old) for each in entries for old in (each.before, each.after)
+        ]
+        return all(
+            (key, plain(store.value(key))) in said
+            for key in differing(base.fact, store)
+        )
+
+    def _as_last_read(self, case: Case, base: Base) -> Case:
+        note = base_note(self._mirror, base)
+        side = VaultSide(VaultChange.UNCHANGED, base.path, base.sha, note, base.fact)
+        return case._replace(vault=side)
 
 
 class FromStore(ByTheTable):

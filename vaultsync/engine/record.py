@@ -65,7 +65,7 @@ def entries(
     else:
         assert action.store is not None  # noqa: S101 - both sides had it
         for key in differing(action.store, fact):
-            old, new = _plain(action.store.value(key)), _plain(fact.value(key))
+            old, new = plain(action.store.value(key)), plain(fact.value(key))
             yield entry(VAULT, key, old, new)
     yield from _overruled(action, fact, entry)
 
@@ -76,9 +76,7 @@ Entry: TypeAlias = Callable[[str, str, Value, Value], HistoryEntry]
 def _overruled(action: Action, fact: Fact, entry: Entry) -> Iterable[HistoryEntry]:
     for key in action.overruled:
         assert action.vault is not None  # noqa: S101 - the note said something else
-        yield entry(
-            STORE, key, _plain(action.vault.value(key)), _plain(fact.value(key))
-        )
+        yield entry(STORE, key, plain(action.vault.value(key)), plain(fact.value(key)))
 
 
 def _field_entries(
@@ -95,8 +93,8 @@ def _field_entries(
     for key in differing(base, fact):
         if key in action.overruled:
             continue
-        old, new = _plain(base.value(key)), _plain(fact.value(key))
-        ours = _plain(action.vault.value(key)) if action.vault else new
+        old, new = plain(base.value(key)), plain(fact.value(key))
+        ours = plain(action.vault.value(key)) if action.vault else new
         if key not in theirs or key in disputed:
             yield entry(VAULT, key, old, new)
         elif _agrees(action.store, fact, key):
@@ -106,12 +104,12 @@ def _field_entries(
             yield entry(STORE, key, ours, new)
         else:
             # The store's value is in no base, and does not stand: it is kept here.
-            lost = _plain(action.store.value(key)) if action.store else None
+            lost = plain(action.store.value(key)) if action.store else None
             yield entry(VAULT, key, old, new)
             yield entry(STORE, key, lost, new)
     for key in theirs - {*differing(base, fact), *disputed, *action.overruled}:
-        lost = _plain(action.store.value(key)) if action.store else None
-        yield entry(STORE, key, lost, _plain(fact.value(key)))
+        lost = plain(action.store.value(key)) if action.store else None
+        yield entry(STORE, key, lost, plain(fact.value(key)))
     for conflict in action.conflicts:
         yield entry(STORE, conflict.field, conflict.store, conflict.vault)
 
@@ -120,7 +118,8 @@ def _agrees(store: Fact | None, fact: Fact, key: str) -> bool:
     return store is not None and store.value(key) == fact.value(key)
 
 
-def _plain(value: Value) -> Value:
+def plain(value: Value) -> Value:
+    """A value as the history holds it."""
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -78,6 +78,8 @@ def _folders(work: Pass, outcome: Outcome) -> dict[VaultPath, bytes | None]:
     mirror = work.mirror
     unsettled = {parent(s.path) for s in work.found.seen.values() if not s.settled}
     unsettled |= {parent(base.path) for base in work.who.gone.values()}
+    # Whose note it is may be told by what happens in another folder.
+    unsettled |= {parent(s.path) for files in work.who.twins.values() for s in files}
     for action in work.plan.actions:
         if action.do in (Do.WAIT, Do.ATTEND):
             base = action.base.path if action.base else None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         WriteQueue,
     )
     from vaultsync.ports.note_index import Entry, Filters, Match, NoteIndex
+    from vaultsync.ports.recall_log import Recalled, RecallLog
     from vaultsync.ports.records import (
         Attention,
         Base,
@@ -50,6 +51,7 @@ _NAMES = {
     "link_index": "LinkIndex Reference",
     "memory_file": "MemoryFile MetadataReader Waiting WriteQueue",
     "note_index": "Entry Filters Match NoteIndex",
+    "recall_log": "RecallLog Recalled",
     "records": "Attention Base HistoryEntry Intent Linger Outgoing Run",
     "reranker": "Reranker",
     "store": "RevisionMismatch Store StoreState Write Written",
@@ -83,6 +85,8 @@ __all__ = [
     "NoteFile",
     "NoteIndex",
     "Outgoing",
+    "RecallLog",
+    "Recalled",
     "Reference",
     "Reranker",
     "RevisionMismatch",

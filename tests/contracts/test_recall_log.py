@@ -1,0 +1,73 @@
+"""The contract of `RecallLog`, for every adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from vaultsync.adapters.recall_log import NAME, FileRecallLog, MemoryRecallLog
+from vaultsync.ports import Recalled, RecallLog
+
+EARLY, LATE = "2026-02-14T13:45:00Z", "2026-02-14T13:46:00Z"
+
+
+@pytest.fixture(params=["file", "memory"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], RecallLog]:
+    """Makes the log; of a file, another process's view of it each time."""
+    if request.param == "file":
+        return lambda: FileRecallLog(tmp_path)
+    log = MemoryRecallLog()
+    return lambda: log
+
+
+def test_what_is_noted_is_taken_once(make: Callable[[], RecallLog]) -> None:
+    make().note(["a", "b"], EARLY)
+    make().note(["a"], LATE)
+    assert make().size() == len(f"{EARLY} a b\n{LATE} a\n")
+    assert make().take() == {"a": Recalled(2, LATE), "b": Recalled(1, EARLY)}
+    assert make().size() == 0
+    assert make().take() == {}
+    make().note(["b"], LATE)
+    assert make().take() == {"b": Recalled(1, LATE)}
+
+
+def test_the_clock_may_go_back(make: Callable[[], RecallLog]) -> None:
+    make().note(["a"], LATE)
+    make().note(["a"], EARLY)
+    assert make().take() == {"a": Recalled(2, LATE)}
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.lists(st.sampled_from("abcd"), min_size=1)))
+def test_each_recall_counts(
+    make: Callable[[], RecallLog], answers: list[list[str]]
+) -> None:
+    for answer in answers:
+        make().note(answer, EARLY)
+    every = [each for answer in answers for each in answer]
+    assert make().take() == {
+        each: Recalled(every.count(each), EARLY) for each in set(every)
+    }
+
+
+def test_a_file_that_cannot_be_written_costs_the_count_alone(tmp_path: Path) -> None:
+    log = FileRecallLog(tmp_path / "gone")
+    log.note(["a"], EARLY)
+    assert (log.size(), log.take()) == (0, {})
+
+
+def test_torn_and_foreign_lines_count_nothing(tmp_path: Path) -> None:
+    log = FileRecallLog(tmp_path)
+    (tmp_path / NAME).write_bytes(b"\n\xff\xfe\n" + EARLY.encode() + b" a\n2026-")
+    log.note(["b"], EARLY)
+    assert log.take() == {"a": Recalled(1, EARLY)}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_its_owner_reads_the_file(tmp_path: Path) -> None:
+    FileRecallLog(tmp_path).note(["a"], EARLY)
+    assert (tmp_path / NAME).stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,32 @@
+"""A conflict about one line, as tests need it, and what a person does with its note."""
+
+from __future__ import annotations
+
+from tests.world import LINES, World
+from vaultsync.core.conflict import Conflict
+
+ALPHA = LINES.split("\n")[0]
+PERSONS, AGENTS = "Alpha, as the person has it.", "Alpha, as the agent has it."
+
+
+def conflict_in(world: World) -> Conflict:
+    """Both sides changed the first line."""
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS)
+    world.agent_updates(fact.id, content=LINES.replace(ALPHA, AGENTS))
+    report = world.sync()
+    assert report.counts["conflicts"] == 1
+    (conflict,) = world.conflicts()
+    assert conflict.fact_id == fact.id
+    return conflict
+
+
+def place_of(conflict: Conflict) -> str:
+    """The path of its note."""
+    assert conflict.conflict_path is not None
+    return conflict.conflict_path
+
+
+def tick(world: World, conflict: Conflict) -> None:
+    """Take the store's version."""
+    world.person_edits(place_of(conflict), "- [ ]", "- [x]")

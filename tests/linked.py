@@ -1,0 +1,23 @@
+"""A world with a link index."""
+
+from __future__ import annotations
+
+from tests.world import World
+from vaultsync.adapters.links_memory import MemoryLinks
+from vaultsync.core.fact import Fact, Value
+
+
+class LinkedWorld(World):
+    """A world with a link index."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links = MemoryLinks()
+
+    def note_of(
+        self, title: str, content: str = "-", agent: str = "indy", **values: Value
+    ) -> Fact:
+        """A fact and its note."""
+        fact = self.agent_remembers(content, agent=agent, title=title, **values)
+        self.sync()
+        return self.fact(fact.id)

@@ -1,0 +1,78 @@
+"""What was recalled, in a file of the state folder: one line for each answer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from vaultsync.core.values import NEVER, moment
+from vaultsync.ports.recall_log import Recalled
+
+NAME = "recalled.log"
+
+
+class FileRecallLog:
+    """Lines are appended in one write and never synced; who takes them takes the file."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self._path = state_dir / NAME
+
+    def note(self, fact_ids: Iterable[str], at: str) -> None:
+        """Append a line."""
+        line = " ".join((at, *fact_ids))
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        with suppress(OSError):
+            fd = os.open(self._path, flags, 0o600)
+            try:
+                os.write(fd, f"{line}\n".encode())
+            finally:
+                os.close(fd)
+
+    def size(self) -> int:
+        """The length of the file."""
+        try:
+            return self._path.stat().st_size
+        except OSError:
+            return 0
+
+    def take(self) -> dict[str, Recalled]:
+        """Read the file and remove it."""
+        taken = self._path.with_name(f"{NAME}.{os.urandom(4).hex()}")
+        lines: list[str] = []
+        with suppress(OSError):
+            self._path.rename(taken)
+            lines = taken.read_text(encoding="utf-8", errors="replace").splitlines()
+            taken.unlink()
+        return counted(line.split() for line in lines)
+
+
+class MemoryRecallLog:
+    """In memory, for one process."""
+
+    def __init__(self) -> None:
+        self._lines: list[tuple[str, ...]] = []
+
+    def note(self, fact_ids: Iterable[str], at: str) -> None:
+        """Keep them."""
+        self._lines.append((at, *fact_ids))
+
+    def size(self) -> int:
+        """As long as the lines of a file would be."""
+        return sum(len(" ".join(line)) + 1 for line in self._lines)
+
+    def take(self) -> dict[str, Recalled]:
+        """All, once."""
+        lines, self._lines = self._lines, []
+        return counted(lines)
+
+
+def counted(lines: Iterable[Iterable[str]]) -> dict[str, Recalled]:
+    """Each fact of lines that begin with a time; others are none of ours."""
+    found: dict[str, Recalled] = {}
+    for at, *fact_ids in filter(None, map(list, lines)):
+        for each in fact_ids if moment(at) != NEVER else ():
+            before = found.get(each, Recalled(0, at))
+            found[each] = Recalled(before.times + 1, max(before.at, at))
+    return found
