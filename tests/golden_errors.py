@@ -72,7 +72,7 @@ class Place:
         said = Placeholders(f"{ID} {VAULT_ID} {command}")(said)
         said = re.sub(r"\b\d+-[0-9a-f]{8}\b", "<revision>", said)
         said = re.sub(r"\b[0-9a-f]{32}\b", "<store>", said)
-        said = re.sub(r"(?<=forgotten on )[0-9-]{10}", "<today>", said)
+        said = re.sub(r"(?:(?<=forgotten on )|(?<=/notes/))[0-9-]{10}", "<today>", said)
         return f"{said.rstrip()}\n[exit code {result.exit_code}]\n"
 
 

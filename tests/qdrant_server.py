@@ -81,6 +81,7 @@ class FakeQdrant:
         self.fault: Callable[[str, str], Fault | None] = lambda method, path: None
         self.config: dict[str, dict[str, Any]] = {}
         self.indexes: dict[str, str] = {}
+        self.version = "1.20.0"
         self.widens = True
         """Whether it knows named vectors that come later, as newer servers do."""
 
@@ -153,6 +154,10 @@ class FakeQdrant:
         if fault.status:
             said = {"status": {"error": fault.said}, "time": 0.0}
             self._send(request, fault.status, said, fault.headers)
+            return
+        if path == "/":
+            said = {"title": "qdrant - vector search engine", "version": self.version}
+            self._send(request, 200, said, {})
             return
         try:
             with self._lock:

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from qdrant_client import QdrantClient
 
 from tests.fakes import FakeClock
@@ -85,6 +86,11 @@ def store_in(points: Points, clock: Clock | None = None) -> QdrantStore:
 
 SERVER = os.environ.get("VAULTSYNC_TEST_QDRANT_URL", "").rstrip("/")
 """A server that is there, which the contracts are held against, too."""
+needs_server = pytest.mark.skipif(
+    not SERVER,
+    reason="VAULTSYNC_TEST_QDRANT_URL names no server of Qdrant: neither this nor the"
+    " contracts of store and vectors were tried at one",
+)
 
 
 def at_server(clock: Clock | None = None) -> Points:

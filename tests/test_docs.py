@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import click
 import pytest
@@ -288,3 +289,31 @@ def test_prose_has_one_sentence_a_line_and_no_empty_words(page: Path) -> None:
     for line in prose.splitlines():
         if not re.match(r"\s*(?:\||[-*] |\d+\. |#|<|$)", line):
             assert not re.search(r"[a-z)][.!?] [A-Z]", line), line
+
+
+def test_the_cluster_of_the_guide_has_three_nodes_of_the_clients_version() -> None:
+    from ruamel.yaml import YAML
+
+    folder = DOCS / "guides/qdrant"
+    said = YAML(typ="safe", pure=True).load(folder / "compose.yaml")
+    nodes: dict[str, dict[str, Any]] = said["services"]
+    pinned = re.search(r"qdrant-client==(\d+\.\d+)", _text(ROOT / "constraints.txt"))
+    assert pinned
+
+    assert len(nodes) == 3
+    first = next(iter(nodes))
+    for name, node in nodes.items():
+        assert f":-v{pinned[1]}." in node["image"]
+        assert node["environment"]["QDRANT__CLUSTER__ENABLED"] == "true"
+        assert node["environment"]["QDRANT__SERVICE__API_KEY"].startswith("${")
+        words = node["command"]
+        assert words[words.index("--uri") + 1] == f"http://{name}:6335"
+        assert ("--bootstrap" in words) == (name != first) == ("depends_on" in node)
+        assert f"http://{first}:6335" in words
+        assert all(port.startswith("127.0.0.1:") for port in node["ports"])
+        (volume,) = node["volumes"]
+        assert volume.split(":")[0] in said["volumes"]
+    published = [
+        port.split(":")[1] for node in nodes.values() for port in node["ports"]
+    ]
+    assert len(published) == len(set(published))

@@ -42,6 +42,8 @@ def test_what_is_not_weighed_keeps_its_default(tmp_path: Path) -> None:
         ("weights = 1", "weights"),
         ("[weights]\nrecency = -1", "below 0"),
         ("[weights]\nrecency = nan", "below 0"),
+        ("[weights]\nleast = -1", "below 0"),
+        ("decay_floor = -1", "below 0"),
         ("[weights]\nvectors = inf", "below 0"),
         ("[weights]\nutility = true", "utility"),
         ("[weights]\nutility = '1'", "utility"),
@@ -104,6 +106,16 @@ def test_a_clone_without_a_store_follows_them_too(root: Path) -> None:
     for recency, first in ((0, "Old"), (5, "New")):
         _set(root, f"[weights]\nutility = 0\nrecency = {recency}\n")
         assert answering.ask_files("berths", path=str(root))[0].title == first
+
+
+def test_hits_that_score_less_than_somebody_wants_are_not_told(root: Path) -> None:
+    _remember(root, OLD, NEW)
+    fits = "[weights]\nrecency = 0\nutility = 0\n"
+    assert _titles(root, "berths", fits) == ["Old", "New"]
+    assert _titles(root, "berths", f"{fits}least = 0.45") == ["Old"]
+    assert answering.ask_files("berths", path=str(root))[0].title == "Old"
+    assert len(answering.ask_files("berths", path=str(root)).hits) == 1
+    assert _titles(root, "berths", f"{fits}least = 2") == []
 
 
 def test_hits_follow_the_weights_of_the_fields_at_once(root: Path) -> None:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from vaultsync.core.language import ENGLISH, LANGUAGES
-from vaultsync.core.rank import FIELDS, Weights
+from vaultsync.core.rank import FIELDS, FLOOR, Weights
 from vaultsync.core.scope import PUBLIC, check_scope
 from vaultsync.core.secret_forms import OPTIONAL
 from vaultsync.errors import ConfigError, NotAVaultError
@@ -82,6 +82,8 @@ class Settings(NamedTuple):
     settle_seconds: float = 30.0
     grace_seconds: float = 1.0
     max_note_bytes: int = 4 << 20
+    decay_floor: float = FLOOR
+    """Below which decay a fact has faded, for `maintain`."""
     auto_link: bool = True
     """Whether what agents write gets links to the entities it mentions."""
     derive: bool = True
@@ -181,6 +183,7 @@ def load(
         settle_seconds=_number(said, "settle_seconds", 30.0),
         grace_seconds=_number(said, "grace_seconds", 1.0),
         max_note_bytes=int(_number(said, "max_note_bytes", 4 << 20)),
+        decay_floor=_number(said, "decay_floor", FLOOR),
         auto_link=_flag(said, "auto_link", default=True),
         derive=_flag(said, "derive", default=True),
         embedder=os.environ.get("VAULTSYNC_EMBEDDER")
@@ -217,6 +220,7 @@ def _weights(said: Mapping[str, object]) -> Weights:
         utility=_number(said, "utility", default.utility),
         vectors=_number(said, "vectors", default.vectors),
         fields={name: _number(of_fields, name, FIELDS[name]) for name in FIELDS},
+        least=_number(said, "least", default.least),
     )
     if not made.similarity + made.recency + made.utility:
         hint = "one of similarity, recency and utility has to count"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
 import sqlite3
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from qdrant_client import QdrantClient
 
 from tests import qdrant_server
 from tests.fakes import FakeClock
@@ -28,6 +30,7 @@ from tests.vector_rows import ALL, X, row
 from vaultsync.adapters import (
     qdrant_edge_points,
     qdrant_head,
+    qdrant_layout,
     qdrant_models,
     qdrant_store,
 )
@@ -35,7 +38,7 @@ from vaultsync.adapters.qdrant_client_points import ClientPoints
 from vaultsync.adapters.qdrant_edge_points import judge as why_of_engine
 from vaultsync.adapters.qdrant_head import HEAD
 from vaultsync.adapters.qdrant_patience import Patience, Trouble
-from vaultsync.adapters.qdrant_points import Is, Put, Where
+from vaultsync.adapters.qdrant_points import Forget, Is, Put, Where
 from vaultsync.adapters.qdrant_store import QdrantStore
 from vaultsync.adapters.qdrant_trouble import judge
 from vaultsync.adapters.qdrant_vectors import QdrantVectors
@@ -321,6 +324,29 @@ def test_a_batch_that_was_decided_is_carried_out_by_the_next(
     store.close()
 
 
+def test_a_batch_that_somebody_carries_out_meanwhile_is_left_to_them(
+    clock: WatchedClock,
+) -> None:
+    client = QdrantClient(":memory:", force_disable_check_same_thread=True)
+    ours, theirs = in_memory(client, clock), in_memory(client, clock)
+    store, other = store_in(ours, clock), store_in(theirs, clock)
+    store.state()
+    whole = ours.do
+    ours.do = _broken(whole, after=1)  # type: ignore[method-assign]
+    (revision,) = store.write([a_write()])
+    ours.do = _broken(whole, after=0)  # type: ignore[method-assign]
+    take, turns = ours.take, iter(range(9))
+
+    def late(ids: Collection[str], fields: Sequence[str] | None = None) -> object:
+        if next(turns) == 1:
+            other.state()
+        return take(ids, fields)
+
+    ours.take = late  # type: ignore[method-assign,assignment]
+    assert store.get(A).revision == revision
+    client.close()
+
+
 def test_a_large_batch_that_broke_off_is_whole_or_not_there(
     clock: WatchedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -390,6 +416,49 @@ def test_many_vectors_go_in_requests_that_a_server_takes(
     assert server.largest < qdrant_server.LARGEST / 2
 
 
+def test_a_read_is_one_request_and_none_asks_for_an_end_that_is_plain(
+    store: QdrantStore, server: FakeQdrant
+) -> None:
+    store.write([a_write()])
+    vectors = QdrantVectors(over_http(server), dimension=lambda: 3)
+    vectors.reset("m/3")
+    vectors.put([row(A, "one", X)])
+
+    def asked(work: Callable[[], object]) -> list[str]:
+        server.asked.clear()
+        work()
+        return [each.rpartition("/")[2] for each in server.asked]
+
+    assert asked(lambda: store.get(A)) == ["points"]
+    assert asked(store.state) == ["points"]
+    assert asked(store.feed) == ["points", "scroll"]
+    assert asked(lambda: list(store.iter_facts())) == ["points", "scroll"]
+    assert asked(vectors.chunks) == ["scroll"]
+
+
+def test_the_past_of_the_store_is_read_only_by_those_who_need_it(
+    clock: WatchedClock,
+) -> None:
+    points = in_memory(clock=clock)
+    store = store_in(points, clock)
+    store.write([a_write()])
+    whole, told = points.take, []
+
+    def take(ids: Collection[str], fields: Sequence[str] | None = None) -> object:
+        found = whole(ids, fields)
+        told.append("log" in found.get(HEAD, {}))
+        return found
+
+    points.take = take  # type: ignore[method-assign,assignment]
+    store.state()
+    store.get(A)
+    store.feed()
+    list(store.iter_facts())
+    assert told == [False] * 4
+    assert store.revision_at(1)
+    assert told[4:] == [True]
+
+
 def test_writes_are_waited_for_in_order_and_reads_ask_for_a_majority(
     server: FakeQdrant,
 ) -> None:
@@ -417,6 +486,7 @@ def test_a_full_disk_is_told_at_once(
 
     assert clock.pauses == []
     assert "make room" in told.value.hint
+    assert told.value.helps
 
 
 def test_a_key_that_is_refused_is_told_with_a_hint(
@@ -434,6 +504,45 @@ def test_a_key_that_is_refused_is_told_with_a_hint(
 
     assert server.keys == {"secret"}
     assert "secret" not in told.value.message + told.value.hint
+    assert "as MY_KEY" in told.value.helps
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        (Fault(500, "Service internal error: trouble"), "it answers 500: Service"),
+        (Fault(429), r"it is too busy \(429\)"),
+        (Fault(429, headers={"Retry-After": "1"}), r"it is too busy \(429\)"),
+        (Fault(404, "Not found: Collection `x` doesn't exist!"), "collection is not"),
+        (Fault(502, ""), "it answers 502"),
+    ],
+)
+def test_what_a_server_says_is_told_in_words_and_by_whom(
+    store: QdrantStore, server: FakeQdrant, fault: Fault, why: str
+) -> None:
+    server.fault = always(fault)
+
+    with pytest.raises(StoreUnavailableError, match=why) as told:
+        store.state()
+
+    assert told.value.why.endswith(f" (qdrant://127.0.0.1:{server.port}/test)")
+    assert "{" not in told.value.why
+
+
+def test_nobody_who_listens_is_told_with_the_address(clock: WatchedClock) -> None:
+    place = replace(PLACE, kind="server", host="127.0.0.1", port=1)
+    store = store_in(ClientPoints(place, clock=clock), clock)
+
+    with pytest.raises(StoreUnavailableError, match=r"refused.*127\.0\.0\.1:1/test"):
+        store.state()
+
+
+def test_an_answer_that_is_no_json_is_told_as_it_is() -> None:
+    class UnexpectedResponse(Exception):  # noqa: N818 - as the client names it
+        status_code, content = 502, b"<html>Bad Gateway</html>"
+
+    told = judge(UnexpectedResponse())
+    assert told == Trouble("it answers 502: <html>Bad Gateway</html>", passing=True)
 
 
 def test_an_answer_that_makes_no_sense_is_a_store_that_is_away(
@@ -443,6 +552,22 @@ def test_an_answer_that_makes_no_sense_is_a_store_that_is_away(
 
     with pytest.raises(StoreUnavailableError, match=r"418.*teapot"):
         store.state()
+
+
+@pytest.mark.parametrize("version", ["1.16.3", "0.11.7", "1.9.1-dev"])
+def test_a_server_that_would_not_heed_conditions_is_refused_and_nothing_is_made(
+    server: FakeQdrant, clock: WatchedClock, version: str
+) -> None:
+    server.version = version
+    store = store_in(over_http(server, clock), clock)
+
+    with pytest.raises(ConfigError, match=f"Qdrant {version}") as told:
+        store.write([a_write()])
+
+    assert "1.17" in told.value.hint
+    assert server.client.get_collections().collections == []
+    server.version = "1.17.0"
+    assert isinstance(store.write([a_write()])[0], str)
 
 
 @pytest.mark.parametrize(
@@ -686,6 +811,22 @@ def test_tombstones_go_after_their_time(clock: WatchedClock) -> None:
     assert store.state().facts == 1
 
 
+def test_facts_are_counted_anew_when_some_were_lost(clock: WatchedClock) -> None:
+    points = in_memory(clock=clock)
+    store = store_in(points, clock)
+    store.write([a_write(A), a_write(B)])
+    points.do([Forget(Where((Is("kind", ["fact"]), Is("seq", [1]))))])
+    store.write([a_write(A)])
+    assert store.state().facts == 3
+
+    store.purge(days=90)
+
+    assert store.state().facts == 2
+    assert [store.revision_at(seq) for seq in (1, 2, 3)].count(None) == 0
+    assert isinstance(store.write([a_write(C)])[0], str)
+    assert store.state().facts == 3
+
+
 def test_what_broke_off_before_it_counted_is_cleared_away(clock: WatchedClock) -> None:
     points = in_memory(clock=clock)
     store = store_in(points, clock)
@@ -763,6 +904,28 @@ def test_a_shard_of_an_older_version_gets_the_indexes_that_it_lacks(
     assert new.there()
     assert {"priority", "status"} < set(new._shard.info().payload_schema)
     new.close()
+
+
+def test_the_engine_lets_go_at_once_of_what_tidying_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qdrant_layout, "INDEXING_THRESHOLD", 10)
+    points = in_process(tmp_path)
+    vectors = QdrantVectors(points, dimension=lambda: 64)
+    vectors.reset("m/64")
+    rng = random.Random(1)
+    made = [tuple(rng.uniform(-1, 1) for _ in range(64)) for _ in range(400)]
+    vectors.put([row(CLOCK.new_id(), "one", each) for each in made])
+
+    def segments() -> int:
+        return len([*tmp_path.rglob("segments/*/segment.json")])
+
+    before = segments()
+    vectors.tidy()
+    after = segments()
+    points.close()
+    assert before > 0
+    assert after == segments()
 
 
 def test_the_engine_says_why_it_cannot(tmp_path: Path) -> None:

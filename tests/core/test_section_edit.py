@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.core.test_sections import TEXTS
 from vaultsync.core.section_edit import put_section
 from vaultsync.core.sections import MANAGED, front_end, normalize, read_outline
-from vaultsync.errors import InvalidFieldError
+from vaultsync.errors import InvalidFieldError, UsageError
 
 TEXT = "Ask the harbour master before the database."
 OWN = f"## Lessons\n{MANAGED}\n\nFirst of all: {TEXT}\n"
@@ -78,9 +78,13 @@ def test_a_heading_is_one_line_of_words(heading: str) -> None:
         put_section("", heading, TEXT, replace=False)
 
 
-def test_a_file_that_ends_within_code_takes_no_section() -> None:
-    with pytest.raises(InvalidFieldError):
-        put("# M\n\n```\ncode")
+@pytest.mark.parametrize("end", ["```\ncode", "<!-- a comment"])
+def test_a_file_that_ends_within_code_takes_no_section_and_is_named_as_the_reason(
+    end: str,
+) -> None:
+    with pytest.raises(UsageError, match="the file has code") as told:
+        put(f"# M\n\n{end}")
+    assert not isinstance(told.value, InvalidFieldError)
 
 
 @given(TEXTS, st.booleans(), st.sampled_from([TEXT, f"- {TEXT}\n\n### Deep\n\nx"]))
@@ -89,7 +93,7 @@ def test_nothing_but_the_agents_section_changes(
 ) -> None:
     try:
         made = put(text, words, replace=replace)
-    except InvalidFieldError:
+    except UsageError:
         return
     before = read_outline(text, name="", start=front_end(text))
     after = read_outline(made, name="", start=front_end(made))

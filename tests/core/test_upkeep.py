@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultsync.core.fact import Fact
-from vaultsync.core.upkeep import FLOOR, LONGEST, Duty, upkeep
+from vaultsync.core.rank import FLOOR
+from vaultsync.core.upkeep import LONGEST, Duty, upkeep
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.world import World
+from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.maintain import maintain
+from vaultsync.engine.overlooked import look_again
 from vaultsync.engine.report import Report
 from vaultsync.engine.undo import undo
 from vaultsync.errors import GuardError, StoreUnavailableError
@@ -46,6 +50,47 @@ def test_faded_facts_go_and_so_do_their_notes() -> None:
     assert not any("old-" in path for path in world.vault.names)
     assert report.counts["deleted_in_store"] == report.counts["deleted_in_vault"] == 2
     assert ("maintain", 2, 2) in heard
+
+
+def _loses(store: MemoryStore, fact_id: str) -> None:
+    """As a cluster does whose replica came back without a point: nobody wrote that."""
+    backup = store.snapshot()
+    rows = tuple(each for each in backup.rows if each[0] != fact_id)
+    store.restore(replace(backup, rows=rows))
+
+
+def test_what_a_store_lost_by_itself_is_given_back_to_it() -> None:
+    world = an_old_world(faded=0, fresh=3)
+    fact = next(world.store.iter_facts())
+    _loses(world.store, fact.id)
+    world.sync()
+    assert not world.is_alive(fact.id), "no feed tells of it"
+
+    _maintain(world, dry_run=True)
+    assert not world.is_alive(fact.id)
+    _maintain(world)
+    world.quiesce()
+
+    assert world.fact(fact.id).content == fact.content
+    world.assert_at_rest()
+    assert look_again(world.mirror) == []
+
+
+def test_a_fact_that_nobody_was_told_of_gets_its_note() -> None:
+    world = an_old_world(faded=0, fresh=3)
+    made = world.agent_remembers("Nobody heard of it.", title="Unheard")
+    with world.archive.transaction():  # as a feed does that passes it over
+        state = world.store.state()
+        world.archive.set_setting("cursor", str(state.seq))
+        world.archive.set_setting("cursor_row", world.store.revision_at(state.seq))
+    world.sync()
+    assert world.archive.find_base(made.id) is None
+
+    _maintain(world)
+
+    assert world.path(made.id)
+    world.quiesce()
+    world.assert_at_rest()
 
 
 def test_a_dry_run_tells_and_does_nothing() -> None:

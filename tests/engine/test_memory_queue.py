@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.memory_files import DEPLOY, NAME, TESTS, MemoryWorld, memory
 from vaultsync.core.sections import MANAGED
 from vaultsync.engine.memory_queue import drain
-from vaultsync.errors import InvalidFieldError, UnreadableMemoryFileError
+from vaultsync.errors import InvalidFieldError, UnreadableMemoryFileError, UsageError
 
 TEXT = "Ask the harbour master before the database."
 OTHER = "Restore a copy before you call it a copy."
@@ -182,7 +182,7 @@ def test_a_save_during_the_recovery_stands_and_the_displaced_one_is_kept() -> No
 def test_a_text_that_the_file_cannot_take_now_is_an_error_and_does_not_wait() -> None:
     world = MemoryWorld()
     world.file.says(f"{FILE}\n```\n")
-    with pytest.raises(InvalidFieldError):
+    with pytest.raises(UsageError, match="the file has code"):
         world.agent_adds(TEXT)
     assert not world.queue.items
 

@@ -83,6 +83,20 @@ def test_a_copy_that_broke_off_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check(world.store, target) == (3, 0)
 
 
+def test_a_copy_asks_by_the_page_and_not_by_the_fact() -> None:
+    world, target = two_stores(20)
+    first = next(world.store.iter_facts()).id
+    _bury(world.store, first)
+    asked: list[str] = []
+    target.before = asked.append
+
+    assert copy(world.store, target) == 21  # of the tombstone first what it says
+    assert len(asked) < 20
+    asked.clear()
+    assert check(world.store, target) == (19, 1)
+    assert len(asked) < 10
+
+
 def test_what_others_wrote_into_the_target_stays() -> None:
     world, target = two_stores(1)
     (fact,) = world.store.iter_facts()
@@ -174,7 +188,11 @@ def test_vectors_of_the_same_model_come_along() -> None:
     source.reset("m/3/c")
     source.put([row(one, "a", X), row(one, "b", Y), row(two, "c", Y)], record="here")
 
-    assert carry_vectors(source, target, world.store) == 2
+    heard: list[tuple[str, int, int]] = []
+    carried = carry_vectors(
+        source, target, world.store, progress=lambda *told: heard.append(told)
+    )
+    assert (carried, heard) == (2, [("vectors", 2, 2)])
     assert target.record() is None
     assert target.chunks() == source.chunks()
     assert [near.fact_id for near in target.search(X, ALL, limit=1)] == [one]

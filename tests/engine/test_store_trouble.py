@@ -18,6 +18,7 @@ from vaultsync.errors import (
     StoreRewoundError,
     StoreUnavailableError,
 )
+from vaultsync.ports import StoreState
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
@@ -177,6 +178,54 @@ def test_what_others_wrote_during_our_outage_is_not_overwritten_by_the_outbox() 
     world.assert_at_rest()
 
 
+def test_a_fact_that_replaces_another_during_an_outage_waits_as_well() -> None:
+    world = World()
+    first = world.mirrored()
+    world.store.away = True
+    second = fact_work.supersede(world.mirror, first.id, "Second.", agent="indy")
+    third = fact_work.supersede(world.mirror, second.id, "Third.", agent="indy")
+    assert fact_work.get(world.mirror, third.id, agent="indy").content == "Third."
+    with pytest.raises(StoreUnavailableError):
+        fact_work.supersede(world.mirror, world.clock.new_id(), "x", agent="indy")
+    world.sync()
+    world.store.away = False
+    world.quiesce()
+    chain = [world.fact(each.id) for each in (first, second, third)]
+    assert [each.superseded_by_id for each in chain] == [second.id, third.id, None]
+    assert [each.supersedes_id for each in chain] == [None, first.id, second.id]
+    world.assert_at_rest()
+
+
+def test_a_fact_that_replaced_another_though_nobody_heard_of_it_does_so_once() -> None:
+    world = World()
+    first = world.mirrored()
+    world.store.lose_ack = True
+    second = fact_work.supersede(world.mirror, first.id, "Second.", agent="indy")
+    world.store.lose_ack = False
+    world.quiesce()
+    assert world.fact(first.id).superseded_by_id == second.id
+    assert world.fact(second.id).supersedes_id == first.id
+    assert len(world.facts()) == 2
+    world.assert_at_rest()
+
+
+def test_what_helps_a_store_in_trouble_is_told_by_a_pass_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World()
+    world.mirrored()
+
+    def full() -> StoreState:
+        raise StoreUnavailableError("its disk is full", helps="make room on its disk")
+
+    monkeypatch.setattr(world.store, "state", full)
+    (told,) = world.sync().attention
+    assert told.message.startswith("the store does not answer: its disk is full")
+    assert told.hint == (
+        "make room on its disk; the next pass after it is back brings everything over"
+    )
+
+
 def test_a_deletion_during_an_outage_waits_as_well() -> None:
     world = World()
     fact = world.mirrored()
@@ -200,13 +249,13 @@ def test_a_fact_that_waits_can_be_read_and_changed_when_the_store_is_back() -> N
     late = world.agent_updates(fact.id, content="Second.")
     assert late.content == "Second."
     fact_work.update(world.mirror, fact.id, {}, agent="indy", add_tags=["b"])
-    with pytest.raises(StoreUnavailableError, match="waits"):
-        fact_work.supersede(world.mirror, fact.id, "Third.", agent="indy")
+    newer = fact_work.supersede(world.mirror, fact.id, "Third.", agent="indy")
     with pytest.raises(FactNotFoundError):
         fact_work.get(world.mirror, world.clock.new_id(), agent="indy")
     world.quiesce()
     now = world.fact(fact.id)
     assert (now.content, set(now.tags)) == ("Second.", {"a", "b"})
+    assert now.superseded_by_id == newer.id
     world.assert_at_rest()
 
 

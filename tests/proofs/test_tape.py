@@ -124,8 +124,12 @@ class Tape:
         lines = [" ".join(self._rng.choices(WORDS, k=6)) for _ in range(3)]
         return "\n\n".join(f"{line.capitalize()}." for line in lines)
 
+    def _alive(self, ids: list[str]) -> list[str]:
+        found = self._world.store.find_many(ids)
+        return [each for each in ids if each in found]
+
     def _some(self) -> str | None:
-        alive = [each for each in self._known if self._world.is_alive(each)]
+        alive = self._alive(self._known)
         return self._rng.choice(alive) if alive else None
 
     def _remember(self) -> None:
@@ -160,7 +164,8 @@ class Tape:
             self._dead.append(fact_id)
 
     def _restore(self) -> None:
-        dead = [each for each in self._dead if not self._world.is_alive(each)]
+        alive = self._alive(self._dead)
+        dead = [each for each in self._dead if each not in alive]
         if dead:
             fact_id = self._rng.choice(dead)
             fact_work.restore(self._world.mirror, fact_id, agent="indy")

@@ -87,6 +87,7 @@ ANSWERS: Mapping[str, Any] = {
     "supersede": FACT,
     "forget": Forgotten(ID, "forgotten"),
     "restore": Forgotten(ID, "active"),
+    "waits": False,
     "export": 0,
     "import_": lambda lines: len(list(lines)),
     "sync": QUIET,

@@ -46,6 +46,26 @@ def test_json_is_as_the_contract_says(words: list[str], said: dict[str, Any]) ->
     assert result.stderr == ""
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["remember", "text"],
+        ["update", ID, "--content", "x"],
+        ["supersede", ID, "text"],
+        ["forget", ID],
+    ],
+)
+def test_what_waits_for_a_store_that_is_away_is_told(words: list[str]) -> None:
+    memory = FakeMemory(waits=True)
+
+    told = run(*words, memory=memory)
+
+    assert one_object(run(*words, "--json", memory=memory))["waits"] is True
+    assert told.exit_code == 0
+    assert "it waits in the outbox" in told.stderr
+    assert "changed, in" not in told.stderr
+
+
 def test_a_fact_without_a_note_is_not_mirrored() -> None:
     memory = FakeMemory(remember=type(FACT)(ID, revision="1-0"))
 

@@ -21,7 +21,11 @@ from vaultsync.engine.memory_report import (
     MemoryFileReport,
     SectionDone,
 )
-from vaultsync.errors import EngineBusyError, MemoryFileMissingError
+from vaultsync.errors import (
+    EngineBusyError,
+    MemoryFileMissingError,
+    UnreadableMemoryFileError,
+)
 
 NAME = "~/work/MEMORY.md"
 TEXT = "Ask the harbour master before the database."
@@ -98,6 +102,17 @@ def test_a_dry_run_says_that_it_is_one() -> None:
     assert held.call("sync_memory_file")[1]["again"] is True
     empty = FakeMemory(sync_memory_file=MemoryFileReport([FileDone(NAME)]))
     assert "nothing in it" in run("memory-file", "sync", "m", memory=empty).stdout
+
+
+def test_a_file_that_was_left_out_is_not_said_to_be_empty() -> None:
+    wrong = UnreadableMemoryFileError(NAME, "it is binary")
+    told = notice("UnreadableMemoryFileError", NAME, wrong.message, wrong.hint)
+    held = FakeMemory(
+        sync_memory_file=MemoryFileReport([FileDone(NAME, attention=(told,))])
+    )
+    result = run("memory-file", "sync", "m", memory=held)
+    assert result.stdout.startswith(f"{NAME}: left out\n")
+    assert f"! {NAME}: was left out: it is binary\n" in result.stdout
 
 
 def test_a_file_that_is_not_there_fails_with_a_hint() -> None:

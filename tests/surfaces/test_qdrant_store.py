@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from tests.qdrant_server import FakeQdrant
-from tests.qdrants import SERVER
+from tests.qdrant_server import FakeQdrant, Fault
+from tests.qdrants import SERVER, needs_server
 from vaultsync import app
+from vaultsync.adapters.clock import SystemClock
 from vaultsync.cli import cli
 from vaultsync.errors import ConfigError, FactNotFoundError, StoreMismatchError
 
@@ -52,6 +55,50 @@ def test_facts_and_vectors_go_from_store_to_store(tmp_path: Path) -> None:
             found = memory.recall("ferry", mode="vector")
             assert {hit.id for hit in found} == set(ids)
             assert not found.degraded
+
+
+@pytest.mark.parametrize("at", [3, 5])
+def test_a_migration_that_is_killed_goes_on_where_it_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    vault = tmp_path / "vault"
+    monkeypatch.setenv("VAULTSYNC_STATE_DIR", f"{vault}.state")
+    app.init(str(vault))
+    texts = [json.dumps({"content": f"Ferry number {n}."}) for n in range(600)]
+    with app.open(str(vault)) as memory:
+        memory.import_(texts)
+        memory.forget(memory.list(limit=1).facts[0].id)
+        memory.sync()
+        memory.index()
+    with FakeQdrant() as server:
+        url = f"qdrant://127.0.0.1:{server.port}/test"
+        batches = []
+
+        def kills(method: str, path: str) -> Fault | None:
+            if path.endswith("/points/batch"):
+                batches.append(path)
+            if len(batches) == at:
+                killed.kill()
+            return None
+
+        server.fault = kills
+        killed = _started(["migrate", "--to", url], vault)
+        killed.communicate(timeout=300)
+        assert killed.returncode == -signal.SIGKILL
+        server.fault = lambda method, path: None
+
+        with app.open(str(vault)) as memory:
+            assert "sqlite" in memory.store_path
+            assert memory.verify().equal
+            done = memory.migrate(url)
+        assert (done.facts, done.tombstones) == (599, 1)
+        assert done.copied < 600
+        assert done.vectors == 599
+        with app.open(str(vault)) as memory:
+            assert memory.sync().quiet
+            proof = memory.verify()
+            assert (proof.equal, proof.checked) == (True, 599)
+            assert memory.index().embedded == 0
 
 
 def test_a_migration_to_where_the_facts_are_is_refused(tmp_path: Path) -> None:
@@ -96,6 +143,25 @@ def test_upkeep_clears_old_tombstones_away(tmp_path: Path) -> None:
             memory.get(fact.id)
 
 
+def test_what_faded_below_the_floor_of_the_settings_goes(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    app.init(str(vault), store="qdrant+edge:../edge")
+    # An episode is half gone after 14 days.
+    then = (SystemClock().now() - timedelta(days=20)).isoformat()
+    line = {"type": "episodic", "agentId": "indy", "createdAt": then, "updatedAt": then}
+    with app.open(str(vault)) as memory:
+        memory.import_([json.dumps({**line, "content": "We spoke of the ferry."})])
+        memory.sync()
+        assert not memory.maintain(dry_run=True).actions
+    config = vault / ".meta" / "config.toml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(f"decay_floor = 0.5\n{text}", encoding="utf-8")
+    with app.open(str(vault)) as memory:
+        (action,) = memory.maintain(dry_run=True).actions
+        assert "it faded to 0.37" in action.reason
+        assert memory.maintain().counts["deleted_in_store"] == 1
+
+
 def test_a_store_that_was_lost_is_made_anew_from_the_notes(tmp_path: Path) -> None:
     import shutil
 
@@ -130,10 +196,10 @@ def test_another_collection_is_another_store(tmp_path: Path) -> None:
         memory.sync()
 
 
-@pytest.fixture
-def url() -> Iterator[str]:
-    """A server that is there: the one that is named, else one of ours."""
-    if SERVER:
+@pytest.fixture(params=["ours", pytest.param("there", marks=needs_server)])
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A server: one of ours, and the one that is named."""
+    if request.param == "there":
         yield f"{SERVER}/test-{os.getpid()}"
         return
     with FakeQdrant() as server:

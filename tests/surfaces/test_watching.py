@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -14,8 +15,10 @@ import pytest
 import vaultsync.app
 from vaultsync import config
 from vaultsync.adapters.daemon_file import DaemonFile
+from vaultsync.adapters.memory_disk import DiskMemoryFile
 from vaultsync.app import Memory
 from vaultsync.app.daily import DONE, LOOKS, Daily
+from vaultsync.app.following import FollowedFiles
 from vaultsync.app.watchers import watcher_maker
 from vaultsync.app.watching import WatchedMemory, Watching, rhythm_of
 from vaultsync.config import MemoryFileSettings, Settings, WatchSettings
@@ -112,6 +115,49 @@ def test_a_memory_file_is_taken_in_when_it_has_been_quiet(tmp_path: Path) -> Non
             wait_until(lambda: run.kinds().count("memory-file") > 1)
     finally:
         run.close()
+
+
+@pytest.fixture
+def followed(tmp_path: Path) -> Iterator[tuple[Memory, FollowedFiles, Path]]:
+    file = tmp_path / "MEMORY.md"
+    file.write_text("# Memory\n\n## Tea\n\nWe drink green tea in the morning.\n")
+    table = MemoryFileSettings(files=(str(file),), settle_seconds=0.1)
+    watched = settings_at(tmp_path)._replace(memory_file=table)
+    memory = WatchedMemory(watched, stopped=lambda: False, asked=lambda: False)
+    with memory, memory.held(lambda: False):
+        files = FollowedFiles(memory, lambda kind, said: None)
+        files.step(0.0)
+        assert memory.status().facts == 1
+        yield memory, files, file
+
+
+def test_a_memory_file_that_was_changed_behind_its_times_is_taken_in(
+    followed: tuple[Memory, FollowedFiles, Path],
+) -> None:
+    memory, files, file = followed
+    stamp = file.stat()
+    file.write_text(file.read_text().replace("green", "black"))
+    os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    files.step(1.5)
+    files.step(3.0)
+    assert "black" in memory.list().facts[0].content
+
+
+def test_a_text_that_waits_for_a_memory_file_is_written_by_the_daemon_at_last(
+    followed: tuple[Memory, FollowedFiles, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultsync.engine.memory_queue.PATIENCE", 0.0)
+    memory, files, file = followed
+    text = "Ask the harbour master before the database."
+    with DiskMemoryFile(file, str(file)).lock(0.0):
+        added = memory.add_to_memory_file(file, text, section="Lessons")
+    assert added.status == "queued"
+    seconds = memory.settings.watch.hash_seconds
+    files.step(seconds / 2)
+    assert text not in file.read_text()
+    files.step(seconds)
+    assert text in file.read_text()
+    assert not memory.status().attention
 
 
 def test_what_expired_goes_once_a_day(settings: Settings) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Collection, Sequence
+from functools import partial
 
 from vaultsync.adapters import qdrant_layout as layout
 from vaultsync.adapters.qdrant_models import (
@@ -36,6 +38,8 @@ from vaultsync.adapters.qdrant_trouble import (
 from vaultsync.errors import ConfigError, StoreLayoutError
 from vaultsync.ports import Clock
 
+_OLDEST = (1, 17)
+"""The first server with `update_mode`."""
 _UNKNOWN_THERE = (400, 404, 405)
 """What a server answers that does not know a request."""
 
@@ -55,7 +59,9 @@ class ClientPoints:
         self._place = place
         self._client: Model = client
         self._ours = client is None
-        self._patience = Patience(clock, judge, seconds=place.patience_seconds)
+        where = str(place) if place.kind == "server" else ""
+        judged = partial(judge, where=where, key=place.key_variable)
+        self._patience = Patience(clock, judged, seconds=place.patience_seconds)
         self._known = False
         self._closed = False
 
@@ -136,9 +142,24 @@ class ClientPoints:
         )
         return found
 
+    def _check_version(self) -> None:
+        """See that the server heeds the conditions of writes: an older one ignores them.
+
+        Raises:
+            ConfigError: it does not; two writers would lose what one of them wrote.
+        """
+        said = str(self._patience.ask(lambda: self._opened().info()).version)
+        if tuple(map(int, re.findall(r"\d+", said)[:2])) < _OLDEST:
+            oldest = ".".join(map(str, _OLDEST))
+            raise ConfigError(
+                f"the server is Qdrant {said}, which cannot keep writers apart",
+                hint=f"take {oldest} or newer; servers go up one minor version at a time",
+            )
+
     def make(self, dimension: int) -> None:
         """Make the collection with its payload indexes."""
         models, place = library(), self._place
+        self._check_version()
         try:
             self._ask(
                 "create_collection",

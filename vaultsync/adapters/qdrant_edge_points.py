@@ -256,9 +256,13 @@ class EdgePoints:
                 os.close(fd)
 
     def tidy(self) -> None:
-        """Merge segments and build the graph, which a server does by itself."""
+        """Merge segments and build the graph, which a server does by itself.
+
+        Until it is flushed the shard keeps what was replaced: half of what it holds.
+        """
         if self._shard is not None:
             self._ask("optimize")
+            self._ask("flush")
 
     def close(self) -> None:
         """Let go of the folder."""

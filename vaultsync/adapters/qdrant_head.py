@@ -181,7 +181,7 @@ class Head:
             revision=payload["revision"],
             seq=int(payload["seq"]),
             facts=int(payload["facts"]),
-            log=log_of(payload["log"]),
+            log=log_of(payload.get("log") or ""),
             rows=rows_of(payload.get("rows") or "[]"),
             pages=int(payload.get("pages") or 0),
         )

@@ -36,7 +36,8 @@ class Trouble:
     """Nobody listens there: it is away, unless it was there a moment ago."""
     wait: float | None = None
     """The seconds that the answer names."""
-    hint: str = ""
+    helps: str = ""
+    """What would help."""
 
 
 class Patience:
@@ -99,7 +100,4 @@ class Patience:
     def _away(self, trouble: Trouble) -> StoreUnavailableError:
         # Until it answers again nobody waits for what is refused.
         self._answered, self._given_up = False, trouble
-        away = StoreUnavailableError(trouble.why)
-        if trouble.hint:
-            away.hint = trouble.hint
-        return away
+        return StoreUnavailableError(trouble.why, helps=trouble.helps)

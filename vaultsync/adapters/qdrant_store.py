@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
 
@@ -97,7 +98,7 @@ class QdrantStore:
 
     def revision_at(self, seq: int) -> str | None:
         """The revision that was written under a number."""
-        head, _ = self._settled()
+        head, _ = self._settled(fields=("log",))
         found = head.revision_at(seq)
         if found is not None or not 0 < seq <= head.seq:
             return found
@@ -158,7 +159,7 @@ class QdrantStore:
         ids = list(dict.fromkeys(write.fact_id for write in writes))
         tried: dict[str, list[str | RevisionMismatch]] = {}
         for turn in range(_TRIES if writes else 0):
-            head, found = self._settled(ids)
+            head, found = self._settled(ids, None)
             for mark, answers in tried.items():
                 if head.holds(mark):
                     return answers
@@ -215,9 +216,14 @@ class QdrantStore:
         """Forget tombstones older than some days, and what broke off; returns how many.
 
         A vault that did not follow the store for as long is told that it went back in
-        time, and does not lose what it holds.
+        time, and does not lose what it holds. Facts are counted anew, for the cluster may
+        have lost some.
         """
-        head, _ = self._settled()
+        head, _ = self._settled(fields=None)
+        alive = self._points.count(_ALIVE)
+        if alive != head.facts:
+            counted = replace(head, facts=alive).point()
+            self._points.do([Put([counted], head.same(), mode="known")])
         since = (self._clock.now() - timedelta(days=days)).isoformat()
         old = [
             (key, payload["revision"])
@@ -239,13 +245,17 @@ class QdrantStore:
     # ------------------------------------------------------------------ the head
 
     def _settled(
-        self, ids: Sequence[str] = (), fields: Sequence[str] | None = None
+        self, ids: Sequence[str] = (), fields: Sequence[str] | None = ()
     ) -> tuple[Head, dict[str, Payload]]:
-        """The head, with nothing left to carry out, and the points of some facts."""
+        """The head, with nothing left to carry out, and the points of some facts.
+
+        Of each point come the fields that are named, None for all. The past of the head
+        is long, and comes where it is named.
+        """
+        wanted = None if fields is None else [*fields, *_HEAD_FIELDS]
         for _ in range(_TRIES):
             if not self._points.there():
                 self._begin()
-            wanted = None if fields is None else [*fields, *_HEAD_FIELDS]
             found = self._points.take([HEAD, *ids], wanted)
             if HEAD not in found:
                 self._begin()
@@ -256,10 +266,13 @@ class QdrantStore:
             self._store_id = head.store_id
             if head.is_settled:
                 return head, found
-            self._carry_out_others(head)
+            self._carry_out_others()
         raise StoreUnavailableError("a batch of writes in it cannot be carried out")
 
-    def _carry_out_others(self, head: Head) -> None:
+    def _carry_out_others(self) -> None:
+        head = self._head()
+        if head is None or head.is_settled:
+            return  # somebody just finished
         if not head.pages:
             self._carry_out(head, head.rows)
             return
@@ -288,9 +301,11 @@ class QdrantStore:
         self, where: Where, fields: Sequence[str], *, after: str = ""
     ) -> Iterator[tuple[str, Payload]]:
         """All points that meet conditions, by id."""
-        while page := self._points.walk(where, fields, after=after):
+        while page := self._points.walk(where, fields, after=after, limit=PAGE):
             yield from page
+            if len(page) < PAGE:
+                return
             after = page[-1][0]
 
 
-_HEAD_FIELDS = ("storeId", "facts", "log", "rows", "pages")
+_HEAD_FIELDS = ("storeId", "revision", "seq", "facts", "rows", "pages")

@@ -44,6 +44,8 @@ from vaultsync.ports import Filters, Near, VectorRow
 CHUNKS = Where((Is("kind", ["chunk"]),))
 _BOOK = name("vectors")
 """The point that says of which model the vectors are, and what their owner noted."""
+_HELD = 4 * PAGE
+"""Chunks of which something is read at once: a few words of each."""
 OVER_FETCH = 4
 """Chunks that are asked for, for each fact that is wanted: a fact may have several."""
 
@@ -221,11 +223,13 @@ class QdrantVectors:
             for more in asked:
                 where, after = Where((*CHUNKS.must, *more)), ""
                 while page := self._points.walk(
-                    where, fields, after=after, limit=4 * PAGE
+                    where, fields, after=after, limit=_HELD
                 ):
                     for key, payload in page:
                         yield payload
                         after = key
+                    if len(page) < _HELD:
+                        break
 
 
 @contextmanager

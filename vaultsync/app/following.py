@@ -20,7 +20,7 @@ EACH = 1.0
 """Seconds between two looks at the files."""
 FOUND_AGAIN = 10.0
 """Seconds after which folders are searched for new ones."""
-_Stamp = tuple[int, int, int] | None
+_Stamp = tuple[int, int, int, int] | None
 
 
 class _Seen(NamedTuple):
@@ -37,9 +37,10 @@ class FollowedFiles:
         self._memory = memory
         self._tell = tell
         self._quiet = memory.settings.memory_file.settle_seconds
+        self._each_read = memory.settings.watch.hash_seconds
         self._seen: dict[Path, _Seen] = {}
         self._done: dict[Path, _Stamp] = {}
-        self._next = self._search = 0.0
+        self._next = self._search = self._read = 0.0
         self.settled = not memory.settings.memory_file.files
         """Whether all of them are taken in."""
 
@@ -49,6 +50,10 @@ class FollowedFiles:
             return float("inf")
         if now >= self._next:
             self._next = now + EACH
+            if now >= self._read:
+                # What no stamp tells of: texts that wait, facts that lost their section.
+                self._read = now + self._each_read
+                self._done.clear()
             self._look(now)
             self._take_in(now)
         return max(self._next - now, 0.0)
@@ -99,4 +104,4 @@ def _stamp(path: Path) -> _Stamp:
         found = path.stat()
     except OSError:
         return None
-    return found.st_size, found.st_mtime_ns, found.st_ino
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino

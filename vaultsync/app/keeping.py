@@ -46,7 +46,10 @@ class Keeping(Mirroring):
         try:
             with self._engine() as mirror:
                 person = self._person()
-                report = maintain(mirror, **said, actor=person, progress=progress)
+                floor = self.settings.decay_floor
+                report = maintain(
+                    mirror, **said, floor=floor, actor=person, progress=progress
+                )
                 if not dry_run:
                     self._stores.purge(mirror.store)
                 return self._derived_from(mirror, report, progress)
@@ -93,7 +96,7 @@ class Keeping(Mirroring):
             ours, theirs = self._derived.vectors, derived.vectors
             carried = 0
             if ours is not None and theirs is not None and self._elsewhere(stores):
-                carried = work.carry_vectors(ours, theirs, target)
+                carried = work.carry_vectors(ours, theirs, target, progress=progress)
             work.expect_store(mirror, target)
             set_store(self.settings.root, to)
         return work.Migrated(

@@ -11,6 +11,7 @@ from vaultsync.core.fields import Value
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.facts import Forgotten
 from vaultsync.engine.listing import Page, select
+from vaultsync.engine.offline import waits_for
 from vaultsync.engine.transfer import export, import_lines
 from vaultsync.errors import VaultsyncError
 
@@ -76,6 +77,10 @@ class Remembering(Session):
         self._flush()
         self._accesses.flush()
         return self._answer(fact_work.get(self._mirror, id, agent=self.agent))
+
+    def waits(self, id: str) -> bool:  # noqa: A002 - the contract's word
+        """Whether something that was done to a fact waits for a store that is away."""
+        return bool(waits_for(self._mirror, id))
 
     def list(
         self,

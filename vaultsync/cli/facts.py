@@ -102,7 +102,8 @@ def remember(
             context=context,
             id=fact_id,
         )
-    show.remembered(options, fact)
+        waits = memory.waits(fact.id)
+    show.remembered(options, fact, waits=waits)
     return DONE
 
 
@@ -242,8 +243,9 @@ def update(
             expect=expect,
         )
         met = next((c for c in memory.conflicts() if c.fact_id == fact.id), None)
+        waits = memory.waits(fact.id)
     what = "it says so already" if fact.revision == before else "changed"
-    show.changed(options, fact, what, conflict=met)
+    show.changed(options, fact, what, conflict=met, waits=waits)
     return WAITS if met else DONE
 
 
@@ -275,7 +277,8 @@ def supersede(
 
     with session.memory(options, agent=agent) as memory:
         fact = memory.supersede(fact_id, content)
-    show.changed(options, fact, "replaces the older one")
+        waits = memory.waits(fact.id)
+    show.changed(options, fact, "replaces the older one", waits=waits)
     return DONE
 
 
@@ -289,7 +292,8 @@ def forget(options: Options, *, fact_id: str, agent: str | None) -> int:
 
     with session.memory(options, agent=agent) as memory:
         done = memory.forget(fact_id)
-    show.forgotten(options, done)
+        waits = memory.waits(done.id)
+    show.forgotten(options, done, waits=waits)
     return DONE
 
 

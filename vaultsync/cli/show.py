@@ -84,30 +84,51 @@ def initialised(options: Options, made: Initialised) -> None:
     )
 
 
-def remembered(options: Options, fact: Fact) -> None:
+def remembered(options: Options, fact: Fact, *, waits: bool) -> None:
     """A new fact."""
     if options.json:
-        emit({**public(fact), "mirrored": fact.path is not None})
+        emit({**public(fact), "mirrored": fact.path is not None, **_waits(waits)})
         return
     echo(one_line(fact.id))
     say(options, f"remembered {_named(fact)}, {_place(fact)}")
+    _say_that_it_waits(options, waits=waits)
 
 
 def changed(
-    options: Options, fact: Fact, what: str, *, conflict: Conflict | None = None
+    options: Options,
+    fact: Fact,
+    what: str,
+    *,
+    conflict: Conflict | None = None,
+    waits: bool,
 ) -> None:
     """A fact after a change, and the conflict that it met."""
     if options.json:
         found = {"conflict": conflict.id} if conflict else {}
-        emit({**public(fact), **found})
+        emit({**public(fact), **found, **_waits(waits)})
         return
     echo(one_line(fact.id))
-    say(options, f"{_named(fact)}: {what}, {_place(fact)}")
+    where = "its note follows" if waits else _place(fact)
+    say(options, f"{_named(fact)}: {what}, {where}")
+    _say_that_it_waits(options, waits=waits)
     if conflict is not None:
         fields = ", ".join(each.field for each in conflict.fields)
         kept = conflict.conflict_path or f"conflict {conflict.id}"
         words = f"a person changed {fields} too: theirs stands, yours is in {kept}"
         say(options, one_line(words))
+
+
+def _waits(waits: bool) -> dict[str, Value]:  # noqa: FBT001 - a word of its caller
+    return {"waits": True} if waits else {}
+
+
+def _say_that_it_waits(options: Options, *, waits: bool) -> None:
+    if waits:
+        say(
+            options,
+            "the store does not answer: it waits in the outbox, and the next pass"
+            " after the store is back brings it over",
+        )
 
 
 def _named(fact: Fact) -> str:
@@ -159,12 +180,13 @@ def _row(fact: Fact) -> list[str]:
     return [fact.id, fact.title, fact.type, str(fact.priority), fact.scope]
 
 
-def forgotten(options: Options, done: Forgotten) -> None:
+def forgotten(options: Options, done: Forgotten, *, waits: bool = False) -> None:
     """A fact that was deleted or brought back."""
     if options.json:
-        emit(done.as_json())
+        emit({**done.as_json(), **_waits(waits)})
         return
     echo(f"{one_line(done.id)}\t{one_line(done.status)}")
+    _say_that_it_waits(options, waits=waits)
     if done.status == "forgotten":
         say(options, f"`vaultsync restore {one_line(done.id)}` brings it back")
 

@@ -37,7 +37,9 @@ def _file(options: Options, file: FileDone, *, dry_run: bool) -> None:
         return
     counts = file.counts
     did = [f"{counts[name]} {words}" for name, words in _DID if counts[name]]
-    line = ", ".join(did) or "nothing in it to remember"
+    unread = any(each.kind.endswith("Error") for each in file.attention)
+    nothing = "left out" if unread else "nothing in it to remember"
+    line = ", ".join(did) or nothing
     would = "dry run: " if dry_run else ""
     echo(style(f"{would}{one_line(file.name)}: {line}", bold=True))
     rows = [

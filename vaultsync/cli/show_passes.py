@@ -163,7 +163,8 @@ def attention(notices: Sequence[Attention]) -> None:
         where = f"{each.path}:{each.line}" if each.line else str(each.path or "")
         words = one_line(each.message)
         for place in (one_line(where), one_line(str(each.path))):
-            words = words.removeprefix(f"{place}: ") if where else words
+            if where:
+                words = words.removeprefix(f"{place}: ").removeprefix(f"{place} ")
         alike.setdefault((words, one_line(each.hint)), []).append(one_line(where))
     mark = style("!", fg="yellow", bold=True)
     for (words, hint), places in alike.items():

@@ -17,7 +17,7 @@ from vaultsync.core.sections import (
     read_outline,
     whole,
 )
-from vaultsync.errors import InvalidFieldError
+from vaultsync.errors import InvalidFieldError, UsageError
 
 _WELL = "whole paragraphs, without headings of level 2 and with all code fences closed"
 
@@ -30,6 +30,7 @@ def put_section(text: str, heading: str, body: str, *, replace: bool) -> str:
 
     Raises:
         InvalidFieldError: it is no heading, or no text that fits in a section.
+        UsageError: the file has no place for a section.
     """
     words = normalize(heading).lstrip("#").strip()
     if not words or "\n" in words:
@@ -72,7 +73,11 @@ def _own(text: str, words: str) -> Block | None:
 
 
 def _check(text: str, made: str, words: str, held: str) -> None:
-    """See that only that section changed, and says what it shall."""
+    """See that only that section changed, and says what it shall.
+
+    Raises:
+        UsageError: it does not.
+    """
     others = [_others(each, words) for each in (text, made)]
     own = _own(made, words)
     if (
@@ -80,7 +85,12 @@ def _check(text: str, made: str, words: str, held: str) -> None:
         or own is None
         or held not in normalize(made[own.body : own.end])
     ):
-        raise InvalidFieldError("the text", held, _WELL)
+        # Alone the text is a section, as was seen: it is the file.
+        raise UsageError(
+            "the file has code or a comment that is not closed, so nothing can be added"
+            " to it",
+            hint="close it in the file, and add the text again",
+        )
 
 
 def _others(text: str, words: str) -> list[tuple[str | None, str]]:

@@ -14,8 +14,6 @@ from vaultsync.core.fact import Fact
 from vaultsync.core.fields import TYPES
 from vaultsync.core.rank import recency
 
-FLOOR = 0.01
-"""A fact is faded below this decay: after 6.6 half-lives (seed 001)."""
 LONGEST = 5
 """Versions of a fact that may be (seed 001); of a longer chain the first and the newest
 stay."""

@@ -9,11 +9,19 @@ from vaultsync.core.fact import Fact, make_fact
 from vaultsync.core.fields import FIELD, OWN, Owner, Value
 from vaultsync.core.scope import private, sees
 from vaultsync.core.values import check_id
-from vaultsync.core.wire import from_values, to_values
 from vaultsync.engine.access import check_access
 from vaultsync.engine.answered import changed_by
 from vaultsync.engine.auto_linking import linked
 from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.offline import (
+    changed,
+    created,
+    deleted,
+    known_offline,
+    queue,
+    update_later,
+    waits_for,
+)
 from vaultsync.engine.record import readable
 from vaultsync.errors import (
     FactForgottenError,
@@ -24,7 +32,7 @@ from vaultsync.errors import (
     RevisionMismatchError,
     StoreUnavailableError,
 )
-from vaultsync.ports import HistoryEntry, Outgoing, RevisionMismatch, Write
+from vaultsync.ports import HistoryEntry, RevisionMismatch, Write
 
 FORGOTTEN = "forgotten"
 TRIES = 20
@@ -75,34 +83,11 @@ def remember(mirror: Mirror, values: Mapping[str, Value], *, agent: str | None) 
     try:
         result = mirror.store.write([write])[0]
     except StoreUnavailableError:
-        _queue(mirror, fact, "create", before={}, after=to_values(fact), agent=agent)
+        queue(mirror, created(mirror, fact, agent=agent))
         return fact
     if isinstance(result, RevisionMismatch):
         raise IdTakenError(fact.id)
     return fact.but(revision=result)
-
-
-def _queue(
-    mirror: Mirror,
-    fact: Fact,
-    kind: str,
-    *,
-    before: Mapping[str, Value],
-    after: Mapping[str, Value],
-    agent: str | None,
-) -> None:
-    """Keep a change for the store until it is back."""
-    row = Outgoing(
-        mirror.clock.new_id(),
-        fact.id,
-        kind,
-        before,
-        after,
-        agent or "person",
-        mirror.now(),
-    )
-    with mirror.archive.transaction():
-        mirror.archive.put_outgoing([row])
 
 
 def get(mirror: Mirror, fact_id: str, *, agent: str | None) -> Fact:
@@ -119,8 +104,8 @@ def get(mirror: Mirror, fact_id: str, *, agent: str | None) -> Fact:
     try:
         fact = mirror.store.get(fact_id)
     except StoreUnavailableError:
-        waits = _waiting(mirror, fact_id)
-        offline = _offline(mirror, fact_id, waits)
+        waits = waits_for(mirror, fact_id)
+        offline = known_offline(mirror, fact_id, waits)
         if waits and waits[-1].kind == "delete":
             raise FactNotFoundError(fact_id) from None
         if offline is None:
@@ -131,9 +116,9 @@ def get(mirror: Mirror, fact_id: str, *, agent: str | None) -> Fact:
         buried = mirror.store.buried(fact_id)
         if row and buried and sees(agent, buried.scope):
             raise FactForgottenError(fact_id, row.at) from None
-        waits = _waiting(mirror, fact_id)
+        waits = waits_for(mirror, fact_id)
         made = any(each.kind == "create" for each in waits)
-        waiting = _offline(mirror, fact_id, waits) if made else None
+        waiting = known_offline(mirror, fact_id, waits) if made else None
         if waiting is None:
             raise
         fact = waiting
@@ -175,27 +160,6 @@ def history(
     return list(readable(found, mirror.lens, base.fact if base else None))
 
 
-def _waiting(mirror: Mirror, fact_id: str) -> list[Outgoing]:
-    """What of a fact waits for the store, oldest first."""
-    return [each for each in mirror.archive.outbox() if each.fact_id == fact_id]
-
-
-def _offline(
-    mirror: Mirror, fact_id: str, waits: Sequence[Outgoing] | None = None
-) -> Fact | None:
-    """What can be known of a fact while the store is away: the base, and what waits."""
-    base = mirror.archive.find_base(fact_id)
-    fact = base.fact if base else None
-    for row in _waiting(mirror, fact_id) if waits is None else waits:
-        if row.kind == "delete":
-            fact = None
-        elif row.kind == "create":
-            fact = from_values(row.after)
-        elif row.kind == "update" and fact is not None:
-            fact = fact.changed(row.after)
-    return fact
-
-
 def update(
     mirror: Mirror,
     fact_id: str,
@@ -233,9 +197,9 @@ def update(
             write = Write(fact_id, fact, expect or current.revision, agent or "person")
             result = mirror.store.write([write])[0]
         except StoreUnavailableError:
-            known = known or _offline(mirror, fact_id)
+            known = known or known_offline(mirror, fact_id)
             tags = (add_tags, remove_tags)
-            return _update_later(mirror, known, values, tags, agent=agent)
+            return update_later(mirror, known, values, tags, agent=agent)
         if not isinstance(result, RevisionMismatch):
             return fact.but(revision=result, path=current.path)
         if expect is not None:
@@ -243,35 +207,6 @@ def update(
     raise RevisionMismatchError(
         fact_id, "the one just read", "another, again and again"
     )
-
-
-def _update_later(
-    mirror: Mirror,
-    known: Fact | None,
-    values: Mapping[str, Value],
-    tags: tuple[Sequence[str], Sequence[str]],
-    *,
-    agent: str | None,
-) -> Fact:
-    """Queue an update against the last that is known of the fact."""
-    if known is None:
-        why = "what it says of this fact is not known here"
-        raise StoreUnavailableError(why)
-    fact = changed_by(mirror, known, values, *tags)
-    keys = [*values, *(["tags"] if any(tags) else [])]
-    _queue(
-        mirror,
-        fact,
-        "update",
-        before={key: _plain(known.value(key)) for key in keys},
-        after={key: _plain(fact.value(key)) for key in keys},
-        agent=agent,
-    )
-    return fact
-
-
-def _plain(value: Value) -> Value:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> Fact:
@@ -282,7 +217,6 @@ def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> 
         and again.
     """
     old = get(mirror, fact_id, agent=agent)
-    _check_there(old)
     at = mirror.today()
     content = mirror.lens.taken({"content": text}, old)[0]["content"]
     fresh = make_fact(
@@ -303,18 +237,33 @@ def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> 
     if not fresh.content.strip():
         raise InvalidFieldError("content", text, "text that replaces the older one")
     fresh = linked(mirror, fresh, agent=agent)
+    try:
+        return _replace(mirror, old, fresh, agent=agent)
+    except StoreUnavailableError:
+        replaced = old.but(superseded_by_id=fresh.id)
+        queue(
+            mirror,
+            created(mirror, fresh, agent=agent),
+            changed(mirror, old, replaced, ["supersededById"], agent=agent),
+        )
+        return fresh
+
+
+def _replace(mirror: Mirror, old: Fact, fresh: Fact, *, agent: str | None) -> Fact:
+    """Write both ends at once; the new one with its revision."""
     who = agent or "person"
-    # Both ends at once, the new one first: no fact that never came to be hides another.
+    # The new one first: no fact that never came to be hides another.
     writes, made = [Write(fresh.id, fresh, None, who)], ""
     for _ in range(TRIES):
-        replaced = old.but(superseded_by_id=fresh.id, updated_at=at)
+        _check_there(old)
+        replaced = old.but(superseded_by_id=fresh.id, updated_at=fresh.updated_at)
         writes.append(Write(old.id, replaced, old.revision, who))
         *first, done = mirror.store.write(writes)
         made, writes = str(first[0]) if first else made, []
         if isinstance(done, str):
             return fresh.but(revision=made)
-        old = get(mirror, fact_id, agent=agent)
-    raise RevisionMismatchError(fact_id, "the one just read", "another, always")
+        old = get(mirror, old.id, agent=agent)
+    raise RevisionMismatchError(old.id, "the one just read", "another, always")
 
 
 def forget(
@@ -335,12 +284,10 @@ def forget(
             if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
                 return Forgotten(fact.id, FORGOTTEN)
         except StoreUnavailableError:
-            known = _offline(mirror, check_id(fact_id))
+            known = known_offline(mirror, check_id(fact_id))
             if known is None:
                 raise
-            _queue(
-                mirror, known, "delete", before=to_values(known), after={}, agent=agent
-            )
+            queue(mirror, deleted(mirror, known, agent=agent))
             return Forgotten(known.id, FORGOTTEN)
     raise RevisionMismatchError(
         fact_id, "the one just read", "another, again and again"

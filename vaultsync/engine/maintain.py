@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from vaultsync.core.rank import FLOOR
 from vaultsync.core.reconcile import Action, Do, guard
-from vaultsync.core.upkeep import FLOOR, LONGEST, Duty, upkeep
+from vaultsync.core.upkeep import LONGEST, Duty, upkeep
 from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.overlooked import look_again
 from vaultsync.engine.report import ActionTaken, Progress, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.sync import remember_run, sync
@@ -38,7 +40,8 @@ def maintain(
 ) -> Report:
     """Delete what expired or faded, and collapse long chains; notes follow.
 
-    A pass comes first, so that what a person just wrote is known, and another one brings
+    A pass comes first, so that what a person just wrote is known, and what the store lost
+    by itself, which all revisions are compared for, is given back; another one brings
     what is done to the notes: it has a run, a history, and can be undone. What somebody
     writes meanwhile stays.
 
@@ -56,7 +59,7 @@ def maintain(
     )
     meant = confirm is not None and confirm == mirror.archive.setting(STOPPED)
     if not dry_run:
-        mirror.store.state()
+        look_again(mirror)
         sync(mirror, Request(actor=actor))
     facts = mirror.store.iter_facts()
     duties = upkeep(facts, mirror.clock.now(), floor=floor, longest=longest)

@@ -55,14 +55,16 @@ def copy(source: Store, target: Store, *, progress: Progress | None = None) -> i
         MigrationError: others write to the same facts without a pause.
     """
     rows = source.feed()
+    there = _Feed(target)
     copied = 0
     for start in range(0, len(rows), BATCH):
         page = rows[start : start + BATCH]
         for _ in range(TRIES):
-            writes = _missing(source, target, page)
+            writes = _missing(source, target, page, there.last)
             if not writes:
                 break
             copied += sum(isinstance(each, str) for each in target.write(writes))
+            there.follow()
         else:
             raise MigrationError("others write to the same facts without a pause")
         if progress is not None:
@@ -70,15 +72,38 @@ def copy(source: Store, target: Store, *, progress: Progress | None = None) -> i
     return copied
 
 
-def _missing(source: Store, target: Store, page: Sequence[Written]) -> list[Write]:
+class _Feed:
+    """The last write of every fact of a store, as far as it was followed."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._seq = 0
+        self.last: dict[str, Written] = {}
+        self.follow()
+
+    def follow(self) -> None:
+        """Take up what was written since."""
+        for row in self._store.feed(self._seq):
+            self.last[row.fact_id] = row
+            self._seq = max(self._seq, row.seq)
+
+
+def _missing(
+    source: Store,
+    target: Store,
+    page: Sequence[Written],
+    known: Mapping[str, Written],
+) -> list[Write]:
     """What has to be written so that a page of rows is in the target.
 
-    A tombstone that says something is written in two turns: first what it says.
+    `known` is the last write of each fact there. A tombstone that says something is
+    written in two turns: first what it says.
     """
-    alive, held = _said(source, page), _said(target, page)
+    alive = _said(source, page)
+    held = _said(target, [known[e.fact_id] for e in page if e.fact_id in known])
     writes = []
     for row in page:
-        there = target.written(row.fact_id)
+        there = known.get(row.fact_id)
         if there is not None and there.actor != ACTOR:
             continue
         said, has = alive.get(row.fact_id), held.get(row.fact_id)
@@ -123,25 +148,31 @@ def check(
         MigrationError: it does not; nothing was switched.
     """
     rows = source.feed()
+    there = _Feed(target).last
     lacking: list[str] = []
     for start in range(0, len(rows), BATCH):
         page = rows[start : start + BATCH]
-        lacking += [write.fact_id for write in _missing(source, target, page)]
+        lacking += [write.fact_id for write in _missing(source, target, page, there)]
         if progress is not None:
             progress("verify", start + len(page), len(rows))
     tombstones = sum(row.deleted for row in rows)
     facts = len(rows) - tombstones
     if source.state().facts != facts or lacking:
         raise MigrationError(f"{len(lacking) or 'some'} facts differ: {lacking[:3]}")
-    others = {row.fact_id for row in target.feed() if row.actor != ACTOR}
-    known = {row.fact_id for row in rows}
-    extra = {row.fact_id for row in target.feed()} - known - others
+    ours = {key for key, row in there.items() if row.actor == ACTOR}
+    extra = ours - {row.fact_id for row in rows}
     if extra:
         raise MigrationError(f"it holds {len(extra)} facts that are not here")
     return facts, tombstones
 
 
-def carry_vectors(source: VectorIndex, target: VectorIndex, store: Store) -> int:
+def carry_vectors(
+    source: VectorIndex,
+    target: VectorIndex,
+    store: Store,
+    *,
+    progress: Progress | None = None,
+) -> int:
     """Vectors come along when they are the same model's; returns of how many facts.
 
     Without a record: the next pass looks at all facts, and embeds none of these again.
@@ -165,6 +196,8 @@ def carry_vectors(source: VectorIndex, target: VectorIndex, store: Store) -> int
         if rows:
             target.put(rows, replace=list(facts))
         carried += len(facts)
+        if progress is not None:
+            progress("vectors", start + len(page), len(ids))
     return carried
 
 

@@ -313,7 +313,8 @@ class Recalling:
         scored.sort(key=lambda each: each[:2])
         self._done("score", began, {each[1]: -each[0] for each in scored})
         began = self._now()
-        best = scored[: self._limit]
+        least = self._sources.weights.least
+        best = [each for each in scored[: self._limit] if -each[0] >= least]
         paths = self._sources.mirror.archive.places(each[1] for each in best)
         hits = []
         for total, fact_id, signals in best:

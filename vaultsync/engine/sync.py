@@ -327,16 +327,19 @@ def _not_blindly(action: Action, found: Snapshot) -> Action:
 
 
 def _store_away(mirror: Mirror) -> Attention:
+    hint = "the next pass after it is back brings everything over"
+    otherwise = "if it is lost, `vaultsync rebuild --from vault` makes a new one from"
+    hints = [hint, f"{otherwise} the notes"]
     try:
         mirror.store.state()
         why = "it came back during this pass"
     except StoreUnavailableError as away:
         why = away.why
+        hints = [away.helps, hint] if away.helps else hints
     return Attention(
         "store_away",
         VaultPath(""),
         f"the store does not answer: {why}; what must reach it waits",
-        "the next pass after it is back brings everything over; if it is lost,"
-        " `vaultsync rebuild --from vault` makes a new one from the notes",
+        "; ".join(hints),
         seen=mirror.now(),
     )

@@ -180,7 +180,8 @@ class _Looking:
         """The best of the notes whose entries have the words."""
         read = self._read(READ * limit)
         fits = similarities({fact.id: score for fact, score in read})
-        hits = [self._hit(fact, fits[fact.id]) for fact, _ in read]
+        told = (self._hit(fact, fits[fact.id]) for fact, _ in read)
+        hits = [hit for hit in told if hit.score >= self._weights.least]
         return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit])
 
     def confidence(self, hits: Sequence[Hit]) -> float:

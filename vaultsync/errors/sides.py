@@ -48,15 +48,18 @@ class RevisionMismatchError(StoreError):
 
 
 class StoreUnavailableError(StoreError):
-    """The store does not answer."""
+    """The store does not answer. `helps`: what would help, where that is known."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, *, helps: str = "") -> None:
         super().__init__(
             f"the store does not answer: {why}",
-            hint="work goes on: what must reach it waits in the outbox; if it is lost,"
-            " `vaultsync rebuild --from vault` makes a new one from the notes",
+            hint=helps
+            or "try again when it is back; what is written meanwhile waits in the outbox;"
+            " if it is lost, `vaultsync rebuild --from vault` makes a new one from the"
+            " notes",
         )
         self.why = why
+        self.helps = helps
 
 
 class StoreMismatchError(StoreError):
