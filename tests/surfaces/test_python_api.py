@@ -107,3 +107,21 @@ def test_an_answer_of_the_index_loads_nothing_dear(tmp_path: Path) -> None:
         "torch",
     }
     assert dear.isdisjoint(done.stderr.split())
+
+
+def test_what_a_person_edited_meanwhile_is_not_said_to_be_forgotten(
+    tmp_path: Path,
+) -> None:
+    vault, state = tmp_path / "vault", str(tmp_path / "state")
+    app.init(str(vault), state_dir=state)
+    with app.open(str(vault), state_dir=state, agent="indy") as memory:
+        fact = memory.remember("The crane is red.", scope="public")
+        note = vault / str(fact.path)
+        note.write_text(note.read_text() + "\nIt is green.\n", encoding="utf-8")
+
+        done = memory.forget(fact.id)
+
+        assert done.as_json() == {"id": fact.id, "status": "active"}
+        assert "green" in memory.get(fact.id).content
+        (met,) = memory.conflicts()
+        assert met.fact_id == fact.id

@@ -236,7 +236,7 @@ def update(
             remove_tags=remove_tags,
             expect=expect,
         )
-        met = next((c for c in memory.conflicts() if c.fact_id == fact.id), None)
+        met = show.met(memory.conflicts(), fact.id)
     show.changed(options, fact, "changed", conflict=met)
     return WAITS if met else DONE
 
@@ -273,8 +273,12 @@ def forget(options: Options, *, fact_id: str, agent: str | None) -> int:
 
     with session.memory(options, agent=agent) as memory:
         done = memory.forget(fact_id)
+        stays = done.status != "forgotten"
+        met = show.met(memory.conflicts(), done.id) if stays else None
     show.forgotten(options, done)
-    return DONE
+    if stays:
+        show.kept(options, met)
+    return WAITS if stays else DONE
 
 
 @click.command()
