@@ -90,6 +90,16 @@ def test_an_entity_with_a_note_is_known_by_its_name(world: CloneWorld) -> None:
     assert set(world.titles("net loft")) == {"Net Loft", "Where we meet"}
 
 
+def test_facts_are_found_by_whatever_they_call_an_entity(world: CloneWorld) -> None:
+    world.keeps("Net Loft", type="entity", aliases=["Attic (upper)"])
+    world.keeps("Where we meet", entities=["attic (upper)"])
+    world.keeps("Where we eat", entities=["Net Loft"])
+    world.tables()
+
+    assert {"Where we meet", "Where we eat"} <= set(world.titles("attic"))
+    assert "Where we meet" in world.titles("net loft")
+
+
 def test_filters_hold(world: CloneWorld) -> None:
     assert world.titles("cabinet") == []
     assert world.titles("cabinet", max_priority=4) == ["The cabinet gets warm"]

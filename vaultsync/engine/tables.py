@@ -26,7 +26,7 @@ from vaultsync.engine.mirror import Mirror
 from vaultsync.errors import NoteError, NoteMissingError, UnsafePathError
 from vaultsync.ports.entries import EntryFile, Held
 
-SCHEMA = "1"
+SCHEMA = "2"
 """Changes with what an entry, or a table, says."""
 DONE = "tables"
 """The setting that says what the tables were made of, and which they are."""

@@ -111,25 +111,27 @@ def _entries(clone: Clone) -> dict[VaultPath, tuple[Entry, frozenset[str]]]:
     for path in clone.vault.list_meta(VaultPath(FOLDER)):
         by_entity = name_of(path).startswith("by-entity")
         text = (clone.vault.read_meta(path) or b"").decode("utf-8", "replace")
-        heading = ""
+        called: list[str] = []
         for line in text.split("\n"):
             found = read_line(line) if line.startswith("- [") else None
             if found is not None:
                 entry, where = found
                 entries.setdefault(where, entry)
                 if by_entity:
-                    names[where].add(heading)
+                    names[where].update(called)
             elif line.startswith("## "):
-                heading = _named(line[3:])
+                called = _named(line[3:])
     return {path: (entries[path], frozenset(names[path])) for path in sorted(entries)}
 
 
-def _named(heading: str) -> str:
-    """The name in the heading of an entity: `[[path|Name]] (3 mentions)`."""
-    links = find_links(heading)
-    if links and links[0].alias:
-        return links[0].alias
-    return name_of(links[0].target) if links else heading.rpartition(" (")[0]
+def _named(heading: str) -> list[str]:
+    """The names in the heading of an entity: `[[path|Name]], alias (3 mentions)`."""
+    said = heading.rpartition(" (")[0]
+    links = find_links(said)
+    if not links or links[0].start:
+        return [said]
+    name = links[0].alias or name_of(links[0].target)
+    return [name, *filter(None, said[links[0].end :].split(", "))]
 
 
 def _take_in(
