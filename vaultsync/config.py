@@ -201,7 +201,7 @@ def load(
 def _language(said: Mapping[str, object]) -> str:
     language = _word(said, "language", ENGLISH).lower()
     if language not in LANGUAGES:
-        hint = "give one of " + ", ".join(sorted(LANGUAGES))
+        hint = "give one of " + ", ".join(sorted({*LANGUAGES}))
         raise _senseless("language", language, hint)
     return language
 

@@ -146,6 +146,17 @@ def test_an_import_of_no_file_is_wrong_usage(tmp_path: Path) -> None:
     assert run("import", str(tmp_path / "none")).exit_code == 2
 
 
+def test_an_import_says_how_its_notes_come_to_be(tmp_path: Path) -> None:
+    file = tmp_path / "facts.jsonl"
+    file.write_text("".join(LINES), encoding="utf-8")
+    empty = tmp_path / "none.jsonl"
+    empty.touch()
+
+    assert "vaultsync sync" in run("import", str(file)).stderr
+    assert run("import", str(file), "--quiet").stderr == ""
+    assert run("import", str(empty)).stderr == ""
+
+
 @pytest.mark.parametrize(
     ("name", "why"),
     [
