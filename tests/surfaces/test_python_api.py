@@ -14,6 +14,7 @@ import pytest
 from vaultsync import app
 from vaultsync.adapters.vault_fs import VaultFs
 from vaultsync.app.answering import ask
+from vaultsync.errors import ConfigError
 
 
 def test_remembering_succeeds_where_the_note_may_not_be_written(
@@ -125,3 +126,19 @@ def test_what_a_person_edited_meanwhile_is_not_said_to_be_forgotten(
         assert "green" in memory.get(fact.id).content
         (met,) = memory.conflicts()
         assert met.fact_id == fact.id
+
+
+def test_a_marker_that_lost_its_id_is_not_given_another_one(tmp_path: Path) -> None:
+    vault, state = tmp_path / "vault", str(tmp_path / "state")
+    known = app.init(str(vault), state_dir=state).vault_id
+    marker = vault / ".meta" / "config.toml"
+    marker.write_text("", encoding="utf-8")
+
+    with pytest.raises(ConfigError) as wrong:
+        app.init(str(vault), state_dir=state)
+
+    assert marker.read_text(encoding="utf-8") == ""
+    assert "backup" in wrong.value.hint
+    assert "init" not in wrong.value.hint  # it would not help
+    marker.write_text(f'vault_id = "{known}"\n', encoding="utf-8")
+    assert app.init(str(vault), state_dir=state).vault_id == known
