@@ -96,7 +96,8 @@ class SimVault(Disk):
         self._check_readable(path)
         inode = self._regular(path, self._note(path))
         if len(inode.data) > self.max_bytes:
-            raise UnreadableNoteError(path, f"it is larger than {self.max_bytes} bytes")
+            why = f"it is larger than {self.max_bytes:,} bytes"
+            raise UnreadableNoteError(path, why, hint="max_note_bytes")
         return NoteFile(inode.data, inode.sha, inode.stamp)
 
     def stage(self, op: str, data: bytes) -> None:

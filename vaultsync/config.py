@@ -164,7 +164,9 @@ def load(
     vault_id = said.get("vault_id")
     if not isinstance(vault_id, str) or not vault_id:
         raise ConfigError(
-            f"{MARKER} names no vault_id", hint="`vaultsync init` writes one"
+            f"{MARKER} names no vault_id",
+            hint="put the file back from a backup; the id is also the name of this vault's"
+            f" folder in {state_root(None)}",
         )
     scope = check_scope(str(said.get("default_scope") or PUBLIC))
     ignore = said.get("ignore", [])
@@ -204,7 +206,7 @@ def load(
 def _language(said: Mapping[str, object]) -> str:
     language = _word(said, "language", ENGLISH).lower()
     if language not in LANGUAGES:
-        hint = "give one of " + ", ".join(sorted(LANGUAGES))
+        hint = "give one of " + ", ".join(sorted({*LANGUAGES}))
         raise _senseless("language", language, hint)
     return language
 

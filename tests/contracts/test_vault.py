@@ -83,8 +83,9 @@ def test_a_note_beyond_the_limit_is_not_read(world: World, vault: Vault) -> None
     vault.read(NOTE)
     world.save_in_place(NOTE, b"x" * (MAX_BYTES + 1))
 
-    with pytest.raises(UnreadableNoteError, match="larger"):
+    with pytest.raises(UnreadableNoteError, match="larger") as wrong:
         vault.read(NOTE)
+    assert "max_note_bytes" in wrong.value.hint
 
 
 # --- staging -------------------------------------------------------------------------

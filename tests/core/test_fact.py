@@ -165,6 +165,29 @@ def test_values_that_a_field_does_not_take_are_refused(key: str, value: object) 
     assert wrong.value.hint
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("tags", {"a": "b"}, 'tags cannot be {"a": "b"}: a list of lines'),
+        ("status", ["x", None], 'status cannot be ["x", null]: one line of text'),
+        ("priority", True, "priority cannot be true: a whole number"),
+        ("priority", "high", "priority cannot be 'high': a whole number"),
+    ],
+)
+def test_an_error_shows_a_value_as_its_author_wrote_it(
+    key: str, value: Value, said: str
+) -> None:
+    with pytest.raises(InvalidFieldError) as wrong:
+        _fact(**{key: value})
+    assert wrong.value.message.startswith(said)
+
+
+def test_an_error_shows_a_type_that_is_no_text_as_its_author_wrote_it() -> None:
+    with pytest.raises(UnknownTypeError) as wrong:
+        _fact(type=["a", "b"])
+    assert wrong.value.message == 'there is no type ["a", "b"]'
+
+
 def test_a_long_value_is_not_quoted_whole_in_an_error() -> None:
     with pytest.raises(InvalidFieldError) as wrong:
         _fact(confidence="x" * 5000)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from unittest import mock
 
 import pytest
 
 from tests.entries import EntriesInMemory
+from tests.sim import SimVault
 from tests.world import World
 from vaultsync.adapters.embed_hash import HashEmbedder
 from vaultsync.adapters.index_memory import MemoryIndex
 from vaultsync.adapters.links_memory import MemoryLinks
 from vaultsync.adapters.store_away import StoreAway
 from vaultsync.adapters.vectors_memory import MemoryVectors
+from vaultsync.core.paths import VaultPath
 from vaultsync.engine.deriving import Parts, derive, is_derived
 from vaultsync.engine.embed_cost import Cost
+from vaultsync.engine.mirror import Policy
 from vaultsync.engine.tables import Making
 from vaultsync.errors import EmbedderError, IndexBusyError
 from vaultsync.ports import Reference
@@ -65,6 +69,37 @@ def test_a_change_is_followed_and_nothing_is_done_twice() -> None:
 
     assert (done.notes, done.chunks) == (2, 2)
     assert is_derived(world.mirror)
+
+
+def test_a_table_that_somebody_removed_is_still_to_be_derived() -> None:
+    world, held = a_world(), parts()
+    derive(world.mirror, held)
+    world.vault.names.pop(VaultPath(".index/by-type.md"))
+    assert not is_derived(world.mirror)
+
+    derive(world.mirror, held)
+
+    assert ".index/by-type.md" in world.vault.names
+    assert is_derived(world.mirror)
+
+
+def test_tables_that_cannot_be_looked_at_are_still_to_be_derived() -> None:
+    world, held = a_world(), parts()
+    derive(world.mirror, held)
+
+    with mock.patch.object(SimVault, "list_meta", side_effect=PermissionError):
+        assert not is_derived(world.mirror)
+
+
+def test_a_folder_for_the_tables_that_is_new_is_still_to_be_derived() -> None:
+    world, held = a_world(), parts()
+    derive(world.mirror, held)
+    seen = replace(world.mirror, policy=Policy(index_folder="Index"))
+    assert not is_derived(seen)
+
+    derive(seen, held)
+
+    assert "Index/vault-index.md" in world.vault.names
 
 
 def test_a_store_that_was_restored_and_written_to_since_is_followed() -> None:

@@ -42,6 +42,14 @@ def test_export_and_import_are_lossless() -> None:
     ]
 
 
+def test_the_vector_that_another_program_keeps_with_a_fact_is_not_taken() -> None:
+    world = World()
+    import_lines(world.mirror, ['{"content": "Tea.", "embedding": [0.25, -0.5]}'])
+    world.quiesce()
+    (fact,) = world.facts()
+    assert "embedding" not in world.note(fact.id)
+
+
 def test_importing_again_writes_nothing() -> None:
     world = World()
     world.mirrored()

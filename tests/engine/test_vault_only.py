@@ -12,6 +12,7 @@ from tests.world import SCOPE, World
 from vaultsync.adapters.index_memory import MemoryIndex
 from vaultsync.core.fact import Fact, Value
 from vaultsync.core.paths import VaultPath
+from vaultsync.engine.adopt import adopt
 from vaultsync.engine.answer import Recall, Sources
 from vaultsync.engine.recall import recall
 from vaultsync.engine.tables import write_tables
@@ -88,6 +89,29 @@ def test_an_entity_with_a_note_is_known_by_its_name(world: CloneWorld) -> None:
 
     assert set(world.titles("pier box")) == {"Pier Box", "Hold a berth"}
     assert set(world.titles("net loft")) == {"Net Loft", "Where we meet"}
+
+
+def test_facts_are_found_by_whatever_they_call_an_entity(world: CloneWorld) -> None:
+    world.keeps("Net Loft", type="entity", aliases=["Attic (upper)"])
+    world.keeps("Where we meet", entities=["attic (upper)"])
+    world.keeps("Where we eat", entities=["Net Loft"])
+    world.tables()
+
+    assert {"Where we meet", "Where we eat"} <= set(world.titles("attic"))
+    assert "Where we meet" in world.titles("net loft")
+
+
+def test_what_an_adopted_note_does_not_say_is_known_from_its_entry(
+    world: CloneWorld,
+) -> None:
+    world.person_writes("Journal/Moon.md", "# Moon\n\nIt rose over the kelp.\n")
+    adopt(world.mirror, [VaultPath("Journal/Moon.md")], type_name="lesson")
+    world.tables()
+
+    (hit,) = world.ask("kelp moon", types=["lesson"], since="2026-01-01")
+
+    assert (hit.title, hit.fact.type) == ("Moon", "lesson")
+    assert hit.recency > 0.9
 
 
 def test_filters_hold(world: CloneWorld) -> None:

@@ -5,8 +5,17 @@ from typing import Any
 
 import pytest
 
-from tests.surfaces.command_line import FACT, ID, NOTE, FakeMemory, one_object, run
+from tests.surfaces.command_line import (
+    CONFLICT,
+    FACT,
+    ID,
+    NOTE,
+    FakeMemory,
+    one_object,
+    run,
+)
 from vaultsync import errors
+from vaultsync.engine.facts import Forgotten
 from vaultsync.engine.listing import Page
 
 PUBLIC = {
@@ -333,3 +342,24 @@ def test_what_is_printed_as_json_is_what_the_fact_says() -> None:
     assert json.loads(result.stdout)["content"] == odd.content
     assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(result.stdout)
     assert "ü \U0001f600" in result.stdout
+
+
+def test_a_fact_that_an_edit_kept_is_not_said_to_be_gone() -> None:
+    memory = FakeMemory(forget=Forgotten(ID, "active"), conflicts=(CONFLICT,))
+
+    result = run("forget", ID, memory=memory)
+
+    assert result.exit_code == 3
+    assert result.stdout == f"{ID}\tactive\n"
+    assert "a person changed its note" in result.stderr
+    assert str(CONFLICT.conflict_path) in result.stderr
+    assert "brings it back" not in result.stderr
+
+
+def test_a_fact_that_an_edit_kept_may_have_no_conflict_any_more() -> None:
+    memory = FakeMemory(forget=Forgotten(ID, "active"))
+
+    result = run("forget", ID, memory=memory)
+
+    assert result.exit_code == 3
+    assert result.stderr.count("\n") == 1

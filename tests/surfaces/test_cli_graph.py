@@ -170,6 +170,19 @@ def test_a_part_of_the_graph_is_exported(tmp_path: Path) -> None:
     }
 
 
+def test_a_graph_is_never_written_over_the_settings_of_obsidian(tmp_path: Path) -> None:
+    for name in (".meta/config.toml", ".obsidian/graph.json"):
+        file = tmp_path / name
+        file.parent.mkdir()
+        file.write_text("{}", encoding="utf-8")
+
+    result = run("graph", "export", str(file))
+
+    assert result.exit_code == 2
+    assert "hidden folder" in result.stderr
+    assert file.read_text(encoding="utf-8") == "{}"
+
+
 def test_an_export_to_stdout_is_the_graph_alone() -> None:
     result = run("graph", "export", "-")
 

@@ -22,6 +22,7 @@ from tests.surfaces.command_line import (
     run,
 )
 from vaultsync.core.conflict import FieldConflict
+from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import SAME_MEANING
 from vaultsync.engine.report import COUNTS, ActionTaken, Report, Verification
 from vaultsync.errors import StoreUnavailableError, VaultMissingError
@@ -207,6 +208,18 @@ def test_a_path_that_the_message_names_is_not_named_twice() -> None:
     result = run("sync", "--quiet", memory=memory)
 
     assert result.stdout == "\n! public/bad.md:3: bad YAML\n"
+
+
+def test_what_is_said_of_a_few_notes_stands_together_above_its_hint() -> None:
+    notices = [NOTICE, NOTICE._replace(path=VaultPath("public/worse.md"))]
+    memory = FakeMemory(sync=replace(QUIET, attention=notices))
+
+    result = run("sync", "--quiet", memory=memory)
+
+    assert result.stdout == (
+        "\n! public/bad.md:3: bad YAML\n! public/worse.md:3: bad YAML\n"
+        "  hint: close the quote\n"
+    )
 
 
 def test_only_verbose_lists_more_than_twenty_actions() -> None:

@@ -144,3 +144,49 @@ def test_a_bad_line_is_a_failure_and_not_wrong_usage() -> None:
 
 def test_an_import_of_no_file_is_wrong_usage(tmp_path: Path) -> None:
     assert run("import", str(tmp_path / "none")).exit_code == 2
+
+
+def test_an_import_says_how_its_notes_come_to_be(tmp_path: Path) -> None:
+    file = tmp_path / "facts.jsonl"
+    file.write_text("".join(LINES), encoding="utf-8")
+    empty = tmp_path / "none.jsonl"
+    empty.touch()
+
+    assert "vaultsync sync" in run("import", str(file)).stderr
+    assert run("import", str(file), "--quiet").stderr == ""
+    assert run("import", str(empty)).stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        (".obsidian/graph.json", "hidden folder"),
+        (".index/by-type.md", "hidden folder"),
+        (".meta/config.toml", "hidden folder"),
+        ("public/notes/Tea.md", "would be a note"),
+        ("Tea.MD", "would be a note"),
+    ],
+)
+def test_nothing_is_exported_over_what_a_vault_holds(
+    tmp_path: Path, name: str, why: str
+) -> None:
+    for each in (".meta/config.toml", name):
+        file = tmp_path / each
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("as it was", encoding="utf-8")
+
+    result = run("export", str(file), memory=FakeMemory(export=give))
+
+    assert result.exit_code == 2
+    assert why in result.stderr
+    assert file.read_text(encoding="utf-8") == "as it was"
+
+
+def test_an_export_may_lie_beside_the_notes(tmp_path: Path) -> None:
+    (tmp_path / ".meta").mkdir()
+    (tmp_path / ".meta" / "config.toml").touch()
+    file = tmp_path / "public" / "facts.jsonl"
+    file.parent.mkdir()
+
+    assert run("export", str(file), memory=FakeMemory(export=give)).exit_code == 0
+    assert file.exists()

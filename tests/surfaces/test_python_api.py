@@ -15,6 +15,7 @@ from vaultsync import app
 from vaultsync.adapters.vault_fs import VaultFs
 from vaultsync.app.answering import ask
 from vaultsync.engine.deriving import Indexed
+from vaultsync.errors import ConfigError
 
 
 def test_remembering_succeeds_where_the_note_may_not_be_written(
@@ -121,3 +122,37 @@ def test_a_report_tells_the_time_of_all_that_follows_the_pass(
     with app.open(str(vault), state_dir=state) as memory:
         assert memory.adopt(dry_run=True).seconds < 1_000
         assert memory.adopt().seconds > 1_000
+
+
+def test_what_a_person_edited_meanwhile_is_not_said_to_be_forgotten(
+    tmp_path: Path,
+) -> None:
+    vault, state = tmp_path / "vault", str(tmp_path / "state")
+    app.init(str(vault), state_dir=state)
+    with app.open(str(vault), state_dir=state, agent="indy") as memory:
+        fact = memory.remember("The crane is red.", scope="public")
+        note = vault / str(fact.path)
+        note.write_text(note.read_text() + "\nIt is green.\n", encoding="utf-8")
+
+        done = memory.forget(fact.id)
+
+        assert done.as_json() == {"id": fact.id, "status": "active"}
+        assert "green" in memory.get(fact.id).content
+        (met,) = memory.conflicts()
+        assert met.fact_id == fact.id
+
+
+def test_a_marker_that_lost_its_id_is_not_given_another_one(tmp_path: Path) -> None:
+    vault, state = tmp_path / "vault", str(tmp_path / "state")
+    known = app.init(str(vault), state_dir=state).vault_id
+    marker = vault / ".meta" / "config.toml"
+    marker.write_text("", encoding="utf-8")
+
+    with pytest.raises(ConfigError) as wrong:
+        app.init(str(vault), state_dir=state)
+
+    assert marker.read_text(encoding="utf-8") == ""
+    assert "backup" in wrong.value.hint
+    assert "init" not in wrong.value.hint  # it would not help
+    marker.write_text(f'vault_id = "{known}"\n', encoding="utf-8")
+    assert app.init(str(vault), state_dir=state).vault_id == known

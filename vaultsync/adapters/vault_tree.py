@@ -34,6 +34,7 @@ from vaultsync.ports import Folder, NoteFile, Scan, Stamp
 
 ANY = sys.maxsize
 """No limit."""
+_SPLIT = "make it smaller, or raise max_note_bytes in .meta/config.toml"
 Look: TypeAlias = Callable[[int, os.stat_result], None]
 """Is given an open file and its stat."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -296,7 +297,8 @@ def read_once(
             raise NotRegularFileError(path, odd)
         size = before.st_size
         if size > limit:
-            raise UnreadableNoteError(path, f"it is larger than {limit} bytes")
+            why = f"it is larger than {limit:,} bytes"
+            raise UnreadableNoteError(path, why, hint=_SPLIT)
         data = os.read(fd, size + 1)
         while 0 < len(data) < size and (more := os.read(fd, 1 << 20)):
             data += more

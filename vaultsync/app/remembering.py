@@ -199,6 +199,8 @@ class Remembering(Session):
     ) -> Forgotten:
         """Delete a fact and its note; `restore` brings both back.
 
+        It is `active` still where a person edited the note meanwhile: that stands.
+
         Raises:
             FactNotFoundError.
             RevisionMismatchError: the fact is not at `expect`.
@@ -207,6 +209,9 @@ class Remembering(Session):
         who = agent or self.agent
         done = fact_work.forget(self._mirror, id, agent=who, expect=expect)
         self._follow(done.id)
+        with suppress(VaultsyncError):
+            if self._mirror.store.find_many([done.id]):
+                return fact_work.Forgotten(done.id, fact_work.ACTIVE)
         return done
 
     def restore(

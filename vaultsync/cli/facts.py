@@ -242,7 +242,7 @@ def update(
             remove_tags=remove_tags,
             expect=expect,
         )
-        met = next((c for c in memory.conflicts() if c.fact_id == fact.id), None)
+        met = show.met(memory.conflicts(), fact.id)
         waits = memory.waits(fact.id)
     what = "it says so already" if fact.revision == before else "changed"
     show.changed(options, fact, what, conflict=met, waits=waits)
@@ -292,9 +292,13 @@ def forget(options: Options, *, fact_id: str, agent: str | None) -> int:
 
     with session.memory(options, agent=agent) as memory:
         done = memory.forget(fact_id)
+        stays = done.status != "forgotten"
+        met = show.met(memory.conflicts(), done.id) if stays else None
         waits = memory.waits(done.id)
     show.forgotten(options, done, waits=waits)
-    return DONE
+    if stays:
+        show.kept(options, met)
+    return WAITS if stays else DONE
 
 
 @click.command()

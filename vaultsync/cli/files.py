@@ -12,9 +12,11 @@ from errno import ENOTDIR
 from pathlib import Path
 from typing import BinaryIO
 
-from vaultsync.errors import ImportLineError
+from vaultsync.config import MARKER
+from vaultsync.errors import ImportLineError, UsageError
 
 Write = Callable[[str], object]
+_FREE = "name a file outside the vault, or a visible one that does not end in .md"
 
 
 def lines(source: BinaryIO) -> Iterator[str]:
@@ -51,8 +53,31 @@ def writer(file: str) -> Iterator[Write]:
     target = named.resolve()  # a link stays a link
     if not target.parent.is_dir():
         raise NotADirectoryError(ENOTDIR, "there is no such folder", str(target.parent))
+    _check_free(target)
     with _replaced(target) as stream:
         yield _to(stream)
+
+
+def _check_free(target: Path) -> None:
+    """See that a file is no note of a vault, and none of what its programs keep there.
+
+    Raises:
+        UsageError: it is, or would be; nothing was written.
+    """
+    roots = (each for each in target.parents if (each / MARKER).is_file())
+    root = next(roots, None)
+    if root is None:
+        return
+    why = ""
+    if any(part.startswith(".") for part in target.relative_to(root).parts):
+        why = "it lies in a hidden folder of the vault, which is not for exports"
+    elif target.suffix.lower() == ".md":
+        why = "it would be a note of the vault"
+    if why:
+        message = f"{target} is not written: {why}"
+        raise UsageError(
+            message, hint="name a file outside the vault, or a visible one"
+        )
 
 
 def _to(stream: BinaryIO) -> Write:

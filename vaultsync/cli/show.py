@@ -191,6 +191,20 @@ def forgotten(options: Options, done: Forgotten, *, waits: bool = False) -> None
         say(options, f"`vaultsync restore {one_line(done.id)}` brings it back")
 
 
+def met(conflicts: Sequence[Conflict], fact_id: str) -> Conflict | None:
+    """The conflict that a change of a fact met."""
+    return next((each for each in conflicts if each.fact_id == fact_id), None)
+
+
+def kept(options: Options, conflict: Conflict | None) -> None:
+    """Why a fact is there still: an edit beats a deletion."""
+    words = "a person changed its note too, so it stays"
+    if conflict is not None:
+        where = conflict.conflict_path or f"conflict {conflict.id}"
+        words += f"; {where} asks what shall be"
+    say(options, one_line(words))
+
+
 def transferred(options: Options, number: int, what: str, *, data: bool) -> None:
     """How many facts went; `data`: stdout is free for it."""
     if options.json:

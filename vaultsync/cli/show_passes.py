@@ -169,8 +169,9 @@ def attention(notices: Sequence[Attention]) -> None:
     mark = style("!", fg="yellow", bold=True)
     for (words, hint), places in alike.items():
         if len(places) <= SEVERAL:
+            echo()
             for place in places:
-                echo(f"\n{mark} {place}: {words}" if place else f"\n{mark} {words}")
+                echo(f"{mark} {place}: {words}" if place else f"{mark} {words}")
         else:
             echo(f"\n{mark} {count(len(places), 'note')}: {words}")
             for place in places[:SEVERAL]:

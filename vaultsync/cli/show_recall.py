@@ -34,7 +34,10 @@ def recalled(options: Options, found: Recall) -> None:
         say(options, one_line(sentence))
     count = f"{len(found)} hit{'' if len(found) == 1 else 's'}"
     if not found.hits:
-        say(options, "nothing found: other words, or --max-priority 4, may find more")
+        say(
+            options,
+            "nothing found: other words, fewer filters or --max-priority 4 may find more",
+        )
         return
     say(
         options,

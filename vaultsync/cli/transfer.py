@@ -38,9 +38,11 @@ def import_facts(options: Options, *, file: str) -> int:
 
     All lines are taken or, when one is bad, none.
     """
-    from vaultsync.cli import files, session, show
+    from vaultsync.cli import files, output, session, show
 
     with session.memory(options) as memory, files.reader(file) as source:
         count = memory.import_(files.lines(source))
     show.transferred(options, count, f"taken from {file}", data=True)
+    if count and not options.json:
+        output.say(options, "`vaultsync sync` writes their notes")
     return DONE

@@ -138,7 +138,9 @@ def link_to(path: VaultPath, title: str) -> str:
     spelled = _UNSAID.sub(
         lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), path
     )
-    return f"[{title or 'a note'}]({spelled})"
+    # A backslash at its end would take the bracket for text.
+    text = shown(title).rstrip("\\")
+    return f"[{text or 'a note'}]({spelled})"
 
 
 _UNSAID = re.compile(r"[\s%#^|\[\]<>()\"\\]")

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from vaultsync.core.entries import TITLE_LENGTH, Entry, cut, line_of, link_to, shown
 from vaultsync.core.fact import TYPES, tier_of
-from vaultsync.core.paths import VaultPath
+from vaultsync.core.paths import VaultPath, stem_of
 from vaultsync.core.rank import IMPORTANCE
 from vaultsync.core.tables import Item, files
 
@@ -125,24 +125,25 @@ def _by_priority(listed: Sequence[_Listed]) -> list[Item]:
 
 
 def _by_entity(listed: Sequence[_Listed]) -> list[Item]:
-    """Each entity with the facts that name it, the most named first."""
-    spelled = Counter(name for each in listed for name in each.entry.entities)
-    keys = {name: _key(name) for name in spelled}
-    naming: dict[str, list[_Listed]] = defaultdict(list)
-    for each in listed:
-        for key in dict.fromkeys(map(keys.__getitem__, each.entry.entities)):
-            naming[key].append(each)
-    usual: dict[str, str] = {}
-    for name in sorted(spelled, key=lambda name: (-spelled[name], name)):
-        usual.setdefault(keys[name], name)
+    """Each entity with the facts that name it, the most named first.
+
+    All that facts call an entity stands in its heading, its title first: it is one.
+    """
     notes = _notes_of_entities(listed)
+    naming: dict[str, list[_Listed]] = defaultdict(list)
+    called: dict[str, Counter[str]] = defaultdict(Counter)
+    for each in listed:
+        mine = {name: _key(name) for name in each.entry.entities}
+        owners = {name: notes[k].path if k in notes else k for name, k in mine.items()}
+        for name, owner in owners.items():
+            called[owner][name] += 1
+        for owner in dict.fromkeys(owners.values()):
+            naming[owner].append(each)
     items = []
-    for key in sorted(naming, key=lambda key: (-len(naming[key]), key)):
-        many = naming[key]
-        label = cut(shown(usual[key]), TITLE_LENGTH)
-        title = link_to(notes[key], label) if key in notes else label
+    found = [(*_heading(notes, called[owner]), naming[owner]) for owner in naming]
+    for label, title, many in sorted(found, key=lambda x: (-len(x[2]), _key(x[0]))):
         heading = f"{title} ({len(many):,} mention{'s' if len(many) > 1 else ''})"
-        letter = _letter(key)
+        letter = _letter(_key(label))
         items += [Item(each.line, heading, (letter,)) for each in many[:PER_ENTITY]]
         if len(many) > PER_ENTITY:
             more = f"- and {len(many) - PER_ENTITY:,} more"
@@ -150,14 +151,36 @@ def _by_entity(listed: Sequence[_Listed]) -> list[Item]:
     return items
 
 
-def _notes_of_entities(listed: Sequence[_Listed]) -> dict[str, VaultPath]:
-    """The note of each entity, by all its names; its title counts before any alias."""
-    notes: dict[str, VaultPath] = {}
+def _heading(
+    notes: Mapping[str, _Listed], called: Mapping[str, int]
+) -> tuple[str, str]:
+    """What an entity is filed under, and the heading that says its names."""
+    names = sorted(called, key=lambda name: (-called[name], name))
+    note = notes.get(_key(names[0]))
+    if note is None:
+        label = cut(shown(names[0]), TITLE_LENGTH)
+        return label, label
+    others: dict[str, str] = {}
+    for name in sorted(names, key=lambda name: (_key(name), -called[name], name)):
+        others.setdefault(_key(name), cut(shown(name), TITLE_LENGTH))
+    others.pop(_key(note.entry.names[0]), None)
+    label = note.entry.title
+    return label, ", ".join([link_to(note.path, label), *others.values()])
+
+
+def _notes_of_entities(listed: Sequence[_Listed]) -> dict[str, _Listed]:
+    """The note of each entity, by all its names: a title counts before any alias.
+
+    An alias counts before the name of a file, by which links name the note.
+    """
+    notes: dict[str, _Listed] = {}
     named = sorted((each for each in listed if each.entry.names), key=lambda x: x.path)
     for take in (slice(0, 1), slice(1, None)):
         for each in named:
             for name in each.entry.names[take]:
-                notes.setdefault(_key(name), each.path)
+                notes.setdefault(_key(name), each)
+    for each in named:
+        notes.setdefault(_key(stem_of(each.path)), each)
     return notes
 
 

@@ -171,6 +171,8 @@ def _list(row: Field, value: object) -> tuple[str, ...]:
         return ()
     if isinstance(value, str) and row.key == "tags":
         value = [part for part in re.split(r"[,\s]+", value) if part]
+    if isinstance(value, Mapping):
+        raise InvalidFieldError(row.key, value, row.kind.value)
     many: Sequence[object] = value if isinstance(value, (list, tuple)) else (value,)
     seen: dict[str, None] = {}
     for one in many:

@@ -14,7 +14,7 @@ from vaultsync.engine.follow import version_at
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress
 from vaultsync.engine.shown import Read
-from vaultsync.engine.tables import Making, write_tables
+from vaultsync.engine.tables import Making, tables_stand, write_tables
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.ports import (
     Embedder,
@@ -65,11 +65,14 @@ class Indexed:
 
 
 def is_derived(mirror: Mirror) -> bool:
-    """Whether nothing has changed since all was brought up to date."""
+    """Whether nothing has changed since all was brought up to date, no table either."""
     try:
-        return mirror.archive.setting(DERIVED) == _state(mirror)
+        same = mirror.archive.setting(DERIVED) == _state(mirror)
+        return same and tables_stand(mirror)
     except StoreUnavailableError:
         return True  # nothing can be derived now
+    except OSError:
+        return False  # what is wrong with the tables is told when they are made
 
 
 def derive(

@@ -34,7 +34,7 @@ from vaultsync.errors import (
 )
 from vaultsync.ports import HistoryEntry, RevisionMismatch, Write
 
-FORGOTTEN = "forgotten"
+FORGOTTEN, ACTIVE = "forgotten", "active"
 TRIES = 20
 """How often an update is repeated when other writers get in between."""
 
@@ -320,14 +320,14 @@ def restore(
         buried = mirror.store.buried(fact_id)
         if buried is None:
             get(mirror, fact_id, agent=agent)
-            return Forgotten(fact_id, "active")
+            return Forgotten(fact_id, ACTIVE)
         if not sees(agent, buried.scope):
             raise FactNotFoundError(fact_id)
         _check_revision(buried, expect)
         fact = buried.but(updated_at=mirror.today())
         write = Write(fact_id, fact, buried.revision, agent or "person")
         if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
-            return Forgotten(fact_id, "active")
+            return Forgotten(fact_id, ACTIVE)
     raise RevisionMismatchError(
         fact_id, "the one just read", "another, again and again"
     )

@@ -26,7 +26,7 @@ from vaultsync.engine.mirror import Mirror
 from vaultsync.errors import NoteError, NoteMissingError, UnsafePathError
 from vaultsync.ports.entries import EntryFile, Held
 
-SCHEMA = "1"
+SCHEMA = "2"
 """Changes with what an entry, or a table, says."""
 DONE = "tables"
 """The setting that says what the tables were made of, and which they are."""
@@ -72,11 +72,11 @@ def write_tables(mirror: Mirror, making: Making, *, anew: bool = False) -> int:
         StoreUnavailableError: the store is away; nothing was done.
         OSError: the disk is full or broken.
     """
+    if not anew and tables_stand(mirror):
+        return 0
     seen = _seen(mirror)
     made_of = _made_of(mirror, seen)
     done = _done(mirror)
-    if not anew and done.get("of") == made_of and _all_there(mirror, done):
-        return 0
     held = _followed(mirror, making, anew=anew)
     paths = {fact_id: path for path, fact_id in mirror.archive.paths().items()}
     texts = {
@@ -93,6 +93,18 @@ def write_tables(mirror: Mirror, making: Making, *, anew: bool = False) -> int:
     with mirror.archive.transaction():
         mirror.archive.set_setting(DONE, json.dumps(said))
     return changed
+
+
+def tables_stand(mirror: Mirror) -> bool:
+    """Whether the tables are those of the store and the notes, and all of them are there.
+
+    Raises:
+        StoreUnavailableError: the store is away.
+        OSError: their folder cannot be read.
+    """
+    done = _done(mirror)
+    made_of = _made_of(mirror, _seen(mirror))
+    return done.get("of") == made_of and _all_there(mirror, done)
 
 
 def tables_for(

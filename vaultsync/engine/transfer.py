@@ -20,7 +20,8 @@ from vaultsync.errors import (
 from vaultsync.ports import RevisionMismatch, Write
 
 BATCH = 1000
-_NOT_HELD = frozenset({"path", "revision", "mirrored"})
+_NOT_HELD = frozenset({"path", "revision", "mirrored", "embedding"})
+"""What lines of other programs carry of a fact that is neither in it nor in its note."""
 
 
 def export(

@@ -8,7 +8,7 @@ a note, and meaning.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from vaultsync.core.entries import Entry, read_line
@@ -54,6 +54,10 @@ class Clone:
     """What an answer may show."""
 
 
+_Listed = Mapping[VaultPath, tuple[Entry, frozenset[str]]]
+"""The entries by the paths of their notes, each with the entities that it is under."""
+
+
 def recall_vault_only(
     clone: Clone,
     question: str,
@@ -93,7 +97,7 @@ def recall_vault_only(
     hits: tuple[Hit, ...] = ()
     if listed:
         _take_in(clone, listed)
-        hits = work.hits(limit)
+        hits = work.hits(listed, limit)
     return Recall(
         query=clone.lens.text(question),
         source=SOURCE,
@@ -104,53 +108,59 @@ def recall_vault_only(
     )
 
 
-def _entries(clone: Clone) -> dict[VaultPath, tuple[Entry, frozenset[str]]]:
+def _entries(clone: Clone) -> _Listed:
     """All entries by the paths of their notes, each with the entities that are named."""
     entries: dict[VaultPath, Entry] = {}
     names: dict[VaultPath, set[str]] = defaultdict(set)
     for path in clone.vault.list_meta(VaultPath(FOLDER)):
         by_entity = name_of(path).startswith("by-entity")
         text = (clone.vault.read_meta(path) or b"").decode("utf-8", "replace")
-        heading = ""
+        called: list[str] = []
         for line in text.split("\n"):
             found = read_line(line) if line.startswith("- [") else None
             if found is not None:
                 entry, where = found
                 entries.setdefault(where, entry)
                 if by_entity:
-                    names[where].add(heading)
+                    names[where].update(called)
             elif line.startswith("## "):
-                heading = _named(line[3:])
+                called = _named(line[3:])
     return {path: (entries[path], frozenset(names[path])) for path in sorted(entries)}
 
 
-def _named(heading: str) -> str:
-    """The name in the heading of an entity: `[[path|Name]] (3 mentions)`."""
-    links = find_links(heading)
-    if links and links[0].alias:
-        return links[0].alias
-    return name_of(links[0].target) if links else heading.rpartition(" (")[0]
+def _named(heading: str) -> list[str]:
+    """The names in the heading of an entity: `[[path|Name]], alias (3 mentions)`."""
+    said = heading.rpartition(" (")[0]
+    links = find_links(said)
+    if not links or links[0].start:
+        return [said]
+    name = links[0].alias or name_of(links[0].target)
+    return [name, *filter(None, said[links[0].end :].split(", "))]
 
 
-def _take_in(
-    clone: Clone, listed: dict[VaultPath, tuple[Entry, frozenset[str]]]
-) -> None:
+def _take_in(clone: Clone, listed: _Listed) -> None:
     """Make the words of the entries findable, each as a short fact of its path."""
     facts = (
-        Fact(
-            path,
-            type=entry.type,
-            title=entry.title,
+        _of_entry(path, entry).but(
             content=entry.summary,
-            priority=entry.priority,
             entities=tuple(sorted(names)),
             scope=_scope(clone, path),
-            created_at=f"{entry.day}T00:00:00Z" if entry.day else "",
-            importance=entry.importance,
         )
         for path, (entry, names) in listed.items()
     )
     clone.index.update(map(Indexed, facts), [], version=SOURCE)
+
+
+def _of_entry(path: VaultPath, entry: Entry) -> Fact:
+    """What an entry knows of its note, which need not say it: a person's says little."""
+    return Fact(
+        path,
+        type=entry.type,
+        title=entry.title,
+        priority=entry.priority,
+        created_at=f"{entry.day}T00:00:00Z" if entry.day else "",
+        importance=entry.importance,
+    )
 
 
 def _scope(clone: Clone, path: VaultPath) -> str:
@@ -176,9 +186,9 @@ class _Looking:
         self._weights = weights
         self._terms = Terms(clone.index.tokens(asked.words))
 
-    def hits(self, limit: int) -> tuple[Hit, ...]:
+    def hits(self, listed: _Listed, limit: int) -> tuple[Hit, ...]:
         """The best of the notes whose entries have the words."""
-        read = self._read(READ * limit)
+        read = self._read(listed, READ * limit)
         fits = similarities({fact.id: score for fact, score in read})
         told = (self._hit(fact, fits[fact.id]) for fact, _ in read)
         hits = [hit for hit in told if hit.score >= self._weights.least]
@@ -189,7 +199,7 @@ class _Looking:
         held = self._terms.held(said_by(hits[0].fact)) if hits else {}
         return round(SURE * len(held) / max(1, len(self._terms.all)), 3)
 
-    def _read(self, most: int) -> list[tuple[Fact, float]]:
+    def _read(self, listed: _Listed, most: int) -> list[tuple[Fact, float]]:
         """The notes whose entries fit best, as far as they are there and may be seen."""
         index, filters = self._clone.index, self._filters
         # Entries say neither tags nor hours: those are looked for in the notes.
@@ -205,7 +215,7 @@ class _Looking:
             if len(read) == most:
                 break
             if sees(self._agent, _scope(self._clone, path)):
-                fact = _note(self._clone, path)
+                fact = _note(self._clone, path, listed[path][0])
                 if fact is not None and filters.admits(fact):
                     read.append((fact, match.score))
         return read
@@ -234,13 +244,15 @@ class _Looking:
         )
 
 
-def _note(clone: Clone, path: VaultPath) -> Fact | None:
+def _note(clone: Clone, path: VaultPath, entry: Entry) -> Fact | None:
     """What a note says; None when it is gone or cannot be read."""
     try:
         note = read_note(clone.vault.read(path).data, path)
     except NoteError:
         return None
-    fact = Fact(note.id or path, title=note.body.title or stem_of(path))
-    said = fact.laid_over(note.values, note.properties)
+    known = _of_entry(path, entry).but(
+        id=note.id or path, title=note.body.title or stem_of(path)
+    )
+    said = known.laid_over(note.values, note.properties)
     # A person may have typed a secret into it.
     return clone.lens.hidden(said).but(scope=_scope(clone, path), path=path)

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 from vaultsync.errors.root import VaultsyncError
+
+
+def _shown(value: object, length: int) -> str:
+    """A value as its author may have written it: a text in quotes, anything else as JSON."""
+    if isinstance(value, str):
+        return repr(value[:length])
+    return json.dumps(value, ensure_ascii=False, default=repr, skipkeys=True)[:length]
 
 
 class UsageError(VaultsyncError):
@@ -13,7 +22,7 @@ class InvalidFieldError(UsageError):
     """A field was given a value that it does not take."""
 
     def __init__(self, field: str, value: object, expected: str) -> None:
-        shown = f"{value!r:.80}"
+        shown = _shown(value, 80)
         super().__init__(
             f"{field} cannot be {shown}: {expected}", hint=f"give {field} {expected}"
         )
@@ -58,7 +67,7 @@ class UnknownTypeError(UsageError):
 
     def __init__(self, name: object, known: tuple[str, ...]) -> None:
         super().__init__(
-            f"there is no type {str(name)[:60]!r}",
+            f"there is no type {_shown(name, 60)}",
             hint="use one of " + ", ".join(known),
         )
 
