@@ -372,3 +372,20 @@ def test_a_merge_without_a_base_that_a_full_disk_stopped_is_agreed_by_nobody() -
     world.edit(world.notes()[0], texts.status)
     world.turn()
     world.quiesce()
+
+
+def test_an_older_store_after_the_archive_was_lost_and_no_pass_ended_is_filled() -> (
+    None
+):
+    world = _mirrored(batch=1)
+    world.keep_backup()
+    alice = world.remember({"title": "Alice", "content": world.ledger.word()})
+    world.remember({"title": "Bob", "content": world.ledger.word()})
+    world.turn()
+    world.drop_archive()
+    _agent(world, agents.tag, -1)
+    world.vault.quota = sum(len(each.data) for each in world.vault.names.values())
+    world.turn()
+    world.restore_backup()
+    world.quiesce()
+    assert alice in world.facts()

@@ -205,6 +205,10 @@ def make_cases(
     """
     rows = {row.fact_id: row for row in feed or ()}
     ids = dict.fromkeys([*who.of_fact, *who.twins, *who.gone, *who.frozen, *named])
+    if whole_feed:
+        # A store that was put back before a pass came to its end never heard of them.
+        known = mirror.archive.paths().values()
+        ids |= dict.fromkeys(each for each in known if each not in rows)
     bases = mirror.archive.find_bases([*ids, *rows])
     for fact_id, row in rows.items():
         base = bases.get(fact_id)
