@@ -122,7 +122,7 @@ def followed(tmp_path: Path) -> Iterator[tuple[Memory, FollowedFiles, Path]]:
     file = tmp_path / "MEMORY.md"
     file.write_text("# Memory\n\n## Tea\n\nWe drink green tea in the morning.\n")
     table = MemoryFileSettings(files=(str(file),), settle_seconds=0.1)
-    watched = replace(settings_at(tmp_path), memory_file=table)
+    watched = settings_at(tmp_path)._replace(memory_file=table)
     memory = WatchedMemory(watched, stopped=lambda: False, asked=lambda: False)
     with memory, memory.held(lambda: False):
         files = FollowedFiles(memory, lambda kind, said: None)
