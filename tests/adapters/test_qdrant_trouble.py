@@ -8,8 +8,10 @@ import sqlite3
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from qdrant_client import QdrantClient
@@ -38,7 +40,7 @@ from vaultsync.adapters.qdrant_client_points import ClientPoints
 from vaultsync.adapters.qdrant_edge_points import judge as why_of_engine
 from vaultsync.adapters.qdrant_head import HEAD
 from vaultsync.adapters.qdrant_patience import Patience, Trouble
-from vaultsync.adapters.qdrant_points import Forget, Is, Put, Where
+from vaultsync.adapters.qdrant_points import Forget, Is, Point, Put, Where
 from vaultsync.adapters.qdrant_store import QdrantStore
 from vaultsync.adapters.qdrant_trouble import judge
 from vaultsync.adapters.qdrant_vectors import QdrantVectors
@@ -877,6 +879,51 @@ def test_grpc_is_understood() -> None:
     assert denied is not None
     assert not denied.passing
     assert judge(Refusal("INVALID_ARGUMENT")) is None
+
+
+def test_over_grpc_the_same_conditions_are_sent(clock: WatchedClock) -> None:
+    import grpc  # type: ignore[import-untyped]
+    from qdrant_client.grpc import UpdateBatchPoints, UpdateMode
+
+    sent: dict[str, bytes] = {}
+
+    class Busy(grpc.GenericRpcHandler):  # type: ignore[misc]
+        def service(self, call: Any) -> Any:  # noqa: ANN401 - grpc has no types
+            def answer(request: bytes, context: Any) -> None:  # noqa: ANN401
+                sent[call.method.rpartition("/")[2]] = request
+                context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "busy")
+
+            return grpc.unary_unary_rpc_method_handler(answer)
+
+    server = grpc.server(ThreadPoolExecutor(1), handlers=[Busy()])
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    place = replace(PLACE, kind="server", host="127.0.0.1", patience_seconds=0)
+    place = replace(place, grpc_port=port)
+    points = ClientPoints(place, clock=clock)
+    mine = Where((Is("revision", ["r"]),))
+    point = Point(A, {"revision": "s"}, X)
+    requests: list[Callable[[], object]] = [
+        lambda: points.do([Put([point], mine, "known"), Put([point], mode="new")]),
+        lambda: points.take([A]),
+        lambda: points.walk(mine, ["kind"], after=A),
+        lambda: points.near(X, mine, ["kind"], limit=3),
+        lambda: points.count(mine),
+    ]
+    for request in requests:
+        with pytest.raises(StoreUnavailableError, match="busy"):
+            request()
+    points.close()
+    server.stop(None)
+
+    assert sent.keys() == {"UpdateBatch", "Get", "Scroll", "Query", "Count"}
+    first, second = UpdateBatchPoints.FromString(sent["UpdateBatch"]).operations
+    (condition,) = first.upsert.update_filter.must
+    assert condition.field.key == "revision"
+    assert [each.upsert.update_mode for each in (first, second)] == [
+        UpdateMode.UpdateOnly,
+        UpdateMode.InsertOnly,
+    ]
 
 
 def test_the_local_mode_says_why_it_cannot() -> None:

@@ -140,6 +140,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
         "graph_colours": lambda m: m.graph_colours(),
         "adopt_id": lambda m: m.adopt_id(planted.entity),
         "new_id": lambda m: m.new_id(),
+        "waits": lambda m: m.waits(planted.fact),
         "check": lambda m: m.check(),
         "migrate": lambda m: m.migrate(f"sqlite:{planted.folder}/other.sqlite3"),
         "count_recalls": lambda m: m.count_recalls(),
