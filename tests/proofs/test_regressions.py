@@ -361,3 +361,14 @@ def test_a_copy_whose_owner_was_unclear_becomes_a_note_of_its_own_when_it_is_cle
     world.turn()
     world.copy("public/decisions/A.md", "public/decisions/a.md")
     world.quiesce()
+
+
+def test_a_merge_without_a_base_that_a_full_disk_stopped_is_agreed_by_nobody() -> None:
+    world = _mirrored()
+    world.drop_archive()
+    _agent(world, agents.tag)
+    world.vault.quota = sum(len(each.data) for each in world.vault.names.values())
+    world.turn()
+    world.edit(world.notes()[0], texts.status)
+    world.turn()
+    world.quiesce()

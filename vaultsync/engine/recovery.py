@@ -98,7 +98,9 @@ def _half_made(mirror: Mirror, intent: Intent, here: NoteFile | None) -> Base | 
     new = intent.before is not None and intent.after is not None
     if not new or mirror.archive.find_base(intent.fact_id) is not None:
         return None
-    if mirror.store.written(intent.fact_id) is None:
+    if mirror.store.written(intent.fact_id) is None or _carries_id(mirror, intent):
+        # A note that bears its id was to be merged with a fact that was there already,
+        # and may never have been: its text is no word that both sides gave.
         return None
     written = here is not None and here.sha == intent.after
     sha = intent.after if written else intent.before
