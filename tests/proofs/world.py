@@ -248,5 +248,7 @@ class World(People):
 
     def _forget_scopes(self) -> None:
         """Where neither archive nor store has heard of a fact, its folder is its scope."""
-        known = {base.fact.id for base in self.archive.iter_bases()} | {*self.store._rows}
+        known = {base.fact.id for base in self.archive.iter_bases()} | {
+            *self.store._rows
+        }
         self.scopes = {key: scope for key, scope in self.scopes.items() if key in known}
