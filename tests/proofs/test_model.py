@@ -125,11 +125,14 @@ def _points(first: tuple[Deed, ...]) -> range:
 
 
 def _shared(first: tuple[Deed, ...], what: str, kinds: tuple[str, ...]) -> range:
-    """As `_points`; after two edits each point by one kind, where not all is tried."""
+    """As `_points`; each point by one kind, where not all is tried.
+
+    After one edit, which is what happens most, each by every second kind.
+    """
     found = _points(first)
     turn = BEFORE.index(first) + kinds.index(what)
-    few = THOROUGH or len(first) == 1
-    return found if few else found[turn % len(kinds) :: len(kinds)]
+    step = 1 if THOROUGH else 2 if len(first) == 1 else len(kinds)
+    return found[turn % step :: step]
 
 
 def _ones() -> Iterator[tuple[Deed, ...]]:
