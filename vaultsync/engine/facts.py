@@ -10,7 +10,7 @@ from vaultsync.core.fields import FIELD, OWN, Owner, Value
 from vaultsync.core.scope import private, sees
 from vaultsync.core.values import check_id
 from vaultsync.core.wire import from_values, to_values
-from vaultsync.engine.access import check_access
+from vaultsync.engine.access import check_access, check_head
 from vaultsync.engine.answered import changed_by
 from vaultsync.engine.auto_linking import linked
 from vaultsync.engine.mirror import Mirror
@@ -278,11 +278,12 @@ def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> 
     """A new fact that replaces an older one; both name each other.
 
     Raises:
-        FactNotFoundError, RevisionMismatchError: the older one is gone, or changed again
-        and again.
+        FactNotFoundError, RevisionMismatchError, SupersededError: the older one is gone,
+        changed again and again, or replaced already.
     """
     old = get(mirror, fact_id, agent=agent)
     _check_there(old)
+    check_head(mirror, old, agent=agent)
     at = mirror.today()
     content = mirror.lens.taken({"content": text}, old)[0]["content"]
     fresh = make_fact(
