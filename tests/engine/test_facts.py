@@ -21,6 +21,7 @@ from vaultsync.errors import (
     RevisionMismatchError,
     ScopeDeniedError,
     StoreUnavailableError,
+    SupersededError,
     UnknownTypeError,
     UsageError,
 )
@@ -261,6 +262,52 @@ def test_a_fact_can_be_superseded() -> None:
     assert f"supersedesId: {old.id}" in world.note(new.id)
     assert f"supersededById: {new.id}" in world.note(old.id)
     world.assert_at_rest()
+
+
+def test_a_fact_is_superseded_once_and_then_its_heir_is() -> None:
+    world = World()
+    old = world.mirrored(type="decision")
+    new = work.supersede(world.mirror, old.id, "Second.", agent="ada")
+    newest = work.supersede(world.mirror, new.id, "Third.", agent="ada")
+    facts = len(world.facts())
+
+    for each in (old, new):
+        with pytest.raises(SupersededError) as refused:
+            work.supersede(world.mirror, each.id, "Again.", agent="indy")
+        assert newest.id in refused.value.message
+        assert newest.id in refused.value.hint
+    assert len(world.facts()) == facts
+    assert world.fact(old.id).superseded_by_id == new.id
+
+
+def test_a_fact_whose_heir_was_forgotten_can_be_superseded_again() -> None:
+    world = World()
+    old = world.mirrored(type="decision")
+    new = work.supersede(world.mirror, old.id, "Second.", agent="indy")
+    world.agent_forgets(new.id)
+
+    other = work.supersede(world.mirror, old.id, "Another.", agent="indy")
+
+    assert world.fact(old.id).superseded_by_id == other.id
+
+
+def test_an_heir_that_an_agent_may_not_see_is_not_named() -> None:
+    world = World()
+    old = world.mirrored(type="decision")
+    new = work.supersede(world.mirror, old.id, "Second.", agent=None)
+    work.update(world.mirror, new.id, {"scope": "private-ada"}, agent=None)
+
+    assert work.supersede(world.mirror, old.id, "Mine.", agent="indy").supersedes_id
+
+
+def test_facts_that_replace_each_other_are_no_endless_chain() -> None:
+    world = World()
+    old = world.mirrored(type="decision")
+    new = work.supersede(world.mirror, old.id, "Second.", agent="indy")
+    world.agent_updates(new.id, supersededById=old.id)
+
+    with pytest.raises(SupersededError):
+        work.supersede(world.mirror, old.id, "Third.", agent="indy")
 
 
 @pytest.mark.parametrize("text", ["", "a\0b"])

@@ -12,6 +12,7 @@ from vaultsync.errors import (
     FactNotFoundError,
     ScopeDeniedError,
     StoreUnavailableError,
+    SupersededError,
 )
 
 
@@ -39,3 +40,22 @@ def check_access(
         for each in mirror.store.find_many(fresh).values():
             if not sees(agent, each.scope):
                 raise FactNotFoundError(each.id)
+
+
+def check_head(mirror: Mirror, fact: Fact, *, agent: str | None) -> None:
+    """See that nothing replaces a fact yet, or else two would say what holds now.
+
+    What replaced it may have been deleted since; then it is the last word again.
+
+    Raises:
+        SupersededError: names the newest that replaces it.
+    """
+    head, seen = fact, {fact.id}
+    while (heir := head.superseded_by_id) is not None and heir not in seen:
+        found = mirror.store.find_many([heir]).get(heir)
+        if found is None or not sees(agent, found.scope):
+            break
+        seen.add(heir)
+        head = found
+    if head is not fact:
+        raise SupersededError(fact.id, head.id)

@@ -9,7 +9,7 @@ from vaultsync.core.fact import Fact, make_fact
 from vaultsync.core.fields import FIELD, OWN, Owner, Value
 from vaultsync.core.scope import private, sees
 from vaultsync.core.values import check_id
-from vaultsync.engine.access import check_access
+from vaultsync.engine.access import check_access, check_head
 from vaultsync.engine.answered import changed_by
 from vaultsync.engine.auto_linking import linked
 from vaultsync.engine.mirror import Mirror
@@ -213,10 +213,11 @@ def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> 
     """A new fact that replaces an older one; both name each other.
 
     Raises:
-        FactNotFoundError, RevisionMismatchError: the older one is gone, or changed again
-        and again.
+        FactNotFoundError, RevisionMismatchError, SupersededError: the older one is gone,
+        changed again and again, or replaced already.
     """
     old = get(mirror, fact_id, agent=agent)
+    check_head(mirror, old, agent=agent)
     at = mirror.today()
     content = mirror.lens.taken({"content": text}, old)[0]["content"]
     fresh = make_fact(

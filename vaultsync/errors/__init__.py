@@ -6,6 +6,7 @@ VaultsyncError
 │   ├── FixedFieldError        a field that never changes
 │   ├── UnknownPlaceholderError  a placeholder that stands for no secret of the fact
 │   ├── IdTakenError           an id that a fact has, or had
+│   ├── SupersededError        a fact that a newer one replaces already
 │   ├── UnknownTypeError       a type that is not in the table of types
 │   ├── InvalidIdError         an id that is no UUID
 │   ├── InvalidScopeError      a scope that is not `private-…`, `team-…`, `project-…` or `public`
@@ -115,6 +116,7 @@ from vaultsync.errors.usage import (
     PluginNotBuiltError,
     RunNotFoundError,
     ScopeDeniedError,
+    SupersededError,
     UnknownPlaceholderError,
     UnknownTypeError,
     UsageError,
@@ -173,6 +175,7 @@ __all__ = [
     "StoreMismatchError",
     "StoreRewoundError",
     "StoreUnavailableError",
+    "SupersededError",
     "TooManyFilesError",
     "UnknownPlaceholderError",
     "UnknownTypeError",

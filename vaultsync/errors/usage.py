@@ -62,6 +62,18 @@ class IdTakenError(UsageError):
         self.fact_id = fact_id
 
 
+class SupersededError(UsageError):
+    """A newer fact replaces that one already; nothing was written."""
+
+    def __init__(self, fact_id: str, heir: str) -> None:
+        super().__init__(
+            f"fact {fact_id} is replaced by {heir} already; nothing was written",
+            hint=f"replace or change that one: `vaultsync get {heir}` shows it",
+        )
+        self.fact_id = fact_id
+        self.heir = heir
+
+
 class UnknownTypeError(UsageError):
     """A type that is not in the table of types."""
 
