@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 
 from tests.proofs import texts
 from tests.proofs.agents import CHANGES
-from tests.proofs.turns import THOROUGH
+from tests.proofs.turns import THOROUGH, load_everything
 from tests.proofs.world import World
 from vaultsync.errors import StoreUnavailableError
 
@@ -336,6 +336,7 @@ class Story(RuleBasedStateMachine):
 
 @pytest.mark.timeout(3600)
 def test_whatever_happens_nothing_is_lost_and_both_sides_end_equal() -> None:
+    load_everything()
     run_state_machine_as_test(
         Story,
         settings=settings(

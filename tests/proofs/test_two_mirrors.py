@@ -24,7 +24,7 @@ from qdrant_client import QdrantClient
 
 from tests.fakes import FakeClock
 from tests.memory_archive import MemoryArchive
-from tests.proofs.turns import THOROUGH
+from tests.proofs.turns import THOROUGH, load_everything
 from tests.qdrants import in_memory, store_in
 from tests.sim import SimVault
 from tests.world import World
@@ -189,6 +189,7 @@ class TwoMirrors(RuleBasedStateMachine):
 
 @pytest.mark.timeout(3_600)
 def test_whatever_the_network_does_two_mirrors_converge_and_lose_no_word() -> None:
+    load_everything()
     run_state_machine_as_test(
         TwoMirrors,
         settings=settings(

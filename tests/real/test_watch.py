@@ -74,7 +74,13 @@ def test_nobody_writes_when_nothing_happens(tmp_path: Path) -> None:
         home.save(f"public/notes/n{number}.md", b"# Note\n\nText.\n")
     in_time(home, 50)
     wait_until(lambda: daemon.events("derived"))
-    time.sleep(1)
+
+    def rests() -> bool:
+        picture = home.picture()
+        time.sleep(rescan)
+        return bool(home.picture() == picture)
+
+    wait_until(rests)
     before, told, cpu = home.picture(), len(daemon.events("pass")), daemon.cpu()
     time.sleep(2 * rescan)
     assert home.picture() == before
