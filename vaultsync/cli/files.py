@@ -16,7 +16,6 @@ from vaultsync.config import MARKER
 from vaultsync.errors import ImportLineError, UsageError
 
 Write = Callable[[str], object]
-_FREE = "name a file outside the vault, or a visible one that does not end in .md"
 
 
 def lines(source: BinaryIO) -> Iterator[str]:

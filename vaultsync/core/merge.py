@@ -145,7 +145,7 @@ def differing(one: Fact, other: Fact, *, volatile: bool = False) -> tuple[str, .
             for row, left, right in zip(rows, ones, others, strict=True)
             if left is not right
             and left != right
-            and not _agree(row, _plain(left), _plain(right))
+            and not _agree(row, plain(left), plain(right))
         ]
     if not (_alike(one.own, other.own) and _alike(one.properties, other.properties)):
         found += [
@@ -224,10 +224,11 @@ def _loose_rows(*facts: Fact) -> Iterator[tuple[str, Field | None]]:
 
 
 def _value(fact: Fact, key: str) -> Value:
-    return _plain(fact.value(key))
+    return plain(fact.value(key))
 
 
-def _plain(value: Value) -> Value:
+def plain(value: Value) -> Value:
+    """A value as conflicts, history and the outbox hold it: lists, as in JSON."""
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
+from vaultsync.core.merge import plain
 from vaultsync.core.wire import from_values, to_values
 from vaultsync.engine.answered import changed_by
 from vaultsync.engine.mirror import Mirror
@@ -32,7 +33,7 @@ def changed(
 ) -> Outgoing:
     """Some fields of a fact."""
     before, after = (
-        {key: _plain(fact.value(key)) for key in keys} for fact in (old, new)
+        {key: plain(fact.value(key)) for key in keys} for fact in (old, new)
     )
     return _row(mirror, old.id, "update", before=before, after=after, agent=agent)
 
@@ -53,10 +54,6 @@ def _row(
 ) -> Outgoing:
     op, at, who = mirror.clock.new_id(), mirror.now(), agent or "person"
     return Outgoing(op, fact_id, kind, before or {}, after or {}, who, at)
-
-
-def _plain(value: Value) -> Value:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def waits_for(mirror: Mirror, fact_id: str) -> list[Outgoing]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vaultsync.core.changes import StoreChange, VaultChange, VaultSide
-from vaultsync.core.merge import differing
+from vaultsync.core.merge import differing, plain
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.core.render import stale
 from vaultsync.engine.cases import Case, base_note
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.planning import Rules, laid_over
-from vaultsync.engine.record import plain
 from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.snapshot import path_in

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
 from vaultsync.core.lens import Lens
-from vaultsync.core.merge import differing
+from vaultsync.core.merge import differing, plain
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.core.wire import from_json, to_json
@@ -116,11 +116,6 @@ def _field_entries(
 
 def _agrees(store: Fact | None, fact: Fact, key: str) -> bool:
     return store is not None and store.value(key) == fact.value(key)
-
-
-def plain(value: Value) -> Value:
-    """A value as the history holds it."""
-    return list(value) if isinstance(value, tuple) else value
 
 
 def readable(
