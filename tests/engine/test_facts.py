@@ -12,6 +12,7 @@ from vaultsync.core.fact import Fact, Value
 from vaultsync.engine import facts as work
 from vaultsync.engine.listing import select
 from vaultsync.errors import (
+    ComputedFieldError,
     FactNotFoundError,
     FixedFieldError,
     IdTakenError,
@@ -90,6 +91,11 @@ BAD: list[tuple[dict[str, Value], type[UsageError]]] = [
     ({"observationCompressed": "yes"}, InvalidFieldError),
     ({"accessCount": -1}, InvalidFieldError),
     ({"mood": "\udc00"}, InvalidFieldError),
+    ({"embedding": [0.1, 0.2]}, ComputedFieldError),
+    ({"path": "public/elsewhere.md"}, ComputedFieldError),
+    ({"revision": "7-70b39ef6"}, ComputedFieldError),
+    ({"mirrored": True}, ComputedFieldError),
+    ({"updatedAt": "2020-01-01"}, ComputedFieldError),
 ]
 
 
@@ -166,6 +172,18 @@ def test_what_never_changes_cannot_be_updated(key: str) -> None:
     with pytest.raises(FixedFieldError):
         world.agent_updates(fact.id, **{key: "2026-01-01"})
     assert world.fact(fact.id) == fact
+
+
+def test_what_an_author_called_like_something_computed_can_go() -> None:
+    world = World()
+    path = f"{SCOPE}/notes/a.md"
+    world.person_writes(path, "---\nembedding: [0.1]\n---\nWords.\n")
+    world.quiesce()
+    (fact,) = world.facts()
+    assert fact.properties == {"embedding": [0.1]}
+    world.agent_updates(fact.id, embedding=None)
+    world.quiesce()
+    assert "embedding" not in world.text(path)
 
 
 def test_an_update_with_an_old_revision_is_refused() -> None:

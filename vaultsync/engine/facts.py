@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from vaultsync.core.fact import Fact, make_fact
-from vaultsync.core.fields import FIELD, OWN, Owner, Value
+from vaultsync.core.fields import FIELD, NO_FIELDS, OWN, Owner, Value
 from vaultsync.core.scope import private, sees
 from vaultsync.core.values import check_id
 from vaultsync.engine.access import check_access, check_head
@@ -24,6 +24,7 @@ from vaultsync.engine.offline import (
 )
 from vaultsync.engine.record import readable
 from vaultsync.errors import (
+    ComputedFieldError,
     FactForgottenError,
     FactNotFoundError,
     FixedFieldError,
@@ -57,9 +58,11 @@ def remember(mirror: Mirror, values: Mapping[str, Value], *, agent: str | None) 
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidIdError, InvalidScopeError.
+        ComputedFieldError: a value that nobody sets.
         ScopeDeniedError: the scope is another agent's.
         IdTakenError: there is, or was, a fact of that id.
     """
+    _check_set(values)
     at = mirror.today()
     scope = values.get("scope") or (
         private(agent) if agent else mirror.policy.default_scope
@@ -175,11 +178,12 @@ def update(
     Raises:
         FactNotFoundError.
         InvalidFieldError: a value that its field does not take.
-        FixedFieldError: a field that never changes.
+        FixedFieldError, ComputedFieldError: a field that never changes, or nobody sets.
         UnknownPlaceholderError: `[REDACTED:…]` stands for no secret of the fact.
         RevisionMismatchError: the fact is not at `expect`.
     """
     fact_id = check_id(fact_id)
+    _check_set(values)
     for key in values:
         if key in FIELD and FIELD[key].owner is Owner.IDENTITY:
             raise FixedFieldError(key)
@@ -293,6 +297,13 @@ def forget(
     raise RevisionMismatchError(
         fact_id, "the one just read", "another, again and again"
     )
+
+
+def _check_set(values: Mapping[str, Value]) -> None:
+    """See that nobody sets what is computed; an author's property of that name may go."""
+    for key, value in values.items():
+        if value is not None and (key in NO_FIELDS or key == "updatedAt"):
+            raise ComputedFieldError(key)
 
 
 def _check_there(fact: Fact) -> None:
