@@ -255,17 +255,16 @@ def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> 
 
 
 def _replace(mirror: Mirror, old: Fact, fresh: Fact, *, agent: str | None) -> Fact:
-    """Write both ends at once; the new one with its revision."""
+    """Write both ends at once, or none; the new one with its revision."""
     who = agent or "person"
-    # The new one first: no fact that never came to be hides another.
-    writes, made = [Write(fresh.id, fresh, None, who)], ""
     for _ in range(TRIES):
         _check_there(old)
+        check_head(mirror, old, agent=agent)
         replaced = old.but(superseded_by_id=fresh.id, updated_at=fresh.updated_at)
-        writes.append(Write(old.id, replaced, old.revision, who))
-        *first, done = mirror.store.write(writes)
-        made, writes = str(first[0]) if first else made, []
-        if isinstance(done, str):
+        first = Write(old.id, replaced, old.revision, who)
+        second = Write(fresh.id, fresh, None, who, needs=old.id)
+        _, made = mirror.store.write([first, second])
+        if isinstance(made, str):
             return fresh.but(revision=made)
         old = get(mirror, old.id, agent=agent)
     raise RevisionMismatchError(old.id, "the one just read", "another, always")
