@@ -108,7 +108,9 @@ class NoteIndex(Protocol):
     ) -> list[Match]:
         """The facts that match some of the words and all of the phrases, best first.
 
-        Where there are phrases, words only rank. Any text will do; none is syntax.
+        A fact that is called what is asked, by its whole title or an alias, stands out
+        from those that only have the words. Where there are phrases, words only rank.
+        Any text will do; none is syntax.
         Equal scores come by id.
         """
         ...
