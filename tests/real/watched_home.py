@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -73,6 +74,14 @@ class Daemon:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2]
         user, system = fields.split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    def waits_for_disk(self) -> bool:
+        """Whether a thread of it waits for the disk, where no signal reaches it."""
+        states = ""
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+            for each in Path(f"/proc/{self.process.pid}/task").iterdir():
+                states += (each / "stat").read_text().rpartition(")")[2].split()[0]
+        return "D" in states
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """End it; returns its exit code."""
