@@ -67,6 +67,7 @@ class Recalling:
         agent: str | None,
         *,
         limit: int,
+        fitting: float,
         explain: bool,
     ) -> None:
         self._sources = sources
@@ -74,6 +75,7 @@ class Recalling:
         self._filters = filters
         self._agent = agent
         self._limit = limit
+        self._fitting = fitting
         self._explain = explain
         self._pool = max(POOL, 3 * limit)
         self._terms = Terms(sources.index.tokens(asked.words))
@@ -154,6 +156,12 @@ class Recalling:
         if reranker is None or not self._similar:
             return
         began = self._now()
+        self._load([each for each in self._similar if each not in self._facts])
+        self._similar = {
+            each: similar
+            for each, similar in self._similar.items()
+            if self._facts[each] is not None
+        }
         best = dict(islice(self._similar.items(), RERANKED))
         texts = [said_by(fact)[:READ] for fact in map(self._fact, best)]
         try:
@@ -225,30 +233,46 @@ class Recalling:
                     for each, fit in fits.items()
                 }
             order = sorted(fits, key=lambda each: (-fits[each], each))
-            kept = self._passing(order)
+            kept = self._passing(order, fits)
             if len(kept) > self._pool or not any(full):
                 break
             limit *= 4
-        fits = {each: fits[each] for each in kept}
-        _, floor = fits.popitem() if len(fits) > self._pool else ("", 0.0)
-        self._similar = similarities(fits, floor=floor)
-        evidence = self._evidence(list(fits))
+        self._similar = self._standing_out(kept, fits)
+        evidence = self._evidence(list(self._similar))
         self.confidence = confidence(evidence)
         if not self._near:
             self._trust = coverage_of(evidence)
 
-    def _passing(self, order: list[str]) -> list[str]:
-        """The first of some facts that pass: those wanted, and the first left out."""
-        wanted = self._pool + 1
-        kept: list[str] = []
-        rest = iter(order)
-        while len(kept) < wanted:
-            some = list(islice(rest, wanted))
-            if not some:
-                break
-            self._load([each for each in some if each not in self._facts])
-            kept += [each for each in some if self._facts[each] is not None]
-        return kept[:wanted]
+    def _passing(self, order: list[str], fits: Mapping[str, float]) -> list[str]:
+        """The first of some facts that pass: those wanted, and the first left out.
+
+        What fits too little to be told, nobody looks at: there an index is believed.
+        """
+        facts = self._facts
+        while True:
+            passing = (each for each in order if facts.get(each, True) is not None)
+            kept = list(islice(passing, self._pool + 1))
+            similar = self._standing_out(kept, fits)
+            unread = [
+                each
+                for place, each in enumerate(kept)
+                if each not in facts and self._matters(place, similar.get(each, 0.0))
+            ]
+            if not unread:
+                return kept
+            self._load(unread)
+
+    def _matters(self, place: int, similar: float) -> bool:
+        """Whether a fact may be told, or has to do with how sure an answer is."""
+        return similar >= self._fitting or place < JUDGED
+
+    def _standing_out(
+        self, kept: Sequence[str], fits: Mapping[str, float]
+    ) -> dict[str, float]:
+        """How similar the first facts are, by what they fit better than the one left out."""
+        some = {each: fits[each] for each in kept[: self._pool]}
+        floor = fits[kept[-1]] if len(kept) > self._pool else 0.0
+        return similarities(some, floor=floor)
 
     def _load(self, ids: list[str]) -> None:
         mirror = self._sources.mirror
@@ -298,11 +322,13 @@ class Recalling:
     # ---------------------------------------------------------------------- hits
 
     def hits(self) -> tuple[Hit, ...]:
-        """The best of what was found, scored with their time and use."""
+        """The best of what was found and fits, scored with their time and use."""
         began = self._now()
         now = self._sources.mirror.clock.now()
         scored = []
         for fact_id, similar in self._similar.items():
+            if similar < self._fitting:
+                continue
             fact = self._fact(fact_id)
             signals = Signals(
                 similar,
