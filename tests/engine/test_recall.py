@@ -19,10 +19,11 @@ from tests.recalls import (
 from vaultsync.adapters.embed_hash import HashEmbedder
 from vaultsync.core.fact import Fact
 from vaultsync.core.rank import MISFIT, Weights
+from vaultsync.engine.candidates import JUDGED
 from vaultsync.engine.follow import version_at
 from vaultsync.engine.indexing import SCHEMA
 from vaultsync.engine.recall import Sources, recall
-from vaultsync.engine.recalling import ENOUGH, JUDGED
+from vaultsync.engine.recalling import ENOUGH
 from vaultsync.errors import (
     IndexBusyError,
     InvalidFieldError,
