@@ -55,12 +55,75 @@ def test_what_is_not_weighed_keeps_its_default(tmp_path: Path) -> None:
         ("[weights.fields]\n" + "\n".join(f"{f} = 0" for f in FIELDS), "has to count"),
         ("language = 'klingon'", "english"),
         ("language = 1", "language"),
+        ("embedder = 1", "embedder"),
+        ("embedder = 'locl'", "local, local:PATH, sentence"),
+        ("embedder = 'none:'", "VAULTSYNC_EMBEDDER"),
+        ("index_folder = 1", "index_folder"),
+        ("index_folder = '/'", "is empty"),
+        ("index_folder = '../Index'", "folder of the vault"),
+        ("index_folder = 'a//b'", "is empty"),
+        ("index_folder = '.hidden'", "begin with a dot"),
     ],
 )
-def test_what_makes_no_sense_is_refused(tmp_path: Path, said: str, why: str) -> None:
+def test_what_makes_no_sense_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, why: str
+) -> None:
+    monkeypatch.delenv("VAULTSYNC_EMBEDDER", raising=False)
     with pytest.raises(ConfigError) as refused:
         _load(tmp_path, said)
     assert why in f"{refused.value.message} {refused.value.hint}"
+
+
+def test_an_embedder_of_the_environment_is_checked_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "non")
+    with pytest.raises(ConfigError, match="no embedder 'non'"):
+        _load(tmp_path, "")
+
+
+@pytest.mark.parametrize("said", ["Index", "Index/", "/Index"])
+def test_a_folder_for_the_tables_may_be_written_as_people_do(
+    tmp_path: Path, said: str
+) -> None:
+    assert _load(tmp_path, f"index_folder = '{said}'").index_folder == "Index"
+
+
+def _failed(root: Path) -> dict[str, str]:
+    with vaultsync.open(str(root), state_dir=str(root.parent / "state")) as memory:
+        return {
+            each.name: f"{each.message} {each.hint}"
+            for each in memory.doctor()
+            if not each.ok
+        }
+
+
+@pytest.mark.parametrize(
+    ("embedder", "why"),
+    [
+        ("local:/no/such", "/no/such"),
+        ("http:tea.example#model", "no address of a service"),
+        ("http:https://tea.example", "names no model"),
+    ],
+)
+def test_the_doctor_says_why_there_is_no_embedder(
+    root: Path, monkeypatch: pytest.MonkeyPatch, embedder: str, why: str
+) -> None:
+    monkeypatch.setenv("VAULTSYNC_EMBEDDER", embedder)
+    assert why in _failed(root)["embedder"]
+    monkeypatch.setenv("VAULTSYNC_EMBEDDER", "hash")
+    assert "embedder" not in _failed(root)
+
+
+@pytest.mark.parametrize("folder", ["Start here.md", "Start here.md/Index"])
+def test_the_doctor_says_that_a_file_is_where_the_tables_shall_be(
+    root: Path, folder: str
+) -> None:
+    (root / "Start here.md").write_text("Hello.")
+    _set(root, f"index_folder = '{folder}'")
+    assert "'Start here.md' is a file" in _failed(root)["settings"]
+    _set(root, "index_folder = 'Index'")
+    assert "settings" not in _failed(root)
 
 
 @pytest.fixture

@@ -12,10 +12,11 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from vaultsync.core.language import ENGLISH, LANGUAGES
+from vaultsync.core.paths import VaultPath, vault_path
 from vaultsync.core.rank import FIELDS, FLOOR, Weights
 from vaultsync.core.scope import PUBLIC, check_scope
 from vaultsync.core.secret_forms import OPTIONAL
-from vaultsync.errors import ConfigError, NotAVaultError
+from vaultsync.errors import ConfigError, NotAVaultError, UnsafePathError
 
 MARKER = Path(".meta") / "config.toml"
 
@@ -96,7 +97,7 @@ class Settings(NamedTuple):
     """Where exports of models are kept, for all vaults of this machine."""
     reranker: str = ""
     """The folder of a model that reads question and answer together; none."""
-    index_folder: str = ""
+    index_folder: VaultPath = VaultPath("")
     """A visible twin of `.index/` in the vault; none."""
     language: str = ENGLISH
     """Of texts whose language cannot be told: whose stems and stop words they have."""
@@ -188,12 +189,13 @@ def load(
         decay_floor=_number(said, "decay_floor", FLOOR),
         auto_link=_flag(said, "auto_link", default=True),
         derive=_flag(said, "derive", default=True),
-        embedder=os.environ.get("VAULTSYNC_EMBEDDER")
-        or _word(said, "embedder", "local"),
+        embedder=check_embedder(
+            os.environ.get("VAULTSYNC_EMBEDDER") or _word(said, "embedder", "local")
+        ),
         embedder_key=_word(said, "embedder_key", ""),
         models=_models(),
         reranker=_word(said, "reranker", ""),
-        index_folder=_word(said, "index_folder", ""),
+        index_folder=_index_folder(said),
         language=_language(said),
         weights=_weights(_table(said, "weights")),
         hygiene=_hygiene(said.get("hygiene", {})),
@@ -201,6 +203,32 @@ def load(
         watch=_watch(_table(said, "watch")),
         qdrant=_table(said, "qdrant"),
     )
+
+
+def check_embedder(setting: str) -> str:
+    """The setting, which names an embedder.
+
+    Raises:
+        ConfigError: it names none.
+    """
+    kind, colon, which = setting.partition(":")
+    alone, named = "local sentence hash none", "local sentence hub http"
+    if kind in (named if which else alone).split() and bool(colon) == bool(which):
+        return setting
+    hint = (
+        "set `embedder`, or VAULTSYNC_EMBEDDER, to local, local:PATH, sentence,"
+        " sentence:PATH, hub:NAME, http:URL#MODEL, hash or none"
+    )
+    raise ConfigError(f"there is no embedder {setting!r}", hint=hint)
+
+
+def _index_folder(said: Mapping[str, object]) -> VaultPath:
+    folder = _word(said, "index_folder", "")
+    try:
+        return vault_path(folder.strip("/")) if folder else VaultPath("")
+    except UnsafePathError as unsafe:
+        hint = f"give a folder of the vault, such as Index: {unsafe.message}"
+        raise _senseless("index_folder", folder, hint) from None
 
 
 def _language(said: Mapping[str, object]) -> str:

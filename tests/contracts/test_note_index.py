@@ -115,6 +115,46 @@ def test_every_text_of_a_fact_is_searched(
     assert found(index, "sencha") == [A]
 
 
+ABOUT_HIM = {"title": "Oskar counted", "entities": ["Oskar Brandvold", "Oskar"]}
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Oskar", "who is Oskar?", "Who was that OSKAR", "oskar brandvold", '"Oskar"'],
+)
+@pytest.mark.parametrize(
+    "called",
+    [
+        {"title": "Oskar Brandvold", "aliases": ["Oskar", "The harbour master"]},
+        {"title": "Oskar", "aliases": ["Oskar Brandvold"]},
+    ],
+)
+def test_a_fact_that_is_called_what_is_asked_comes_first(
+    index: NoteIndex, called: dict[str, Value], question: str
+) -> None:
+    many = [
+        a_fact(each, "Oskar Brandvold met Oskar. Oskar!", **ABOUT_HIM)
+        for each in IDS[1:20]
+    ]
+    his = a_fact(IDS[20], "Rings rather than writes, and keeps a ledger.", **called)
+    put(index, *many, his, *(a_fact(each, "Tea.") for each in IDS[21:40]))
+
+    first, second, *_ = index.search(question, ALL, limit=10)
+
+    assert first.fact_id == his.id
+    assert first.score > 1.5 * second.score
+
+
+def test_only_a_whole_name_counts_as_one(index: NoteIndex) -> None:
+    names = ["Oskar", "Oskar Brandvold", "Oskar Brandvold of Skarvik"]
+    put(index, *(a_fact(IDS[n], title=name) for n, name in enumerate(names)))
+
+    for n, name in enumerate(names):
+        first, *others = index.search(f"who is {name}?", ALL, limit=10)
+        assert first.fact_id == IDS[n]
+        assert all(first.score > 1.5 * each.score for each in others)
+
+
 def test_the_text_around_a_fact_helps_to_find_it(index: NoteIndex) -> None:
     index.update([Entry(a_fact(), "We spoke of Kyoto.")], [], version="1")
 

@@ -104,6 +104,40 @@ def everything(store: Store) -> tuple[object, ...]:
     return store.state(), store.feed(), facts
 
 
+def test_a_write_that_needs_another_is_done_with_it_or_not_at_all(store: Store) -> None:
+    first = create(store, a_fact(A))
+    both = [
+        Write(A, a_fact(A, title="Old tea"), first, "indy"),
+        Write(B, a_fact(B), None, "indy", needs=A),
+    ]
+    done = store.write(both)
+    assert done == [store.get(A).revision, store.get(B).revision]
+    before = everything(store)
+
+    again = [both[0], Write(C, a_fact(C), None, "indy", needs=A)]
+
+    assert store.write(again) == [
+        RevisionMismatch(A, store.get(A).revision),
+        RevisionMismatch(C, None),
+    ]
+    assert everything(store) == before
+
+
+def test_what_needs_a_refused_write_is_refused_alone(store: Store) -> None:
+    writes = [
+        Write(A, a_fact(A), "7-x", "indy"),
+        Write(B, a_fact(B), None, "indy", needs=A),
+        Write(C, a_fact(C), None, "indy", needs=B),
+    ]
+    other = IDS[3]
+
+    *refused, done = store.write([*writes, Write(other, a_fact(other), None, "indy")])
+
+    assert refused == [RevisionMismatch(each, None) for each in (A, B, C)]
+    assert [each.id for each in store.iter_facts()] == [other]
+    assert done == store.get(other).revision
+
+
 def test_a_new_store_is_empty(store: Store) -> None:
     state = store.state()
 

@@ -94,7 +94,7 @@ def test_tables_that_cannot_be_looked_at_are_still_to_be_derived() -> None:
 def test_a_folder_for_the_tables_that_is_new_is_still_to_be_derived() -> None:
     world, held = a_world(), parts()
     derive(world.mirror, held)
-    seen = replace(world.mirror, policy=Policy(index_folder="Index"))
+    seen = replace(world.mirror, policy=Policy(index_folder=VaultPath("Index")))
     assert not is_derived(seen)
 
     derive(seen, held)

@@ -12,6 +12,7 @@ from vaultsync.core.fact import Fact, Value
 from vaultsync.engine import facts as work
 from vaultsync.engine.listing import select
 from vaultsync.errors import (
+    ComputedFieldError,
     FactNotFoundError,
     FixedFieldError,
     IdTakenError,
@@ -90,6 +91,11 @@ BAD: list[tuple[dict[str, Value], type[UsageError]]] = [
     ({"observationCompressed": "yes"}, InvalidFieldError),
     ({"accessCount": -1}, InvalidFieldError),
     ({"mood": "\udc00"}, InvalidFieldError),
+    ({"embedding": [0.1, 0.2]}, ComputedFieldError),
+    ({"path": "public/elsewhere.md"}, ComputedFieldError),
+    ({"revision": "7-70b39ef6"}, ComputedFieldError),
+    ({"mirrored": True}, ComputedFieldError),
+    ({"updatedAt": "2020-01-01"}, ComputedFieldError),
 ]
 
 
@@ -168,6 +174,18 @@ def test_what_never_changes_cannot_be_updated(key: str) -> None:
     assert world.fact(fact.id) == fact
 
 
+def test_what_an_author_called_like_something_computed_can_go() -> None:
+    world = World()
+    path = f"{SCOPE}/notes/a.md"
+    world.person_writes(path, "---\nembedding: [0.1]\n---\nWords.\n")
+    world.quiesce()
+    (fact,) = world.facts()
+    assert fact.properties == {"embedding": [0.1]}
+    world.agent_updates(fact.id, embedding=None)
+    world.quiesce()
+    assert "embedding" not in world.text(path)
+
+
 def test_an_update_with_an_old_revision_is_refused() -> None:
     world = World()
     fact = world.mirrored()
@@ -242,6 +260,7 @@ def test_a_writer_that_is_never_fast_enough_gives_up(what: str) -> None:
     }
     with pytest.raises(RevisionMismatchError):
         acts[what]()
+    assert len(world.facts()) == (what != "restore")
 
 
 def test_a_fact_can_be_superseded() -> None:
@@ -278,6 +297,43 @@ def test_a_fact_is_superseded_once_and_then_its_heir_is() -> None:
         assert newest.id in refused.value.hint
     assert len(world.facts()) == facts
     assert world.fact(old.id).superseded_by_id == new.id
+
+
+@pytest.mark.parametrize("slower", ["indy", None])
+def test_of_two_who_supersede_a_fact_at_once_the_second_is_told(
+    slower: str | None,
+) -> None:
+    world = World()
+    old = world.mirrored(type="decision")
+    heirs = []
+
+    def other_is_faster(method: str) -> None:
+        if method == "write":
+            world.store.before = lambda _: None
+            heirs.append(work.supersede(world.mirror, old.id, "Mine.", agent="ada"))
+
+    world.store.before = other_is_faster
+    with pytest.raises(SupersededError) as refused:
+        work.supersede(world.mirror, old.id, "No, mine.", agent=slower)
+
+    (heir,) = heirs
+    assert heir.id in refused.value.message
+    assert world.fact(old.id).superseded_by_id == heir.id
+    assert {each.id for each in world.facts()} == {old.id, heir.id}
+    world.quiesce()
+    assert len(world.notes()) == 2
+
+
+def test_a_fact_that_was_edited_meanwhile_is_superseded_as_it_is_now() -> None:
+    world = World()
+    old = world.mirrored()
+    world.others_write_first(old.id, times=2)
+
+    new = work.supersede(world.mirror, old.id, "New words.", agent="indy")
+
+    now = world.fact(old.id)
+    assert (now.superseded_by_id, now.access_count) == (new.id, 2)
+    assert new.revision == world.fact(new.id).revision
 
 
 def test_a_fact_whose_heir_was_forgotten_can_be_superseded_again() -> None:

@@ -64,6 +64,48 @@ def test_what_lost_in_a_conflict_is_in_the_history() -> None:
     assert "active" in values
 
 
+def _told(world: World, fact_id: str, field: str) -> list[tuple[str, ...]]:
+    found = _of(world, fact_id, field)
+    return [(x.side, x.actor, str(x.before), str(x.after)) for x in found]
+
+
+def test_of_a_conflict_each_is_named_with_what_they_wrote() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), "status: active", "status: archived")
+    world.agent_updates(fact.id, agent="ada", status="dormant")
+    world.sync(Request(actor="mara"))
+    assert _told(world, fact.id, "status") == [
+        ("store", "ada", "active", "dormant"),
+        ("vault", "mara", "dormant", "archived"),
+    ]
+
+
+def test_of_lists_that_both_changed_each_is_named_with_what_they_wrote() -> None:
+    world = World()
+    fact = world.mirrored(tags=["a", "b"])
+    world.person_edits(world.path(fact.id), "  - a\n  - b", "  - b\n  - c")
+    world.agent_updates(fact.id, agent="ada", tags=["b"])
+    world.sync(Request(actor="mara"))
+    assert _told(world, fact.id, "tags") == [
+        ("store", "ada", "['a', 'b']", "['b']"),
+        ("vault", "mara", "['b']", "['b', 'c']"),
+    ]
+
+
+def test_a_deletion_that_an_edit_beat_is_told_with_who_did_which() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(path, ALPHA, PERSONS_ALPHA)
+    world.agent_forgets(fact.id, agent="ada")
+    world.sync(Request(actor="mara"))
+    assert _told(world, fact.id, "note")[1:] == [
+        ("store", "ada", path, "deleted"),
+        ("vault", "mara", "deleted", "changed"),
+    ]
+
+
 def test_creations_deletions_and_renames_are_written_down() -> None:
     world = World()
     world.mirrored("Stays.", title="A bystander")
@@ -180,6 +222,19 @@ def test_what_a_rebuild_from_the_vault_runs_over_is_in_the_history() -> None:
     assert world.fact(fact.id).status == "active"
     (entry,) = _of(world, fact.id, "status")
     assert (entry.before, entry.after) == ("archived", "active")
+    assert (entry.side, entry.actor) == ("vault", "person")
+
+
+def test_what_an_agent_wrote_is_named_where_a_rebuild_takes_a_persons_words() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), "status: active", "status: archived")
+    world.agent_updates(fact.id, agent="ada", status="dormant")
+    rebuild(world.mirror, "vault")
+    assert _told(world, fact.id, "status") == [
+        ("store", "ada", "active", "dormant"),
+        ("vault", "person", "dormant", "archived"),
+    ]
 
 
 def test_a_report_comes_back_from_its_json() -> None:

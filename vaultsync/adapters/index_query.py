@@ -11,6 +11,7 @@ from tantivy import Occur, Query
 from vaultsync.adapters.index_schema import PHRASED, code
 from vaultsync.adapters.index_terms import Terms
 from vaultsync.core.fields import LOWEST
+from vaultsync.core.rank import NAMED
 from vaultsync.core.values import FOREVER, NEVER
 from vaultsync.ports import Filters
 
@@ -70,7 +71,8 @@ class Asking:
         asked = [(Occur.Must, each) for each in wanted if each is not None]
         terms = self._terms.of_question(words, languages)
         if terms:
-            some = self._in_any([self._in_each(each) for each in terms])
+            named = self._called(words, languages)
+            some = self._in_any([self._in_each(each) for each in terms], named)
             asked.append((Occur.Should if asked else Occur.Must, some))
         return asked
 
@@ -95,8 +97,21 @@ class Asking:
     def _in_each(self, term: str) -> dict[str, Query]:
         return {name: self._term(name, term) for name in self._weights}
 
-    def _in_any(self, some: Sequence[Mapping[str, Query]]) -> Query:
-        """Any of some queries by field, each with the weight of its field.
+    def _called(self, words: str, languages: Sequence[str]) -> list[Query]:
+        """What is called what is asked, by its whole title or an alias."""
+        return [
+            Query.boost_query(
+                self._term("name", f"{field} {name}"), NAMED * len(name.split())
+            )
+            for name in self._terms.of_names(words, languages)
+            for field in ("title", "aliases")
+            if field in self._weights
+        ]
+
+    def _in_any(
+        self, some: Sequence[Mapping[str, Query]], more: Sequence[Query] = ()
+    ) -> Query:
+        """Any of some queries by field, each with the weight of its field, and of more.
 
         One flat list, without which tantivy would not skip what cannot be among the best.
         """
@@ -106,6 +121,7 @@ class Asking:
                 for each in some
                 for name, query in each.items()
             ]
+            + [(Occur.Should, query) for query in more]
         )
 
     def tags(self, filters: Filters) -> list[tuple[Occur, Query]]:

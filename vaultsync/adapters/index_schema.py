@@ -38,6 +38,7 @@ def make_schema() -> tantivy.Schema:
             tokenizer_name=TERMS,
             index_option="position" if name in PHRASED else "freq",
         )
+    builder.add_text_field("name", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("tag", tokenizer_name="raw", index_option="basic")
     for name in ("type", "scope", "status", "priority", "replaced"):
         builder.add_unsigned_field(name, indexed=True, fast=True)

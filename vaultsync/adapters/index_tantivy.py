@@ -28,7 +28,7 @@ from vaultsync.core.rank import FIELDS
 from vaultsync.errors import IndexBusyError
 from vaultsync.ports import Entry, Filters, Match
 
-_FORMAT = f"3 {tantivy_version}"
+_FORMAT = f"4 {tantivy_version}"
 """Changes with all that changes what is in the files."""
 _HEAP = 50_000_000
 """Bytes per thread of a writer; what does not fit makes another segment."""

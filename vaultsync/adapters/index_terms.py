@@ -47,11 +47,17 @@ class Terms:
     def of_text(self, text: str) -> list[str]:
         """The terms of a text in its own language, without stop words."""
         language = language_of(text) or self.default
-        words = words_to_find(text)
-        plain = self._plain.analyze(words)
-        kept = self._told(plain, language)
-        stems = self.analyzer(language).analyze(words)
-        return [stem for word, stem in zip(plain, stems, strict=True) if word in kept]
+        return self._kept(text, language, language)
+
+    def of_name(self, text: str, language: str) -> str:
+        """A whole name that is written in a language, as one term."""
+        return self._named(text, language, language)
+
+    def of_names(self, text: str, languages: Iterable[str]) -> list[str]:
+        """What a question asks for, as one term: a name as it is in each language."""
+        asked = language_of(text, least=1) or self.default
+        found = (self._named(text, asked, each) for each in sorted(languages))
+        return list(dict.fromkeys(filter(None, found)))
 
     def of_question(self, text: str, languages: Iterable[str]) -> list[str]:
         """The terms of a question in some languages, each once, as they come.
@@ -80,6 +86,18 @@ class Terms:
             first = tokens[0].position if tokens else 0
             found[tuple((one.position - first, one.text) for one in tokens)] = None
         return [list(terms) for terms in found if terms]
+
+    def _named(self, text: str, language: str, written: str) -> str:
+        stems = self._kept(text, language, written)
+        return " ".join(stems or self.analyzer(written).analyze(words_to_find(text)))
+
+    def _kept(self, text: str, language: str, written: str) -> list[str]:
+        """The terms of a text in one language, stemmed as in the one of a note."""
+        words = words_to_find(text)
+        plain = self._plain.analyze(words)
+        kept = self._told(plain, language)
+        stems = self.analyzer(written).analyze(words)
+        return [stem for word, stem in zip(plain, stems, strict=True) if word in kept]
 
     def _told(self, plain: Iterable[str], language: str) -> set[str]:
         """The words that say what a text is about."""

@@ -9,6 +9,7 @@ import tantivy
 
 from vaultsync.adapters.index_schema import META, columns_of, texts_of
 from vaultsync.adapters.index_terms import Terms
+from vaultsync.core.fact import Fact
 from vaultsync.core.language import SAMPLE, language_of
 from vaultsync.ports import Entry
 
@@ -51,15 +52,23 @@ class Writing:
             language_of(f"{fact.title}\n{fact.content[:SAMPLE]}") or self._terms.default
         )
         texts = texts_of(entry)
+        columns = columns_of(entry) | {"name": self._names(fact, language)}
         if language == self._terms.default:
-            self._add(columns_of(entry) | texts)
+            self._add(columns | texts)
             return
         self._languages.add(language)
         analyzer = self._terms.analyzer(language)
-        document = tantivy.Document.from_dict(columns_of(entry), self._schema)
+        document = tantivy.Document.from_dict(columns, self._schema)
         for name, text in texts.items():
             document.add_pre_tokenized_text(name, analyzer.pre_tokenize(text))
         self._write(document)
+
+    def _names(self, fact: Fact, language: str) -> list[str]:
+        """What the fact is called, each whole name a term with its field before it."""
+        told = [("title", fact.title), *(("aliases", each) for each in fact.aliases)]
+        return [
+            f"{field} {self._terms.of_name(text, language)}" for field, text in told
+        ]
 
     def tell(self, made: str, version: str) -> None:
         """Say how far the index goes, with the same commit."""

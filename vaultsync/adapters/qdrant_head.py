@@ -106,10 +106,12 @@ class Head:
         seq, facts = self.seq, self.facts
         answers: list[str | RevisionMismatch] = []
         made: dict[str, Row] = {}
+        refused = set()
         for write in writes:
             before = last.get(write.fact_id)
             found = before.revision if before else None
-            if found != write.expect:
+            if found != write.expect or write.needs in refused:
+                refused.add(write.fact_id)
                 answers.append(RevisionMismatch(write.fact_id, found))
                 continue
             seq += 1

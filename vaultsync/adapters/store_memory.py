@@ -110,7 +110,8 @@ class MemoryStore:
         Returns one new revision, or the reason of a refusal, per write, in order.
         """
         self._enter("write")
-        answers = [self._write(each) for each in writes]
+        refused: set[str] = set()
+        answers = [self._write(each, refused) for each in writes]
         if self.lose_ack:
             why = "the answer was lost"
             raise StoreUnavailableError(why)
@@ -147,10 +148,11 @@ class MemoryStore:
             wire.from_json(row.body), revision=row.written.revision
         )
 
-    def _write(self, write: Write) -> str | RevisionMismatch:
+    def _write(self, write: Write, refused: set[str]) -> str | RevisionMismatch:
         row = self._rows.get(write.fact_id)
         found = row.written.revision if row else None
-        if found != write.expect:
+        if found != write.expect or write.needs in refused:
+            refused.add(write.fact_id)
             return RevisionMismatch(write.fact_id, found)
         self._seq += 1
         # Unlike `seq` this never goes back: a revision is unique even after `restore`.

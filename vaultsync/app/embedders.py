@@ -18,6 +18,7 @@ from vaultsync.adapters.embed_sentence import (
     packaged_weights,
     weights_in,
 )
+from vaultsync.config import check_embedder
 from vaultsync.errors import ConfigError
 from vaultsync.ports import Clock, Embedder, Reranker
 
@@ -51,16 +52,8 @@ def embedder_for(
         EmbedderError: the folder it names holds no model.
     """
     around = _Around(models, clock, key_variable)
-    kind, named, rest = setting.partition(":")
-    if not named and kind in _BY_KIND:
-        return _BY_KIND[kind](around)
-    if rest and kind in _BY_NAME:
-        return _BY_NAME[kind](rest, around)
-    raise ConfigError(
-        f"there is no embedder {setting!r}",
-        hint="use local, local:PATH, sentence, sentence:PATH, hub:NAME,"
-        " http:URL#MODEL, hash or none",
-    )
+    kind, _, which = check_embedder(setting).partition(":")
+    return _BY_NAME[kind](which, around) if which else _BY_KIND[kind](around)
 
 
 def reranker_for(setting: str) -> Reranker | None:

@@ -316,6 +316,7 @@ class Mirroring(Indexing):
         """Check this machine and this vault."""
         from vaultsync.adapters.machine import machine_checks
         from vaultsync.adapters.watch_limits import watch_checks
+        from vaultsync.app.derived import embedder_check
         from vaultsync.app.hygiene import hygiene_check
         from vaultsync.app.stray_settings import settings_check
         from vaultsync.engine.report import Check
@@ -339,6 +340,7 @@ class Mirroring(Indexing):
                     Check(name, ok=False, message=error.message, hint=error.hint)
                 )
         checks += [Check(*settings_check(settings)), Check(*hygiene_check(settings))]
+        checks.append(Check(*embedder_check(self._derived)))
         holder = self._lock.holder()
         checks.append(Check("engine", ok=True, message=f"the engine is {holder}"))
         return tuple(checks)

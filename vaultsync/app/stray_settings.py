@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from difflib import get_close_matches
+from pathlib import Path
 
 from vaultsync.config import (
     MARKER,
@@ -36,6 +37,11 @@ def settings_check(settings: Settings) -> tuple[str, bool, str, str]:
     found = _strays(said, Settings._fields)
     for table, names in _TABLES.items():
         found |= _strays(said.get(table, {}), names, table)
+    folder = Path(settings.index_folder)
+    for each in (folder, *folder.parents):
+        if (settings.root / each).is_file():
+            told = f"index_folder is {str(folder)!r}, but {str(each)!r} is a file"
+            return "settings", False, told, "name a folder, or a new one"
     if not found:
         return "settings", True, "each name in .meta/config.toml is a setting", ""
     message = f"no setting in .meta/config.toml, and ignored: {', '.join(found)}"

@@ -18,6 +18,7 @@ from vaultsync.adapters.vault_app import App
 from vaultsync.app.daily import Daily
 from vaultsync.app.following import FollowedFiles
 from vaultsync.app.memory import Memory
+from vaultsync.app.waking import Wake
 from vaultsync.app.watchers import watcher_maker
 from vaultsync.config import Settings
 from vaultsync.core.fields import Value
@@ -168,8 +169,8 @@ class Watching:
         self._once = once
         self._wait = wait
         self._rhythm = rhythm or rhythm_of(settings)
-        self._wake = threading.Event()
-        self._stopping = threading.Event()
+        self._wake = Wake()
+        self._stopping = False
         self._calls: queue.SimpleQueue[_Call[Any]] = queue.SimpleQueue()
         self._file = DaemonFile(settings.state_dir)
         self._app = app
@@ -191,7 +192,7 @@ class Watching:
         """
         owned = WatchedMemory(
             self.settings,
-            stopped=self._stopping.is_set,
+            stopped=lambda: self._stopping,
             asked=lambda: not self._calls.empty(),
             app=self._app,
         )
@@ -201,14 +202,14 @@ class Watching:
             try:
                 return self._watch(memory)
             finally:
-                self._stopping.set()
+                self._stopping = True
                 self._worker = self._daemon = None
                 self._refuse_calls()
                 self._file.remove()
 
     def stop(self) -> None:
         """Have `run` return soon, in the middle of a pass too; a signal may call it."""
-        self._stopping.set()
+        self._stopping = True
         self._wake.set()
 
     def state(self) -> Mapping[str, Value] | None:
@@ -237,7 +238,7 @@ class Watching:
         asked = _Call(work)
         self._calls.put(asked)
         self._wake.set()
-        if self._stopping.is_set() and self._worker is None:
+        if self._stopping and self._worker is None:
             self._refuse_calls()
         try:
             return asked.future.result(timeout)
@@ -264,7 +265,7 @@ class Watching:
     def _go_on(
         self, daemon: Daemon, files: FollowedFiles, daily: Daily, memory: Memory
     ) -> None:
-        while not self._stopping.is_set():
+        while not self._stopping:
             wait = daemon.step()
             wait = min(wait, files.step(time.monotonic()))
             if daemon.settled:
@@ -319,7 +320,10 @@ class Watching:
         Another engine may be a command that has done in a moment, so some tries are free.
         """
         self._tries += 1
-        return (self._wait or self._tries < TRIES) and not self._stopping.wait(0.25)
+        if self._wait or self._tries < TRIES:
+            time.sleep(0.25)
+            return not self._stopping
+        return False
 
 
 def rhythm_of(settings: Settings) -> Rhythm:

@@ -8,6 +8,7 @@ import click
 
 from vaultsync.cli.failure import DONE
 from vaultsync.cli.options import Options, agent_option, common, filters, question
+from vaultsync.errors import UsageError
 
 MODES = ("auto", "index", "vector", "fused")
 
@@ -69,6 +70,12 @@ def recall(
     from vaultsync.cli import session, show_recall
 
     if vault_only:
+        if explain or mode not in {"auto", "index"}:
+            option = "--explain" if explain else f"--mode {mode}"
+            raise UsageError(
+                f"{option} cannot be served with --vault-only, which finds by words alone",
+                hint=f"leave out {option}, or ask without --vault-only where the store is",
+            )
         found = session.from_files(
             options,
             query,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -12,6 +11,7 @@ from typing import TypeAlias
 from vaultsync.app import serving
 from vaultsync.app.events import Events
 from vaultsync.app.opening import settings_of
+from vaultsync.app.waking import Wake
 from vaultsync.app.watching import Watching
 from vaultsync.cli.options import Options
 from vaultsync.core.fields import Value
@@ -78,7 +78,7 @@ def token(options: Options, *, rotate: bool) -> str:
 
 def until_signal(is_alive: Callable[[], bool]) -> None:
     """Return at SIGTERM or SIGINT, or when there is nothing to wait for any more."""
-    over = threading.Event()
+    over = Wake()
     before = {
         each: signal.signal(each, lambda *_: over.set())
         for each in (signal.SIGTERM, signal.SIGINT)

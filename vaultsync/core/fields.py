@@ -132,6 +132,10 @@ FIELDS: tuple[Field, ...] = (
 FIELD: Mapping[str, Field] = MappingProxyType({each.key: each for each in FIELDS})
 
 
+NO_FIELDS = frozenset({"embedding", "mirrored", "path", "revision"})
+"""What is told of a fact, here or by other programs, and is neither in it nor in its note."""
+
+
 class FactType(NamedTuple):
     """A row of the table of types."""
 

@@ -46,6 +46,10 @@ again.
 Measured on the dialogues of LoCoMo and the help of Obsidian, where aliases and headings
 that count more push notes up that only mention a thing."""
 
+NAMED = 6.0
+"""What each term of a question counts, beside its matches, for a fact that is called just
+so: whoever asks for a whole title or alias wants that note, and then those about it."""
+
 
 class Weights(NamedTuple):
     """What each signal counts; a setting. The first three are those of the design (§8)."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from vaultsync.core.fact import Fact, make_fact
-from vaultsync.core.fields import FIELD, OWN, Owner, Value
+from vaultsync.core.fields import FIELD, NO_FIELDS, OWN, Owner, Value
 from vaultsync.core.scope import private, sees
 from vaultsync.core.values import check_id
 from vaultsync.engine.access import check_access, check_head
@@ -24,6 +24,7 @@ from vaultsync.engine.offline import (
 )
 from vaultsync.engine.record import readable
 from vaultsync.errors import (
+    ComputedFieldError,
     FactForgottenError,
     FactNotFoundError,
     FixedFieldError,
@@ -57,9 +58,11 @@ def remember(mirror: Mirror, values: Mapping[str, Value], *, agent: str | None) 
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidIdError, InvalidScopeError.
+        ComputedFieldError: a value that nobody sets.
         ScopeDeniedError: the scope is another agent's.
         IdTakenError: there is, or was, a fact of that id.
     """
+    _check_set(values)
     at = mirror.today()
     scope = values.get("scope") or (
         private(agent) if agent else mirror.policy.default_scope
@@ -175,11 +178,12 @@ def update(
     Raises:
         FactNotFoundError.
         InvalidFieldError: a value that its field does not take.
-        FixedFieldError: a field that never changes.
+        FixedFieldError, ComputedFieldError: a field that never changes, or nobody sets.
         UnknownPlaceholderError: `[REDACTED:…]` stands for no secret of the fact.
         RevisionMismatchError: the fact is not at `expect`.
     """
     fact_id = check_id(fact_id)
+    _check_set(values)
     for key in values:
         if key in FIELD and FIELD[key].owner is Owner.IDENTITY:
             raise FixedFieldError(key)
@@ -251,17 +255,16 @@ def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> 
 
 
 def _replace(mirror: Mirror, old: Fact, fresh: Fact, *, agent: str | None) -> Fact:
-    """Write both ends at once; the new one with its revision."""
+    """Write both ends at once, or none; the new one with its revision."""
     who = agent or "person"
-    # The new one first: no fact that never came to be hides another.
-    writes, made = [Write(fresh.id, fresh, None, who)], ""
     for _ in range(TRIES):
         _check_there(old)
+        check_head(mirror, old, agent=agent)
         replaced = old.but(superseded_by_id=fresh.id, updated_at=fresh.updated_at)
-        writes.append(Write(old.id, replaced, old.revision, who))
-        *first, done = mirror.store.write(writes)
-        made, writes = str(first[0]) if first else made, []
-        if isinstance(done, str):
+        first = Write(old.id, replaced, old.revision, who)
+        second = Write(fresh.id, fresh, None, who, needs=old.id)
+        _, made = mirror.store.write([first, second])
+        if isinstance(made, str):
             return fresh.but(revision=made)
         old = get(mirror, old.id, agent=agent)
     raise RevisionMismatchError(old.id, "the one just read", "another, always")
@@ -293,6 +296,13 @@ def forget(
     raise RevisionMismatchError(
         fact_id, "the one just read", "another, again and again"
     )
+
+
+def _check_set(values: Mapping[str, Value]) -> None:
+    """See that nobody sets what is computed; an author's property of that name may go."""
+    for key, value in values.items():
+        if value is not None and (key in NO_FIELDS or key == "updatedAt"):
+            raise ComputedFieldError(key)
 
 
 def _check_there(fact: Fact) -> None:

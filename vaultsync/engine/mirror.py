@@ -35,7 +35,7 @@ class Policy(NamedTuple):
     """How many actions share one wait for the disk."""
     auto_link: bool = True
     """Whether entities that an agent mentions become links."""
-    index_folder: str = ""
+    index_folder: VaultPath = VaultPath("")
     """A folder of the vault that shows what `.index/` holds; none when it is empty."""
 
 

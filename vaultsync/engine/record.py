@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from vaultsync.core.conflict import is_deletion
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
 from vaultsync.core.lens import Lens
@@ -91,11 +92,11 @@ def _field_entries(
     theirs = set(differing(base, action.store)) if action.store else set()
     disputed = {conflict.field for conflict in action.conflicts}
     for key in differing(base, fact):
-        if key in action.overruled:
+        if key in action.overruled or key in disputed:
             continue
         old, new = plain(base.value(key)), plain(fact.value(key))
         ours = plain(action.vault.value(key)) if action.vault else new
-        if key not in theirs or key in disputed:
+        if key not in theirs:
             yield entry(VAULT, key, old, new)
         elif _agrees(action.store, fact, key):
             yield entry(STORE, key, old, new)
@@ -103,15 +104,25 @@ def _field_entries(
             yield entry(VAULT, key, old, ours)
             yield entry(STORE, key, ours, new)
         else:
-            # The store's value is in no base, and does not stand: it is kept here.
-            lost = plain(action.store.value(key)) if action.store else None
-            yield entry(VAULT, key, old, new)
-            yield entry(STORE, key, lost, new)
+            yield from _written_over(entry, key, old, _held(action, key), new)
     for key in theirs - {*differing(base, fact), *disputed, *action.overruled}:
-        lost = plain(action.store.value(key)) if action.store else None
-        yield entry(STORE, key, lost, plain(fact.value(key)))
-    for conflict in action.conflicts:
-        yield entry(STORE, conflict.field, conflict.store, conflict.vault)
+        yield entry(VAULT, key, _held(action, key), plain(fact.value(key)))
+    for each in action.conflicts:
+        old = base.path if is_deletion(each) else each.base
+        yield from _written_over(entry, each.field, old, each.store, each.vault)
+
+
+def _written_over(
+    entry: Entry, key: str, base: Value, store: Value, vault: Value
+) -> Iterable[HistoryEntry]:
+    """What an agent wrote, which is in no base, and the person's words that stand over it."""
+    yield entry(STORE, key, base, store)
+    yield entry(VAULT, key, store, vault)
+
+
+def _held(action: Action, key: str) -> Value:
+    assert action.store is not None  # noqa: S101 - it wrote the key
+    return plain(action.store.value(key))
 
 
 def _agrees(store: Fact | None, fact: Fact, key: str) -> bool:

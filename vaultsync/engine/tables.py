@@ -18,12 +18,12 @@ from vaultsync.core.entries import Entry, entry_of
 from vaultsync.core.index import index_texts
 from vaultsync.core.lens import Lens
 from vaultsync.core.neutral import may_run
-from vaultsync.core.paths import VaultPath, join, name_of, vault_path
+from vaultsync.core.paths import VaultPath, join, name_of
 from vaultsync.core.scope import sees
 from vaultsync.core.tables import FOLDER, is_table
 from vaultsync.engine.follow import behind, version_at
 from vaultsync.engine.mirror import Mirror
-from vaultsync.errors import NoteError, NoteMissingError, UnsafePathError
+from vaultsync.errors import NoteError, NoteMissingError
 from vaultsync.ports.entries import EntryFile, Held
 
 SCHEMA = "2"
@@ -74,8 +74,8 @@ def write_tables(mirror: Mirror, making: Making, *, anew: bool = False) -> int:
     """
     if not anew and tables_stand(mirror):
         return 0
-    seen = _seen(mirror)
-    made_of = _made_of(mirror, seen)
+    seen = mirror.policy.index_folder
+    made_of = _made_of(mirror)
     done = _done(mirror)
     held = _followed(mirror, making, anew=anew)
     paths = {fact_id: path for path, fact_id in mirror.archive.paths().items()}
@@ -103,7 +103,7 @@ def tables_stand(mirror: Mirror) -> bool:
         OSError: their folder cannot be read.
     """
     done = _done(mirror)
-    made_of = _made_of(mirror, _seen(mirror))
+    made_of = _made_of(mirror)
     return done.get("of") == made_of and _all_there(mirror, done)
 
 
@@ -127,25 +127,17 @@ def tables_for(
     return index_texts(entries, paths)
 
 
-def _made_of(mirror: Mirror, seen: VaultPath) -> str:
+def _made_of(mirror: Mirror) -> str:
     """What the tables depend on. Where notes lie changes only in a pass that is recorded."""
     state = mirror.shown.state()
     version = version_at(mirror.shown, state.store_id, state.seq, SCHEMA)
     run = mirror.archive.last_run()
-    return f"{version}:{run.run if run else ''}:{seen}"
+    return f"{version}:{run.run if run else ''}:{mirror.policy.index_folder}"
 
 
 def _done(mirror: Mirror) -> Mapping[str, object]:
     said = json.loads(mirror.archive.setting(DONE) or "{}")
     return said if isinstance(said, dict) else {}
-
-
-def _seen(mirror: Mirror) -> VaultPath:
-    """The folder in which a person sees the tables; empty when there is none."""
-    try:
-        return vault_path(mirror.policy.index_folder.strip("/"))
-    except UnsafePathError:
-        return VaultPath("")
 
 
 def _all_there(mirror: Mirror, done: Mapping[str, object]) -> bool:
@@ -274,5 +266,5 @@ def _drop_seen(mirror: Mirror, folder: VaultPath, texts: Mapping[str, bytes]) ->
 
 def is_listed_there(mirror: Mirror, folder: VaultPath, name: str) -> bool:
     """Whether a file is one of the tables that a person sees, by its name."""
-    seen = _seen(mirror)
+    seen = mirror.policy.index_folder
     return bool(seen) and folder == seen and _OURS.fullmatch(name) is not None

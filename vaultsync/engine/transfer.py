@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 
 from vaultsync.core.fact import Fact, make_fact
-from vaultsync.core.fields import FIELD, OWN, Value
+from vaultsync.core.fields import FIELD, NO_FIELDS, OWN, Value
 from vaultsync.core.scope import sees
 from vaultsync.core.wire import to_json, to_values
 from vaultsync.engine.mirror import Mirror
@@ -20,8 +20,6 @@ from vaultsync.errors import (
 from vaultsync.ports import RevisionMismatch, Write
 
 BATCH = 1000
-_NOT_HELD = frozenset({"path", "revision", "mirrored", "embedding"})
-"""What lines of other programs carry of a fact that is neither in it nor in its note."""
 
 
 def export(
@@ -101,7 +99,7 @@ def _values(said: Mapping[str, Value]) -> dict[str, Value]:
                 if name in FIELD or name in OWN:
                     raise InvalidFieldError("a property's name", name, "no field's key")
                 found[name] = held
-        elif key not in _NOT_HELD:
+        elif key not in NO_FIELDS:
             found[key] = value
     return found
 

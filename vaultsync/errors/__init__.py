@@ -4,6 +4,7 @@ VaultsyncError
 ├── UsageError                 the caller asked for something that cannot be
 │   ├── InvalidFieldError      a value that its field does not take
 │   ├── FixedFieldError        a field that never changes
+│   ├── ComputedFieldError     a field that nobody sets, such as `embedding`
 │   ├── UnknownPlaceholderError  a placeholder that stands for no secret of the fact
 │   ├── IdTakenError           an id that a fact has, or had
 │   ├── SupersededError        a fact that a newer one replaces already
@@ -96,6 +97,7 @@ from vaultsync.errors.sides import (
     VaultMissingError,
 )
 from vaultsync.errors.usage import (
+    ComputedFieldError,
     ConfigError,
     ConflictNotFoundError,
     FactForgottenError,
@@ -133,6 +135,7 @@ from vaultsync.errors.work import (
 
 __all__ = [
     "ArchiveError",
+    "ComputedFieldError",
     "ConfigError",
     "ConflictNotFoundError",
     "DaemonStoppedError",

@@ -38,6 +38,16 @@ class FixedFieldError(UsageError):
         self.field = field
 
 
+class ComputedFieldError(UsageError):
+    """Something was to be set that is told of a fact and that nobody sets."""
+
+    def __init__(self, field: str) -> None:
+        super().__init__(
+            f"{field} is not set by anybody: vaultsync makes it", hint="leave it out"
+        )
+        self.field = field
+
+
 class UnknownPlaceholderError(UsageError):
     """A text repeats a placeholder that stands for no secret of its fact."""
 

@@ -117,9 +117,10 @@ class NoteIndex(Protocol):
     ) -> list[Match]:
         """The facts that match some of the words and all of the phrases, best first.
 
-        Where there are phrases, words only rank. Any text will do; none is syntax.
-        Equal scores come by id. With `names_only` words are looked for in titles and
-        aliases, and nowhere else.
+        A fact that is called what is asked, by its whole title or an alias, stands out
+        from those that only have the words. Where there are phrases, words only rank.
+        Any text will do; none is syntax. Equal scores come by id. With `names_only`
+        words are looked for in titles and aliases, and nowhere else.
         """
         ...
 

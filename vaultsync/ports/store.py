@@ -41,6 +41,8 @@ class Write(NamedTuple):
     expect: str | None
     """The revision that this replaces; None when the store must not know the id."""
     actor: str
+    needs: str | None = None
+    """The fact of an earlier write of the same batch: where that is refused, so is this."""
 
 
 class Store(Protocol):

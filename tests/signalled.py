@@ -1,0 +1,74 @@
+"""A daemon that is told to stop at each moment of its waiting, one after the other.
+
+`python -m tests.signalled VAULT STATE_DIR`: in a process of its own, for what is wrong
+with this hangs.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import signal
+import sys
+import threading
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from tests.real.home import say
+from vaultsync import config
+from vaultsync.app import waking, watching
+
+if TYPE_CHECKING:
+    from _typeshed import TraceFunction
+
+WAITING = frozenset({threading.__file__, waking.__file__})
+MOMENTS = 20
+PATIENCE = 60.0
+NEAR = 3
+"""So deep below the loop of the daemon is all by which it waits, and nothing else."""
+
+
+class Moment:
+    """Raises a signal before a line of what the daemon waits by between its steps."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def called(
+        self, frame: FrameType, _event: str, _arg: object
+    ) -> TraceFunction | None:
+        """Something was called: its lines are moments when the loop waits by it."""
+        if frame.f_code.co_filename not in WAITING:
+            return None
+        above: FrameType | None = frame
+        for _ in range(NEAR):
+            above = above.f_back if above else None
+            if above and above.f_code.co_name == "_go_on":
+                return self.line
+        return None
+
+    def line(self, _frame: FrameType, event: str, _arg: object) -> TraceFunction | None:
+        """A line is about to run."""
+        if event == "line":
+            self.number -= 1
+            if self.number == 0:
+                signal.raise_signal(signal.SIGTERM)
+        return self.line
+
+
+def main(vault: str, state_dir: str) -> None:
+    """Watch once for each moment."""
+    faulthandler.dump_traceback_later(PATIENCE, exit=True)
+    settings = config.load(config.find_root(vault), state_dir=state_dir)
+    for number in range(1, MOMENTS + 1):
+        daemon = watching.Watching(settings)
+        signal.signal(signal.SIGTERM, lambda *_, stop=daemon.stop: stop())
+        sys.settrace(Moment(number).called)
+        try:
+            daemon.run()
+        finally:
+            sys.settrace(None)
+    say(f"stopped at {MOMENTS} moments")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
