@@ -389,3 +389,44 @@ def test_an_older_store_after_the_archive_was_lost_and_no_pass_ended_is_filled()
     world.restore_backup()
     world.quiesce()
     assert alice in world.facts()
+
+
+def test_a_broken_note_that_moved_is_still_the_note_of_its_fact_without_an_archive() -> (
+    None
+):
+    world = _mirrored()
+    world.rename(world.notes()[0], "Inbox/A.md")
+    world.break_yaml("Inbox/A.md")
+    world.drop_archive()
+    world.turn()
+    assert world.notes() == ["Inbox/A.md"]
+    world.quiesce()
+    assert len(world.notes()) == len(world.facts()) == 1
+
+
+def test_a_note_whose_id_was_not_written_yet_gets_it_beside_an_older_store() -> None:
+    world = _mirrored()
+    world.keep_backup()
+    world.store.lose_ack = True
+    world.new_note("public/notes/A.md")
+    world.turn()
+    world.begin_save("public/notes/A.md", empty=False)
+    world.turn()
+    world.restore_backup()
+    world.turn()
+    world.quiesce()
+    assert all(texts.id_of(world.data(path)) for path in world.notes())
+
+
+def test_a_note_that_moved_on_before_its_making_was_repaired_is_seen_to_be_gone() -> (
+    None
+):
+    world = _mirrored()
+    world.store.lose_ack = True
+    world.new_note("team-core/notes/a.md")
+    world.turn()
+    world.store.lose_ack, world.store.away = False, True
+    world.rename("team-core/notes/a.md", "public/notes/a.md")
+    world.turn()
+    world.quiesce()
+    assert "public/notes/a.md" in world.notes()

@@ -6,7 +6,7 @@ edits of the id itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from vaultsync.core.changes import (
     vault_change,
 )
 from vaultsync.core.fact import Fact
-from vaultsync.core.note import Note, read_note
+from vaultsync.core.note import Note, id_in, read_note
 from vaultsync.core.paths import VaultPath, key_of
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.record import place_of_grave
@@ -56,7 +56,7 @@ class Identities:
     frozen: dict[str, Seen] = field(default_factory=dict)
     """Facts whose note cannot be read, or is half saved."""
     strange: list[Seen] = field(default_factory=list)
-    """Files that cannot be read and belong to no fact."""
+    """Files that cannot be read and lie where no fact has its note."""
 
 
 def settle_identities(mirror: Mirror, found: Snapshot) -> Identities:
@@ -107,6 +107,7 @@ def _claims(
     _freeze_broken(who)
     who.nameless = claims.pop("", [])
     bases |= mirror.archive.find_bases(claims)
+    _freeze_unknown(mirror, who, claims)
     for fact_id in claims:
         base = bases.get(fact_id)
         if base is not None and _left_its_place(mirror, found, base):
@@ -123,6 +124,18 @@ def _freeze_broken(who: Identities) -> None:
                 who.frozen[fact_id] = seen
                 del who.gone[fact_id]
                 break
+
+
+def _freeze_unknown(mirror: Mirror, who: Identities, claims: Container[str]) -> None:
+    """A note that cannot be read may be that of a fact without a base.
+
+    The archive was lost, perhaps: another note of that fact would be one too many.
+    """
+    strange = {id_in(seen.file.data) or "": seen for seen in reversed(who.strange)}
+    known = mirror.archive.find_bases(strange)
+    for fact_id, seen in strange.items():
+        if fact_id and fact_id not in claims and fact_id not in known:
+            who.frozen[fact_id] = seen
 
 
 def _left_its_place(mirror: Mirror, found: Snapshot, base: Base) -> bool:

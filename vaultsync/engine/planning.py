@@ -307,5 +307,5 @@ def waits(actions: Sequence[Action]) -> list[str]:
         action.fact_id
         for action in actions
         if (action.do is Do.WAIT and not action.new_id)
-        or (action.do is Do.ATTEND and action.base is not None)
+        or (action.do is Do.ATTEND and (action.base, action.store) != (None, None))
     ]

@@ -16,7 +16,7 @@ from vaultsync.core.edit import edited
 from vaultsync.core.fact import Fact
 from vaultsync.core.merge import differing
 from vaultsync.core.note import read_note
-from vaultsync.core.paths import VaultPath
+from vaultsync.core.paths import VaultPath, parent
 from vaultsync.engine.cases import base_note
 from vaultsync.engine.item import MANY_UNTIL
 from vaultsync.engine.mirror import Mirror
@@ -84,6 +84,8 @@ def _repair(mirror: Mirror, intent: Intent) -> None:
     with mirror.archive.transaction():
         if base is not None:
             mirror.archive.put_bases([base])
+            # A pass may have seen meanwhile that no note is there any more.
+            mirror.archive.set_folders({parent(base.path): b""})
         if dropped:
             mirror.archive.drop_bases([intent.fact_id])
         if linger is not None:

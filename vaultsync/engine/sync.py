@@ -300,7 +300,10 @@ def _plan(work: Pass, planner: Planner, progress: Progress | None = None) -> Non
         work.plan.actions.append(_not_blindly(action, work.found))
         if progress is not None and at % SOME == 0:
             progress("plan", at, len(work.cases))
-    work.plan.notices += notices_of_scan(mirror, work.found, work.who, request.adopt)
+    asked = {a.path for a in work.plan.actions if a.do is Do.ATTEND and a.path}
+    work.plan.notices += notices_of_scan(
+        mirror, work.found, work.who, request.adopt | asked
+    )
     work.plan.notices += notices_of_plan(
         mirror, work.cases, work.plan.actions, request.allow_scope_moves
     )
