@@ -430,3 +430,29 @@ def test_a_note_that_moved_on_before_its_making_was_repaired_is_seen_to_be_gone(
     world.turn()
     world.quiesce()
     assert "public/notes/a.md" in world.notes()
+
+
+def test_an_older_store_is_noticed_when_the_last_pass_did_not_come_to_its_end() -> None:
+    world = _mirrored(2, batch=1)
+    world.keep_backup()
+    path = world.notes_by_id()[next(iter(world.facts()))][0]
+    room = len(world.data(path)) + 20
+    world.rename(path, path.replace("/notes/", "/decisions/"))
+    _agent(world, agents.append, 1)
+    used = sum(len(each.data) for each in world.vault.names.values())
+    world.vault.quota = used + room  # for the first note, not for the second one
+    world.turn()
+    world.restore_backup()
+    world.quiesce()
+    assert [fact.type for fact in world.facts().values()] == ["decision", "note"]
+
+
+def test_a_deletion_that_an_older_store_takes_back_gives_its_note_back() -> None:
+    world = _mirrored(2, batch=1)
+    world.keep_backup()
+    world.forget(next(iter(world.facts())))
+    _agent(world, agents.append)
+    world.vault.quota = sum(len(each.data) for each in world.vault.names.values())
+    world.turn()
+    world.restore_backup()
+    world.quiesce()

@@ -20,6 +20,7 @@ from vaultsync.core.paths import VaultPath, parent
 from vaultsync.engine.cases import base_note
 from vaultsync.engine.item import MANY_UNTIL
 from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.witness import NEWEST, newest_row
 from vaultsync.errors import (
     NoteError,
     NoteExistsError,
@@ -81,7 +82,9 @@ def _repair(mirror: Mirror, intent: Intent) -> None:
     if stored is None and base is None:
         base = _half_made(mirror, intent, here)
     mirror.vault.sync()
+    newest = newest_row(mirror)
     with mirror.archive.transaction():
+        mirror.archive.set_setting(NEWEST, newest)
         if base is not None:
             mirror.archive.put_bases([base])
             # A pass may have seen meanwhile that no note is there any more.

@@ -12,6 +12,7 @@ from vaultsync.engine.item import Outcome
 from vaultsync.engine.planning import waits
 from vaultsync.engine.request import Pass
 from vaultsync.engine.snapshot import path_in, trusted
+from vaultsync.engine.witness import NEWEST, row
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.ports import Attention, Folder, Stamp, Written
 
@@ -40,6 +41,8 @@ def record_pass(work: Pass, outcome: Outcome) -> None:
     if seen or (work.request.trust_store and work.feed is not None):
         settings["cursor"] = str(seen[-1].seq) if seen else None
         settings["cursor_row"] = seen[-1].revision if seen else None
+        if work.request.trust_store:
+            settings[NEWEST] = row(seen[-1].seq, seen[-1].revision) if seen else None
     settings = {k: v for k, v in settings.items() if archive.setting(k) != v}
     folders = _folders(work, outcome)
     notices = changed_notices(work)
