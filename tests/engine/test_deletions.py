@@ -439,3 +439,19 @@ def test_a_fact_that_belongs_to_another_scope_is_not_restored_into_the_old_one()
     world.agent_updates(fact_id, scope="private-indy")
     world.assert_at_rest()
     assert world.path(fact_id).startswith("private-indy/")
+
+
+def test_a_note_that_comes_back_shows_what_only_its_buried_fact_knew() -> None:
+    world = World()
+    fact = world.mirrored()
+    path, note = world.path(fact.id), world.data(world.path(fact.id))
+    world.agent_updates(fact.id, source="a talk", tags=["late"])
+    world.person_deletes(path)
+    world.agent_forgets(fact.id)
+    world.sync()
+    world.person_writes(path, note)
+    world.sync()
+    assert "source: a talk\n" in world.text(path)
+    assert "  - late\n" in world.text(path)
+    assert world.fact(fact.id).source == "a talk"
+    world.assert_at_rest()

@@ -126,6 +126,12 @@ def in_vault(world: Sides) -> set[str]:
     return set[str]().union(*(words(i.data) for i in world.vault.files.values()))
 
 
+def in_staging(world: Sides) -> set[str]:
+    """The words in files that wait to be written, or were displaced."""
+    staged = [i for name, i in world.vault.names.items() if name.startswith(".meta/")]
+    return set[str]().union(*(words(i.data) for i in staged))
+
+
 def in_store(world: Sides) -> set[str]:
     """The words in facts; those of tombstones do not count."""
     return set[str]().union(*(words(wire.to_json(f)) for f in world.facts().values()))

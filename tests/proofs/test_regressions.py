@@ -456,3 +456,31 @@ def test_a_deletion_that_an_older_store_takes_back_gives_its_note_back() -> None
     world.turn()
     world.restore_backup()
     world.quiesce()
+
+
+def test_a_note_that_brings_back_its_fact_shows_what_was_changed_before_the_deletion() -> (
+    None
+):
+    world = _mirrored(2)
+    fact_id = next(iter(world.facts()))
+    world.forget(fact_id)
+    world.delete(world.notes_by_id()[fact_id][0])
+    world.turn()
+    world.unearth(fact_id)
+    _agent(world, agents.source)
+    world.forget(fact_id)
+    world.restore_from_trash()
+    world.quiesce()
+    assert fact_id in world.facts()
+
+
+def test_a_save_into_a_displaced_file_is_kept_when_the_archive_is_lost_after_it() -> (
+    None
+):
+    world = _mirrored()
+    world.open(world.notes()[0])
+    _agent(world, agents.first_line)
+    world.turn()
+    world.save_through_handle(world.editors[0])
+    world.drop_archive()
+    world.quiesce()

@@ -223,6 +223,10 @@ class World(People):
         self.ledger.forgive(
             proofs.in_archive(self) - proofs.in_vault(self) - proofs.in_store(self)
         )
+        # Saves into files that were displaced: nobody knows any more whose notes these are.
+        self.ledger.at_least_kept(
+            proofs.in_staging(self) - proofs.in_vault(self) - proofs.in_store(self)
+        )
         self.vault.displaced.clear()
         self.use_archive(MemoryArchive())
         self._forget_scopes()
