@@ -484,3 +484,31 @@ def test_a_save_into_a_displaced_file_is_kept_when_the_archive_is_lost_after_it(
     world.save_through_handle(world.editors[0])
     world.drop_archive()
     world.quiesce()
+
+
+def test_a_displaced_save_waits_while_a_merge_of_its_note_is_not_repaired() -> None:
+    world = _mirrored(2)
+    one, other = (world.notes_by_id()[each][0] for each in world.facts())
+    world.open(one)
+    _agent(world, agents.append)
+    world.turn()
+    _agent(world, agents.first_line)
+    world.edit(other, texts.append)
+    world.store.lose_ack = True
+    world.turn()
+    world.store.lose_ack, world.store.away = False, True
+    world.save_through_handle(world.editors[0])
+    world.turn()
+    world.quiesce()
+
+
+def test_a_crash_while_a_field_is_put_back_is_repaired() -> None:
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        world.edit(world.notes()[0], texts.source)
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        world.quiesce()
