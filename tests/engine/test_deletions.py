@@ -455,3 +455,22 @@ def test_a_note_that_comes_back_shows_what_only_its_buried_fact_knew() -> None:
     assert "  - late\n" in world.text(path)
     assert world.fact(fact.id).source == "a talk"
     world.assert_at_rest()
+
+
+def test_a_folder_that_cannot_be_read_at_the_second_look_hides_no_deletion() -> None:
+    world = World()
+    fact_id, _ = _two(world)
+    path, data = world.path(fact_id), world.data(world.path(fact_id))
+    world.person_deletes(path)
+    world.sync()
+
+    def back_and_hidden() -> None:
+        world.person_writes(path, data)
+        world.vault.break_folder("team-core")
+
+    world.at("read", back_and_hidden)
+    world.sync()
+    assert world.is_alive(fact_id)
+    world.vault.mend_folder("team-core")
+    world.assert_at_rest()
+    assert world.is_alive(fact_id)

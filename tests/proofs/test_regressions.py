@@ -512,3 +512,33 @@ def test_a_crash_while_a_field_is_put_back_is_repaired() -> None:
         if len(world.trail) < effect:
             break
         world.quiesce()
+
+
+def test_a_deletion_whose_answer_was_lost_is_a_deletion_of_what_was_read() -> None:
+    world = _mirrored()
+    world.keep_backup()
+    world.edit(world.notes()[0], texts.append)
+    world.turn()
+    world.restore_backup()
+    world.store.lose_ack = True
+    world.forget(next(iter(world.facts())))
+    world.store.lose_ack = False
+    world.quiesce()
+
+
+def test_a_new_note_whose_name_differs_in_case_alone_does_not_stand_for_one_deleted() -> (
+    None
+):
+    world = World(case_insensitive=True)
+    world.turn()
+    world.keep_backup()
+    world.new_note("public/notes/con.md")
+    world.turn()
+    world.clock.advance(1)
+    world.delete("public/notes/con.md")
+    world.new_note("public/notes/CON.md")
+    world.store.away = True
+    world.turn()
+    world.restore_backup()
+    world.quiesce()
+    assert [fact.title for fact in world.facts().values()] == ["CON"]

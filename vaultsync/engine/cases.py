@@ -20,7 +20,7 @@ from vaultsync.core.changes import (
 )
 from vaultsync.core.fact import Fact
 from vaultsync.core.note import Note, id_in, read_note
-from vaultsync.core.paths import VaultPath, key_of
+from vaultsync.core.paths import VaultPath, key_of, name_of, parent
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.record import place_of_grave
 from vaultsync.engine.snapshot import Seen, Snapshot, is_managed
@@ -155,11 +155,18 @@ def is_back(mirror: Mirror, base: Base) -> bool:
     """Whether something that could be the note of a fact lies where it was."""
     try:
         file = mirror.vault.read(base.path)
-        return read_note(file.data, base.path).id in (None, base.fact.id)
+        claims = read_note(file.data, base.path).id
     except NoteMissingError:
         return False
     except NoteError:
-        return True
+        claims = None
+    # Where case does not count, the file may bear another name, and be another note.
+    return claims == base.fact.id or (claims is None and _is_listed(mirror, base.path))
+
+
+def _is_listed(mirror: Mirror, path: VaultPath) -> bool:
+    folder = mirror.vault.folder(parent(path))
+    return folder is None or name_of(path) in (*folder.files, *folder.odd)
 
 
 def _claimed(found: Snapshot, seen: Seen, bases: Mapping[str, Base]) -> str:
