@@ -542,3 +542,17 @@ def test_a_new_note_whose_name_differs_in_case_alone_does_not_stand_for_one_dele
     world.restore_backup()
     world.quiesce()
     assert [fact.title for fact in world.facts().values()] == ["CON"]
+
+
+def test_a_note_whose_place_another_got_before_a_crash_is_seen_to_be_gone() -> None:
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        world.delete(world.notes()[0])
+        made = world.remember({"title": "Plan", "content": world.ledger.word()})
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        world.quiesce()
+        assert list(world.facts()) == [made]

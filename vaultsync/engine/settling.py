@@ -17,18 +17,25 @@ from vaultsync.errors import StoreUnavailableError
 from vaultsync.ports import Attention, Folder, Stamp, Written
 
 
+def record_gone(work: Pass) -> None:
+    """Remember which notes were seen to be gone, before others may have their places.
+
+    Two bases at one path would be one too many to look for, should the pass end early.
+    """
+    gone = [
+        base._replace(missing_since=work.mirror.now())
+        for base in work.who.gone.values()
+        if base.missing_since is None and not work.found.partial
+    ]
+    if gone:
+        with work.mirror.archive.transaction():
+            work.mirror.archive.put_bases(gone)
+
+
 def record_pass(work: Pass, outcome: Outcome) -> None:
     """Move the cursor, remember what waits, and which folders need no second look."""
     mirror, archive = work.mirror, work.mirror.archive
     waiting = dict.fromkeys([*waits(work.plan.actions), *outcome.waiting])
-    dropped = {action.fact_id for action in outcome.done}
-    gone = [
-        base._replace(missing_since=mirror.now())
-        for fact_id, base in work.who.gone.items()
-        if base.missing_since is None
-        and not work.found.partial
-        and fact_id not in dropped
-    ]
     if work.found.partial or work.feed is None:
         # Not everything was looked at: what waited before waits on.
         decided = _decided(work) if work.request.folders is not None else frozenset()
@@ -48,10 +55,10 @@ def record_pass(work: Pass, outcome: Outcome) -> None:
     notices = changed_notices(work)
     done = {action.fact_id for action in outcome.done}
     fresh = [base for base in work.found.fresh if base.fact.id not in done]
-    if not (gone or settings or folders or notices or fresh):
+    if not (settings or folders or notices or fresh):
         return
     with archive.transaction():
-        archive.put_bases([*fresh, *gone])
+        archive.put_bases(fresh)
         archive.set_folders(folders)
         for key, value in settings.items():
             archive.set_setting(key, value)

@@ -38,7 +38,7 @@ from vaultsync.engine.planning import Rules, Taken, plan_case, plan_note
 from vaultsync.engine.recovery import recover
 from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Pass, Request
-from vaultsync.engine.settling import record_pass
+from vaultsync.engine.settling import record_gone, record_pass
 from vaultsync.engine.snapshot import Snapshot
 from vaultsync.engine.tally import joined, report_of
 from vaultsync.errors import GuardError, StoreUnavailableError
@@ -156,6 +156,7 @@ def sync_with(
         raise GuardError(stopped, run)
     outcome = Outcome()
     if not request.dry_run:
+        record_gone(work)
         outcome = apply_plan(
             mirror,
             work.plan.actions,
