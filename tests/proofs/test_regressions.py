@@ -556,3 +556,19 @@ def test_a_note_whose_place_another_got_before_a_crash_is_seen_to_be_gone() -> N
             break
         world.quiesce()
         assert list(world.facts()) == [made]
+
+
+def test_an_older_store_does_not_overrule_what_a_new_archive_saw_brought_to_a_note() -> (
+    None
+):
+    world = _mirrored()
+    world.keep_backup()
+    world.drop_archive()
+    _agent(world, agents.tag)
+    world.turn()
+    _agent(world, agents.append)
+    world.turn()
+    world.vault.break_folder("public")
+    world.restore_backup()
+    world.turn()
+    world.quiesce()

@@ -34,7 +34,7 @@ def record_gone(work: Pass) -> None:
 
 def record_pass(work: Pass, outcome: Outcome) -> None:
     """Move the cursor, remember what waits, and which folders need no second look."""
-    mirror, archive = work.mirror, work.mirror.archive
+    archive = work.mirror.archive
     waiting = dict.fromkeys([*waits(work.plan.actions), *outcome.waiting])
     if work.found.partial or work.feed is None:
         # Not everything was looked at: what waited before waits on.
