@@ -575,3 +575,17 @@ def test_an_older_store_does_not_overrule_what_a_new_archive_saw_brought_to_a_no
     world.quiesce()
     (fact,) = world.facts().values()
     assert (fact.content, fact.tags) == (said.content, said.tags)
+
+
+def test_two_writers_of_a_field_of_the_store_in_an_outage_both_keep_their_words() -> (
+    None
+):
+    world = _mirrored()
+    _agent(world, agents.source)
+    world.store.away = True
+    _agent(world, agents.source)
+    world.quiesce()
+    world.tick(world.conflict_notes()[0])
+    world.quiesce()
+    (fact,) = world.facts().values()
+    assert fact.source == f"w{world.ledger.made}w"
