@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.world import AGENTS, LINES, PERSONS, World, taken
+from tests.world import AGENTS, LINES, PERSONS, World, kinds, taken
 from vaultsync.core.paths import VaultPath
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.request import Request
@@ -474,3 +474,21 @@ def test_a_folder_that_cannot_be_read_at_the_second_look_hides_no_deletion() -> 
     world.vault.mend_folder("team-core")
     world.assert_at_rest()
     assert world.is_alive(fact_id)
+
+
+def test_a_note_that_lay_elsewhere_twice_is_looked_for_twice_when_both_are_gone() -> (
+    None
+):
+    world = World()
+    fact_id, _ = _two(world)
+    path, data = world.path(fact_id), world.data(world.path(fact_id))
+    world.person_deletes(path)
+    twins = [f"team-core/elsewhere/{name}.md" for name in "ab"]
+    for twin in twins:
+        world.person_writes(twin, data.replace(b"Alpha", b"Beta"))
+    assert kinds(world.sync()) == kinds(world.sync()) == ["twins"]
+    for twin in twins:
+        world.person_deletes(twin)
+    assert taken(world.sync(), fact_id) == ["wait"]
+    assert taken(world.sync(), fact_id) == ["delete_fact"]
+    world.assert_at_rest()

@@ -589,3 +589,15 @@ def test_two_writers_of_a_field_of_the_store_in_an_outage_both_keep_their_words(
     world.quiesce()
     (fact,) = world.facts().values()
     assert fact.source == f"w{world.ledger.made}w"
+
+
+def test_a_note_moves_to_the_place_of_one_that_lies_elsewhere_twice() -> None:
+    world = _mirrored(2)
+    one, other = (world.notes_by_id()[each][0] for each in world.facts())
+    world.rename(one, "public/notes/A.md")
+    world.copy("public/notes/A.md", "public/notes/B.md")
+    world.edit("public/notes/A.md", texts.append)
+    world.edit("public/notes/B.md", texts.append)
+    world.rename(other, one)
+    world.quiesce()
+    world.quiesce()

@@ -80,7 +80,18 @@ def settle_identities(mirror: Mirror, found: Snapshot) -> Identities:
         else:
             who.twins[fact_id] = files
             who.gone.pop(fact_id, None)
+    _look_anew(mirror, who)
     return who
+
+
+def _look_anew(mirror: Mirror, who: Identities) -> None:
+    """Notes that lay elsewhere twice when their places were found empty are gone now."""
+    if any(base.missing_since for base in who.gone.values()):
+        listed = (x.message for x in mirror.archive.attention() if x.kind == "twins")
+        told = "\n".join(listed)
+        for fact_id, base in who.gone.items():
+            if fact_id in told:
+                who.gone[fact_id] = base._replace(missing_since=None)
 
 
 def _claims(
@@ -337,7 +348,7 @@ def _vault_side(
     if found.blind(base.path):
         return VaultSide(VaultChange.UNKNOWN, base.path)
     if fact_id in who.gone:
-        due = _second_look(mirror, base)
+        due = _second_look(mirror, who.gone[fact_id])
         change = VaultChange.DELETED if due else VaultChange.GONE
         return VaultSide(change, base.path, base.sha)
     note = base_note(mirror, base)

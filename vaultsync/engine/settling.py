@@ -21,15 +21,19 @@ def record_gone(work: Pass) -> None:
     """Remember which notes were seen to be gone, before others may have their places.
 
     Two bases at one path would be one too many to look for, should the pass end early.
+    So would that of a note which lies elsewhere twice.
     """
+    mirror, who = work.mirror, work.who
+    twins = mirror.archive.find_bases(who.twins).values()
+    places = [x for x in twins if not work.found.blind(x.path)]
     gone = [
-        base._replace(missing_since=work.mirror.now())
-        for base in work.who.gone.values()
+        base._replace(missing_since=mirror.now())
+        for base in (*who.gone.values(), *places)
         if base.missing_since is None and not work.found.partial
     ]
     if gone:
-        with work.mirror.archive.transaction():
-            work.mirror.archive.put_bases(gone)
+        with mirror.archive.transaction():
+            mirror.archive.put_bases(gone)
 
 
 def record_pass(work: Pass, outcome: Outcome) -> None:
