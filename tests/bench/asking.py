@@ -7,11 +7,12 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 import tantivy
@@ -34,9 +35,21 @@ WORDS = 4
 """Content words in a question."""
 BUDGET = 8_000
 """Tokens of a context."""
-MOST_INDEXED, MOST_BY_MEANING, MOST_PACKED = 0.005, 0.015, 0.020
-"""Seconds that 95 of 100 questions must not take, with 100,000 facts."""
 _LOCAL = "local"
+
+
+class Limit(NamedTuple):
+    """What 95 of 100 questions must not take, with 100,000 facts."""
+
+    seconds: float
+    floor: float
+    """Seconds of the bare query, or of embedding and product, 95 of 100, on the machine
+    that the limit was set for: milliseconds are a machine's, and of its day."""
+
+
+INDEXED = Limit(0.005, floor=0.00079)
+BY_MEANING = Limit(0.015, floor=0.0102)
+PACKED = Limit(0.020, floor=0.00079)
 
 
 def questions(count: int) -> list[str]:
@@ -71,41 +84,34 @@ class Asking:
         asked = questions(QUESTIONS)
         with self.open("none") as memory:
             bare = _bare_query(memory)
-            pair = _in_turns(bare, lambda q: memory.recall(q, mode="index"), asked)
-        limit = MOST_INDEXED if target else None
-        return _rows(
-            "recall by the index",
-            self.n,
-            "bare tantivy query",
-            pair,
-            target=target,
-            limit=limit,
-        )
+            times = _in_turns(asked, bare, lambda q: memory.recall(q, mode="index"))
+        words = "recall by the index"
+        rows = _rows(words, self.n, "bare tantivy query", *times, target=target)
+        return rows + _late(words, self.n, INDEXED, *times, judged=bool(target))
 
     def by_meaning(self, *, target: float | None) -> list[Row]:
         """Recall by vectors, beside one embedding and one product."""
         asked = questions(QUESTIONS)
         with self.open(_LOCAL) as memory:
             product = _product(memory, self.n)
-            pair = _in_turns(product, partial(_by_vectors, memory), asked)
-        limit = MOST_BY_MEANING if target else None
-        floor = "embedding + numpy product"
-        return _rows(
-            "recall by vectors", self.n, floor, pair, target=target, limit=limit
-        )
+            times = _in_turns(asked, product, partial(_by_vectors, memory))
+        words = "recall by vectors"
+        rows = _rows(words, self.n, "embedding + numpy product", *times, target=target)
+        return rows + _late(words, self.n, BY_MEANING, *times, judged=bool(target))
 
     def packed(self, *, target: float | None) -> list[Row]:
         """A context, beside its recall."""
         asked = questions(50)
         with self.open("none") as memory:
-            pair = _in_turns(
+            bare, found, packed = _in_turns(
+                asked,
+                _bare_query(memory),
                 lambda q: memory.recall(q, mode="index", limit=MOST, max_priority=4),
                 lambda q: memory.context(q, mode="index", budget=BUDGET),
-                asked,
             )
-        limit = MOST_PACKED if target else None
         words = f"context of {BUDGET:,} tokens"
-        return _rows(words, self.n, "its recall", pair, target=target, limit=limit)
+        rows = _rows(words, self.n, "its recall", found, packed, target=target)
+        return rows + _late(words, self.n, PACKED, bare, packed, judged=bool(target))
 
     def cold(self, *, by_index: float, by_meaning: float) -> list[Row]:
         """The command line in a process of its own."""
@@ -207,35 +213,48 @@ def _product(memory: Memory, n: int) -> Callable[[str], object]:
 
 
 def _in_turns(
-    floor: Callable[[str], object], ours: Callable[[str], object], asked: list[str]
-) -> tuple[list[float], list[float]]:
-    """Seconds of both for each question, in turns, after some to warm up."""
-    times: tuple[list[float], list[float]] = ([], [])
+    asked: Sequence[str], *acts: Callable[[str], object]
+) -> list[list[float]]:
+    """Seconds of each act for each question, in turns, after some to warm up."""
+    times: list[list[float]] = [[] for _ in acts]
     for question in [*asked[:10], *asked]:
-        for act, seconds in zip((floor, ours), times, strict=True):
+        for act, seconds in zip(acts, times, strict=True):
             began = time.perf_counter()
             act(question)
             seconds.append(time.perf_counter() - began)
-    return times[0][10:], times[1][10:]
+    return [each[10:] for each in times]
 
 
 def _rows(
     words: str,
     n: int,
     beside: str,
-    pair: tuple[list[float], list[float]],
+    floor: list[float],
+    ours: list[float],
     *,
     target: float | None,
-    limit: float | None,
 ) -> list[Row]:
-    floor, ours = pair
-    late = Row(f"{words}, p95", n, p95(ours), "as many ms", limit or 1.0, None)
-    if limit is not None:
-        late = Row(f"{words}, p95", n, p95(ours), "the limit", limit, 1.0)
     return [
         Row(f"{words}, p50", n, median(ours), beside, median(floor), target),
         Row(f"{words}, p95", n, p95(ours), beside, p95(floor), None),
-        late,
+    ]
+
+
+def _late(
+    words: str,
+    n: int,
+    limit: Limit,
+    floor: list[float],
+    ours: list[float],
+    *,
+    judged: bool,
+) -> list[Row]:
+    """95 of 100 questions beside the limit: as it is, and where the floor is as it was."""
+    target = 1.0 if judged else None
+    name, pace = f"{words}, p95", limit.seconds * p95(floor) / limit.floor
+    return [
+        Row(name, n, p95(ours), "the limit", limit.seconds, target),
+        Row(name, n, p95(ours), "the limit, at the pace of today", pace, target),
     ]
 
 

@@ -57,6 +57,24 @@ def test_a_new_index_is_empty_and_has_to_be_built(index: NoteIndex) -> None:
     assert found(index, "tea") == []
 
 
+def test_where_only_names_count_other_words_do_not(index: NoteIndex) -> None:
+    put(
+        index,
+        a_fact(A, "About Oskar.", title="Tea", tags=["oskar"]),
+        a_fact(B, "A colleague.", title="Oskar Lind", type="person"),
+        a_fact(C, "Another.", title="O. Lund", type="person", aliases=["Oskar"]),
+    )
+    hits = index.search("oskar", ALL, limit=10, names_only=True)
+    assert {each.fact_id for each in hits} == {B, C}
+    people = ALL._replace(types=frozenset({"person"}))
+    hits = index.search("tea oskar", people, limit=1, names_only=True)
+    assert len(hits) == 1
+    projects = ALL._replace(types=frozenset({"project"}))
+    assert index.search("oskar", projects, limit=10, names_only=True) == []
+    phrased = index.search("", ALL, phrases=["Lind"], limit=10, names_only=True)
+    assert [each.fact_id for each in phrased] == [B]
+
+
 def test_a_fact_is_found_by_its_type(index: NoteIndex) -> None:
     put(index, a_fact(A, type="lesson"), a_fact(B, type="decision"), a_fact(C))
 

@@ -26,6 +26,21 @@ def test_the_sentences_around_the_passage_stay() -> None:
     )
 
 
+@given(st.integers(0, 690), st.integers(1, 150))
+def test_a_passage_that_stands_there_stays_whole(begin: int, length: int) -> None:
+    passage = TWENTY[begin : begin + length].strip()
+
+    said = text_of(excerpt(TWENTY, f"…{passage}…", 260))
+
+    assert passage in said
+
+
+def test_a_passage_longer_than_the_room_is_cut() -> None:
+    said = text_of(excerpt(TWENTY, TWENTY[200:500], 110))
+
+    assert len(said) <= 110 + len("… " + " …")
+
+
 def test_without_a_passage_the_beginning_stays() -> None:
     said = text_of(excerpt(TWENTY, "", 80))
 

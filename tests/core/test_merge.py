@@ -401,3 +401,14 @@ def test_facts_without_a_difference_mean_the_same(data: st.DataObject) -> None:
     assert differing(one, one, volatile=True) == ()
     changed = {key: other.value(key) for key in differing(one, other, volatile=True)}
     assert differing(one.changed(changed), other, volatile=True) == ()
+
+
+def test_between_writers_of_the_store_its_own_fields_conflict_too() -> None:
+    base = fact(source="a talk", importance=0.5, accessCount=1)
+    one = base.changed({"source": "a call", "importance": 0.7, "accessCount": 2})
+    other = base.changed({"source": "a mail", "accessCount": 3})
+
+    merged = merge(base, one, other, peers=True)
+
+    assert merged.conflicts == (FieldConflict("source", "a talk", "a call", "a mail"),)
+    assert merged.fact == one.changed({"accessCount": 3})

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from tests.strategies import values
 from tests.world import LINES, SCOPE, World, taken
-from vaultsync.core.fact import Value
+from vaultsync.core.fact import Fact, Value
 from vaultsync.core.fields import Owner
 from vaultsync.core.paths import VaultPath
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.adopt import adopt
+from vaultsync.engine.request import Request
 from vaultsync.engine.write_through import WriteThrough
 
 JOURNAL = "Journal/today.md"
@@ -147,4 +148,42 @@ def test_whatever_both_sides_say_alike_is_taken_as_agreed(data: st.DataObject) -
     world.sync()
     assert {path: world.data(path) for path in world.notes()} == notes
     assert {fact.id: fact.revision for fact in world.facts()} == revisions
+    world.assert_at_rest()
+
+
+def _broken_elsewhere() -> tuple[World, Fact]:
+    """A note that was renamed and broken, of which no archive knows any more."""
+    world = World()
+    fact = world.mirrored()
+    world.person_renames(world.path(fact.id), JOURNAL)
+    world.person_edits(JOURNAL, "status: active", "status: [active")
+    world.lose_archive()
+    return world, fact
+
+
+def test_a_broken_note_is_not_taken_for_a_note_that_is_missing() -> None:
+    world, fact = _broken_elsewhere()
+    broken = world.data(JOURNAL)
+    for _ in range(2):
+        report = world.sync()
+        assert [each.path for each in report.attention] == [JOURNAL]
+        assert report.attention[0].kind == "unreadable"
+    world.agent_updates(fact.id, tags=["a"])
+    world.sync(Request(kind="follow", named=(fact.id,), only_named=True))
+    world.sync()
+    assert {path: world.data(path) for path in world.notes()} == {JOURNAL: broken}
+    world.person_edits(JOURNAL, "status: [active", "status: active")
+    world.assert_at_rest()
+    assert world.path(fact.id) == JOURNAL
+    assert "  - a\n" in world.text(JOURNAL)
+    assert [each.id for each in world.facts()] == [fact.id]
+
+
+def test_a_fact_whose_broken_note_is_taken_away_gets_another_one() -> None:
+    world, fact = _broken_elsewhere()
+    world.sync()
+    world.person_deletes(JOURNAL)
+    report = world.sync()
+    assert taken(report, fact.id) == ["create_note"]
+    assert world.sync().attention == []
     world.assert_at_rest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.world import AGENTS, LINES, PERSONS, World, taken
+from tests.world import AGENTS, LINES, PERSONS, World, kinds, taken
 from vaultsync.core.paths import VaultPath
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.request import Request
@@ -439,3 +439,56 @@ def test_a_fact_that_belongs_to_another_scope_is_not_restored_into_the_old_one()
     world.agent_updates(fact_id, scope="private-indy")
     world.assert_at_rest()
     assert world.path(fact_id).startswith("private-indy/")
+
+
+def test_a_note_that_comes_back_shows_what_only_its_buried_fact_knew() -> None:
+    world = World()
+    fact = world.mirrored()
+    path, note = world.path(fact.id), world.data(world.path(fact.id))
+    world.agent_updates(fact.id, source="a talk", tags=["late"])
+    world.person_deletes(path)
+    world.agent_forgets(fact.id)
+    world.sync()
+    world.person_writes(path, note)
+    world.sync()
+    assert "source: a talk\n" in world.text(path)
+    assert "  - late\n" in world.text(path)
+    assert world.fact(fact.id).source == "a talk"
+    world.assert_at_rest()
+
+
+def test_a_folder_that_cannot_be_read_at_the_second_look_hides_no_deletion() -> None:
+    world = World()
+    fact_id, _ = _two(world)
+    path, data = world.path(fact_id), world.data(world.path(fact_id))
+    world.person_deletes(path)
+    world.sync()
+
+    def back_and_hidden() -> None:
+        world.person_writes(path, data)
+        world.vault.break_folder("team-core")
+
+    world.at("read", back_and_hidden)
+    world.sync()
+    assert world.is_alive(fact_id)
+    world.vault.mend_folder("team-core")
+    world.assert_at_rest()
+    assert world.is_alive(fact_id)
+
+
+def test_a_note_that_lay_elsewhere_twice_is_looked_for_twice_when_both_are_gone() -> (
+    None
+):
+    world = World()
+    fact_id, _ = _two(world)
+    path, data = world.path(fact_id), world.data(world.path(fact_id))
+    world.person_deletes(path)
+    twins = [f"team-core/elsewhere/{name}.md" for name in "ab"]
+    for twin in twins:
+        world.person_writes(twin, data.replace(b"Alpha", b"Beta"))
+    assert kinds(world.sync()) == kinds(world.sync()) == ["twins"]
+    for twin in twins:
+        world.person_deletes(twin)
+    assert taken(world.sync(), fact_id) == ["wait"]
+    assert taken(world.sync(), fact_id) == ["delete_fact"]
+    world.assert_at_rest()

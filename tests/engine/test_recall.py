@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,9 @@ from tests.recalls import (
     RecallWorld,
 )
 from vaultsync.adapters.embed_hash import HashEmbedder
+from vaultsync.core.fact import Fact
 from vaultsync.core.rank import MISFIT, Weights
+from vaultsync.engine.candidates import JUDGED
 from vaultsync.engine.follow import version_at
 from vaultsync.engine.indexing import SCHEMA
 from vaultsync.engine.recall import Sources, recall
@@ -401,6 +404,65 @@ def test_a_reranker_has_its_say() -> None:
     world.reranker = LengthReranker()
     assert world.ask("berths", mode="fused")[0].id == longer.id
     assert len(world.ask("nothing of it", mode="fused", max_priority=0)) == 0
+
+
+def _with_one_that_fits(world: RecallWorld, others: int) -> str:
+    fact = world.agent_remembers("Berths, berths, berths.", title="Berths")
+    for number in range(others):
+        told = f"Of {number} boats one had seen the berths." + " Then it rained." * 9
+        world.agent_remembers(told, title=f"Boat {number}")
+    return fact.id
+
+
+def test_what_fits_too_little_is_neither_told_nor_read() -> None:
+    world = RecallWorld()
+    best = _with_one_that_fits(world, 40)
+    world.ask("berths")
+    read: list[str] = []
+    find = world.store.find_many
+
+    def noting(fact_ids: Iterable[str]) -> dict[str, Fact]:
+        wanted = list(fact_ids)
+        read.extend(wanted)
+        return find(wanted)
+
+    world.store.find_many = noting  # type: ignore[method-assign]
+    assert [hit.id for hit in world.ask("berths", fitting=0.9)] == [best]
+    assert best in read
+    assert len(read) == len(set(read)) == JUDGED
+    assert len(world.ask("berths")) == 10
+
+
+@given(st.sampled_from([0.1, 0.35, 0.6, 0.9, 1.0]), st.integers(0, 60))
+def test_what_fits_is_what_a_long_answer_tells_of_it(
+    fitting: float, others: int
+) -> None:
+    world = RecallWorld()
+    _with_one_that_fits(world, others)
+    everything = world.ask("berths seen boat 7", limit=100, mode="index")
+    some = world.ask("berths seen boat 7", limit=100, mode="index", fitting=fitting)
+    assert list(some) == [hit for hit in everything if hit.similarity >= fitting]
+
+
+def test_a_reranker_reads_nothing_that_may_not_be_told() -> None:
+    world = RecallWorld()
+    _with_one_that_fits(world, 12)
+    told = "Of all boats one had seen the berths." + " Then it rained." * 9
+    gone = world.agent_remembers(told, title="A boat with a long name")
+    world.embed()
+    world.reranker = LengthReranker()
+    shown = world.sources.mirror.shown
+    find = shown.find_many
+
+    def without(fact_ids: Iterable[str]) -> dict[str, Fact]:
+        found = find(fact_ids)
+        found.pop(gone.id, None)
+        return found
+
+    shown.find_many = without  # type: ignore[method-assign]
+    found = world.ask("berths", mode="fused", limit=30, fitting=0.9)
+    assert found
+    assert gone.id not in [hit.id for hit in found]
 
 
 def test_a_reranker_that_fails_is_said_to_be_missing() -> None:

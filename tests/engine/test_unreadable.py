@@ -372,3 +372,16 @@ def test_each_of_two_notes_that_were_renamed_and_broken_is_known_again() -> None
     for _ in range(3):
         world.sync()
     assert all(world.is_alive(fact.id) for fact in facts)
+
+
+def test_a_broken_copy_is_named_wherever_it_lies() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_copies(world.path(fact.id), "Inbox/copy.md")
+    world.person_writes("Inbox/strange.md", BROKEN["an open bracket"])
+    world.person_edits("Inbox/copy.md", "status: active", "status: [active")
+    world.sync()
+    assert [each.path for each in world.sync().attention] == ["Inbox/copy.md"]
+    world.person_edits("Inbox/copy.md", "status: [active", "status: active")
+    world.assert_at_rest()
+    assert len(world.facts()) == 2

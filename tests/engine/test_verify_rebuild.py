@@ -459,3 +459,16 @@ def test_a_rebuild_from_the_store_has_nothing_to_do_for_a_fact_without_a_trace()
     report = rebuild(world.mirror, "store")
     assert taken(report, fact.id) == []
     assert world.archive.history(fact_id=fact.id) == []
+
+
+@pytest.mark.parametrize("text", [ALPHA, PERSONS_ALPHA])
+def test_a_rebuild_from_the_vault_gives_a_note_its_id_back(text: str) -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(path, f"id: {fact.id}\n", "")
+    world.person_edits(path, ALPHA, text)
+    rebuild(world.mirror, "vault")
+    assert f"id: {fact.id}\n" in world.text(path)
+    assert text in world.fact(fact.id).content
+    world.assert_at_rest()

@@ -12,8 +12,9 @@ from tests.world import AGENTS, LINES, World, kinds, notice
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
 from vaultsync.core.paths import VaultPath
+from vaultsync.engine.request import Request
 from vaultsync.engine.write_through import MANY, WriteThrough
-from vaultsync.errors import NoteChangedError
+from vaultsync.errors import NoteChangedError, StoreRewoundError
 from vaultsync.ports import NoteFile
 
 
@@ -265,3 +266,30 @@ def test_a_folder_that_may_not_be_written_leaves_the_note_to_a_pass_that_says_wh
     world.assert_at_rest()
     assert LINES in world.note(fact.id)
     assert len(world.notes()) == len(made) + 1
+
+
+def test_a_store_that_does_not_know_a_new_note_any_more_is_noticed() -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    world.mirrored()
+    older = world.store.snapshot()
+    fact = _remembered(world, notes)
+    notes.flush()
+    world.store.restore(older)
+    with pytest.raises(StoreRewoundError) as stopped:
+        world.sync()
+    world.sync(Request(confirm=stopped.value.run))
+    assert world.fact(fact.id).content == LINES
+    world.assert_at_rest()
+
+
+def test_what_cannot_be_recorded_while_the_store_is_away_is_for_the_next_pass() -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    fact = _remembered(world, notes)
+    world.store.away = True
+    notes.flush()
+    assert world.archive.find_base(fact.id) is None
+    world.store.away = False
+    world.assert_at_rest()
+    assert world.path(fact.id) == fact.path

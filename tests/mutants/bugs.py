@@ -199,7 +199,7 @@ BUGS: tuple[Bug, ...] = (
         "engine/outbox.py",
         (
             (
-                "    merged = merge(before, current, wanted)\n",
+                "    merged = merge(before, current, wanted, peers=True)\n",
                 "    merged = merge(current, current, wanted)\n",
             ),
         ),

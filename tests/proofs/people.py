@@ -28,8 +28,10 @@ class People(Sides):
             self.vault.save_by_rename(path, data)
         else:
             self.vault.save_in_place(path, data)
-        if path in self.broken:
+        if texts.BROKEN in data and path in self.broken:
             self.broken[path] = data
+        else:  # an editor that had it open when it was whole saved it over
+            self.broken.pop(path, None)
 
     def edit(
         self, path: str, change: Callable[[bytes, str], bytes], *, rename: bool = False

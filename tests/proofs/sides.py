@@ -56,6 +56,8 @@ class Sides:
         self.broken: dict[str, bytes] = {}
         self.older: dict[str, Fact] = {}
         """The facts of the last backup that came back."""
+        self.told: tuple[int, set[str]] = 0, set()
+        """Which archive knew that facts say what they say in the last backup."""
         self.trash: list[tuple[str, bytes]] = []
         self.scopes: dict[str, str] = {}
         self.backup: StoreBackup | None = None

@@ -389,3 +389,215 @@ def test_an_older_store_after_the_archive_was_lost_and_no_pass_ended_is_filled()
     world.restore_backup()
     world.quiesce()
     assert alice in world.facts()
+
+
+def test_a_broken_note_that_moved_is_still_the_note_of_its_fact_without_an_archive() -> (
+    None
+):
+    world = _mirrored()
+    world.rename(world.notes()[0], "Inbox/A.md")
+    world.break_yaml("Inbox/A.md")
+    world.drop_archive()
+    world.turn()
+    assert world.notes() == ["Inbox/A.md"]
+    world.quiesce()
+    assert len(world.notes()) == len(world.facts()) == 1
+
+
+def test_a_note_whose_id_was_not_written_yet_gets_it_beside_an_older_store() -> None:
+    world = _mirrored()
+    world.keep_backup()
+    world.store.lose_ack = True
+    world.new_note("public/notes/A.md")
+    world.turn()
+    world.begin_save("public/notes/A.md", empty=False)
+    world.turn()
+    world.restore_backup()
+    world.turn()
+    world.quiesce()
+    assert all(texts.id_of(world.data(path)) for path in world.notes())
+
+
+def test_a_note_that_moved_on_before_its_making_was_repaired_is_seen_to_be_gone() -> (
+    None
+):
+    world = _mirrored()
+    world.store.lose_ack = True
+    world.new_note("team-core/notes/a.md")
+    world.turn()
+    world.store.lose_ack, world.store.away = False, True
+    world.rename("team-core/notes/a.md", "public/notes/a.md")
+    world.turn()
+    world.quiesce()
+    assert "public/notes/a.md" in world.notes()
+
+
+def test_an_older_store_is_noticed_when_the_last_pass_did_not_come_to_its_end() -> None:
+    world = _mirrored(2, batch=1)
+    world.keep_backup()
+    path = world.notes_by_id()[next(iter(world.facts()))][0]
+    room = len(world.data(path)) + 20
+    world.rename(path, path.replace("/notes/", "/decisions/"))
+    _agent(world, agents.append, 1)
+    used = sum(len(each.data) for each in world.vault.names.values())
+    world.vault.quota = used + room  # for the first note, not for the second one
+    world.turn()
+    world.restore_backup()
+    world.quiesce()
+    assert [fact.type for fact in world.facts().values()] == ["decision", "note"]
+
+
+def test_a_deletion_that_an_older_store_takes_back_gives_its_note_back() -> None:
+    world = _mirrored(2, batch=1)
+    world.keep_backup()
+    world.forget(next(iter(world.facts())))
+    _agent(world, agents.append)
+    world.vault.quota = sum(len(each.data) for each in world.vault.names.values())
+    world.turn()
+    world.restore_backup()
+    world.quiesce()
+
+
+def test_a_note_that_brings_back_its_fact_shows_what_was_changed_before_the_deletion() -> (
+    None
+):
+    world = _mirrored(2)
+    fact_id = next(iter(world.facts()))
+    world.forget(fact_id)
+    world.delete(world.notes_by_id()[fact_id][0])
+    world.turn()
+    world.unearth(fact_id)
+    _agent(world, agents.source)
+    world.forget(fact_id)
+    world.restore_from_trash()
+    world.quiesce()
+    assert fact_id in world.facts()
+
+
+def test_a_save_into_a_displaced_file_is_kept_when_the_archive_is_lost_after_it() -> (
+    None
+):
+    world = _mirrored()
+    world.open(world.notes()[0])
+    _agent(world, agents.first_line)
+    world.turn()
+    world.save_through_handle(world.editors[0])
+    world.drop_archive()
+    world.quiesce()
+
+
+def test_a_displaced_save_waits_while_a_merge_of_its_note_is_not_repaired() -> None:
+    world = _mirrored(2)
+    one, other = (world.notes_by_id()[each][0] for each in world.facts())
+    world.open(one)
+    _agent(world, agents.append)
+    world.turn()
+    _agent(world, agents.first_line)
+    world.edit(other, texts.append)
+    world.store.lose_ack = True
+    world.turn()
+    world.store.lose_ack, world.store.away = False, True
+    world.save_through_handle(world.editors[0])
+    world.turn()
+    world.quiesce()
+
+
+def test_a_crash_while_a_field_is_put_back_is_repaired() -> None:
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        world.edit(world.notes()[0], texts.source)
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        world.quiesce()
+
+
+def test_a_deletion_whose_answer_was_lost_is_a_deletion_of_what_was_read() -> None:
+    world = _mirrored()
+    world.keep_backup()
+    world.edit(world.notes()[0], texts.append)
+    world.turn()
+    world.restore_backup()
+    world.store.lose_ack = True
+    world.forget(next(iter(world.facts())))
+    world.store.lose_ack = False
+    world.quiesce()
+
+
+def test_a_new_note_whose_name_differs_in_case_alone_does_not_stand_for_one_deleted() -> (
+    None
+):
+    world = World(case_insensitive=True)
+    world.turn()
+    world.keep_backup()
+    world.new_note("public/notes/con.md")
+    world.turn()
+    world.clock.advance(1)
+    world.delete("public/notes/con.md")
+    world.new_note("public/notes/CON.md")
+    world.store.away = True
+    world.turn()
+    world.restore_backup()
+    world.quiesce()
+    assert [fact.title for fact in world.facts().values()] == ["CON"]
+
+
+def test_a_note_whose_place_another_got_before_a_crash_is_seen_to_be_gone() -> None:
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        world.delete(world.notes()[0])
+        made = world.remember({"title": "Plan", "content": world.ledger.word()})
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        world.quiesce()
+        assert list(world.facts()) == [made]
+
+
+def test_an_older_store_does_not_overrule_what_a_new_archive_saw_brought_to_a_note() -> (
+    None
+):
+    world = _mirrored()
+    world.keep_backup()
+    world.drop_archive()
+    _agent(world, agents.tag)
+    world.turn()
+    _agent(world, agents.append)
+    world.turn()
+    (said,) = world.facts().values()
+    world.vault.break_folder("public")
+    world.restore_backup()
+    world.turn()
+    world.quiesce()
+    (fact,) = world.facts().values()
+    assert (fact.content, fact.tags) == (said.content, said.tags)
+
+
+def test_two_writers_of_a_field_of_the_store_in_an_outage_both_keep_their_words() -> (
+    None
+):
+    world = _mirrored()
+    _agent(world, agents.source)
+    world.store.away = True
+    _agent(world, agents.source)
+    world.quiesce()
+    world.tick(world.conflict_notes()[0])
+    world.quiesce()
+    (fact,) = world.facts().values()
+    assert fact.source == f"w{world.ledger.made}w"
+
+
+def test_a_note_moves_to_the_place_of_one_that_lies_elsewhere_twice() -> None:
+    world = _mirrored(2)
+    one, other = (world.notes_by_id()[each][0] for each in world.facts())
+    world.rename(one, "public/notes/A.md")
+    world.copy("public/notes/A.md", "public/notes/B.md")
+    world.edit("public/notes/A.md", texts.append)
+    world.edit("public/notes/B.md", texts.append)
+    world.rename(other, one)
+    world.quiesce()
+    world.quiesce()

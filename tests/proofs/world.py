@@ -16,6 +16,7 @@ from tests.proofs.people import People
 from vaultsync.core import wire
 from vaultsync.core.fact import Fact
 from vaultsync.core.fields import Value
+from vaultsync.core.merge import differing
 from vaultsync.engine import facts
 from vaultsync.engine.rebuild import rebuild
 from vaultsync.engine.report import Report
@@ -68,9 +69,20 @@ class World(People):
             return None
 
     def _overruled_later(self) -> set[str]:
-        """Words of notes that cannot be read, to whose older facts agents wrote meanwhile."""
+        """Words of notes that cannot be read, beside older facts that nobody can tell.
+
+        Agents wrote to them meanwhile, or the archive never knew that they said this: they
+        count as edited, and what they replace is in the archive.
+        """
         facts = self.facts()
-        later = {each for each, fact in facts.items() if fact != self.older.get(each)}
+        archive, known = self.told
+        if archive != self.archives:
+            known = set()  # this archive never saw the older facts
+        later = {
+            each
+            for each, fact in facts.items()
+            if fact != self.older.get(each) or each not in known
+        }
         hidden = [
             *self.broken.values(),
             *(saw for saw, _ in self.half.values()),
@@ -223,6 +235,10 @@ class World(People):
         self.ledger.forgive(
             proofs.in_archive(self) - proofs.in_vault(self) - proofs.in_store(self)
         )
+        # Saves into files that were displaced: nobody knows any more whose notes these are.
+        self.ledger.at_least_kept(
+            proofs.in_staging(self) - proofs.in_vault(self) - proofs.in_store(self)
+        )
         self.vault.displaced.clear()
         self.use_archive(MemoryArchive())
         self._forget_scopes()
@@ -230,6 +246,10 @@ class World(People):
 
     def keep_backup(self) -> None:
         self.backup = self.store.snapshot()
+        facts = self.facts()
+        known = (base.fact for base in self.archive.iter_bases())
+        same = {x.id for x in known if x.id in facts and not differing(x, facts[x.id])}
+        self.told = self.archives, same
 
     def restore_backup(self) -> None:
         """Somebody puts an old backup of the store in its place."""

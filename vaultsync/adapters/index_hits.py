@@ -38,7 +38,10 @@ def best(
     60 % pass, that takes 1.5 times as long as words alone; filters in the query, 3 times.
     Where 10 % pass, filters take no longer than words alone, and where fewer do, less.
     """
-    if _share(searcher, gates) < _FEW:
+    share = _share(searcher, gates)
+    if not share:
+        return []
+    if share < _FEW:
         return None
     query = asked[0][1] if len(asked) == 1 else Query.boolean_query(asked)
     passed: list[Hit] = []

@@ -72,7 +72,13 @@ class MemoryIndex:
         self._held, self._version = {}, None
 
     def search(
-        self, words: str, filters: Filters, *, phrases: Sequence[str] = (), limit: int
+        self,
+        words: str,
+        filters: Filters,
+        *,
+        phrases: Sequence[str] = (),
+        limit: int,
+        names_only: bool = False,
     ) -> list[Match]:
         """The facts that match some of the words and all of the phrases, best first."""
         must = [each for each in map(_terms, map(words_to_find, phrases)) if each]
@@ -87,14 +93,16 @@ class MemoryIndex:
         for fact_id, held in self._held.items():
             if not filters.admits(held.fact):
                 continue
-            if not all(_holds(held.terms, each) for each in must):
+            names = "\n".join((held.fact.title, *held.fact.aliases))
+            terms = _terms(words_to_index(names)) if names_only else held.terms
+            if not all(_holds(terms, each) for each in must):
                 continue
-            counts = Counter(held.terms)
+            counts = Counter(terms)
             score = NAMED * rare * len(name) if name in held.names else 0.0
             for term in sorted(some & counts.keys()):
                 rest = len(self._held) - known[term] + 0.5
                 weight = math.log(1 + rest / (known[term] + 0.5))
-                length = 1 - _B + _B * len(held.terms) / average
+                length = 1 - _B + _B * len(terms) / average
                 n = counts[term]
                 score += weight * n * (_K1 + 1) / (n + _K1 * length)
             if score:

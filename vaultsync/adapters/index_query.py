@@ -15,6 +15,9 @@ from vaultsync.core.rank import NAMED
 from vaultsync.core.values import FOREVER, NEVER
 from vaultsync.ports import Filters
 
+NAMES = {"title": 1.0, "aliases": 1.0}
+"""Where a fact says what it is called, whatever the weights of questions are."""
+
 
 class Gate(NamedTuple):
     """Which numbers of a column pass."""

@@ -18,7 +18,7 @@ from tantivy import Query
 from tantivy.tantivy import __version__ as tantivy_version
 
 from vaultsync.adapters.index_hits import best, columns, in_order
-from vaultsync.adapters.index_query import Asking, gates
+from vaultsync.adapters.index_query import NAMES, Asking, gates
 from vaultsync.adapters.index_schema import META, TERMS, fact_id, make_schema
 from vaultsync.adapters.index_terms import Terms
 from vaultsync.adapters.index_write import Writing
@@ -71,6 +71,7 @@ class TantivyIndex:
         self._schema = make_schema()
         self._terms = Terms(language)
         self._asking = Asking(self._schema, self._terms, {**FIELDS, **weights})
+        self._asking_names = Asking(self._schema, self._terms, NAMES)
         self._format = f"{_FORMAT} {language}"
         self._looking = threading.Lock()
         self._view: _View | None = None
@@ -94,13 +95,20 @@ class TantivyIndex:
         return self._terms.of_text(text)
 
     def search(
-        self, words: str, filters: Filters, *, phrases: Sequence[str] = (), limit: int
+        self,
+        words: str,
+        filters: Filters,
+        *,
+        phrases: Sequence[str] = (),
+        limit: int,
+        names_only: bool = False,
     ) -> list[Match]:
         """The facts that match some of the words and all of the phrases, best first."""
         view = self._look()
         if view is None or limit < 1:
             return []
-        asked = self._asking.asked(words, phrases, view.languages)
+        asking = self._asking_names if names_only else self._asking
+        asked = asking.asked(words, phrases, view.languages)
         if not asked:
             return []
         asked += self._asking.tags(filters)

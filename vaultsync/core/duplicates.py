@@ -18,9 +18,6 @@ ALIKE = 0.8
 _SOME = 0.7
 """Near-duplicates are alike in length, and in their words as they are written, at least
 so much; most texts are not."""
-_COMMON, _ENOUGH, _FEW = 8, 10, 0.5
-"""Letters of words that any text may have; where texts have so many longer ones, near-
-duplicates share at least half of those. They are few, so they are compared first."""
 _LETTERS_A_WORD = 14
 """Texts with more letters to a blank are of a script without blanks."""
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -32,13 +29,15 @@ class Duplicates:
 
     def __init__(self) -> None:
         self._seen: list[_Text] = []
+        self._numbers: dict[str, int] = {}
+        """Of each word that was seen, its bit."""
 
     def find(self, text: str) -> int | None:
         """The first text seen that this one nearly repeats; else it counts as seen.
 
         Texts are named by the order in which they were taken in, from 0.
         """
-        new = _Text(text)
+        new = _Text(text, self._numbers)
         for number, other in enumerate(self._seen):
             if new.repeats(other):
                 return number
@@ -49,13 +48,18 @@ class Duplicates:
 class _Text:
     """A text, as far as it has to be looked into."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, numbers: dict[str, int]) -> None:
         self._text = text
         words = text.split()
-        blankless = len(text) > _LETTERS_A_WORD * len(words)
-        self._words = frozenset(text if blankless else words)
-        self._rare = frozenset(word for word in self._words if len(word) > _COMMON)
-        self._blankless = blankless
+        self._blankless = len(text) > _LETTERS_A_WORD * len(words)
+        distinct = set(text if self._blankless else words)
+        self._many = len(distinct)
+        # A set of words as a number: most texts are told apart by one operation.
+        bits = bytearray((len(numbers) + self._many) // 8 + 1)
+        for word in distinct:
+            number = numbers.setdefault(word, len(numbers))
+            bits[number >> 3] |= 1 << (number & 7)
+        self._words = int.from_bytes(bits, "little")
 
     def repeats(self, other: _Text) -> bool:
         if self._text == other._text:
@@ -63,16 +67,14 @@ class _Text:
         short, long = sorted((len(self._text), len(other._text)))
         return (
             short >= _SOME * long
-            and self._could_repeat(other)
-            and _share(self._words, other._words) >= _SOME
+            and self._shares_words(other)
             and self._numbers == other._numbers
             and _share(self._pairs, other._pairs) >= ALIKE
         )
 
-    def _could_repeat(self, other: _Text) -> bool:
-        """Judged by a few words, and only where there are enough of them."""
-        few = min(len(self._rare), len(other._rare)) < _ENOUGH
-        return few or _share(self._rare, other._rare) >= _FEW
+    def _shares_words(self, other: _Text) -> bool:
+        both = (self._words & other._words).bit_count()
+        return both >= _SOME * (self._many + other._many - both)
 
     @cached_property
     def _numbers(self) -> frozenset[str]:

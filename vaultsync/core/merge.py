@@ -88,11 +88,14 @@ RULES: Mapping[Rule, _Merge] = MappingProxyType(
 """How a value merges under each rule; of a map, the value of each key."""
 
 
-def merge(base: Fact | None, vault: Fact, store: Fact) -> Merged:
+def merge(
+    base: Fact | None, vault: Fact, store: Fact, *, peers: bool = False
+) -> Merged:
     """The fact that both sides shall hold.
 
     Without a base, a value that is not set or is its default counts as never written;
-    two others that differ are a conflict.
+    two others that differ are a conflict. Between `peers`, who may both write the store,
+    so are two values of a field that is the store's.
     """
     agreed = base or Fact(vault.id, scope=vault.scope)
     attrs: dict[str, object] = {}
@@ -102,6 +105,8 @@ def merge(base: Fact | None, vault: Fact, store: Fact) -> Merged:
     for key, row in _rows(vault, store, agreed):
         values = _value(agreed, key), _value(vault, key), _value(store, key)
         rule = row.rule if row else Rule.MAP
+        if peers and row and row.owner is Owner.MACHINE:
+            rule = Rule.WHOLE
         value, conflict = RULES[rule](*values)
         if conflict:
             before = None if base is None else values[0]

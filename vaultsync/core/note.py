@@ -137,6 +137,15 @@ def _read_id(
         return None
 
 
+_ID_LINE = rb"(?mi)^id:[ \t]*[\"']?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"
+
+
+def id_in(data: bytes) -> str | None:
+    """The id that a text seems to carry which cannot be read as a note."""
+    found = re.search(_ID_LINE, data)
+    return found[1].decode().lower() if found else None
+
+
 def _flat(raw: Mapping[str, Value]) -> list[tuple[str, Value]]:
     """All properties, own fields out of nested maps (as in `decision: {outcome: …}`) too."""
     found: list[tuple[str, Value]] = []

@@ -132,6 +132,8 @@ def passage(text: str, terms: Terms, *, length: int = LENGTH) -> str:
 
 def _unlinked(text: str) -> str:
     """A text with the words of its links in their place; the `!` of embeds goes too."""
+    if "[[" not in text:
+        return text
     made: list[str] = []
     done = 0
     for found in _LINK.finditer(text):
@@ -139,7 +141,7 @@ def _unlinked(text: str) -> str:
         bang = start > done and text[start - 1] == "!"
         made += (text[done : start - bang], found[1])
         done = found.end()
-    return "".join((*made, text[done:])) if made else text
+    return "".join((*made, text[done:]))
 
 
 def _densest(found: Sequence[tuple[int, int, int]], length: int) -> int:

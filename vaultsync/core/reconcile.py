@@ -152,6 +152,16 @@ UNKNOWN: Mapping[tuple[VaultChange, StoreChange], Row] = MappingProxyType(
             Do.RESTORE_FACT, "the note came back after its fact was deleted"
         ),
         (_V.FOREIGN, _S.AWAY): _AWAY,
+        (_V.UNREADABLE, _S.NONE): Row(
+            Do.NOTHING, "a note with an unknown id that cannot be read"
+        ),
+        (_V.UNREADABLE, _S.CREATED): _FROZEN,
+        (_V.UNREADABLE, _S.BURIED): _FROZEN,
+        (_V.UNREADABLE, _S.AWAY): _AWAY,
+        (_V.UNSETTLED, _S.NONE): _HALF,
+        (_V.UNSETTLED, _S.CREATED): _HALF,
+        (_V.UNSETTLED, _S.BURIED): _HALF,
+        (_V.UNSETTLED, _S.AWAY): _HALF,
     }
 )
 """Facts that have none (yet)."""

@@ -39,6 +39,7 @@ from vaultsync.engine.note_bytes import NoteBytes
 from vaultsync.engine.record import entries, notice
 from vaultsync.engine.snapshot import RACY_NS, Seen, trusted
 from vaultsync.engine.waiting import MANY, wait
+from vaultsync.engine.witness import NEWEST, newest_row
 from vaultsync.errors import (
     NoteChangedError,
     NoteError,
@@ -84,6 +85,7 @@ class Batch:
         self.kept: set[str] = set()
         self.lingers: list[Linger] = []
         self.agreed: dict[str, Base] = {}
+        self.newest: str | None = None
         self.items: list[Item] = []
         self.steps = self._decide()
 
@@ -222,9 +224,8 @@ class Batch:
             action = item.action
             held = None if action.do is Do.DELETE_FACT else self._stored(item)
             writes.append(Write(item.fact.id, held, action.revision, "vault"))
-        if not writes:
-            return
-        for item, result in zip(todo, self.mirror.store.write(writes), strict=True):
+        results = self.mirror.store.write(writes) if writes else []
+        for item, result in zip(todo, results, strict=True):
             if isinstance(result, RevisionMismatch):
                 self.mirror.vault.discard(item.op or "none")
                 self._give_up(item)
@@ -232,6 +233,7 @@ class Batch:
                 item.store_done = True
                 self.outcome.revisions.add(result)
                 item.fact = item.fact.but(revision=result)
+        self.newest = newest_row(self.mirror)
 
     def _stored(self, item: Item) -> Fact:
         return item.fact.but(updated_at=self.today, path=None)
@@ -350,6 +352,7 @@ class Batch:
                     self.blobs[item.sha] = item.data
             self.mirror.archive.put_blobs(self.blobs)
             self.mirror.archive.put_bases(bases.values())
+            self.mirror.archive.set_setting(NEWEST, self.newest)
             # What was known of these folders is no more, should the pass end here.
             self.mirror.archive.set_folders(dict.fromkeys(self.outcome.touched, b""))
             self.outcome.stamps.update({b.path: b.stamp for b in bases.values()})

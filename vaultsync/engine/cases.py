@@ -6,7 +6,7 @@ edits of the id itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -19,8 +19,8 @@ from vaultsync.core.changes import (
     vault_change,
 )
 from vaultsync.core.fact import Fact
-from vaultsync.core.note import Note, read_note
-from vaultsync.core.paths import VaultPath, key_of
+from vaultsync.core.note import Note, id_in, read_note
+from vaultsync.core.paths import VaultPath, key_of, name_of, parent
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.record import place_of_grave
 from vaultsync.engine.snapshot import Seen, Snapshot, is_managed
@@ -56,7 +56,7 @@ class Identities:
     frozen: dict[str, Seen] = field(default_factory=dict)
     """Facts whose note cannot be read, or is half saved."""
     strange: list[Seen] = field(default_factory=list)
-    """Files that cannot be read and belong to no fact."""
+    """Files that cannot be read and lie where no fact has its note."""
 
 
 def settle_identities(mirror: Mirror, found: Snapshot) -> Identities:
@@ -80,7 +80,18 @@ def settle_identities(mirror: Mirror, found: Snapshot) -> Identities:
         else:
             who.twins[fact_id] = files
             who.gone.pop(fact_id, None)
+    _look_anew(mirror, who)
     return who
+
+
+def _look_anew(mirror: Mirror, who: Identities) -> None:
+    """Notes that lay elsewhere twice when their places were found empty are gone now."""
+    if any(base.missing_since for base in who.gone.values()):
+        listed = (x.message for x in mirror.archive.attention() if x.kind == "twins")
+        told = "\n".join(listed)
+        for fact_id, base in who.gone.items():
+            if fact_id in told:
+                who.gone[fact_id] = base._replace(missing_since=None)
 
 
 def _claims(
@@ -107,6 +118,7 @@ def _claims(
     _freeze_broken(who)
     who.nameless = claims.pop("", [])
     bases |= mirror.archive.find_bases(claims)
+    _freeze_unknown(mirror, who, claims)
     for fact_id in claims:
         base = bases.get(fact_id)
         if base is not None and _left_its_place(mirror, found, base):
@@ -123,6 +135,18 @@ def _freeze_broken(who: Identities) -> None:
                 who.frozen[fact_id] = seen
                 del who.gone[fact_id]
                 break
+
+
+def _freeze_unknown(mirror: Mirror, who: Identities, claims: Container[str]) -> None:
+    """A note that cannot be read may be that of a fact without a base.
+
+    The archive was lost, perhaps: another note of that fact would be one too many.
+    """
+    strange = {id_in(seen.file.data) or "": seen for seen in reversed(who.strange)}
+    known = mirror.archive.find_bases(strange)
+    for fact_id, seen in strange.items():
+        if fact_id and fact_id not in claims and fact_id not in known:
+            who.frozen[fact_id] = seen
 
 
 def _left_its_place(mirror: Mirror, found: Snapshot, base: Base) -> bool:
@@ -142,11 +166,18 @@ def is_back(mirror: Mirror, base: Base) -> bool:
     """Whether something that could be the note of a fact lies where it was."""
     try:
         file = mirror.vault.read(base.path)
-        return read_note(file.data, base.path).id in (None, base.fact.id)
+        claims = read_note(file.data, base.path).id
     except NoteMissingError:
         return False
     except NoteError:
-        return True
+        claims = None
+    # Where case does not count, the file may bear another name, and be another note.
+    return claims == base.fact.id or (claims is None and _is_listed(mirror, base.path))
+
+
+def _is_listed(mirror: Mirror, path: VaultPath) -> bool:
+    folder = mirror.vault.folder(parent(path))
+    return folder is None or name_of(path) in (*folder.files, *folder.odd)
 
 
 def _claimed(found: Snapshot, seen: Seen, bases: Mapping[str, Base]) -> str:
@@ -317,7 +348,7 @@ def _vault_side(
     if found.blind(base.path):
         return VaultSide(VaultChange.UNKNOWN, base.path)
     if fact_id in who.gone:
-        due = _second_look(mirror, base)
+        due = _second_look(mirror, who.gone[fact_id])
         change = VaultChange.DELETED if due else VaultChange.GONE
         return VaultSide(change, base.path, base.sha)
     note = base_note(mirror, base)

@@ -244,7 +244,7 @@ def _merged(current: Fact, chosen: Sequence[FieldConflict]) -> Merged:
     """The store's version of some fields, merged with what was written since."""
     stood = current.changed({each.field: each.vault for each in chosen})
     wish = stood.changed({each.field: each.store for each in chosen})
-    return merge(stood, wish, current)
+    return merge(stood, wish, current, peers=True)
 
 
 def _taken(

@@ -279,16 +279,18 @@ def forget(
         FactNotFoundError.
         RevisionMismatchError: the fact is not at `expect`.
     """
+    known: Fact | None = None
     for _ in range(TRIES):
         try:
-            fact = get(mirror, fact_id, agent=agent)
+            fact = known = get(mirror, fact_id, agent=agent)
             _check_there(fact)
             _check_revision(fact, expect)
             write = Write(fact.id, None, fact.revision, agent or "person")
             if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
                 return Forgotten(fact.id, FORGOTTEN)
         except StoreUnavailableError:
-            known = known_offline(mirror, check_id(fact_id))
+            # What was read is what is to go, nothing that its reader did not see.
+            known = known or known_offline(mirror, check_id(fact_id))
             if known is None:
                 raise
             queue(mirror, deleted(mirror, known, agent=agent))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vaultsync.engine import witness
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.request import Request
 from vaultsync.errors import (
@@ -82,6 +83,7 @@ def _look_at_everything(mirror: Mirror) -> None:
     everything = " ".join(base.fact.id for base in mirror.archive.iter_bases())
     mirror.archive.set_setting("cursor", None)
     mirror.archive.set_setting("cursor_row", None)
+    mirror.archive.set_setting(witness.NEWEST, None)
     mirror.archive.set_setting("waiting", everything)
 
 
@@ -104,6 +106,9 @@ def _rewound(mirror: Mirror, state: StoreState, request: Request) -> str | None:
         return f"it stands at {state.seq}, and {cursor} was seen"
     if cursor and _other_past(mirror, cursor):
         return "what it says happened is not what was seen"
+    same = mirror.archive.setting("store_id") == state.store_id
+    if same and witness.lacks(mirror, seen_up_to=cursor):
+        return "it does not know what was written last"
     return None
 
 

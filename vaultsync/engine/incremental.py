@@ -24,6 +24,10 @@ def folders_of(mirror: Mirror, named: Sequence[str]) -> set[VaultPath]:
     folders = {parent(base.path) for base in bases.values()}
     for fact in mirror.store.find_many(named).values():
         folders.add(home_of(fact))
+    if not bases.keys() >= set(named):
+        # What cannot be read may be the note of a fact that has no base.
+        broken = [x.path for x in mirror.archive.attention() if x.kind == "unreadable"]
+        folders |= {parent(path) for path in broken}
     return folders
 
 

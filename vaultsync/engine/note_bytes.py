@@ -46,10 +46,11 @@ class NoteBytes:
             case Do.DELETE_NOTE | Do.DELETE_FACT | Do.DROP_BASE:
                 return None
             case Do.CREATE_FACT | Do.REVIVE_FACT | Do.RESTORE_FACT:
-                assert note is not None  # noqa: S101 - these rows have a note
-                if action.do is not Do.CREATE_FACT and stale(note, fact, fact):
+                said = action.vault
+                assert note is not None and said is not None  # noqa: S101, PT018
+                if action.do is not Do.CREATE_FACT and stale(note, said, fact):
                     links = self._links.to(fact.related_fact_ids)
-                    return rewrite(note, fact, fact, links=links, lens=self._lens)
+                    return rewrite(note, said, fact, links=links, lens=self._lens)
                 return with_id(note, fact.id) if note.id != fact.id else text_of(note)
             case _:
                 pass

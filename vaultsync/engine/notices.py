@@ -9,7 +9,7 @@ from vaultsync.core.changes import VaultChange
 from vaultsync.core.fields import FIELD, Owner
 from vaultsync.core.lens import Lens
 from vaultsync.core.merge import differing
-from vaultsync.core.note import UnknownPlaceholder
+from vaultsync.core.note import UnknownPlaceholder, id_in
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.core.render import rewrite, with_id
@@ -18,7 +18,7 @@ from vaultsync.engine.cases import Case, Identities, adopted_folders
 from vaultsync.engine.item import EXCHANGES
 from vaultsync.engine.mirror import Links, Mirror
 from vaultsync.engine.record import notice
-from vaultsync.engine.snapshot import Snapshot, invalid, is_managed
+from vaultsync.engine.snapshot import Seen, Snapshot, invalid, is_managed
 from vaultsync.errors import NoteError
 from vaultsync.ports import Attention
 
@@ -49,7 +49,7 @@ def notices_of_scan(
     for seen in found.seen.values():
         ours = seen.base is not None or is_managed(seen, adopted)
         ours = ours or seen.path in wanted
-        if seen.trouble is not None and ours:
+        if seen.trouble is not None and (ours or _is_copy(mirror, seen)):
             listed.append(seen.trouble)
         if seen.note is None:
             continue
@@ -73,6 +73,12 @@ def notices_of_scan(
             )
         )
     return listed
+
+
+def _is_copy(mirror: Mirror, seen: Seen) -> bool:
+    """Whether a file that cannot be read carries the id of a note that lies elsewhere."""
+    fact_id = id_in(seen.file.data)
+    return fact_id is not None and mirror.archive.find_base(fact_id) is not None
 
 
 def _foreign_id(mirror: Mirror, path: VaultPath, line: int, hint: str) -> Attention:

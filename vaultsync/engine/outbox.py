@@ -76,7 +76,7 @@ def _write(mirror: Mirror, row: Outgoing, current: Fact | None) -> Write | None:
     wanted = before.changed(row.after)
     # The row's writer saw `before`. What others wrote since is merged, and where it
     # cannot be, it stands: it was acknowledged first.
-    merged = merge(before, current, wanted)
+    merged = merge(before, current, wanted, peers=True)
     if merged.conflicts:
         _keep_both(mirror, row, current, merged.conflicts)
     fact = merged.fact.but(updated_at=mirror.today())

@@ -75,8 +75,9 @@ def context(
         max_priority=max_priority,
         since=since,
         user=user,
+        fitting=RELEVANT,
     )
-    hits = [hit for hit in found.hits if hit.similarity >= RELEVANT]
+    hits = found.hits
     made = pack(
         found.query,  # it stands at the top, without its secrets
         [
@@ -133,7 +134,10 @@ def _named(
     """The facts of entities that are called so, as far as the agent sees them."""
     # Status and priority are no reason not to know who somebody is.
     matches = sources.index.search(
-        " ".join(names), Filters(types=ENTITY_TYPES, status=None), limit=2 * NAMES
+        " ".join(names),
+        Filters(types=ENTITY_TYPES, status=None),
+        limit=2 * NAMES,
+        names_only=True,
     )
     try:
         facts = sources.mirror.shown.find_many([each.fact_id for each in matches])

@@ -122,7 +122,9 @@ def plan_case(case: Case, taken: Taken, rules: Rules) -> Action:
             both = FieldConflict(NOTE, store.revision, CHANGED, DELETED)
             return _plan_revival(action, vault.fact).but(conflicts=(both,))
         case Do.RESTORE_FACT:
-            return _plan_revival(action, laid_over(store.fact, action, rules))
+            fact = laid_over(store.fact, action, rules)
+            assert vault.note is not None  # noqa: S101 - these rows have a note
+            return _plan_revival(action, fact).but(vault=_shown(fact, vault.note))
         case _:
             return action
 
@@ -307,5 +309,5 @@ def waits(actions: Sequence[Action]) -> list[str]:
         action.fact_id
         for action in actions
         if (action.do is Do.WAIT and not action.new_id)
-        or (action.do is Do.ATTEND and action.base is not None)
+        or (action.do is Do.ATTEND and (action.base, action.store) != (None, None))
     ]

@@ -122,6 +122,9 @@ class FromVault(ByTheTable):
         keys = differing(fact, store)
         if keys:
             action = action.but(do=Do.UPDATE_STORE, reason=how, replaces=True)
+        if action.note and action.note.id != fact.id and change not in _HANDS_OFF:
+            # A note whose id never came to be written, or was taken out, is given it.
+            action = action.but(do=Do.MERGE if keys else Do.UPDATE_VAULT, reason=how)
         return action.but(vault=fact, merged=fact, fields=keys)
 
     def _is_past(self, case: Case, base: Base) -> bool:

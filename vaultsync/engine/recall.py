@@ -29,13 +29,15 @@ def recall(
     until: str | None = None,
     user: str | None = None,
     explain: bool = False,
+    fitting: float = 0.0,
 ) -> Recall:
     """The facts that answer a question, best first. Changes nothing but the index.
 
     Written in the question itself, these filter too: `type:…`, `tag:…`, `tier:…`,
     `since:…`, `until:…`; and "phrases" must occur. `status` None is any. `since` is the
     first day, month or moment; `until` the last day or month, or the moment before which.
-    `user` leaves only what is about that user.
+    `user` leaves only what is about that user. What has a similarity less than `fitting`
+    is left out.
 
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter makes no sense.
@@ -57,7 +59,9 @@ def recall(
         until=until,
         user=user,
     )
-    work = Recalling(sources, asked, filters, agent, limit=limit, explain=explain)
+    work = Recalling(
+        sources, asked, filters, agent, limit=limit, fitting=fitting, explain=explain
+    )
     source = work.answer(mode)
     hits = work.hits()
     return Recall(

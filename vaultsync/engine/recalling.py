@@ -1,8 +1,4 @@
-"""One question on its way to an answer: the index first, vectors when it is not sure.
-
-An index proposes, the store decides: each hit is loaded from the store and checked again,
-so what an index has not heard of yet, or must not tell, is in no answer.
-"""
+"""One question on its way to an answer: the index first, vectors when it is not sure."""
 
 from __future__ import annotations
 
@@ -17,7 +13,6 @@ from vaultsync.core.passage import (
     LENGTH,
     Reasons,
     Terms,
-    has_all,
     passage,
     said_by,
     why,
@@ -30,27 +25,21 @@ from vaultsync.core.rank import (
     fused,
     recency,
     score,
-    similarities,
     utility,
 )
-from vaultsync.core.scope import sees
 from vaultsync.engine.answer import Hit, Seen, Sources, Stage
+from vaultsync.engine.candidates import JUDGED, Candidates
 from vaultsync.engine.indexing import catch_up
-from vaultsync.errors import DerivedError, StoreUnavailableError
+from vaultsync.errors import DerivedError
 from vaultsync.ports import Filters, VectorIndex
 
 MODES = ("auto", "index", "vector", "fused")
 ENOUGH = 0.35
 """The confidence from which on the index answers alone. On LoCoMo it then answers four of
 five questions, and the turn recall@5 is 0.69; with vectors every time it is 0.71."""
-POOL = 30
-"""How many of the best fitting facts are loaded, and scored with their time and use; three
-times the limit where that is more (seed 001)."""
 REACH = 50
 """How many facts each of index and vectors names to be fused: with 30 or 100 the turn
 recall@5 of LoCoMo is the same to 0.005."""
-JUDGED = 5
-"""Confidence is about the first five hits, so it looks at these."""
 RERANKED = 20
 """How many of the best a reranker reads, and of each `READ` letters."""
 READ = 2_000
@@ -67,18 +56,18 @@ class Recalling:
         agent: str | None,
         *,
         limit: int,
+        fitting: float,
         explain: bool,
     ) -> None:
         self._sources = sources
         self._asked = asked
         self._filters = filters
-        self._agent = agent
         self._limit = limit
         self._explain = explain
-        self._pool = max(POOL, 3 * limit)
+        self._found = Candidates(
+            sources.mirror, asked, filters, agent, limit=limit, fitting=fitting
+        )
         self._terms = Terms(sources.index.tokens(asked.words))
-        self._facts: dict[str, Fact | None] = {}
-        """What was loaded; None is gone, or not for this question."""
         self._words: dict[str, float] = {}
         self._reached = 0
         """How many the index was asked for."""
@@ -91,7 +80,7 @@ class Recalling:
         self._similar: dict[str, float] = {}
         self._trust = 1.0
         self.confidence = 0.0
-        self.degraded: list[str] = []
+        self.degraded = self._found.degraded
         self.stages: list[Stage] = []
 
     # --------------------------------------------------------------------- stages
@@ -118,7 +107,7 @@ class Recalling:
             self.degraded.append(f"The index may be behind: {report.degraded}.")
         self._done("catch-up", began, {})
         began = self._now()
-        self._gather(self._ask_words, limit=self._pool + 1)
+        self._gather(self._ask_words, limit=self._found.wanted + 1)
         self._done("index", began, self._words)
 
     def _look_near(self, mode: str) -> str:
@@ -142,7 +131,7 @@ class Recalling:
             began = self._now()
             asks = [] if mode == "vector" else [self._ask_words]
             near = partial(self._ask_vectors, vectors, vector)
-            self._gather(near, *asks, limit=max(REACH, self._pool + 1))
+            self._gather(near, *asks, limit=max(REACH, self._found.wanted + 1))
         except (DerivedError, ImportError, OSError) as error:
             return str(error)
         self._done("vector", began, self._near)
@@ -154,8 +143,9 @@ class Recalling:
         if reranker is None or not self._similar:
             return
         began = self._now()
+        self._similar = self._found.read(self._similar)
         best = dict(islice(self._similar.items(), RERANKED))
-        texts = [said_by(fact)[:READ] for fact in map(self._fact, best)]
+        texts = [said_by(fact)[:READ] for fact in map(self._found.fact, best)]
         try:
             scores = reranker.scores(self._asked.said, texts)
         except DerivedError as error:
@@ -224,60 +214,16 @@ class Recalling:
                     each: fit if each in self._preferred else MISFIT * fit
                     for each, fit in fits.items()
                 }
-            order = sorted(fits, key=lambda each: (-fits[each], each))
-            kept = self._passing(order)
-            if len(kept) > self._pool or not any(full):
+            self._found.by_words = self._words
+            kept = self._found.passing(fits)
+            if len(kept) > self._found.wanted or not any(full):
                 break
             limit *= 4
-        fits = {each: fits[each] for each in kept}
-        _, floor = fits.popitem() if len(fits) > self._pool else ("", 0.0)
-        self._similar = similarities(fits, floor=floor)
-        evidence = self._evidence(list(fits))
+        self._similar = self._found.similar(kept, fits)
+        evidence = self._evidence(list(self._similar))
         self.confidence = confidence(evidence)
         if not self._near:
             self._trust = coverage_of(evidence)
-
-    def _passing(self, order: list[str]) -> list[str]:
-        """The first of some facts that pass: those wanted, and the first left out."""
-        wanted = self._pool + 1
-        kept: list[str] = []
-        rest = iter(order)
-        while len(kept) < wanted:
-            some = list(islice(rest, wanted))
-            if not some:
-                break
-            self._load([each for each in some if each not in self._facts])
-            kept += [each for each in some if self._facts[each] is not None]
-        return kept[:wanted]
-
-    def _load(self, ids: list[str]) -> None:
-        mirror = self._sources.mirror
-        found: Mapping[str, Fact]
-        try:
-            found = mirror.shown.find_many(ids) if ids else {}
-        except StoreUnavailableError as error:
-            self.degraded.append(
-                f"The facts are as the last pass saw them: {error.message}."
-            )
-            bases = mirror.archive.find_bases(ids)
-            hidden = mirror.lens.hidden
-            found = {each: hidden(base.fact) for each, base in bases.items()}
-        for each in ids:
-            fact = found.get(each)
-            self._facts[each] = fact if fact and self._passes(fact) else None
-
-    def _passes(self, fact: Fact) -> bool:
-        return (
-            sees(self._agent, fact.scope)
-            and self._filters.admits(fact)
-            # Of those that the index named it knows that they have the phrases.
-            and (fact.id in self._words or has_all(self._asked.phrases, said_by(fact)))
-        )
-
-    def _fact(self, fact_id: str) -> Fact:
-        fact = self._facts[fact_id]
-        assert fact is not None  # noqa: S101 - only those that pass are kept
-        return fact
 
     def _terms_in(self, fact: Fact) -> Mapping[int, str]:
         """The terms that a fact has, as they are written there."""
@@ -286,7 +232,7 @@ class Recalling:
         return self._held[fact.id]
 
     def _evidence(self, kept: list[str]) -> Evidence:
-        held = [self._terms_in(self._fact(each)) for each in kept[:JUDGED]]
+        held = [self._terms_in(self._found.fact(each)) for each in kept[:JUDGED]]
         return Evidence(
             terms=len(self._terms.all),
             held=[len(each) for each in held],
@@ -298,12 +244,14 @@ class Recalling:
     # ---------------------------------------------------------------------- hits
 
     def hits(self) -> tuple[Hit, ...]:
-        """The best of what was found, scored with their time and use."""
+        """The best of what was found and fits, scored with their time and use."""
         began = self._now()
         now = self._sources.mirror.clock.now()
         scored = []
         for fact_id, similar in self._similar.items():
-            fact = self._fact(fact_id)
+            if not self._found.fits(similar):
+                continue
+            fact = self._found.fact(fact_id)
             signals = Signals(
                 similar,
                 recency(fact.created_at, fact.type, now),
@@ -318,7 +266,7 @@ class Recalling:
         paths = self._sources.mirror.archive.places(each[1] for each in best)
         hits = []
         for total, fact_id, signals in best:
-            fact = self._fact(fact_id).but(path=paths.get(fact_id))
+            fact = self._found.fact(fact_id).but(path=paths.get(fact_id))
             hits.append(self._hit(fact, -total, signals))
         self._done("tell", began, {})
         return tuple(hits)

@@ -64,10 +64,15 @@ def entries(
     if action.base is not None:
         yield from _field_entries(action, fact, action.base, entry)
     else:
-        assert action.store is not None  # noqa: S101 - both sides had it
-        for key in differing(action.store, fact):
+        assert action.store is not None and action.vault is not None  # noqa: S101, PT018
+        ours = differing(action.store, fact)
+        for key in ours:
             old, new = plain(action.store.value(key)), plain(fact.value(key))
             yield entry(VAULT, key, old, new)
+        for key in differing(action.vault, fact):
+            if key not in (*ours, *action.overruled):
+                old, new = plain(action.vault.value(key)), plain(fact.value(key))
+                yield entry(STORE, key, old, new)
     yield from _overruled(action, fact, entry)
 
 

@@ -9,6 +9,7 @@ everything else is left to the pass that follows.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from vaultsync.core.changes import half_saved
@@ -16,10 +17,11 @@ from vaultsync.core.edit import edited
 from vaultsync.core.fact import Fact
 from vaultsync.core.merge import differing
 from vaultsync.core.note import read_note
-from vaultsync.core.paths import VaultPath
+from vaultsync.core.paths import VaultPath, parent
 from vaultsync.engine.cases import base_note
 from vaultsync.engine.item import MANY_UNTIL
 from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.witness import NEWEST, newest_row
 from vaultsync.errors import (
     NoteError,
     NoteExistsError,
@@ -35,14 +37,15 @@ def recover(mirror: Mirror) -> list[str]:
     Returns the facts that the pass has to look at.
     """
     again: list[str] = []
+    open_ones: set[str] = set()
     for intent in mirror.archive.intents():
         again.append(intent.fact_id)
         try:
             _repair(mirror, intent)
         except StoreUnavailableError:
-            continue  # the intent stays until the store can be asked
+            open_ones.add(intent.fact_id)  # it stays until the store can be asked
     if not _wait_for_many(mirror):
-        again += _examine_lingers(mirror)
+        again += _examine_lingers(mirror, open_ones)
         _sweep(mirror)
     return again
 
@@ -81,9 +84,13 @@ def _repair(mirror: Mirror, intent: Intent) -> None:
     if stored is None and base is None:
         base = _half_made(mirror, intent, here)
     mirror.vault.sync()
+    newest = newest_row(mirror)
     with mirror.archive.transaction():
+        mirror.archive.set_setting(NEWEST, newest)
         if base is not None:
             mirror.archive.put_bases([base])
+            # A pass may have seen meanwhile that no note is there any more.
+            mirror.archive.set_folders({parent(base.path): b""})
         if dropped:
             mirror.archive.drop_bases([intent.fact_id])
         if linger is not None:
@@ -163,14 +170,13 @@ def _at(fact: Fact, path: VaultPath) -> Fact:
     return fact.but(path=path)
 
 
-def _base_of_before(mirror: Mirror, intent: Intent) -> Base | None:
+def _base_of_before(mirror: Mirror, intent: Intent, old: Base) -> Base:
     """The base when the store holds what was merged and the vault what was read.
 
     Its revision is the old one, so that the store counts as changed since.
     """
-    old = mirror.archive.find_base(intent.fact_id)
     data = mirror.archive.blob(intent.before) if intent.before else None
-    assert old is not None and data is not None and intent.before  # noqa: S101, PT018
+    assert data is not None and intent.before  # noqa: S101, PT018 - they are kept
     before = base_note(mirror, old)
     now = read_note(data, intent.path)
     now = mirror.lens.meant(now, old.fact, intent.fact, before=before)
@@ -185,8 +191,11 @@ def _behind(mirror: Mirror, intent: Intent, stored: Fact | None) -> Base | None:
     """The base of a note that was not written, if the store has what was merged."""
     if stored is None or intent.before is None:
         return None
-    if mirror.archive.find_base(intent.fact_id) is not None:
-        return _base_of_before(mirror, intent)
+    old = mirror.archive.find_base(intent.fact_id)
+    if old is not None:
+        # When nobody wrote the store, what was read of the note is no word of both sides.
+        changed = stored.revision != old.fact.revision
+        return _base_of_before(mirror, intent, old) if changed else None
     if _carries_id(mirror, intent):
         return None
     return Base(_at(stored, intent.path), intent.before, None)
@@ -293,12 +302,17 @@ def _put_back(mirror: Mirror, op: str, path: VaultPath, ours: str | None) -> boo
     return True
 
 
-def _examine_lingers(mirror: Mirror) -> list[str]:
-    """Look into displaced files: an editor may have saved into one after the swap."""
+def _examine_lingers(mirror: Mirror, open_ones: AbstractSet[str]) -> list[str]:
+    """Look into displaced files: an editor may have saved into one after the swap.
+
+    Not where an intent is open: how it is repaired depends on the note and its base.
+    """
     again: list[str] = []
     over: list[Linger] = []
     now = mirror.clock.now().timestamp()
     for linger in mirror.archive.lingers()[:AT_ONCE]:
+        if linger.fact_id in open_ones:
+            continue
         due = now >= linger.due
         file = mirror.vault.staged(linger.op)
         # One that was emptied is about to be written: it is left until it is due.

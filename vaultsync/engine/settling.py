@@ -12,22 +12,34 @@ from vaultsync.engine.item import Outcome
 from vaultsync.engine.planning import waits
 from vaultsync.engine.request import Pass
 from vaultsync.engine.snapshot import path_in, trusted
+from vaultsync.engine.witness import NEWEST, row
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.ports import Attention, Folder, Stamp, Written
 
 
-def record_pass(work: Pass, outcome: Outcome) -> None:
-    """Move the cursor, remember what waits, and which folders need no second look."""
-    mirror, archive = work.mirror, work.mirror.archive
-    waiting = dict.fromkeys([*waits(work.plan.actions), *outcome.waiting])
-    dropped = {action.fact_id for action in outcome.done}
+def record_gone(work: Pass) -> None:
+    """Remember which notes were seen to be gone, before others may have their places.
+
+    Two bases at one path would be one too many to look for, should the pass end early.
+    So would that of a note which lies elsewhere twice.
+    """
+    mirror, who = work.mirror, work.who
+    twins = mirror.archive.find_bases(who.twins).values()
+    places = [x for x in twins if not work.found.blind(x.path)]
     gone = [
         base._replace(missing_since=mirror.now())
-        for fact_id, base in work.who.gone.items()
-        if base.missing_since is None
-        and not work.found.partial
-        and fact_id not in dropped
+        for base in (*who.gone.values(), *places)
+        if base.missing_since is None and not work.found.partial
     ]
+    if gone:
+        with mirror.archive.transaction():
+            mirror.archive.put_bases(gone)
+
+
+def record_pass(work: Pass, outcome: Outcome) -> None:
+    """Move the cursor, remember what waits, and which folders need no second look."""
+    archive = work.mirror.archive
+    waiting = dict.fromkeys([*waits(work.plan.actions), *outcome.waiting])
     if work.found.partial or work.feed is None:
         # Not everything was looked at: what waited before waits on.
         decided = _decided(work) if work.request.folders is not None else frozenset()
@@ -40,15 +52,17 @@ def record_pass(work: Pass, outcome: Outcome) -> None:
     if seen or (work.request.trust_store and work.feed is not None):
         settings["cursor"] = str(seen[-1].seq) if seen else None
         settings["cursor_row"] = seen[-1].revision if seen else None
+        if work.request.trust_store:
+            settings[NEWEST] = row(seen[-1].seq, seen[-1].revision) if seen else None
     settings = {k: v for k, v in settings.items() if archive.setting(k) != v}
     folders = _folders(work, outcome)
     notices = changed_notices(work)
     done = {action.fact_id for action in outcome.done}
     fresh = [base for base in work.found.fresh if base.fact.id not in done]
-    if not (gone or settings or folders or notices or fresh):
+    if not (settings or folders or notices or fresh):
         return
     with archive.transaction():
-        archive.put_bases([*fresh, *gone])
+        archive.put_bases(fresh)
         archive.set_folders(folders)
         for key, value in settings.items():
             archive.set_setting(key, value)

@@ -38,7 +38,7 @@ from vaultsync.engine.planning import Rules, Taken, plan_case, plan_note
 from vaultsync.engine.recovery import recover
 from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Pass, Request
-from vaultsync.engine.settling import record_pass
+from vaultsync.engine.settling import record_gone, record_pass
 from vaultsync.engine.snapshot import Snapshot
 from vaultsync.engine.tally import joined, report_of
 from vaultsync.errors import GuardError, StoreUnavailableError
@@ -156,6 +156,7 @@ def sync_with(
         raise GuardError(stopped, run)
     outcome = Outcome()
     if not request.dry_run:
+        record_gone(work)
         outcome = apply_plan(
             mirror,
             work.plan.actions,
@@ -300,7 +301,10 @@ def _plan(work: Pass, planner: Planner, progress: Progress | None = None) -> Non
         work.plan.actions.append(_not_blindly(action, work.found))
         if progress is not None and at % SOME == 0:
             progress("plan", at, len(work.cases))
-    work.plan.notices += notices_of_scan(mirror, work.found, work.who, request.adopt)
+    asked = {a.path for a in work.plan.actions if a.do is Do.ATTEND and a.path}
+    work.plan.notices += notices_of_scan(
+        mirror, work.found, work.who, request.adopt | asked
+    )
     work.plan.notices += notices_of_plan(
         mirror, work.cases, work.plan.actions, request.allow_scope_moves
     )

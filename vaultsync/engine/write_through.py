@@ -19,7 +19,13 @@ from vaultsync.core.render import render
 from vaultsync.engine.mirror import Links, Mirror
 from vaultsync.engine.planning import Taken, home_of, new_path
 from vaultsync.engine.snapshot import trusted
-from vaultsync.errors import NoteChangedError, NoteError, NoteExistsError
+from vaultsync.engine.witness import NEWEST, newest_row
+from vaultsync.errors import (
+    NoteChangedError,
+    NoteError,
+    NoteExistsError,
+    StoreUnavailableError,
+)
 from vaultsync.ports import Base, HistoryEntry, Run
 
 MANY = 256
@@ -96,6 +102,10 @@ class WriteThrough:
         if not pending:
             return
         mirror = self._mirror
+        try:
+            newest = newest_row(mirror)
+        except StoreUnavailableError:
+            return  # the next pass records them: both sides say the same
         mirror.vault.sync()
         known = mirror.archive.find_bases([each.fact.id for each in pending])
         run, at = mirror.clock.new_id(), mirror.now()
@@ -116,6 +126,7 @@ class WriteThrough:
         with mirror.archive.transaction():
             mirror.archive.put_blobs(blobs)
             mirror.archive.put_bases([*gone, *bases])
+            mirror.archive.set_setting(NEWEST, newest)
             mirror.archive.add_history(history)
             mirror.archive.set_folders({parent(base.path): b"" for base in bases})
             mirror.archive.put_run(Run(run, at, "remember", {"notes": len(bases)}))

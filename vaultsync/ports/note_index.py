@@ -47,18 +47,21 @@ class Filters(NamedTuple):
 
     def admits(self, fact: Fact) -> bool:
         """Whether a fact may be found; no index may mean anything else."""
-        first, until = self.moments
         return (
             (self.scopes is None or fact.scope in self.scopes)
             and (not self.types or fact.type in self.types)
-            and self.plain_tags <= with_parents(fact.tags)
+            and (not self.tags or self.plain_tags <= with_parents(fact.tags))
             and self.status in (None, fact.status)
             and fact.priority <= self.max_priority
             and not (self.heads_only and fact.superseded_by_id)
             and self.user in (None, fact.user_id)
             and (not self.tiers or tier_of(fact.priority) in self.tiers)
-            and first <= moment(fact.created_at) < until
+            and ((self.since or self.until) is None or self._has_in_time(fact))
         )
+
+    def _has_in_time(self, fact: Fact) -> bool:
+        first, until = self.moments
+        return first <= moment(fact.created_at) < until
 
 
 class Entry(NamedTuple):
@@ -104,14 +107,20 @@ class NoteIndex(Protocol):
         ...
 
     def search(
-        self, words: str, filters: Filters, *, phrases: Sequence[str] = (), limit: int
+        self,
+        words: str,
+        filters: Filters,
+        *,
+        phrases: Sequence[str] = (),
+        limit: int,
+        names_only: bool = False,
     ) -> list[Match]:
         """The facts that match some of the words and all of the phrases, best first.
 
         A fact that is called what is asked, by its whole title or an alias, stands out
         from those that only have the words. Where there are phrases, words only rank.
-        Any text will do; none is syntax.
-        Equal scores come by id.
+        Any text will do; none is syntax. Equal scores come by id. With `names_only`
+        words are looked for in titles and aliases, and nowhere else.
         """
         ...
 

@@ -1,0 +1,136 @@
+"""The facts that indexes propose for one question: read, checked, and told apart.
+
+An index proposes, the store decides: each fact is loaded from the store and checked
+again, so what an index has not heard of yet, or must not tell, is in no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import islice
+
+from vaultsync.core.fact import Fact
+from vaultsync.core.passage import has_all, said_by
+from vaultsync.core.query import Question
+from vaultsync.core.rank import similarities
+from vaultsync.core.scope import sees
+from vaultsync.engine.mirror import Mirror
+from vaultsync.errors import StoreUnavailableError
+from vaultsync.ports import Filters
+
+POOL = 30
+"""How many of the best fitting facts are loaded, and scored with their time and use; three
+times the limit where that is more (seed 001)."""
+JUDGED = 5
+"""Confidence is about the first five hits, so it looks at these."""
+
+
+class Candidates:
+    """What was proposed, as far as it was looked at.
+
+    Args:
+        mirror: where the facts are.
+        asked: the question; its phrases must stand in a fact.
+        filters: what may be found.
+        agent: who asks.
+        limit: how many facts will be told at most.
+        fitting: how similar they have to be.
+    """
+
+    def __init__(
+        self,
+        mirror: Mirror,
+        asked: Question,
+        filters: Filters,
+        agent: str | None,
+        *,
+        limit: int,
+        fitting: float,
+    ) -> None:
+        self._mirror = mirror
+        self._asked = asked
+        self._filters = filters
+        self._agent = agent
+        self._fitting = fitting
+        self.wanted = max(POOL, 3 * limit)
+        """So many of the best are scored."""
+        self.by_words: Container[str] = frozenset()
+        """Those that the note index named: it knows that they have the phrases."""
+        self.degraded: list[str] = []
+        """What was missing, a sentence each."""
+        self._facts: dict[str, Fact | None] = {}
+        """What was loaded; None is gone, or not for this question."""
+
+    def fact(self, fact_id: str) -> Fact:
+        """One of those that pass."""
+        fact = self._facts[fact_id]
+        assert fact is not None  # noqa: S101 - only those that pass are kept
+        return fact
+
+    def fits(self, similar: float) -> bool:
+        """Whether a fact of this similarity may be told."""
+        return similar >= self._fitting
+
+    def passing(self, fits: Mapping[str, float]) -> list[str]:
+        """The first of some facts that pass: those wanted, and the first left out.
+
+        What fits too little to be told, nobody looks at: there an index is believed.
+        """
+        facts = self._facts
+        order = sorted(fits, key=lambda each: (-fits[each], each))
+        while True:
+            passing = (each for each in order if facts.get(each, True) is not None)
+            kept = list(islice(passing, self.wanted + 1))
+            similar = self.similar(kept, fits)
+            unread = [
+                each
+                for place, each in enumerate(kept)
+                if each not in facts
+                and (place < JUDGED or self.fits(similar.get(each, 0.0)))
+            ]
+            if not unread:
+                return kept
+            self._load(unread)
+
+    def similar(
+        self, kept: Sequence[str], fits: Mapping[str, float]
+    ) -> dict[str, float]:
+        """How far the facts that are wanted stand out from the first that is left out."""
+        some = {each: fits[each] for each in kept[: self.wanted]}
+        floor = fits[kept[-1]] if len(kept) > self.wanted else 0.0
+        return similarities(some, floor=floor)
+
+    def read(self, similar: Mapping[str, float]) -> dict[str, float]:
+        """Those of some facts that pass, when all of them are looked at."""
+        self._load([each for each in similar if each not in self._facts])
+        return {
+            each: found
+            for each, found in similar.items()
+            if self._facts[each] is not None
+        }
+
+    def _load(self, ids: Sequence[str]) -> None:
+        found = self._found(ids) if ids else {}
+        for each in ids:
+            fact = found.get(each)
+            self._facts[each] = fact if fact and self._passes(fact) else None
+
+    def _found(self, ids: Iterable[str]) -> Mapping[str, Fact]:
+        mirror = self._mirror
+        try:
+            return mirror.shown.find_many(ids)
+        except StoreUnavailableError as error:
+            self.degraded.append(
+                f"The facts are as the last pass saw them: {error.message}."
+            )
+        bases = mirror.archive.find_bases(ids)
+        return {each: mirror.lens.hidden(base.fact) for each, base in bases.items()}
+
+    def _passes(self, fact: Fact) -> bool:
+        return (
+            sees(self._agent, fact.scope)
+            and self._filters.admits(fact)
+            and (
+                fact.id in self.by_words or has_all(self._asked.phrases, said_by(fact))
+            )
+        )
