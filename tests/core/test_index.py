@@ -214,6 +214,7 @@ def test_a_name_that_no_wiki_link_can_say_is_linked_otherwise(
 
 
 @example([VaultPath("C#.md")], "C:\\", VaultPath("Tea.md"))
+@example([VaultPath(" 0.md")], "", VaultPath("a/b.md"))
 @example([VaultPath("C#.md")], "a]", VaultPath("Tea.md"))
 @given(st.lists(some_paths(), min_size=1, max_size=6), TEXT, some_paths())
 def test_a_link_leads_to_its_note_whatever_else_there_is(

@@ -138,6 +138,8 @@ def link_to(path: VaultPath, title: str) -> str:
     spelled = _UNSAID.sub(
         lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), path
     )
+    if path[0].isspace():
+        spelled = f"/{spelled}"  # else the blank would be stripped off
     # A backslash at its end would take the bracket for text.
     text = shown(title).rstrip("\\")
     return f"[{text or 'a note'}]({spelled})"
@@ -191,5 +193,5 @@ def _path(wiki: str | None, spelled: str | None) -> str:
         lambda found: bytes.fromhex(found[0].replace("%", "")).decode(
             "utf-8", "replace"
         ),
-        spelled or "",
+        (spelled or "").removeprefix("/"),
     )

@@ -6,6 +6,7 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from vaultsync.core.paths import VaultPath, name_of, parent
@@ -319,6 +320,7 @@ class Names:
         return text if folded(name_of(short)) in self._by_name else short
 
 
+@lru_cache(maxsize=8192)  # the links of a vault lead to few notes again and again
 def name_key(target: str) -> str:
     """The same for the target of a link and for the path of each file it can mean."""
     key = name_of(folded(target.strip()))
