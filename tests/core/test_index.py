@@ -197,7 +197,7 @@ def test_other_lines_are_no_entries(line: str) -> None:
     ("path", "link"),
     [
         ("a/C# [draft].md", "[T](a/C%23%20%5Bdraft%5D.md)"),
-        (" edge.md", "[T](%20edge.md)"),
+        (" edge.md", "[T](/%20edge.md)"),
         ("edge .md", "[T](edge%20.md)"),
         ("100%.md", "[[100%|T]]"),
         ("x.md.md", "[[x.md.md|T]]"),
