@@ -15,7 +15,7 @@ from vaultsync import app
 from vaultsync.adapters.vault_fs import VaultFs
 from vaultsync.app.answering import ask
 from vaultsync.engine.deriving import Indexed
-from vaultsync.errors import ConfigError
+from vaultsync.errors import ConfigError, UsageError
 
 
 def test_remembering_succeeds_where_the_note_may_not_be_written(
@@ -81,6 +81,18 @@ def test_recalls_are_counted_when_somebody_looks(tmp_path: Path) -> None:
         memory.recall("crane", mode="index")
         assert {each.action for each in memory.sync().actions} == {"record_base"}
         assert not waiting.exists()
+
+
+def test_no_value_is_lost_that_was_given_twice(tmp_path: Path) -> None:
+    vault, state = str(tmp_path / "vault"), str(tmp_path / "state")
+    app.init(vault, state_dir=state)
+    with app.open(vault, state_dir=state) as memory:
+        with pytest.raises(UsageError, match="content was given twice"):
+            memory.remember("The crane is red.", fields={"content": "It is green."})
+        with pytest.raises(UsageError, match="priority was given twice"):
+            memory.remember("The crane is red.", priority=0, fields={"priority": 1})
+        fact = memory.remember("Red.", priority=1, fields={"priority": 1})
+        assert fact.priority == 1
 
 
 def test_an_answer_of_the_index_loads_nothing_dear(tmp_path: Path) -> None:

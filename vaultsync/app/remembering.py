@@ -13,7 +13,7 @@ from vaultsync.engine.facts import Forgotten
 from vaultsync.engine.listing import Page, select
 from vaultsync.engine.offline import waits_for
 from vaultsync.engine.transfer import export, import_lines
-from vaultsync.errors import VaultsyncError
+from vaultsync.errors import UsageError, VaultsyncError
 
 
 class Remembering(Session):
@@ -40,7 +40,7 @@ class Remembering(Session):
         engine has the vault, that engine writes it.
 
         Raises:
-            UsageError: a value that its field does not take.
+            UsageError: a value that its field does not take, or two for one field.
             RevisionMismatchError: the id is taken.
         """
         kind = type or self._mirror.policy.default_type
@@ -48,7 +48,7 @@ class Remembering(Session):
             fact_work.field_key(key, kind): value
             for key, value in (fields or {}).items()
         }
-        values: dict[str, Value] = {
+        named: dict[str, Value] = {
             "content": text,
             "type": kind,
             "title": title,
@@ -58,10 +58,13 @@ class Remembering(Session):
             "tags": list(tags),
             "entities": list(entities),
             "id": id,
-            **own,
         }
+        for key, value in own.items():
+            if named.get(key) and named[key] != value:
+                message = f"{key} was given twice, and differently"
+                raise UsageError(message, hint="give it once")
         who = agent or self.agent
-        fact = fact_work.remember(self._mirror, values, agent=who)
+        fact = fact_work.remember(self._mirror, named | own, agent=who)
         return self._answer(self._note(fact, who))
 
     def new_id(self) -> str:
