@@ -60,7 +60,7 @@ class Remembering(Session):
             "id": id,
         }
         for key, value in own.items():
-            if named.get(key) and named[key] != value:
+            if named.get(key) not in (None, "", [], value):
                 message = f"{key} was given twice, and differently"
                 raise UsageError(message, hint="give it once")
         who = agent or self.agent
