@@ -601,3 +601,16 @@ def test_a_note_moves_to_the_place_of_one_that_lies_elsewhere_twice() -> None:
     world.rename(other, one)
     world.quiesce()
     world.quiesce()
+
+
+def test_a_note_that_comes_back_after_a_rebuild_gives_its_fact_back() -> None:
+    world = _mirrored()
+    world.keep_backup()
+    made = world.remember({"title": "Alice", "content": world.ledger.word()})
+    world.turn()
+    world.restore_backup()
+    world.delete(world.notes_by_id()[made or ""][0])
+    world.turn()
+    world.restore_from_trash()
+    world.quiesce()
+    assert made in world.facts()

@@ -86,6 +86,11 @@ def _action(case: Case, do: Do, reason: str) -> Action:
     )
 
 
+def _left_alone(case: Case, why: str) -> Action:
+    """What one side does not have: the pass that follows decides by the table."""
+    return _action(case, Do.WAIT if case.base else Do.NOTHING, why)
+
+
 class FromVault(ByTheTable):
     """Plans that the store says what the notes say."""
 
@@ -101,7 +106,7 @@ class FromVault(ByTheTable):
                 return _action(case, Do.ATTEND, why)
             # Else what the note has moved on from would overrule it in the next pass.
             case, how = self._as_last_read(case, case.base), "as its note was read last"
-        action = _action(case, Do.NOTHING, "it has no note")
+        action = _left_alone(case, "it has no note")
         if change is VaultChange.NONE and case.store.change is StoreChange.CREATED:
             return replace(
                 self.plan_note(action, case), do=Do.CREATE_NOTE, reason="a new fact"
@@ -153,7 +158,7 @@ class FromStore(ByTheTable):
         change = case.vault.change
         if change in _HANDS_OFF:
             return _action(case, Do.ATTEND, "the note cannot be read; it is left alone")
-        action = _action(case, Do.NOTHING, "the store does not know it")
+        action = _left_alone(case, "the store does not know it")
         if case.store.change in _ABSENT:
             return action
         if case.store.change in _TOMBSTONE:
