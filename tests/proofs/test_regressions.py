@@ -614,3 +614,19 @@ def test_a_note_that_comes_back_after_a_rebuild_gives_its_fact_back() -> None:
     world.restore_from_trash()
     world.quiesce()
     assert made in world.facts()
+
+
+def test_a_save_that_begins_after_a_crash_and_looks_torn_is_kept() -> None:
+    effect = 0
+    while True:
+        effect += 1
+        world = World()
+        world.remember({"title": "Plan", "content": world.ledger.word()})
+        world.turn()
+        _agent(world, agents.append)  # within the same second: but for it all is equal
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        world.begin_save(world.notes()[0], empty=False)
+        world.turn()
+        world.quiesce()
