@@ -630,3 +630,20 @@ def test_a_save_that_begins_after_a_crash_and_looks_torn_is_kept() -> None:
         world.begin_save(world.notes()[0], empty=False)
         world.turn()
         world.quiesce()
+
+
+def test_a_note_that_is_deleted_as_soon_as_a_pass_made_it_is_seen_to_be_gone() -> None:
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        made = world.remember({"title": "Alice", "content": world.ledger.word()})
+
+        def deletes(world: World = world, made: str | None = made) -> None:
+            for path in world.notes_by_id().get(made or "", []):
+                world.delete(path)
+
+        world.turn({effect: deletes})
+        if len(world.trail) < effect:
+            break
+        world.quiesce()
