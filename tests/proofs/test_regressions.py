@@ -647,3 +647,16 @@ def test_a_note_that_is_deleted_as_soon_as_a_pass_made_it_is_seen_to_be_gone() -
         if len(world.trail) < effect:
             break
         world.quiesce()
+
+
+def test_a_save_into_a_displaced_file_beside_an_older_store_takes_nothing_away() -> (
+    None
+):
+    world = _mirrored()
+    world.keep_backup()
+    world.open(world.notes()[0])
+    _agent(world, agents.append)
+    world.turn()
+    world.save_through_handle(world.editors[0])
+    world.restore_backup()
+    world.quiesce()

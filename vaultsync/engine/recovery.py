@@ -24,10 +24,15 @@ from vaultsync.errors import NoteError, StoreUnavailableError
 from vaultsync.ports import Base, Intent, Linger, NoteFile
 
 
-def recover(mirror: Mirror) -> list[str]:
+def recover(mirror: Mirror, *, rescue: bool = True) -> list[str]:
     """Repair what a crash left, and examine displaced files whose time is up.
 
     Returns the facts that the pass has to look at.
+
+    Args:
+        mirror: the sides.
+        rescue: whether a save into a displaced file becomes the note now. It is merged
+            with what the store says: not while that may be older than the note.
     """
     again: list[str] = []
     open_ones: set[str] = set()
@@ -37,7 +42,7 @@ def recover(mirror: Mirror) -> list[str]:
             _repair(mirror, intent)
         except StoreUnavailableError:
             open_ones.add(intent.fact_id)  # it stays until the store can be asked
-    if not wait_for_many(mirror):
+    if rescue and not wait_for_many(mirror):
         again += examine_lingers(mirror, open_ones)
         _sweep(mirror)
     return again
