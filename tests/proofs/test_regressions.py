@@ -660,3 +660,32 @@ def test_a_save_into_a_displaced_file_beside_an_older_store_takes_nothing_away()
     world.save_through_handle(world.editors[0])
     world.restore_backup()
     world.quiesce()
+
+
+def test_an_edit_in_an_outage_beats_a_deletion_beside_a_store_that_lost_the_fact() -> (
+    None
+):
+    world = _mirrored()
+    world.keep_backup()
+    made = world.remember({"title": "Alice", "content": world.ledger.word()})
+    world.turn()
+    world.store.away = True
+    world.delete(world.notes_by_id()[made or ""][0])
+    _agent(world, agents.append, -1)
+    world.store.away = False
+    world.restore_backup()
+    world.quiesce()
+    assert made in world.facts()
+
+
+def test_what_an_older_store_knows_alone_comes_into_a_note_without_a_base() -> None:
+    world = _mirrored()
+    world.keep_backup()
+    world.delete(world.notes()[0])
+    world.turn()
+    world.clock.advance(1)
+    world.turn()
+    world.restore_from_trash()
+    world.restore_backup()
+    _agent(world, agents.source)
+    world.quiesce()

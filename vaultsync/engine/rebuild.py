@@ -10,7 +10,7 @@ from vaultsync.core.reconcile import Action, Do
 from vaultsync.core.render import stale
 from vaultsync.engine.cases import Case, base_note
 from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.planning import Rules, laid_over
+from vaultsync.engine.planning import Rules, laid_over, shown_by
 from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.snapshot import path_in
@@ -127,10 +127,14 @@ class FromVault(ByTheTable):
         keys = differing(fact, store)
         if keys:
             action = action.but(do=Do.UPDATE_STORE, reason=how, replaces=True)
-        if action.note and action.note.id != fact.id and change not in _HANDS_OFF:
-            # A note whose id never came to be written, or was taken out, is given it.
+        note, vault = action.note, fact
+        assert note is not None  # noqa: S101 - there is one
+        if case.vault.fact is None:
+            vault = shown_by(fact, note)
+        if change not in _HANDS_OFF and stale(note, vault, fact):
+            # Its id was not written yet, or taken out, or only the store knows a field.
             action = action.but(do=Do.MERGE if keys else Do.UPDATE_VAULT, reason=how)
-        return action.but(vault=fact, merged=fact, fields=keys)
+        return action.but(vault=vault, merged=fact, fields=keys)
 
     def _is_past(self, case: Case, base: Base) -> bool:
         """Whether the store, an older one, lost the fact or says what it said before."""
