@@ -73,7 +73,7 @@ def test_an_edit_in_an_outage_beats_a_deletion_meanwhile() -> None:
     world.assert_at_rest()
 
 
-def test_an_edit_in_an_outage_of_what_the_store_lost_stays_in_the_history() -> None:
+def test_an_edit_in_an_outage_of_what_the_store_lost_gives_it_back() -> None:
     world = World()
     fact = world.mirrored()
     world.store.away = True
@@ -88,6 +88,7 @@ def test_an_edit_in_an_outage_of_what_the_store_lost_stays_in_the_history() -> N
     waited = [x for x in world.archive.history(fact_id=fact.id) if x.field == "outbox"]
     assert [x.after for x in waited] == [{"status": "archived"}]
     assert world.fact(fact.id).content == LINES
+    assert world.fact(fact.id).status == "archived"
     world.assert_at_rest()
 
 
@@ -266,4 +267,24 @@ def test_a_verdict_that_others_overtake_is_repeated_or_stays_open(
     assert (world.conflicts() == []) is settled
     assert ("Alpha, agent's." in world.fact(fact.id).content) is settled
     assert kinds(world.sync()) == []
+    world.assert_at_rest()
+
+
+def test_an_edit_in_an_outage_of_what_nobody_knows_any_more_stays_in_the_history() -> (
+    None
+):
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    world.store.away = True
+    world.agent_updates(fact.id, status="archived")
+    world.store.away = False
+    del world.store._rows[fact.id]
+    world.person_deletes(world.path(fact.id))
+    with world.archive.transaction():
+        world.archive.drop_bases([fact.id])
+    world.quiesce()
+    waited = [x for x in world.archive.history(fact_id=fact.id) if x.field == "outbox"]
+    assert [x.after for x in waited] == [{"status": "archived"}]
+    assert not world.is_alive(fact.id)
     world.assert_at_rest()

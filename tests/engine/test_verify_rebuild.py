@@ -472,3 +472,15 @@ def test_a_rebuild_from_the_vault_gives_a_note_its_id_back(text: str) -> None:
     assert f"id: {fact.id}\n" in world.text(path)
     assert text in world.fact(fact.id).content
     world.assert_at_rest()
+
+
+def test_a_fact_that_the_store_lost_is_given_back_after_a_rebuild_from_it() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    del world.store._rows[fact.id]
+    rebuild(world.mirror, "store")
+    assert not world.is_alive(fact.id)
+    assert LINES in world.note(fact.id)
+    world.assert_at_rest()
+    assert world.fact(fact.id).content == LINES

@@ -181,7 +181,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "displaced files are not examined",
-        "engine/recovery.py",
+        "engine/lingers.py",
         (
             (
                 (

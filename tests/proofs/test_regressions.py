@@ -601,3 +601,91 @@ def test_a_note_moves_to_the_place_of_one_that_lies_elsewhere_twice() -> None:
     world.rename(other, one)
     world.quiesce()
     world.quiesce()
+
+
+def test_a_note_that_comes_back_after_a_rebuild_gives_its_fact_back() -> None:
+    world = _mirrored()
+    world.keep_backup()
+    made = world.remember({"title": "Alice", "content": world.ledger.word()})
+    world.turn()
+    world.restore_backup()
+    world.delete(world.notes_by_id()[made or ""][0])
+    world.turn()
+    world.restore_from_trash()
+    world.quiesce()
+    assert made in world.facts()
+
+
+def test_a_save_that_begins_after_a_crash_and_looks_torn_is_kept() -> None:
+    effect = 0
+    while True:
+        effect += 1
+        world = World()
+        world.remember({"title": "Plan", "content": world.ledger.word()})
+        world.turn()
+        _agent(world, agents.append)  # within the same second: but for it all is equal
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        world.begin_save(world.notes()[0], empty=False)
+        world.turn()
+        world.quiesce()
+
+
+def test_a_note_that_is_deleted_as_soon_as_a_pass_made_it_is_seen_to_be_gone() -> None:
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        made = world.remember({"title": "Alice", "content": world.ledger.word()})
+
+        def deletes(world: World = world, made: str | None = made) -> None:
+            for path in world.notes_by_id().get(made or "", []):
+                world.delete(path)
+
+        world.turn({effect: deletes})
+        if len(world.trail) < effect:
+            break
+        world.quiesce()
+
+
+def test_a_save_into_a_displaced_file_beside_an_older_store_takes_nothing_away() -> (
+    None
+):
+    world = _mirrored()
+    world.keep_backup()
+    world.open(world.notes()[0])
+    _agent(world, agents.append)
+    world.turn()
+    world.save_through_handle(world.editors[0])
+    world.restore_backup()
+    world.quiesce()
+
+
+def test_an_edit_in_an_outage_beats_a_deletion_beside_a_store_that_lost_the_fact() -> (
+    None
+):
+    world = _mirrored()
+    world.keep_backup()
+    made = world.remember({"title": "Alice", "content": world.ledger.word()})
+    world.turn()
+    world.store.away = True
+    world.delete(world.notes_by_id()[made or ""][0])
+    _agent(world, agents.append, -1)
+    world.store.away = False
+    world.restore_backup()
+    world.quiesce()
+    assert made in world.facts()
+
+
+def test_what_an_older_store_knows_alone_comes_into_a_note_without_a_base() -> None:
+    world = _mirrored()
+    world.keep_backup()
+    world.delete(world.notes()[0])
+    world.turn()
+    world.clock.advance(1)
+    world.turn()
+    world.restore_from_trash()
+    world.restore_backup()
+    _agent(world, agents.source)
+    world.quiesce()

@@ -78,16 +78,13 @@ class World(People):
         archive, known = self.told
         if archive != self.archives:
             known = set()  # this archive never saw the older facts
-        later = {
-            each
-            for each, fact in facts.items()
-            if fact != self.older.get(each) or each not in known
-        }
         hidden = [
             *self.broken.values(),
             *(saw for saw, _ in self.half.values()),
             *(self.data(path) for path in self.notes() if self.vault._is_broken(path)),
         ]
+        ids = {texts.id_of(each) or "" for each in hidden}
+        later = {x for x in ids if facts.get(x) != self.older.get(x) or x not in known}
         said = b"".join(each for each in hidden if texts.id_of(each) in later)
         return proofs.words(said) - proofs.in_store(self)
 
@@ -249,7 +246,9 @@ class World(People):
         facts = self.facts()
         known = (base.fact for base in self.archive.iter_bases())
         same = {x.id for x in known if x.id in facts and not differing(x, facts[x.id])}
-        self.told = self.archives, same
+        buried = self.store._rows.keys() - facts.keys()
+        told = {x for x in buried if self.archive.history(fact_id=x)}
+        self.told = self.archives, same | told
 
     def restore_backup(self) -> None:
         """Somebody puts an old backup of the store in its place."""

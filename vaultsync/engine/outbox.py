@@ -68,10 +68,13 @@ def _write(mirror: Mirror, row: Outgoing, current: Fact | None) -> Write | None:
         fact = from_values(row.after)
         buried = mirror.store.buried(row.fact_id)
         return Write(row.fact_id, fact, buried.revision if buried else None, row.actor)
+    current = current or mirror.store.buried(row.fact_id)
+    expect = current.revision if current else None
     if current is None:
-        current = mirror.store.buried(row.fact_id)
-        if current is None:
+        base = mirror.archive.find_base(row.fact_id)
+        if base is None:
             return None
+        current = base.fact  # the store lost it; an absence is no deletion
     before = current.changed(row.before)
     wanted = before.changed(row.after)
     # The row's writer saw `before`. What others wrote since is merged, and where it
@@ -80,7 +83,7 @@ def _write(mirror: Mirror, row: Outgoing, current: Fact | None) -> Write | None:
     if merged.conflicts:
         _keep_both(mirror, row, current, merged.conflicts)
     fact = merged.fact.but(updated_at=mirror.today())
-    return Write(row.fact_id, fact, current.revision, row.actor)
+    return Write(row.fact_id, fact, expect, row.actor)
 
 
 def _keep_both(

@@ -124,7 +124,7 @@ def plan_case(case: Case, taken: Taken, rules: Rules) -> Action:
         case Do.RESTORE_FACT:
             fact = laid_over(store.fact, action, rules)
             assert vault.note is not None  # noqa: S101 - these rows have a note
-            return _plan_revival(action, fact).but(vault=_shown(fact, vault.note))
+            return _plan_revival(action, fact).but(vault=shown_by(fact, vault.note))
         case _:
             return action
 
@@ -163,7 +163,7 @@ _SHOWN_KEYS = tuple(row.key for row in _MAY_BE_SHOWN)
 _GET_SHOWN = attrgetter(*(row.attr for row in _MAY_BE_SHOWN))
 
 
-def _shown(fact: Fact, note: Note) -> Fact:
+def shown_by(fact: Fact, note: Note) -> Fact:
     """What a note without a base says, and nothing that only the store knows.
 
     In notes that agree with their facts nothing is missing, but for what folders and
@@ -198,7 +198,7 @@ def _plan_merge(
     assert note is not None and store is not None  # noqa: S101, PT018 - narrows
     vault = action.vault
     if base is None:
-        vault = _shown(laid_over(store, action, rules), note)
+        vault = shown_by(laid_over(store, action, rules), note)
         if note.place.scope not in (None, store.scope):
             scope = note.place.scope
     assert vault is not None  # noqa: S101 - narrows

@@ -10,7 +10,7 @@ from vaultsync.core.reconcile import Action, Do
 from vaultsync.core.render import stale
 from vaultsync.engine.cases import Case, base_note
 from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.planning import Rules, laid_over
+from vaultsync.engine.planning import Rules, laid_over, shown_by
 from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.snapshot import path_in
@@ -86,6 +86,11 @@ def _action(case: Case, do: Do, reason: str) -> Action:
     )
 
 
+def _left_alone(case: Case, why: str) -> Action:
+    """What one side does not have: the pass that follows decides by the table."""
+    return _action(case, Do.WAIT if case.base else Do.NOTHING, why)
+
+
 class FromVault(ByTheTable):
     """Plans that the store says what the notes say."""
 
@@ -101,7 +106,7 @@ class FromVault(ByTheTable):
                 return _action(case, Do.ATTEND, why)
             # Else what the note has moved on from would overrule it in the next pass.
             case, how = self._as_last_read(case, case.base), "as its note was read last"
-        action = _action(case, Do.NOTHING, "it has no note")
+        action = _left_alone(case, "it has no note")
         if change is VaultChange.NONE and case.store.change is StoreChange.CREATED:
             return replace(
                 self.plan_note(action, case), do=Do.CREATE_NOTE, reason="a new fact"
@@ -122,10 +127,14 @@ class FromVault(ByTheTable):
         keys = differing(fact, store)
         if keys:
             action = action.but(do=Do.UPDATE_STORE, reason=how, replaces=True)
-        if action.note and action.note.id != fact.id and change not in _HANDS_OFF:
-            # A note whose id never came to be written, or was taken out, is given it.
+        note, vault = action.note, fact
+        assert note is not None  # noqa: S101 - there is one
+        if case.vault.fact is None:
+            vault = shown_by(fact, note)
+        if change not in _HANDS_OFF and stale(note, vault, fact):
+            # Its id was not written yet, or taken out, or only the store knows a field.
             action = action.but(do=Do.MERGE if keys else Do.UPDATE_VAULT, reason=how)
-        return action.but(vault=fact, merged=fact, fields=keys)
+        return action.but(vault=vault, merged=fact, fields=keys)
 
     def _is_past(self, case: Case, base: Base) -> bool:
         """Whether the store, an older one, lost the fact or says what it said before."""
@@ -153,7 +162,7 @@ class FromStore(ByTheTable):
         change = case.vault.change
         if change in _HANDS_OFF:
             return _action(case, Do.ATTEND, "the note cannot be read; it is left alone")
-        action = _action(case, Do.NOTHING, "the store does not know it")
+        action = _left_alone(case, "the store does not know it")
         if case.store.change in _ABSENT:
             return action
         if case.store.change in _TOMBSTONE:

@@ -8,8 +8,6 @@ everything else is left to the pass that follows.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from vaultsync.core.changes import half_saved
@@ -19,22 +17,22 @@ from vaultsync.core.merge import differing
 from vaultsync.core.note import read_note
 from vaultsync.core.paths import VaultPath, parent
 from vaultsync.engine.cases import base_note
-from vaultsync.engine.item import MANY_UNTIL
+from vaultsync.engine.lingers import examine_lingers, put_back, wait_for_many
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.witness import NEWEST, newest_row
-from vaultsync.errors import (
-    NoteError,
-    NoteExistsError,
-    StoreUnavailableError,
-    UnreadableNoteError,
-)
+from vaultsync.errors import NoteError, StoreUnavailableError
 from vaultsync.ports import Base, Intent, Linger, NoteFile
 
 
-def recover(mirror: Mirror) -> list[str]:
+def recover(mirror: Mirror, *, rescue: bool = True) -> list[str]:
     """Repair what a crash left, and examine displaced files whose time is up.
 
     Returns the facts that the pass has to look at.
+
+    Args:
+        mirror: the sides.
+        rescue: whether a save into a displaced file becomes the note now. It is merged
+            with what the store says: not while that may be older than the note.
     """
     again: list[str] = []
     open_ones: set[str] = set()
@@ -44,26 +42,10 @@ def recover(mirror: Mirror) -> list[str]:
             _repair(mirror, intent)
         except StoreUnavailableError:
             open_ones.add(intent.fact_id)  # it stays until the store can be asked
-    if not _wait_for_many(mirror):
-        again += _examine_lingers(mirror, open_ones)
+    if rescue and not wait_for_many(mirror):
+        again += examine_lingers(mirror, open_ones)
         _sweep(mirror)
     return again
-
-
-AT_ONCE = 500
-"""How many displaced files one pass looks into: removing them takes the disk long."""
-
-
-def _wait_for_many(mirror: Mirror) -> bool:
-    """Whether so many displaced files linger that they are looked into when due only."""
-    until = mirror.archive.setting(MANY_UNTIL)
-    if until is None:
-        return False
-    if mirror.clock.now().timestamp() < float(until):
-        return True
-    with mirror.archive.transaction():
-        mirror.archive.set_setting(MANY_UNTIL, None)
-    return False
 
 
 def _repair(mirror: Mirror, intent: Intent) -> None:
@@ -243,6 +225,9 @@ def _write_again(
 
     The store's leg comes before the vault's, so it was done; an agent may have gone on.
     """
+    with mirror.archive.transaction():
+        # It may be an editor's, who goes on to write into the file that is displaced.
+        mirror.archive.put_blobs({torn.sha: torn.data})
     try:
         mirror.vault.exchange(intent.op, intent.path, torn.sha)
     except NoteError:
@@ -279,7 +264,7 @@ def _exchanged(
     """The swap was done. What it displaced is what was read, or a save it ran over."""
     due = mirror.clock.now().timestamp() + mirror.policy.linger_seconds
     linger = Linger(intent.op, intent.fact_id, intent.path, intent.before or "", due)
-    if displaced.sha != intent.before and _put_back(
+    if displaced.sha != intent.before and put_back(
         mirror, intent.op, intent.path, intent.after
     ):
         return _behind(mirror, intent, stored), None
@@ -288,98 +273,6 @@ def _exchanged(
     assert intent.after is not None  # noqa: S101 - there were bytes to be written
     path = intent.fact.path or intent.path
     return Base(_at(stored, path), intent.after, None), linger
-
-
-def _put_back(mirror: Mirror, op: str, path: VaultPath, ours: str | None) -> bool:
-    """Swap a save that we ran over back into the note, if the note is still ours.
-
-    What is staged then is ours; it goes when the archive knows of the swap.
-    """
-    try:
-        mirror.vault.exchange(op, path, ours or "")
-    except NoteError:
-        return False
-    return True
-
-
-def _examine_lingers(mirror: Mirror, open_ones: AbstractSet[str]) -> list[str]:
-    """Look into displaced files: an editor may have saved into one after the swap.
-
-    Not where an intent is open: how it is repaired depends on the note and its base.
-    """
-    again: list[str] = []
-    over: list[Linger] = []
-    now = mirror.clock.now().timestamp()
-    for linger in mirror.archive.lingers()[:AT_ONCE]:
-        if linger.fact_id in open_ones:
-            continue
-        due = now >= linger.due
-        file = mirror.vault.staged(linger.op)
-        # One that was emptied is about to be written: it is left until it is due.
-        if file is not None and file.sha != linger.sha and file.data.strip():
-            _rescue(mirror, linger, file)
-            again.append(linger.fact_id)
-            due = True
-        if due or file is None:
-            over.append(linger)
-    if again:
-        mirror.vault.sync()  # what was rescued must last before its linger is forgotten
-    if over:
-        with mirror.archive.transaction():
-            mirror.archive.drop_lingers([linger.op for linger in over])
-        for linger in over:
-            mirror.vault.discard(linger.op)
-    return again
-
-
-def _rescue(mirror: Mirror, linger: Linger, file: NoteFile) -> None:
-    """A save went into a displaced file: it becomes the note, the base what it was.
-
-    The note then counts as edited since `linger.sha`, and the store as changed since, so
-    that the pass merges both.
-    """
-    with mirror.archive.transaction():
-        mirror.archive.put_blobs({file.sha: file.data})
-    base = mirror.archive.find_base(linger.fact_id)
-    before = mirror.archive.blob(linger.sha)
-    if base is not None and before is not None:
-        rebased = _rebased(mirror, base, before, linger)
-        # Ours is staged already when a crash came after the swap.
-        swapped = file.sha == base.sha
-        if rebased is not None and (
-            swapped or _put_back(mirror, linger.op, base.path, base.sha)
-        ):
-            mirror.vault.sync()
-            with mirror.archive.transaction():
-                mirror.archive.put_bases([rebased])
-                mirror.archive.drop_lingers([linger.op])
-            return
-    _save_beside(mirror, linger, file)
-
-
-def _rebased(mirror: Mirror, base: Base, before: bytes, linger: Linger) -> Base | None:
-    try:
-        then = read_note(before, base.path)
-    except UnreadableNoteError:
-        return None
-    now = base_note(mirror, base)
-    then = mirror.lens.meant(then, base.fact, before=now)
-    ids = mirror.ids(then.links ^ now.links, base.path)
-    fact = edited(base.fact, now, then, ids=ids)
-    return Base(replace(fact, path=base.path, revision=""), linger.sha, None)
-
-
-def _save_beside(mirror: Mirror, linger: Linger, file: NoteFile) -> None:
-    """The note went on without it: the save becomes a note of its own, beside it."""
-    digest = hashlib.sha256(file.data).hexdigest()[:8]
-    stem = linger.path.removesuffix(".md")
-    op = f"rescued-{digest}"
-    mirror.vault.stage(op, file.data)
-    mirror.vault.sync()
-    try:
-        mirror.vault.create(op, VaultPath(f"{stem} (saved {digest}).md"))
-    except NoteExistsError:
-        mirror.vault.discard(op)
 
 
 def _sweep(mirror: Mirror) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import takewhile
 
-from vaultsync.core.paths import VaultPath, parent
+from vaultsync.core.paths import VaultPath, name_of, parent
 from vaultsync.core.reconcile import Do
 from vaultsync.engine.item import Outcome
 from vaultsync.engine.planning import waits
@@ -113,6 +114,9 @@ def _folders(work: Pass, outcome: Outcome) -> dict[VaultPath, bytes | None]:
     known = mirror.archive.folders()
     recorded = {base.path: base.stamp for base in work.found.fresh}
     recorded.update(outcome.stamps)
+    names: defaultdict[VaultPath, set[str]] = defaultdict(set)
+    for path in recorded:
+        names[parent(path)].add(name_of(path))
     for path in {*work.found.dirty, *outcome.touched}:
         folder = (
             mirror.vault.folder(path)
@@ -122,6 +126,7 @@ def _folders(work: Pass, outcome: Outcome) -> dict[VaultPath, bytes | None]:
         settled = (
             folder is not None
             and path not in unsettled
+            and names[path] <= folder.files.keys()  # none went as soon as it was made
             and _all_known(work, folder, recorded, outcome.removed)
         )
         found[path] = folder.fingerprint if settled and folder else b""
