@@ -689,3 +689,43 @@ def test_what_an_older_store_knows_alone_comes_into_a_note_without_a_base() -> N
     world.restore_backup()
     _agent(world, agents.source)
     world.quiesce()
+
+
+def test_a_note_that_is_deleted_after_a_crash_that_followed_its_move_is_seen_to_be_gone() -> (
+    None
+):
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        world.rename(world.notes()[0], "Inbox/A.md")
+        world.turn()
+        world.rename("Inbox/A.md", "public/notes/A.md")
+        world.turn()
+        world.clock.advance(1)
+        world.rename("public/notes/A.md", "Inbox/A.md")
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        world.delete("Inbox/A.md")
+        world.quiesce()
+
+
+def test_a_note_whose_place_another_moved_to_before_a_crash_is_no_copy() -> None:
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored(2)
+        one, other = list(world.facts())
+        world.rename(world.notes_by_id()[one][0], "public/decisions/a.md")
+        world.turn()
+        world.clock.advance(1)
+        world.rename("public/decisions/a.md", "Inbox/A.md")
+        world.rename(world.notes_by_id()[other][0], "public/decisions/a.md")
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        world.turn()
+        world.rename("public/decisions/a.md", "public/notes/B.md")
+        world.quiesce()
+        assert sorted(world.facts()) == sorted([one, other])

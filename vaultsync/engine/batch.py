@@ -335,6 +335,7 @@ class Batch:
         bases: dict[str, Base] = dict(self.agreed)
         dropped: list[str] = []
         history: list[HistoryEntry] = []
+        places: set[VaultPath] = set()
         for item in items:
             if item.failed:
                 continue
@@ -344,7 +345,9 @@ class Batch:
             if action.do in (Do.DELETE_NOTE, Do.DELETE_FACT, Do.DROP_BASE):
                 dropped.append(item.fact.id)
             else:
-                bases[item.fact.id] = self._base(item)
+                base = bases[item.fact.id] = self._base(item)
+                if action.base is None or action.base.path != base.path:
+                    places.add(parent(base.path))
             self.outcome.done.append(action)
         with self.mirror.archive.transaction():
             for item in items:
@@ -354,7 +357,8 @@ class Batch:
             self.mirror.archive.put_bases(bases.values())
             self.mirror.archive.set_setting(NEWEST, self.newest)
             # What was known of these folders is no more, should the pass end here.
-            self.mirror.archive.set_folders(dict.fromkeys(self.outcome.touched, b""))
+            places |= self.outcome.touched
+            self.mirror.archive.set_folders(dict.fromkeys(places, b""))
             self.outcome.stamps.update({b.path: b.stamp for b in bases.values()})
             self.mirror.archive.drop_bases(dropped)
             self.mirror.archive.add_history(history)

@@ -15,7 +15,7 @@ from vaultsync.core.edit import edited
 from vaultsync.core.fact import Fact
 from vaultsync.core.merge import differing
 from vaultsync.core.note import read_note
-from vaultsync.core.paths import VaultPath, parent
+from vaultsync.core.paths import VaultPath, name_of, parent
 from vaultsync.engine.cases import base_note
 from vaultsync.engine.lingers import examine_lingers, put_back, wait_for_many
 from vaultsync.engine.mirror import Mirror
@@ -70,7 +70,7 @@ def _repair(mirror: Mirror, intent: Intent) -> None:
     with mirror.archive.transaction():
         mirror.archive.set_setting(NEWEST, newest)
         if base is not None:
-            mirror.archive.put_bases([base])
+            mirror.archive.put_bases([*_ousted(mirror, base), base])
             # A pass may have seen meanwhile that no note is there any more.
             mirror.archive.set_folders({parent(base.path): b""})
         if dropped:
@@ -80,6 +80,14 @@ def _repair(mirror: Mirror, intent: Intent) -> None:
         mirror.archive.drop_intents([intent.op])
     if linger is None:
         mirror.vault.discard(intent.op)
+
+
+def _ousted(mirror: Mirror, base: Base) -> list[Base]:
+    """The base whose place a note got: the pass that crashed had seen its own was gone."""
+    there = mirror.archive.bases_in(parent(base.path)).get(name_of(base.path))
+    if there is None or there.fact.id == base.fact.id:
+        return []
+    return [there._replace(missing_since=mirror.now())]
 
 
 def _half_made(mirror: Mirror, intent: Intent, here: NoteFile | None) -> Base | None:
