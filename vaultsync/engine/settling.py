@@ -99,8 +99,8 @@ def _folders(work: Pass, outcome: Outcome) -> dict[VaultPath, bytes | None]:
     for action in work.plan.actions:
         if action.do in (Do.WAIT, Do.ATTEND) or action.fact_id in waiting:
             base = action.base.path if action.base else None
-            paths = (action.to, action.path, base)
-            unsettled |= {parent(path) for path in paths if path}
+            places = (action.to, action.path, base)
+            unsettled |= {parent(path) for path in places if path}
     if work.state is None:
         # What a person said in conflict notes has to be heard when the store is back.
         said = {parent(path) for path in work.found.conflict_notes}
