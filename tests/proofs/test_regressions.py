@@ -729,3 +729,23 @@ def test_a_note_whose_place_another_moved_to_before_a_crash_is_no_copy() -> None
         world.rename("public/decisions/a.md", "public/notes/B.md")
         world.quiesce()
         assert sorted(world.facts()) == sorted([one, other])
+
+
+def test_a_note_that_is_deleted_while_a_pass_follows_its_move_is_seen_to_be_gone() -> (
+    None
+):
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        world.rename(world.notes()[0], "team-core/notes/A.md")
+        _agent(world, agents.append)
+
+        def deletes(world: World = world) -> None:
+            for path in world.notes():
+                world.delete(path)
+
+        world.turn({effect: deletes})
+        if len(world.trail) < effect:
+            break
+        world.quiesce()

@@ -95,21 +95,17 @@ def _folders(work: Pass, outcome: Outcome) -> dict[VaultPath, bytes | None]:
     unsettled |= {parent(base.path) for base in work.who.gone.values()}
     # Whose note it is may be told by what happens in another folder.
     unsettled |= {parent(s.path) for files in work.who.twins.values() for s in files}
+    waiting = set(outcome.waiting)
     for action in work.plan.actions:
-        if action.do in (Do.WAIT, Do.ATTEND):
+        if action.do in (Do.WAIT, Do.ATTEND) or action.fact_id in waiting:
             base = action.base.path if action.base else None
-            unsettled |= {parent(path) for path in (action.path, base) if path}
+            places = (action.to, action.path, base)
+            unsettled |= {parent(path) for path in places if path}
     if work.state is None:
         # What a person said in conflict notes has to be heard when the store is back.
         said = {parent(path) for path in work.found.conflict_notes}
         paths = [c.conflict_path for c in mirror.archive.conflicts()]
         unsettled |= said | {parent(path) for path in paths if path}
-    fact_paths = {a.fact_id: a.to or a.path for a in work.plan.actions}
-    unsettled |= {
-        parent(path)
-        for fact_id in outcome.waiting
-        if (path := fact_paths.get(fact_id)) is not None
-    }
     found: dict[VaultPath, bytes | None] = {}
     known = mirror.archive.folders()
     recorded = {base.path: base.stamp for base in work.found.fresh}
