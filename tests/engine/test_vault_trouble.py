@@ -7,6 +7,8 @@ import errno
 import pytest
 
 from tests.world import AGENTS, LINES, MERGED, PERSONS, World, kinds, notice
+from vaultsync.core.paths import VaultPath
+from vaultsync.engine.request import Request
 from vaultsync.errors import VaultMismatchError, VaultMissingError
 from vaultsync.ports import Store
 
@@ -89,6 +91,29 @@ def test_an_unreadable_folder_is_no_deletion_and_is_named() -> None:
     world.vault.mend_folder("team-core/notes")
     world.quiesce()
     assert "what the agent says" in world.note(fact.id)
+    world.assert_at_rest()
+
+
+def test_a_note_that_may_lie_in_an_unreadable_folder_is_not_deleted() -> None:
+    world = World()
+    fact = world.mirrored()
+    gone = world.mirrored("A lesson.", type="lesson", title="A lesson")
+    world.mirrored("An idea.", type="observation", title="An idea")
+    path, there = world.path(fact.id), "team-core/observations/Moved.md"
+    world.person_renames(path, there)
+    world.person_deletes(world.path(gone.id))
+    world.vault.break_folder("team-core/observations")
+    for _ in range(3):
+        world.clock.advance(60)
+        assert kinds(world.sync()) == ["unreadable_folder"]
+        world.clock.advance(60)
+        world.sync(Request(folders=frozenset({VaultPath("team-core/notes")})))
+    assert world.is_alive(fact.id)
+    assert world.is_alive(gone.id)
+    world.vault.mend_folder("team-core/observations")
+    world.quiesce()
+    assert world.path(fact.id) == there
+    assert not world.is_alive(gone.id)
     world.assert_at_rest()
 
 

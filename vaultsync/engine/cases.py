@@ -57,6 +57,8 @@ class Identities:
     """Facts whose note cannot be read, or is half saved."""
     strange: list[Seen] = field(default_factory=list)
     """Files that cannot be read and lie where no fact has its note."""
+    hidden: bool = False
+    """Whether a note that is gone may lie in a folder that cannot be read."""
 
 
 def settle_identities(mirror: Mirror, found: Snapshot) -> Identities:
@@ -81,7 +83,15 @@ def settle_identities(mirror: Mirror, found: Snapshot) -> Identities:
             who.twins[fact_id] = files
             who.gone.pop(fact_id, None)
     _look_anew(mirror, who)
+    who.hidden = bool(who.gone) and _hides(mirror, found)
     return who
+
+
+def _hides(mirror: Mirror, found: Snapshot) -> bool:
+    """Whether there are folders that cannot be read, here or where nobody looked."""
+    listed = mirror.archive.attention() if found.partial else ()
+    kinds = {each.kind for each in listed}
+    return bool(found.scan.unreadable) or "unreadable_folder" in kinds
 
 
 def _look_anew(mirror: Mirror, who: Identities) -> None:
@@ -348,7 +358,7 @@ def _vault_side(
     if found.blind(base.path):
         return VaultSide(VaultChange.UNKNOWN, base.path)
     if fact_id in who.gone:
-        due = _second_look(mirror, who.gone[fact_id])
+        due = _second_look(mirror, who.gone[fact_id]) and not who.hidden
         change = VaultChange.DELETED if due else VaultChange.GONE
         return VaultSide(change, base.path, base.sha)
     note = base_note(mirror, base)
