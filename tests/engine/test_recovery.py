@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -131,3 +132,58 @@ def test_a_new_note_whose_fact_was_changed_before_its_base_gets_the_change(
     assert "What the agent says." in world.text(path)
     assert [each.id for each in world.facts()] == [fact.id]
     world.assert_at_rest()
+
+
+def test_a_save_into_a_displaced_file_waits_while_an_intent_is_open() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    editor, data = world.vault.open_handle(path), world.data(path)
+    world.agent_updates(fact.id, content=AGENTS)
+    world.sync()
+    world.person_edits(path, "Bravo says that.", "Bravo, by another editor.")
+    world.agent_updates(fact.id, tags=["tides"])
+    with _crash_at(world, "exchange"):
+        world.sync()
+    assert world.archive.intents()
+    editor.write(data.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
+    world.store.away = True
+    world.sync()
+    assert world.archive.lingers()
+    world.store.away = False
+    world.quiesce()
+    kept = "\n".join(world.text(each) for each in world.notes())
+    assert PERSONS_ALPHA in kept
+    assert "Bravo, by another editor." in kept
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("step", ["stage", "exchange", "discard"])
+def test_a_repaired_note_that_has_the_place_of_another_marks_that_as_gone(
+    step: str,
+) -> None:
+    world = World()
+    one, other = world.mirrored(), world.mirrored("Another.", title="Another")
+    world.person_renames(world.path(one.id), "team-core/decisions/a.md")
+    world.sync()
+    world.person_renames("team-core/decisions/a.md", "Inbox/A.md")
+    world.person_renames(world.path(other.id), "team-core/decisions/a.md")
+    with _crash_at(world, step):
+        world.sync()
+    world.sync()
+    world.person_renames("team-core/decisions/a.md", "team-core/notes/B.md")
+    world.quiesce()
+    assert {one.id, other.id} == {each.id for each in world.store.iter_facts()}
+    world.assert_at_rest()
+
+
+@contextmanager
+def _crash_at(world: World, step: str) -> Iterator[None]:
+    def crash(now: str) -> None:
+        if now == step:
+            raise KeyboardInterrupt
+
+    world.vault.before = crash
+    with suppress(KeyboardInterrupt):
+        yield
+    world.vault.before = lambda _: None
