@@ -93,8 +93,10 @@ class MemoryIndex:
         for fact_id, held in self._held.items():
             if not filters.admits(held.fact):
                 continue
-            names = "\n".join((held.fact.title, *held.fact.aliases))
-            terms = _terms(words_to_index(names)) if names_only else held.terms
+            terms = held.terms
+            if names_only:
+                names = "\n".join((held.fact.title, *held.fact.aliases))
+                terms = _terms(words_to_index(names))
             if not all(_holds(terms, each) for each in must):
                 continue
             counts = Counter(terms)

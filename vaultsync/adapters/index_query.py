@@ -104,7 +104,7 @@ class Asking:
                 self._term("name", f"{field} {name}"), NAMED * len(name.split())
             )
             for name in self._terms.of_names(words, languages)
-            for field in ("title", "aliases")
+            for field in NAMES
             if field in self._weights
         ]
 

@@ -116,27 +116,20 @@ def _best(
 ) -> tuple[int, int]:
     """The shortest run of units that holds most words of a passage; the first of them."""
     wanted = set(_words(passage))
-    bits = {word: 1 << number for number, word in enumerate(wanted)}
-    # A set of words as a number: a bit for each.
-    held = [
-        sum([bits[word] for word in wanted.intersection(_words(text[begin:end]))])
-        for begin, end in units
-    ]
-    most, length, best = 0, 0, (0, 1)
+    held = [wanted.intersection(_words(text[begin:end])) for begin, end in units]
+    most, best = (0, 0), (0, 1)
     for first, (begin, _) in enumerate(units):
-        words = 0
         if not held[first]:
             continue  # the run without it is shorter and says as much
+        words = set[bytes]()
         for last in range(first, len(units)):
-            long = units[last][1] - begin
-            if last > first and long > letters:
+            length = units[last][1] - begin
+            if last > first and length > letters:
                 break
-            more = words | held[last]
-            if more != words:
-                words = more
-                many = words.bit_count()
-                if many > most or (many == most and long < length):
-                    most, length, best = many, long, (first, last + 1)
+            if not held[last] <= words:
+                words |= held[last]
+                if (len(words), -length) > most:
+                    most, best = (len(words), -length), (first, last + 1)
     return best
 
 

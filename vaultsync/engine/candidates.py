@@ -33,6 +33,8 @@ class Candidates:
         asked: the question; its phrases must stand in a fact.
         filters: what may be found.
         agent: who asks.
+        by_words: those that the note index named, as far as it was asked: it knows that
+            they have the phrases.
         limit: how many facts will be told at most.
         fitting: how similar they have to be.
     """
@@ -44,6 +46,7 @@ class Candidates:
         filters: Filters,
         agent: str | None,
         *,
+        by_words: Container[str],
         limit: int,
         fitting: float,
     ) -> None:
@@ -51,11 +54,10 @@ class Candidates:
         self._asked = asked
         self._filters = filters
         self._agent = agent
+        self._by_words = by_words
         self._fitting = fitting
         self.wanted = max(POOL, 3 * limit)
         """So many of the best are scored."""
-        self.by_words: Container[str] = frozenset()
-        """Those that the note index named: it knows that they have the phrases."""
         self.degraded: list[str] = []
         """What was missing, a sentence each."""
         self._facts: dict[str, Fact | None] = {}
@@ -131,6 +133,6 @@ class Candidates:
             sees(self._agent, fact.scope)
             and self._filters.admits(fact)
             and (
-                fact.id in self.by_words or has_all(self._asked.phrases, said_by(fact))
+                fact.id in self._by_words or has_all(self._asked.phrases, said_by(fact))
             )
         )

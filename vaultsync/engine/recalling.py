@@ -64,11 +64,17 @@ class Recalling:
         self._filters = filters
         self._limit = limit
         self._explain = explain
-        self._found = Candidates(
-            sources.mirror, asked, filters, agent, limit=limit, fitting=fitting
-        )
         self._terms = Terms(sources.index.tokens(asked.words))
         self._words: dict[str, float] = {}
+        self._found = Candidates(
+            sources.mirror,
+            asked,
+            filters,
+            agent,
+            by_words=self._words,
+            limit=limit,
+            fitting=fitting,
+        )
         self._reached = 0
         """How many the index was asked for."""
         self._held: dict[str, dict[int, str]] = {}
@@ -214,7 +220,6 @@ class Recalling:
                     each: fit if each in self._preferred else MISFIT * fit
                     for each, fit in fits.items()
                 }
-            self._found.by_words = self._words
             kept = self._found.passing(fits)
             if len(kept) > self._found.wanted or not any(full):
                 break

@@ -25,12 +25,12 @@ def newest_row(mirror: Mirror) -> str | None:
 
     Raises: StoreUnavailableError.
     """
-    before = mirror.archive.setting(NEWEST)
-    if lacks(mirror, seen_up_to=0):
-        return before
-    seq = mirror.store.state().seq
-    revision = mirror.store.revision_at(seq)
-    return before if revision is None else row(seq, revision)
+    if not lacks(mirror, seen_up_to=0):
+        seq = mirror.store.state().seq
+        revision = mirror.store.revision_at(seq)
+        if revision is not None:
+            return row(seq, revision)
+    return mirror.archive.setting(NEWEST)
 
 
 def lacks(mirror: Mirror, *, seen_up_to: int) -> bool:
