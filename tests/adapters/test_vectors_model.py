@@ -58,6 +58,9 @@ filters = st.builds(
     since=st.sampled_from([None, "2026-02-01T00:00:00.000001Z", "2026-02-01"]),
     until=st.sampled_from([None, "2026-02-01T00:00:00.000001Z", "2026-02-01"]),
     heads_only=st.booleans(),
+    # An index may leave these two to whoever looks at the facts.
+    user=st.none(),
+    tiers=st.just(frozenset[str]()),
 )
 steps = st.lists(
     st.one_of(
