@@ -162,7 +162,8 @@ class People(Sides):
         self.ledger.at_least_kept(words(data))
         for record in self.archive.conflicts():
             note = self.vault._find(record.path)
-            if record.conflict_path == path and note:
+            # A crashed pass may have made the conflict note and not said where it lies.
+            if record.id.encode() in data and note:
                 self.ledger.at_least_kept(words(self.data(note)))
         self.clock.advance(0.002)
         self.vault.save_in_place(path, data.replace(b"- [ ]", b"- [x]"))

@@ -749,3 +749,19 @@ def test_a_note_that_is_deleted_while_a_pass_follows_its_move_is_seen_to_be_gone
         if len(world.trail) < effect:
             break
         world.quiesce()
+
+
+def test_a_tick_in_a_conflict_note_of_a_crashed_pass_is_a_tick() -> None:
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        world.edit(world.notes()[0], texts.append)
+        world.forget(next(iter(world.facts())))
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        for path in world.conflict_notes():
+            world.tick(path)
+        world.quiesce()
+        assert all(b"[x]" not in world.data(p) for p in world.conflict_notes())
