@@ -161,9 +161,12 @@ class People(Sides):
         data = self.data(path)
         self.ledger.at_least_kept(words(data))
         for record in self.archive.conflicts():
-            note = self.vault._find(record.path)
             # A crashed pass may have made the conflict note and not said where it lies.
-            if record.id.encode() in data and note:
+            if record.id.encode() not in data:
+                continue
+            there = self.vault._find(record.path)
+            moved = self.notes_by_id().get(record.fact_id, [])
+            for note in {*moved, *([there] if there else [])}:
                 self.ledger.at_least_kept(words(self.data(note)))
         self.clock.advance(0.002)
         self.vault.save_in_place(path, data.replace(b"- [ ]", b"- [x]"))

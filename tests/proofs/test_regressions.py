@@ -765,3 +765,52 @@ def test_a_tick_in_a_conflict_note_of_a_crashed_pass_is_a_tick() -> None:
             world.tick(path)
         world.quiesce()
         assert all(b"[x]" not in world.data(p) for p in world.conflict_notes())
+
+
+def test_an_older_store_is_told_by_what_a_crashed_pass_saw_replaced() -> None:
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        world.keep_backup()
+        _agent(world, agents.source)
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        world.edit(world.notes()[0], texts.append)
+        world.turn()
+        world.restore_backup()
+        world.break_yaml(world.notes()[0])
+        world.turn()
+        world.quiesce()
+
+
+def test_a_tick_is_about_the_note_wherever_it_lies_now() -> None:
+    world = _mirrored()
+    world.edit(world.notes()[0], texts.append)
+    world.forget(next(iter(world.facts())))
+    world.turn()
+    world.rename(world.notes()[0], "team-core/notes/A.md")
+    world.tick(world.conflict_notes()[0])
+    world.quiesce()
+    assert not world.facts()
+
+
+def test_the_history_tells_what_a_crashed_pass_did() -> None:
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored(2)
+        kept, gone = list(world.facts())
+        _agent(world, agents.status)
+        world.edit(world.notes_by_id()[kept][0], texts.title)
+        world.forget(gone)
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        world.quiesce()
+        fact = world.facts()[kept]
+        told = {x.field: (x.side, x.after) for x in world.archive.history(fact_id=kept)}
+        assert told["status"] == ("store", fact.status)
+        assert told["title"] == ("vault", fact.title)
+        assert gone in world.archive.buried_notes([gone])

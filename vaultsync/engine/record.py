@@ -134,6 +134,23 @@ def _agrees(store: Fact | None, fact: Fact, key: str) -> bool:
     return store is not None and store.value(key) == fact.value(key)
 
 
+def untold(
+    archive: Archive, action: Action | None, run: str, at: str
+) -> list[HistoryEntry]:
+    """The history of what a crashed pass did, but for what it told before it did it."""
+    if action is None:
+        return []
+    known = archive.history(fact_id=action.fact_id)
+    said = {each.field: (each.before, each.after) for each in known}
+    fact = action.merged or action.base
+    assert fact is not None  # noqa: S101 - what was done was about a fact
+    return [
+        each
+        for each in entries(action, fact, run, at, "person")
+        if said.get(each.field) != (each.before, each.after)
+    ]
+
+
 def readable(
     found: Sequence[HistoryEntry], lens: Lens, fact: Fact | None
 ) -> Iterable[HistoryEntry]:

@@ -16,21 +16,24 @@ from vaultsync.core.fact import Fact
 from vaultsync.core.merge import differing
 from vaultsync.core.note import read_note
 from vaultsync.core.paths import VaultPath, name_of, parent
+from vaultsync.core.reconcile import Action, Do
 from vaultsync.engine.cases import base_note
 from vaultsync.engine.lingers import examine_lingers, put_back, wait_for_many
 from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.record import untold
 from vaultsync.engine.witness import NEWEST, newest_row
 from vaultsync.errors import NoteError, StoreUnavailableError
 from vaultsync.ports import Base, Intent, Linger, NoteFile
 
 
-def recover(mirror: Mirror, *, rescue: bool = True) -> list[str]:
+def recover(mirror: Mirror, run: str, *, rescue: bool = True) -> list[str]:
     """Repair what a crash left, and examine displaced files whose time is up.
 
     Returns the facts that the pass has to look at.
 
     Args:
         mirror: the sides.
+        run: the pass; the history tells what it repairs as its own.
         rescue: whether a save into a displaced file becomes the note now. It is merged
             with what the store says: not while that may be older than the note.
     """
@@ -39,7 +42,7 @@ def recover(mirror: Mirror, *, rescue: bool = True) -> list[str]:
     for intent in mirror.archive.intents():
         again.append(intent.fact_id)
         try:
-            _repair(mirror, intent)
+            _repair(mirror, intent, run)
         except StoreUnavailableError:
             open_ones.add(intent.fact_id)  # it stays until the store can be asked
     if rescue and not wait_for_many(mirror):
@@ -48,7 +51,7 @@ def recover(mirror: Mirror, *, rescue: bool = True) -> list[str]:
     return again
 
 
-def _repair(mirror: Mirror, intent: Intent) -> None:
+def _repair(mirror: Mirror, intent: Intent, run: str) -> None:
     staged = mirror.vault.staged(intent.op)
     here = _read(mirror, intent.path)
     stored = _store_leg(mirror, intent)
@@ -65,10 +68,12 @@ def _repair(mirror: Mirror, intent: Intent) -> None:
         base, linger = _displaced(mirror, intent, staged, here, stored)
     if stored is None and base is None:
         base = _half_made(mirror, intent, here)
+    done = _done(mirror, intent, base, dropped=dropped)
     mirror.vault.sync()
     newest = newest_row(mirror)
     with mirror.archive.transaction():
         mirror.archive.set_setting(NEWEST, newest)
+        mirror.archive.add_history(untold(mirror.archive, done, run, mirror.now()))
         if base is not None:
             mirror.archive.put_bases([*_ousted(mirror, base), base])
             # A pass may have seen meanwhile that no note is there any more.
@@ -80,6 +85,30 @@ def _repair(mirror: Mirror, intent: Intent) -> None:
         mirror.archive.drop_intents([intent.op])
     if linger is None:
         mirror.vault.discard(intent.op)
+
+
+def _done(
+    mirror: Mirror, intent: Intent, base: Base | None, *, dropped: bool
+) -> Action | None:
+    """What the crashed pass did, as far as both sides tell, for the history."""
+    old = mirror.archive.find_base(intent.fact_id)
+    if dropped and old is not None:
+        do = Do.DELETE_FACT if intent.before is None else Do.DELETE_NOTE
+        return Action(do, old.fact.id, "", old.path, sha=old.sha, base=old.fact)
+    if dropped or base is None:
+        return None
+    done = Action(Do.MERGE, base.fact.id, "", base.path, merged=base.fact)
+    if intent.before is None:
+        return done.but(do=Do.CREATE_NOTE)
+    if old is None:
+        # Of a note and a fact that were there before, nobody knows what each of them said.
+        made = not _carries_id(mirror, intent)
+        return done.but(do=Do.CREATE_FACT, new_id=True) if made else None
+    said = _base_of_before(mirror, intent, old).fact
+    edits = differing(old.fact, said)
+    theirs = [key for key in differing(old.fact, base.fact) if key not in edits]
+    store = old.fact.changed({key: base.fact.value(key) for key in theirs})
+    return done.but(base=old.fact, vault=said, store=store)
 
 
 def _ousted(mirror: Mirror, base: Base) -> list[Base]:

@@ -144,7 +144,7 @@ def sync_with(
     state = store_state(mirror, run, request)
     again: list[str] = []
     if not request.dry_run:
-        again = recover(mirror, rescue=not request.trust_store)
+        again = recover(mirror, run, rescue=not request.trust_store)
         if state is not None and request.deliver:
             again += drain_outbox(mirror)
     work = look(mirror, request, run, state, again, progress=progress)
