@@ -814,3 +814,34 @@ def test_the_history_tells_what_a_crashed_pass_did() -> None:
         assert told["status"] == ("store", fact.status)
         assert told["title"] == ("vault", fact.title)
         assert gone in world.archive.buried_notes([gone])
+
+
+def test_an_older_store_is_told_by_what_a_note_made_again_showed_first() -> None:
+    world = _mirrored()
+    world.keep_backup()
+    _agent(world, agents.append)
+    world.delete(world.notes()[0])
+    world.quiesce()
+    world.restore_backup()
+    world.break_yaml(world.notes()[0])
+    world.turn()
+    world.quiesce()
+
+
+def test_an_older_store_is_told_by_what_a_fact_made_again_said_before() -> None:
+    world = World()
+    world.turn()
+    world.keep_backup()
+    world.remember({"title": "Plan", "content": world.ledger.word()})
+    world.turn()
+    empty = world.backup
+    world.keep_backup()
+    early, world.backup = world.backup, empty
+    world.edit(world.notes()[0], texts.append)
+    world.restore_backup()
+    world.quiesce()
+    world.backup = early
+    world.restore_backup()
+    world.break_yaml(world.notes()[0])
+    world.turn()
+    world.quiesce()

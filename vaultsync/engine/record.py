@@ -46,9 +46,11 @@ def entries(
     match action.do:
         case Do.CREATE_NOTE | Do.RECREATE_NOTE:
             yield entry(STORE, "note", None, path)
+            yield from _meanwhile(action, fact, STORE, entry)
             return
         case Do.CREATE_FACT:
             yield entry(VAULT, "fact", None if action.new_id else fact.id, path)
+            yield from _meanwhile(action, fact, VAULT, entry)
             return
         case Do.REVIVE_FACT | Do.RESTORE_FACT:
             yield entry(VAULT, "fact", fact.id, path)
@@ -77,6 +79,15 @@ def entries(
 
 
 Entry: TypeAlias = Callable[[str, str, Value, Value], HistoryEntry]
+
+
+def _meanwhile(
+    action: Action, fact: Fact, side: str, entry: Entry
+) -> Iterable[HistoryEntry]:
+    """What was changed on the side that the other gets it back from."""
+    before = action.base or fact
+    for key in differing(before, fact):
+        yield entry(side, key, plain(before.value(key)), plain(fact.value(key)))
 
 
 def _overruled(action: Action, fact: Fact, entry: Entry) -> Iterable[HistoryEntry]:

@@ -99,7 +99,7 @@ def _done(
         return None
     done = Action(Do.MERGE, base.fact.id, "", base.path, merged=base.fact)
     if intent.before is None:
-        return done.but(do=Do.CREATE_NOTE)
+        return done.but(do=Do.CREATE_NOTE, base=old.fact if old else None)
     if old is None:
         # Of a note and a fact that were there before, nobody knows what each of them said.
         made = not _carries_id(mirror, intent)
