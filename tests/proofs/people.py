@@ -161,8 +161,7 @@ class People(Sides):
         data = self.data(path)
         self.ledger.at_least_kept(words(data))
         for record in self.archive.conflicts():
-            # A crashed pass may have made the conflict note and not said where it lies.
-            if record.id.encode() not in data:
+            if record.conflict_path != path:
                 continue
             there = self.vault._find(record.path)
             moved = self.notes_by_id().get(record.fact_id, [])

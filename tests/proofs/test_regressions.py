@@ -751,7 +751,7 @@ def test_a_note_that_is_deleted_while_a_pass_follows_its_move_is_seen_to_be_gone
         world.quiesce()
 
 
-def test_a_tick_in_a_conflict_note_of_a_crashed_pass_is_a_tick() -> None:
+def test_a_tick_in_a_conflict_note_of_a_crashed_pass_is_not_left_unheard() -> None:
     effect = 0
     while True:
         effect += 1
@@ -845,3 +845,38 @@ def test_an_older_store_is_told_by_what_a_fact_made_again_said_before() -> None:
     world.break_yaml(world.notes()[0])
     world.turn()
     world.quiesce()
+
+
+def test_a_copy_that_is_broken_before_its_id_was_written_gets_it_when_it_is_mended() -> (
+    None
+):
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        world.copy(world.notes()[0], "public/notes/A.md")
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        world.break_yaml("public/notes/A.md")
+        world.turn()
+        world.quiesce()
+        assert len(world.facts()) == 2
+
+
+def test_what_is_written_after_a_tick_in_a_note_of_a_crashed_pass_is_not_deleted() -> (
+    None
+):
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        world.edit(world.notes()[0], texts.append)
+        world.forget(next(iter(world.facts())))
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        for path in world.conflict_notes():
+            world.tick(path)
+        world.edit(world.notes()[0], texts.append)
+        world.quiesce()

@@ -56,15 +56,17 @@ def verdicts(
     said = []
     for conflict in mirror.archive.conflicts():
         path = conflict.conflict_path
-        if path is None or found.blind(path):
+        if path is not None and found.blind(path):
             continue
         if path not in found.conflict_notes:
-            if _folder_is_clean(found, path):
+            if path is not None and _folder_is_clean(found, path):
                 continue
             moved = _moved(mirror, found, conflict)
             if moved is None:
-                everything = tuple(each.field for each in conflict.fields)
-                said.append(Verdict(conflict, "keep", everything))
+                # Without a path, a crashed pass had not come to write it.
+                if path is not None:
+                    everything = tuple(each.field for each in conflict.fields)
+                    said.append(Verdict(conflict, "keep", everything))
                 continue
             conflict = replace(conflict, conflict_path=moved)  # noqa: PLW2901 - the same conflict, elsewhere
             path = moved

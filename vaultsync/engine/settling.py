@@ -95,9 +95,6 @@ def _folders(work: Pass, outcome: Outcome) -> dict[VaultPath, bytes | None]:
     unsettled |= {parent(base.path) for base in work.who.gone.values()}
     # Whose note it is may be told by what happens in another folder.
     unsettled |= {parent(s.path) for files in work.who.twins.values() for s in files}
-    # A crashed pass left their conflict notes: what was said in them was not heard yet.
-    met = (conflict.conflict_path for conflict in outcome.conflicts)
-    unsettled |= {parent(path) for path in met if path in work.found.conflict_notes}
     waiting = set(outcome.waiting)
     for action in work.plan.actions:
         if action.do in (Do.WAIT, Do.ATTEND) or action.fact_id in waiting:

@@ -209,7 +209,9 @@ def _look_at(
         None,
         base.fact.scope,
     )
-    if base is not None and file.sha == base.sha and not (again and moved):
+    # A crash may have come before the note was given its id.
+    known = base is not None and base.fact.id.encode() in file.data
+    if base is not None and known and file.sha == base.sha and not (again and moved):
         if base.stamp != trusted(file.stamp, found.scan.at_ns) or base.missing_since:
             found.fresh.append(
                 Base(base.fact, base.sha, trusted(file.stamp, found.scan.at_ns))
