@@ -880,3 +880,19 @@ def test_what_is_written_after_a_tick_in_a_note_of_a_crashed_pass_is_not_deleted
             world.tick(path)
         world.edit(world.notes()[0], texts.append)
         world.quiesce()
+
+
+def test_an_older_store_is_told_by_a_deletion_that_was_taken_back_since() -> None:
+    world = _mirrored()
+    fact_id = next(iter(world.facts()))
+    world.forget(fact_id)
+    world.quiesce()
+    world.keep_backup()
+    world.unearth(fact_id)
+    _agent(world, agents.append)
+    world.quiesce()
+    world.restore_backup()
+    world.break_yaml(world.notes()[0])
+    world.turn()
+    world.quiesce()
+    assert len(world.facts()) == len(world.notes()) == 1

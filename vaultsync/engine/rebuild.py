@@ -137,9 +137,16 @@ class FromVault(ByTheTable):
         return action.but(vault=vault, merged=fact, fields=keys)
 
     def _is_past(self, case: Case, base: Base) -> bool:
-        """Whether the store, an older one, lost the fact or says what it said before."""
+        """Whether the store, an older one, lost the fact or says what it said before.
+
+        That it is deleted was seen before, too, if its note ever was.
+        """
         store = case.store.fact or base.fact
         entries = self._mirror.archive.history(fact_id=case.fact_id)
+        if case.store.change is StoreChange.DELETED and any(
+            each.field == "note" and each.after is None for each in entries
+        ):
+            return True
         said = [
             (each.field, old) for each in entries for old in (each.before, each.after)
         ]
