@@ -896,3 +896,21 @@ def test_an_older_store_is_told_by_a_deletion_that_was_taken_back_since() -> Non
     world.turn()
     world.quiesce()
     assert len(world.facts()) == len(world.notes()) == 1
+
+
+def test_a_half_saved_note_is_not_torn_when_a_full_disk_stopped_the_pass_before() -> (
+    None
+):
+    world = World()
+    content = f"One {world.ledger.word()}.\nTwo {world.ledger.word()}."
+    world.remember({"title": "Plan", "content": content})
+    world.turn()
+    _agent(world, agents.append)
+    world.edit(world.notes()[0], texts.change_line)
+    world.vault.quota = sum(len(i.data) for i in world.vault.names.values()) + 600
+    world.remember({"title": "Alice", "content": "A long text.\n" * 60})
+    world.turn()
+    assert world.archive.intents()
+    world.begin_save(world.notes()[0], empty=False)
+    world.turn()
+    world.quiesce()

@@ -234,7 +234,8 @@ def _not_written(
     stored: Fact | None,
 ) -> tuple[Base | None, Linger | None]:
     """The staged file is still ours. If the store has what was merged, it moves on."""
-    if here is not None and _is_torn(intent, staged, here):
+    torn = here is not None and _is_torn(intent, staged, here)
+    if here is not None and torn and _is_begun(mirror, intent, stored):
         return _write_again(mirror, intent, here, stored)
     if stored is None:
         return None, None
@@ -253,6 +254,16 @@ def _is_torn(intent: Intent, staged: NoteFile, here: NoteFile) -> bool:
         and staged.data.startswith(here.data)
         and half_saved(staged.data, here.data)
     )
+
+
+def _is_begun(mirror: Mirror, intent: Intent, stored: Fact | None) -> bool:
+    """Whether the vault's leg may have been begun: the store's comes before it.
+
+    What nobody wrote the store for since was read of it, and an editor saves just now.
+    """
+    found = mirror.store.find_many([intent.fact_id]).get(intent.fact_id)
+    unwritten = found is not None and found.revision == intent.fact.revision
+    return stored is not None or not unwritten
 
 
 def _write_again(
