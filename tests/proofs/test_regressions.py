@@ -914,3 +914,33 @@ def test_a_half_saved_note_is_not_torn_when_a_full_disk_stopped_the_pass_before(
     world.begin_save(world.notes()[0], empty=False)
     world.turn()
     world.quiesce()
+
+
+def _broken_elsewhere() -> tuple[World, str, str]:
+    """A note that moved and broke while another got its place, after a pass."""
+    world = _mirrored(2)
+    one, other = list(world.facts())
+    place = world.notes_by_id()[one][0]
+    world.rename(place, "Inbox/A.md")
+    world.break_yaml("Inbox/A.md")
+    world.rename(world.notes_by_id()[other][0], place)
+    world.turn()
+    return world, one, other
+
+
+def test_a_broken_note_whose_place_another_got_is_its_note_when_it_is_mended() -> None:
+    world, one, other = _broken_elsewhere()
+    world.quiesce()
+    assert world.notes_by_id()[one] == ["Inbox/A.md"]
+    assert sorted(world.facts()) == sorted([one, other])
+
+
+def test_a_broken_note_whose_place_another_got_is_gone_after_two_looks() -> None:
+    world, one, other = _broken_elsewhere()
+    del world.broken["Inbox/A.md"]
+    world.delete("Inbox/A.md")
+    world.clock.advance(5)
+    world.turn()
+    assert sorted(world.facts()) == sorted([one, other])
+    world.quiesce()
+    assert list(world.facts()) == [other]

@@ -82,7 +82,7 @@ def settle_identities(mirror: Mirror, found: Snapshot) -> Identities:
         else:
             who.twins[fact_id] = files
             who.gone.pop(fact_id, None)
-    _look_anew(mirror, who)
+    _look_anew(mirror, found, who)
     who.hidden = bool(who.gone) and _hides(mirror, found)
     return who
 
@@ -94,13 +94,18 @@ def _hides(mirror: Mirror, found: Snapshot) -> bool:
     return bool(found.scan.unreadable) or "unreadable_folder" in kinds
 
 
-def _look_anew(mirror: Mirror, who: Identities) -> None:
-    """Notes that lay elsewhere twice when their places were found empty are gone now."""
+def _look_anew(mirror: Mirror, found: Snapshot, who: Identities) -> None:
+    """Notes that lay elsewhere when their places were found empty are gone now.
+
+    They lay there twice, or could not be read: whose note it was nobody knows any more.
+    """
     if any(base.missing_since for base in who.gone.values()):
-        listed = (x.message for x in mirror.archive.attention() if x.kind == "twins")
-        told = "\n".join(listed)
+        listed = mirror.archive.attention()
+        told = "\n".join(x.message for x in listed if x.kind == "twins")
+        unread = [each.path for each in listed if each.kind == "unreadable"]
+        went = any(not (found.has(path) or found.blind(path)) for path in unread)
         for fact_id, base in who.gone.items():
-            if fact_id in told:
+            if went or fact_id in told:
                 who.gone[fact_id] = base._replace(missing_since=None)
 
 

@@ -22,11 +22,17 @@ def record_gone(work: Pass) -> None:
     """Remember which notes were seen to be gone, before others may have their places.
 
     Two bases at one path would be one too many to look for, should the pass end early.
-    So would that of a note which lies elsewhere twice.
+    So would that of a note which lies elsewhere twice, or cannot be read there.
     """
     mirror, who = work.mirror, work.who
     twins = mirror.archive.find_bases(who.twins).values()
     places = [x for x in twins if not work.found.blind(x.path)]
+    frozen = mirror.archive.find_bases(who.frozen)
+    places += [
+        base
+        for fact_id, base in frozen.items()
+        if base.path in work.found.seen and who.frozen[fact_id].path != base.path
+    ]
     gone = [
         base._replace(missing_since=mirror.now())
         for base in (*who.gone.values(), *places)
@@ -182,7 +188,7 @@ def changed_notices(work: Pass) -> dict[VaultPath, list[Attention]]:
         )
         if looked_at and _essence(old.get(path, [])) != _essence(new.get(path, [])):
             still = path in work.found.seen or path in work.found.odd or path not in old
-            if still or not _still_there(work, path):
+            if still or not work.found.has(path):
                 changed[path] = new.get(path, [])
     return changed
 
@@ -203,10 +209,3 @@ LASTING = frozenset(
 
 def _essence(notices: Sequence[Attention]) -> list[tuple[str, str, int | None]]:
     return sorted((n.kind, n.message, n.line) for n in notices)
-
-
-def _still_there(work: Pass, path: VaultPath) -> bool:
-    """Whether a file that was not read again is still the one that was warned about."""
-    folder = work.found.scan.folders.get(parent(path))
-    name = path.rpartition("/")[2]
-    return folder is not None and name in folder.files

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from vaultsync.core.changes import half_saved
 from vaultsync.core.conflict import is_conflict_note
 from vaultsync.core.note import TYPE_FOLDERS, Note, Problem, read_note
-from vaultsync.core.paths import VaultPath, place
+from vaultsync.core.paths import VaultPath, name_of, parent, place
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress
 from vaultsync.errors import NoteError, UnreadableNoteError
@@ -70,6 +70,11 @@ class Snapshot:
             folder in ("", path) or path.startswith(folder + "/")
             for folder in self.scan.unreadable
         )
+
+    def has(self, path: VaultPath) -> bool:
+        """Whether the scan found a file there."""
+        folder = self.scan.folders.get(parent(path))
+        return folder is not None and name_of(path) in folder.files
 
 
 def take_snapshot(
