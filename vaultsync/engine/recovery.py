@@ -63,7 +63,7 @@ def _repair(mirror: Mirror, intent: Intent) -> None:
         base, linger = _not_written(mirror, intent, staged, here, stored)
     elif staged is not None:
         base, linger = _displaced(mirror, intent, staged, here, stored)
-    if stored is None and base is None:
+    if base is None:
         base = _half_made(mirror, intent, here)
     mirror.vault.sync()
     newest = newest_row(mirror)
@@ -107,8 +107,10 @@ def _half_made(mirror: Mirror, intent: Intent, here: NoteFile | None) -> Base | 
 def _is_written(intent: Intent, staged: NoteFile | None, here: NoteFile | None) -> bool:
     """Whether the note has its new bytes, and nothing was displaced (yet).
 
-    It was new, or an app wrote into the note itself.
+    It was new, or an app wrote into the note itself, or only the fact was to be written.
     """
+    if intent.before == intent.after:
+        return True
     there = here is not None and here.sha == intent.after
     return there and (staged is None or staged.sha == intent.after)
 
@@ -147,13 +149,18 @@ def _read(mirror: Mirror, path: VaultPath) -> NoteFile | None:
 
 
 def _store_leg(mirror: Mirror, intent: Intent) -> Fact | None:
-    """The store's fact when it says what the intent wanted it to say."""
+    """What the store said of the fact when it said what the intent wanted.
+
+    It may have been changed since: then it has no revision, or that of then.
+    """
     if intent.after is None:
         return mirror.store.buried(intent.fact_id)
     current = mirror.store.find_many([intent.fact_id]).get(intent.fact_id)
-    if current is None or differing(current, intent.fact):
-        return None
-    return current if current.scope == intent.fact.scope else None
+    same = current and current.scope == intent.fact.scope
+    if current and same and not differing(current, intent.fact):
+        return current
+    ours = intent.fact.revision or mirror.store.did(intent.fact_id, intent.op)
+    return intent.fact if ours else None
 
 
 def _at(fact: Fact, path: VaultPath) -> Fact:
