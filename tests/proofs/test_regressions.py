@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from itertools import product
+
 from tests.proofs import agents, texts
-from tests.proofs.world import World
+from tests.proofs.world import Crash, World
 from vaultsync.core import wire
 from vaultsync.engine.rebuild import rebuild
 from vaultsync.errors import StoreUnavailableError
@@ -847,4 +850,44 @@ def test_nothing_is_merged_before_it_is_known_what_of_the_last_pass_was_written(
         world.turn({effect: falls_silent, effect + 1: falls_silent})
         if len(world.trail) < effect:
             break
+        world.quiesce()
+
+
+def test_a_new_note_that_changes_in_a_pass_that_crashes_is_one_fact() -> None:
+    for leaves, first in product((False, True), range(10, 20)):
+        crash = first
+        while True:
+            crash += 1
+            world = World()
+            world.turn()
+            world.new_note("public/notes/A.md")
+
+            def deed(world: World = world, *, leaves: bool = leaves) -> None:
+                if leaves:
+                    world.rename("public/notes/A.md", "public/notes/B.md")
+                else:
+                    world.edit("public/notes/A.md", texts.append, rename=True)
+
+            with suppress(Crash):
+                world.turn({first: deed, crash: world.die})
+            if len(world.trail) < crash:
+                break
+            world.quiesce()
+            assert len(world.facts()) == len(world.notes()) == 1, world.tell()
+
+
+def test_an_older_store_that_comes_back_after_a_crash_is_filled_from_the_notes() -> (
+    None
+):
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        world.keep_backup()
+        world.edit(world.notes()[0], texts.append)
+        _agent(world, agents.tag)
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        world.restore_backup()
         world.quiesce()

@@ -2,8 +2,9 @@
 
 The staged file tells how far the vault's leg of an intent came: it holds what was to be
 written (not yet), or what was displaced (done), or it is gone (created). The store is
-asked how far its leg came. The base is then moved to what both sides provably hold, and
-everything else is left to the pass that follows.
+asked whether it did its leg, whatever agents wrote on top of it since. The base is then
+moved to what both sides provably held, and everything else is left to the pass that
+follows.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def _ousted(mirror: Mirror, base: Base) -> list[Base]:
 
 
 def _half_made(mirror: Mirror, intent: Intent, here: NoteFile | None) -> Base | None:
-    """The base of a new note whose fact came to be, and was changed there since."""
+    """The base of a new note whose fact came to be, while one of them was changed."""
     new = intent.before is not None and intent.after is not None
     if not new or mirror.archive.find_base(intent.fact_id) is not None:
         return None
