@@ -161,8 +161,11 @@ class People(Sides):
         data = self.data(path)
         self.ledger.at_least_kept(words(data))
         for record in self.archive.conflicts():
-            note = self.vault._find(record.path)
-            if record.conflict_path == path and note:
+            if record.conflict_path != path:
+                continue
+            # The note may have been moved since: it is what the conflict is about.
+            moved = self.notes_by_id().get(record.fact_id, [])
+            for note in filter(None, (self.vault._find(record.path), *moved)):
                 self.ledger.at_least_kept(words(self.data(note)))
         self.clock.advance(0.002)
         self.vault.save_in_place(path, data.replace(b"- [ ]", b"- [x]"))

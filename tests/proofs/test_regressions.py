@@ -891,3 +891,16 @@ def test_an_older_store_that_comes_back_after_a_crash_is_filled_from_the_notes()
             break
         world.restore_backup()
         world.quiesce()
+
+
+def test_a_deletion_that_is_taken_takes_the_note_wherever_it_was_moved_to() -> None:
+    world = _mirrored(2)
+    fact_id = next(iter(world.facts()))
+    (path,) = world.notes_by_id()[fact_id]
+    world.edit(path, texts.append)
+    world.forget(fact_id)
+    world.turn()
+    world.rename(path, "team-core/notes/A.md")
+    world.tick(world.conflict_notes()[0])
+    world.quiesce()
+    assert fact_id not in world.facts()
