@@ -315,15 +315,21 @@ def test_a_batch_that_was_decided_is_carried_out_by_the_next(
         return Fault(500 if len(batches) > 1 else 0)
 
     server.fault = dies_in_the_middle
-    answers = store.write([a_write(A), a_write(B)])
+    answers = store.write([a_write(A)._replace(op="ours"), a_write(B)])
     server.fault = always(Fault())
     other = store_in(over_http(server, clock), clock)
 
     assert [row.fact_id for row in other.feed()] == [A, B]
+    assert [other.did(each, "ours") for each in (A, B)] == [True, False]
     assert [other.get(A).revision, other.get(B).revision] == answers
     assert other.state().facts == 2
     other.close()
     store.close()
+
+
+def test_a_batch_of_an_older_version_has_no_names() -> None:
+    (old,) = qdrant_head.rows_of('[[1, "a", "1-x", false, "indy", "", "{}"]]')
+    assert (old.said, old.op) == ("{}", "")
 
 
 def test_a_batch_that_somebody_carries_out_meanwhile_is_left_to_them(

@@ -91,12 +91,17 @@ class Passes:
             self._beside_bare(KINDS[OUT], n, pair.ours, work)
 
     def _beside_bare(
-        self, kind: str, n: int, ours: list[Timed], work: Callable[[], None]
+        self,
+        kind: str,
+        n: int,
+        ours: list[Timed],
+        work: Callable[[], None],
+        words: str = bare.WORDS,
     ) -> None:
         """A row that only tells: how much of the time no code of ours could save."""
         settle_disk()
         pair = Pair(floor=[timed(work)], ours=ours)
-        self.rows.append(row_of(kind, n, bare.WORDS, pair, target=None))
+        self.rows.append(row_of(kind, n, words, pair, target=None))
 
     def _one_by_one(self, world: World, n: int) -> Timed:
         notes = notes_in(world.vault)[:FEW_FILES]
@@ -161,6 +166,9 @@ class Passes:
             archive = self._new() / "bare.sqlite3"
             work = partial(bare.rebuild, world.vault, world.store, archive)
             self._beside_bare(KINDS[REBUILD], n, pair.ours, work)
+            archive = self._new() / "ports.sqlite3"
+            work = partial(bare.through_the_ports, world.vault, world.store, archive)
+            self._beside_bare(KINDS[REBUILD], n, pair.ours, work, bare.PORTS)
 
     def adopt(self, n: int, *, times: int, target: float | None = None) -> None:
         """A person's notes become facts; each time another copy of the same notes."""

@@ -378,6 +378,27 @@ def test_every_number_keeps_its_revision(store: Store) -> None:
     ]
 
 
+def test_a_write_that_bore_a_name_is_known_by_it(store: Store) -> None:
+    assert not store.did(A, "first")
+    first = wrote(store, Write(A, a_fact(), None, "vault", op="first"))
+    second = wrote(store, Write(A, a_fact(title="Mate"), first, "indy"))
+    assert store.did(A, "first")
+    wrote(store, Write(A, None, second, "indy"))
+    assert store.did(A, "first")
+
+    store.write([Write(A, a_fact(), first, "vault", op="refused")])
+    create(store, a_fact(B))
+    assert not store.did(A, "refused")
+    assert not store.did(B, "first")
+
+
+def test_the_name_of_a_write_is_known_until_another_has_one(store: Store) -> None:
+    first = wrote(store, Write(A, a_fact(), None, "vault", op="first"))
+    wrote(store, Write(A, None, first, "vault", op="second"))
+
+    assert [store.did(A, op) for op in ("first", "second")] == [False, True]
+
+
 def test_any_number_of_facts_is_found_at_once(store: Store, many: list[str]) -> None:
     known = many[:-5]
     answers = store.write([Write(each, a_fact(each), None, "x") for each in known])
@@ -464,7 +485,8 @@ def _story(store: Store, turns: list[list[tuple[str, str, str]]]) -> list[object
             last = rows[fact_id].revision if fact_id in rows else None
             expect = {"last": last, "old": "0-old", "none": None}[on]
             fact = a_fact(fact_id, title=f"T{number}") if wish == "live" else None
-            writes.append(Write(fact_id, fact, expect, f"actor{number}"))
+            op = f"op{number}" if number % 2 else ""
+            writes.append(Write(fact_id, fact, expect, f"actor{number}", op=op))
         for write, answer in zip(writes, store.write(writes), strict=True):
             if isinstance(answer, str):
                 assert answer not in spelled
@@ -480,4 +502,6 @@ def _story(store: Store, turns: list[list[tuple[str, str, str]]]) -> list[object
             (each, store.find_many([each]), store.buried(each)) for each in IDS[:3]
         ]
         told.append([(one, spelled[one.revision]) for one in store.iter_facts()])
+        ops = [f"op{number - 1}", f"op{number}"]
+        told.append([store.did(each, op) for each in IDS[:3] for op in ops])
     return told

@@ -445,6 +445,7 @@ def test_what_is_listed_and_read_to_be_shown_is_hidden(world: World) -> None:
     assert row is not None
     assert shown.feed() == [row]
     assert shown.revision_at(row.seq) == row.revision
+    assert not shown.did(fact.id, "x")
     assert shown.state().store_id == f"{world.store.state().store_id}~{LENS.version}"
 
 

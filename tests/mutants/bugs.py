@@ -268,4 +268,16 @@ BUGS: tuple[Bug, ...] = (
         ),
         f"{MODEL}::test_a_crash_before_any_effect_loses_nothing",
     ),
+    Bug(
+        "a write of ours is not known beneath an agent's",
+        "engine/recovery.py",
+        (
+            (
+                "mirror.store.did(intent.fact_id, intent.op)\n",
+                '""\n',
+            ),
+        ),
+        "proofs/test_regressions.py"
+        "::test_what_is_saved_again_after_a_crash_is_no_deletion_by_an_agent",
+    ),
 )

@@ -163,9 +163,9 @@ class People(Sides):
         for record in self.archive.conflicts():
             if record.conflict_path != path:
                 continue
-            there = self.vault._find(record.path)
+            # The note may have been moved since: it is what the conflict is about.
             moved = self.notes_by_id().get(record.fact_id, [])
-            for note in {*moved, *([there] if there else [])}:
+            for note in filter(None, (self.vault._find(record.path), *moved)):
                 self.ledger.at_least_kept(words(self.data(note)))
         self.clock.advance(0.002)
         self.vault.save_in_place(path, data.replace(b"- [ ]", b"- [x]"))

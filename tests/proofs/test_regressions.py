@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from itertools import product
+
 from tests.proofs import agents, texts
-from tests.proofs.world import World
+from tests.proofs.world import Crash, World
 from vaultsync.core import wire
 from vaultsync.engine.rebuild import rebuild
+from vaultsync.errors import StoreUnavailableError
 from vaultsync.ports import Write
 
 
@@ -749,6 +753,157 @@ def test_a_note_that_is_deleted_while_a_pass_follows_its_move_is_seen_to_be_gone
         if len(world.trail) < effect:
             break
         world.quiesce()
+
+
+def test_what_is_saved_again_after_a_write_without_an_answer_is_no_deletion_by_an_agent() -> (
+    None
+):
+    world = _mirrored()
+    path = world.notes()[0]
+    world.begin_save(path, empty=True)
+    world.clock.advance(45)
+    world.store.lose_ack = True
+    world.turn()
+    world.store.lose_ack = False
+    _agent(world, agents.append)
+    world.end_save(path)
+    world.quiesce()
+
+
+def test_what_is_saved_again_after_a_crash_is_no_deletion_by_an_agent() -> None:
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        path = world.notes()[0]
+        world.begin_save(path, empty=True)
+        world.clock.advance(45)
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        _agent(world, agents.append)
+        world.end_save(path)
+        world.quiesce()
+
+
+def test_what_a_person_puts_back_after_a_crash_is_back_whatever_an_agent_adds() -> None:
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        path = world.notes()[0]
+        before = world.data(path)
+        world.save(path, before.replace(b"  - w4w\n", b"").replace(b"One w1w.\n", b""))
+        world.clock.advance(1)
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        _agent(world, agents.tag)
+        world.save(path, before)
+        world.quiesce()
+        (fact,) = world.facts().values()
+        assert "w4w" in fact.tags
+        assert "One w1w." in fact.content
+
+
+def test_what_an_agent_puts_back_after_a_crash_is_back_whatever_the_person_adds() -> (
+    None
+):
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        (before,) = world.facts().values()
+        _agent(world, lambda _, word: {"tags": [word], "content": f"Only {word}."})
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        world.edit(world.notes()[0], texts.mood)
+        said = {"tags": list(before.tags), "content": before.content}
+        world.update(before.id, lambda _, said=said: said)  # type: ignore[misc]
+        world.quiesce()
+        (fact,) = world.facts().values()
+        assert "w4w" in fact.tags
+        assert before.content in fact.content
+
+
+def test_nothing_is_merged_before_it_is_known_what_of_the_last_pass_was_written() -> (
+    None
+):
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        path = world.notes()[0]
+        world.begin_save(path, empty=True)
+        world.clock.advance(45)
+        world.store.lose_ack = True
+        world.turn()
+        world.store.lose_ack = False
+        _agent(world, agents.append)
+        world.end_save(path)
+
+        def falls_silent(world: World = world) -> None:
+            if world.trail[-1].startswith("store"):
+                raise StoreUnavailableError("gone")
+
+        world.turn({effect: falls_silent, effect + 1: falls_silent})
+        if len(world.trail) < effect:
+            break
+        world.quiesce()
+
+
+def test_a_new_note_that_changes_in_a_pass_that_crashes_is_one_fact() -> None:
+    for leaves, first in product((False, True), range(10, 20)):
+        crash = first
+        while True:
+            crash += 1
+            world = World()
+            world.turn()
+            world.new_note("public/notes/A.md")
+
+            def deed(world: World = world, *, leaves: bool = leaves) -> None:
+                if leaves:
+                    world.rename("public/notes/A.md", "public/notes/B.md")
+                else:
+                    world.edit("public/notes/A.md", texts.append, rename=True)
+
+            with suppress(Crash):
+                world.turn({first: deed, crash: world.die})
+            if len(world.trail) < crash:
+                break
+            world.quiesce()
+            assert len(world.facts()) == len(world.notes()) == 1, world.tell()
+
+
+def test_an_older_store_that_comes_back_after_a_crash_is_filled_from_the_notes() -> (
+    None
+):
+    effect = 0
+    while True:
+        effect += 1
+        world = _mirrored()
+        world.keep_backup()
+        world.edit(world.notes()[0], texts.append)
+        _agent(world, agents.tag)
+        world.crash_at(effect)
+        if len(world.trail) < effect:
+            break
+        world.restore_backup()
+        world.quiesce()
+
+
+def test_a_deletion_that_is_taken_takes_the_note_wherever_it_was_moved_to() -> None:
+    world = _mirrored(2)
+    fact_id = next(iter(world.facts()))
+    (path,) = world.notes_by_id()[fact_id]
+    world.edit(path, texts.append)
+    world.forget(fact_id)
+    world.turn()
+    world.rename(path, "team-core/notes/A.md")
+    world.tick(world.conflict_notes()[0])
+    world.quiesce()
+    assert fact_id not in world.facts()
 
 
 def test_a_tick_in_a_conflict_note_of_a_crashed_pass_is_not_left_unheard() -> None:

@@ -103,6 +103,7 @@ class Head:
         """Each write against what is known of its fact, those before it included."""
         last = {key: row.written for key, row in known.items()}
         said = {key: row.said for key, row in known.items()}
+        ops = {key: row.op for key, row in known.items()}
         seq, facts = self.seq, self.facts
         answers: list[str | RevisionMismatch] = []
         made: dict[str, Row] = {}
@@ -128,7 +129,8 @@ class Head:
             last[write.fact_id] = now
             if write.fact is not None:
                 said[write.fact_id] = wire.to_json(write.fact)
-            made[write.fact_id] = Row(now, said.get(write.fact_id))
+            op = ops[write.fact_id] = write.op or ops.get(write.fact_id, "")
+            made[write.fact_id] = Row(now, said.get(write.fact_id), op)
             answers.append(now.revision)
         if not made:
             return Decided(answers, None, [])
@@ -234,12 +236,16 @@ def _parted(rows: Sequence[Row]) -> list[list[Row]]:
 
 def rows_text(rows: Sequence[Row]) -> str:
     """Rows as JSON."""
-    return msgspec.json.encode([(*row.written, row.said) for row in rows]).decode()
+    return msgspec.json.encode(
+        [(*row.written, row.said, row.op) for row in rows]
+    ).decode()
 
 
 def rows_of(text: str) -> tuple[Row, ...]:
     """The rows of such a text."""
-    return tuple(Row(Written(*each[:6]), each[6]) for each in msgspec.json.decode(text))
+    return tuple(
+        Row(Written(*each[:6]), *each[6:]) for each in msgspec.json.decode(text)
+    )
 
 
 def _log_text(log: Sequence[Batch]) -> str:

@@ -55,6 +55,8 @@ class Row(NamedTuple):
     written: Written
     said: str | None
     """The fact as JSON; of a tombstone what it last said, None if nothing."""
+    op: str = ""
+    """The name of its last write that had one."""
 
 
 def to_payload(row: Row) -> dict[str, Any]:
@@ -67,6 +69,8 @@ def to_payload(row: Row) -> dict[str, Any]:
         "actor": last.actor,
         "at": last.at,
     }
+    if row.op:
+        made["op"] = row.op
     if row.said is not None:
         values = msgspec.json.decode(row.said)
         made |= _record(wire.from_values(values))
@@ -112,7 +116,7 @@ def to_row(fact_id: str, payload: Mapping[str, Any]) -> Row:
         if payload.get("content"):
             values["content"] = payload["content"]
         said = msgspec.json.encode(values, order="sorted").decode()
-    return Row(to_written(fact_id, payload), said)
+    return Row(to_written(fact_id, payload), said, payload.get("op", ""))
 
 
 def to_fact(payload: Mapping[str, Any], *, buried: bool) -> Fact | None:

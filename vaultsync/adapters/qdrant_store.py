@@ -144,6 +144,11 @@ class QdrantStore:
             if fact is not None:
                 yield fact
 
+    def did(self, fact_id: str, op: str) -> bool:
+        """Whether a write of a fact that bore this `op` was done."""
+        payload = self._take([fact_id], ("op",)).get(fact_id)
+        return payload is not None and payload.get("op") == op
+
     def close(self) -> None:
         """Let go of the collection; harmless when repeated."""
         self._points.close()

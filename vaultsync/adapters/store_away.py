@@ -55,5 +55,9 @@ class StoreAway:
         """Not done."""
         self._away()
 
+    def did(self, fact_id: str, op: str) -> bool:  # noqa: ARG002 - the port's words
+        """Not known."""
+        self._away()
+
     def close(self) -> None:
         """Nothing to let go of."""

@@ -17,6 +17,7 @@ class _Row:
     written: Written
     body: str | None
     """As text, so that nobody who holds a fact can change the store through it."""
+    op: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,12 @@ class MemoryStore:
             raise StoreUnavailableError(why)
         return answers
 
+    def did(self, fact_id: str, op: str) -> bool:
+        """Whether a write of a fact that bore this `op` was done."""
+        self._enter("did")
+        row = self._rows.get(fact_id)
+        return row is not None and row.op == op
+
     def close(self) -> None:
         """Let go of the store; harmless when repeated."""
         self._closed = True
@@ -174,6 +181,7 @@ class MemoryStore:
                 at=at,
             ),
             body,
+            write.op or (row.op if row else ""),
         )
         return revision
 

@@ -27,14 +27,16 @@ _DAMAGED = (
 
 
 _WRITE = """
-    INSERT INTO facts (id, seq, revision, deleted, actor, at, type, scope, status, body)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO facts
+        (id, seq, revision, deleted, actor, at, op, type, scope, status, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET
         seq = excluded.seq,
         revision = excluded.revision,
         deleted = excluded.deleted,
         actor = excluded.actor,
         at = excluded.at,
+        op = coalesce(excluded.op, op),
         type = coalesce(excluded.type, type),
         scope = coalesce(excluded.scope, scope),
         status = coalesce(excluded.status, status),
@@ -60,7 +62,12 @@ def m002_log(db: sqlite3.Connection) -> None:
     db.execute("INSERT INTO log SELECT seq, revision FROM facts")
 
 
-MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_facts, m002_log)
+def m003_ops(db: sqlite3.Connection) -> None:
+    """The name of the last write of a fact that had one. Nothing but `did` asks for it."""
+    db.execute("ALTER TABLE facts ADD COLUMN op TEXT")
+
+
+MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_facts, m002_log, m003_ops)
 """In order. A name once released stays."""
 
 
@@ -185,6 +192,12 @@ class SqliteStore:
                 raise
         return answers
 
+    def did(self, fact_id: str, op: str) -> bool:
+        """Whether a write of a fact that bore this `op` was done."""
+        return bool(
+            self._rows("SELECT 1 FROM facts WHERE id = ? AND op = ?", fact_id, op)
+        )
+
     def close(self) -> None:
         """Let go of the file; harmless when repeated."""
         with self._lock:
@@ -286,7 +299,8 @@ def _write_all(
         gone = write.fact is None
         facts += deleted - gone
         known[write.fact_id] = (revision, gone)
-        rows.append((write.fact_id, seq, revision, gone, write.actor, at, *columns))
+        told_by = (write.actor, at, write.op or None)
+        rows.append((write.fact_id, seq, revision, gone, *told_by, *columns))
         log.append((seq, revision))
         answers.append(revision)
     db.executemany(_WRITE, rows)

@@ -29,7 +29,6 @@ from vaultsync.engine.item import (
     CREATES_NOTE,
     FEW_LINGERS,
     MANY_UNTIL,
-    WRITES_STORE,
     Item,
     Outcome,
     text_of,
@@ -133,7 +132,7 @@ class Batch:
             return None
         if item.data is not None:
             item.sha = hashlib.sha256(item.data).hexdigest()
-        if item.writes_vault or action.do is Do.DELETE_FACT:
+        if item.writes_vault or item.writes_store:
             item.op = self.mirror.clock.new_id().replace("-", "")
         return item
 
@@ -163,9 +162,9 @@ class Batch:
                 after = item.sha if item.data is not None else None
                 before = None if action.do is Do.DELETE_FACT else action.sha
                 path = action.path or VaultPath("")
-                intents.append(
-                    Intent(item.op, item.fact.id, path, before, after, item.fact)
-                )
+                held = "" if item.writes_store else action.revision or ""
+                fact = item.fact.but(revision=held)
+                intents.append(Intent(item.op, fact.id, path, before, after, fact))
         conflicts = [item.conflict for item in items if item.conflict]
         history: list[HistoryEntry] = []
         for item in items:
@@ -218,12 +217,13 @@ class Batch:
     # 3 --------------------------------------------------------------------- store
 
     def _write_store(self, items: Sequence[Item]) -> None:
-        todo = [i for i in items if i.action.do in WRITES_STORE and not i.failed]
+        todo = [i for i in items if i.writes_store and not i.failed]
         writes = []
         for item in todo:
             action = item.action
             held = None if action.do is Do.DELETE_FACT else self._stored(item)
-            writes.append(Write(item.fact.id, held, action.revision, "vault"))
+            expect = action.revision
+            writes.append(Write(item.fact.id, held, expect, "vault", op=item.op))
         results = self.mirror.store.write(writes) if writes else []
         for item, result in zip(todo, results, strict=True):
             if isinstance(result, RevisionMismatch):

@@ -53,6 +53,11 @@ class Item:
         return self.data is not None and self.sha != self.action.sha
 
     @property
+    def writes_store(self) -> bool:
+        """Whether the fact is written, or taken away."""
+        return self.action.do in WRITES_STORE
+
+    @property
     def writes_vault(self) -> bool:
         """Whether the note is written, moved or taken away."""
         moved = self.action.to is not None

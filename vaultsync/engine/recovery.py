@@ -2,8 +2,9 @@
 
 The staged file tells how far the vault's leg of an intent came: it holds what was to be
 written (not yet), or what was displaced (done), or it is gone (created). The store is
-asked how far its leg came. The base is then moved to what both sides provably hold, and
-everything else is left to the pass that follows.
+asked whether it did its leg, whatever agents wrote on top of it since. The base is then
+moved to what both sides provably held, and everything else is left to the pass that
+follows.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _repair(mirror: Mirror, intent: Intent, run: str) -> None:
         base, linger = _not_written(mirror, intent, staged, here, stored)
     elif staged is not None:
         base, linger = _displaced(mirror, intent, staged, here, stored)
-    if stored is None and base is None:
+    if base is None:
         base = _half_made(mirror, intent, here)
     done = _done(mirror, intent, base, dropped=dropped)
     mirror.vault.sync()
@@ -120,7 +121,7 @@ def _ousted(mirror: Mirror, base: Base) -> list[Base]:
 
 
 def _half_made(mirror: Mirror, intent: Intent, here: NoteFile | None) -> Base | None:
-    """The base of a new note whose fact came to be, and was changed there since."""
+    """The base of a new note whose fact came to be, while one of them was changed."""
     new = intent.before is not None and intent.after is not None
     if not new or mirror.archive.find_base(intent.fact_id) is not None:
         return None
@@ -136,8 +137,10 @@ def _half_made(mirror: Mirror, intent: Intent, here: NoteFile | None) -> Base | 
 def _is_written(intent: Intent, staged: NoteFile | None, here: NoteFile | None) -> bool:
     """Whether the note has its new bytes, and nothing was displaced (yet).
 
-    It was new, or an app wrote into the note itself.
+    It was new, or an app wrote into the note itself, or only the fact was to be written.
     """
+    if intent.before == intent.after:
+        return True
     there = here is not None and here.sha == intent.after
     return there and (staged is None or staged.sha == intent.after)
 
@@ -176,13 +179,18 @@ def _read(mirror: Mirror, path: VaultPath) -> NoteFile | None:
 
 
 def _store_leg(mirror: Mirror, intent: Intent) -> Fact | None:
-    """The store's fact when it says what the intent wanted it to say."""
+    """What the store said of the fact when it said what the intent wanted.
+
+    It may have been changed since: then it has no revision, or that of then.
+    """
     if intent.after is None:
         return mirror.store.buried(intent.fact_id)
     current = mirror.store.find_many([intent.fact_id]).get(intent.fact_id)
-    if current is None or differing(current, intent.fact):
-        return None
-    return current if current.scope == intent.fact.scope else None
+    same = current and current.scope == intent.fact.scope
+    if current and same and not differing(current, intent.fact):
+        return current
+    ours = intent.fact.revision or mirror.store.did(intent.fact_id, intent.op)
+    return intent.fact if ours else None
 
 
 def _at(fact: Fact, path: VaultPath) -> Fact:
@@ -234,11 +242,13 @@ def _not_written(
     stored: Fact | None,
 ) -> tuple[Base | None, Linger | None]:
     """The staged file is still ours. If the store has what was merged, it moves on."""
-    torn = here is not None and _is_torn(intent, staged, here)
-    if here is not None and torn and _is_begun(mirror, intent, stored):
-        return _write_again(mirror, intent, here, stored)
     if stored is None:
-        return None, None
+        return (
+            None,
+            None,
+        )  # so the vault's leg was not begun: the store's comes before it
+    if here is not None and _is_torn(intent, staged, here):
+        return _write_again(mirror, intent, here, stored)
     if mirror.archive.find_base(intent.fact_id) is None:
         return _finish_new(mirror, intent, stored)
     return _behind(mirror, intent, stored), None
@@ -256,23 +266,10 @@ def _is_torn(intent: Intent, staged: NoteFile, here: NoteFile) -> bool:
     )
 
 
-def _is_begun(mirror: Mirror, intent: Intent, stored: Fact | None) -> bool:
-    """Whether the vault's leg may have been begun: the store's comes before it.
-
-    What nobody wrote the store for since was read of it, and an editor saves just now.
-    """
-    found = mirror.store.find_many([intent.fact_id]).get(intent.fact_id)
-    unwritten = found is not None and found.revision == intent.fact.revision
-    return stored is not None or not unwritten
-
-
 def _write_again(
-    mirror: Mirror, intent: Intent, torn: NoteFile, stored: Fact | None
+    mirror: Mirror, intent: Intent, torn: NoteFile, stored: Fact
 ) -> tuple[Base | None, Linger | None]:
-    """Give a torn note what was being written; what is left of it was that anyway.
-
-    The store's leg comes before the vault's, so it was done; an agent may have gone on.
-    """
+    """Give a torn note what was being written; what is left of it was that anyway."""
     with mirror.archive.transaction():
         # It may be an editor's, who goes on to write into the file that is displaced.
         mirror.archive.put_blobs({torn.sha: torn.data})
@@ -282,8 +279,7 @@ def _write_again(
         return _behind(mirror, intent, stored), None
     due = mirror.clock.now().timestamp() + mirror.policy.linger_seconds
     linger = Linger(intent.op, intent.fact_id, intent.path, torn.sha, due)
-    fact = stored or intent.fact.but(revision="")
-    return Base(_at(fact, intent.path), intent.after or "", None), linger
+    return Base(_at(stored, intent.path), intent.after or "", None), linger
 
 
 def _finish_new(

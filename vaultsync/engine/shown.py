@@ -108,5 +108,9 @@ class ShownStore:
         """Never: what is hidden here would be lost."""
         raise NotImplementedError
 
+    def did(self, fact_id: str, op: str) -> bool:
+        """The store's."""
+        return self._store.did(fact_id, op)
+
     def close(self) -> None:
         """The store is closed by whoever opened it."""

@@ -145,6 +145,8 @@ def sync_with(
     again: list[str] = []
     if not request.dry_run:
         again = recover(mirror, run, rescue=not request.trust_store)
+        if mirror.archive.intents():
+            state = None  # it fell silent: a merge before the repair has the wrong base
         if state is not None and request.deliver:
             again += drain_outbox(mirror)
     work = look(mirror, request, run, state, again, progress=progress)

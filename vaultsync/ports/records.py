@@ -31,7 +31,7 @@ class Base(NamedTuple):
 
 
 class Intent(NamedTuple):
-    """A write to the vault that was begun; what a crash leaves is judged by it."""
+    """A write that was begun; what a crash leaves is judged by it."""
 
     op: str
     fact_id: str
@@ -39,10 +39,10 @@ class Intent(NamedTuple):
     before: str | None
     """The sha the note had; None when it is to be created."""
     after: str | None
-    """The sha it shall have; None when it is to be withdrawn, or, with `before` None,
-    when its fact is to be deleted after it."""
+    """The sha it shall have, the same when only its fact is written; None when it is to
+    be withdrawn, or, with `before` None, when its fact is to be deleted after it."""
     fact: Fact
-    """What the store shall hold then."""
+    """What the store shall hold then; with its revision when it holds it already."""
 
 
 class Linger(NamedTuple):

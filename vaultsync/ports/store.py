@@ -43,6 +43,8 @@ class Write(NamedTuple):
     actor: str
     needs: str | None = None
     """The fact of an earlier write of the same batch: where that is refused, so is this."""
+    op: str = ""
+    """Names the write, so that `did` can tell of it when its answer was lost."""
 
 
 class Store(Protocol):
@@ -99,6 +101,14 @@ class Store(Protocol):
         Returns one new revision, or the reason of a refusal, per write, in order.
         The new revisions differ from all earlier ones of the fact. `path` and
         `revision` of the given facts are not held.
+        """
+        ...
+
+    def did(self, fact_id: str, op: str) -> bool:
+        """Whether a write of a fact that bore this `op` was done.
+
+        Writes of the fact that followed and bore none change nothing about it; once one
+        bore another, the answer is no.
         """
         ...
 
