@@ -385,3 +385,14 @@ def test_a_broken_copy_is_named_wherever_it_lies() -> None:
     world.person_edits("Inbox/copy.md", "status: [active", "status: active")
     world.assert_at_rest()
     assert len(world.facts()) == 2
+
+
+def test_a_note_that_says_again_what_it_said_before_it_broke_is_not_listed() -> None:
+    world = World()
+    path = world.path(world.mirrored().id)
+    world.person_edits(path, "status: active", "status: [active")
+    assert kinds(world.sync()) == ["unreadable"]
+    world.person_edits(path, "status: [active", "status: active")
+    for _ in range(2):
+        assert not kinds(world.sync())
+        assert not world.archive.attention()

@@ -1099,3 +1099,17 @@ def test_a_broken_note_whose_place_another_got_is_gone_after_two_looks() -> None
     assert sorted(world.facts()) == sorted([one, other])
     world.quiesce()
     assert list(world.facts()) == [other]
+
+
+def test_copies_that_got_ids_of_their_own_in_a_crash_do_not_keep_a_fact_alive() -> None:
+    world = _mirrored()
+    path = world.notes()[0]
+    world.copy(path, "public/notes/a.md")
+    world.copy(path, "public/notes/CON.md")
+    world.turn({1: lambda: world.delete(path)})
+    world.restore_from_trash()
+    world.store.lose_ack = True
+    world.turn({1: lambda: _agent(world, agents.append)})
+    world.turn()
+    world.turn({1: lambda: world.delete(path)})
+    world.quiesce()

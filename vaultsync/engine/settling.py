@@ -176,6 +176,7 @@ def changed_notices(work: Pass) -> dict[VaultPath, list[Attention]]:
         if each.kind in LASTING:
             new.setdefault(each.path, []).append(each)
     changed: dict[VaultPath, list[Attention]] = {}
+    agreed = work.found.known | {base.path for base in work.found.fresh}
     for path in {*old, *new}:
         looked_at = (
             path in new
@@ -186,10 +187,12 @@ def changed_notices(work: Pass) -> dict[VaultPath, list[Attention]]:
                 and not work.found.blind(path)
             )
         )
-        if looked_at and _essence(old.get(path, [])) != _essence(new.get(path, [])):
-            still = path in work.found.seen or path in work.found.odd or path not in old
-            if still or not work.found.has(path):
-                changed[path] = new.get(path, [])
+        now = new.get(path, [])
+        read = path in work.found.seen or path in work.found.odd or path not in old
+        if not read and work.found.has(path):
+            now = [x for x in old[path] if path not in agreed or x.kind not in UNREAD]
+        if looked_at and _essence(old.get(path, [])) != _essence(now):
+            changed[path] = now
     return changed
 
 
@@ -205,6 +208,8 @@ LASTING = frozenset(
     }
 )
 """What stays true until somebody does something about it."""
+UNREAD = frozenset({"unreadable", "twins"})
+"""What is not true of a note that says what both sides agreed on."""
 
 
 def _essence(notices: Sequence[Attention]) -> list[tuple[str, str, int | None]]:
