@@ -49,6 +49,19 @@ def test_ticking_the_box_takes_the_agents_version() -> None:
     world.assert_at_rest()
 
 
+def test_a_conflict_stays_open_while_its_note_is_in_a_folder_that_cannot_be_read() -> (
+    None
+):
+    world = World()
+    conflict = conflict_in(world)
+    world.vault.break_folder("team-core/notes")
+    world.sync()
+    assert [each.id for each in world.conflicts()] == [conflict.id]
+    world.vault.mend_folder("team-core/notes")
+    world.assert_at_rest()
+    assert [each.id for each in world.conflicts()] == [conflict.id]
+
+
 def _looked_at(world: World) -> Report:
     """What a dry run tells, and `status` counts; nothing is written."""
     with world.nobody_writes():

@@ -1113,3 +1113,17 @@ def test_copies_that_got_ids_of_their_own_in_a_crash_do_not_keep_a_fact_alive() 
     world.turn()
     world.turn({1: lambda: world.delete(path)})
     world.quiesce()
+
+
+def test_a_half_saved_note_does_not_bring_back_one_that_lay_there_before() -> None:
+    world = _mirrored()
+    (gone,) = world.facts()
+    world.delete(world.notes()[0])
+    world.remember({"title": "Plan", "content": world.ledger.word()})
+    world.touch(gone)
+    world.turn()
+    world.begin_save(world.notes()[0], empty=False)
+    world.clock.advance(5)
+    world.turn()
+    world.quiesce()
+    assert len(world.facts()) == 1

@@ -23,7 +23,6 @@ from vaultsync.core.conflict import Conflict
 from vaultsync.core.fact import Fact
 from vaultsync.core.paths import VaultPath, parent
 from vaultsync.core.reconcile import Action, Do
-from vaultsync.engine.cases import is_back
 from vaultsync.engine.conflict_notes import conflict_of, write_conflict_note
 from vaultsync.engine.item import (
     CREATES_NOTE,
@@ -36,7 +35,7 @@ from vaultsync.engine.item import (
 from vaultsync.engine.mirror import Links, Mirror
 from vaultsync.engine.note_bytes import NoteBytes
 from vaultsync.engine.record import entries, notice
-from vaultsync.engine.snapshot import RACY_NS, Seen, trusted
+from vaultsync.engine.snapshot import RACY_NS, Seen, is_back, trusted
 from vaultsync.engine.waiting import MANY, wait
 from vaultsync.engine.witness import NEWEST, newest_row
 from vaultsync.errors import (

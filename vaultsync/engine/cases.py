@@ -20,11 +20,11 @@ from vaultsync.core.changes import (
 )
 from vaultsync.core.fact import Fact
 from vaultsync.core.note import Note, id_in, read_note
-from vaultsync.core.paths import VaultPath, key_of, name_of, parent
+from vaultsync.core.paths import VaultPath, key_of
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.record import place_of_grave
 from vaultsync.engine.snapshot import Seen, Snapshot, is_managed
-from vaultsync.errors import ArchiveError, NoteError, NoteMissingError
+from vaultsync.errors import ArchiveError, NoteError
 from vaultsync.ports import Base, Written
 
 
@@ -175,24 +175,6 @@ def _left_its_place(mirror: Mirror, found: Snapshot, base: Base) -> bool:
         return mirror.vault.stamp(base.path) is None
     except NoteError:
         return False
-
-
-def is_back(mirror: Mirror, base: Base) -> bool:
-    """Whether something that could be the note of a fact lies where it was."""
-    try:
-        file = mirror.vault.read(base.path)
-        claims = read_note(file.data, base.path).id
-    except NoteMissingError:
-        return False
-    except NoteError:
-        claims = None
-    # Where case does not count, the file may bear another name, and be another note.
-    return claims == base.fact.id or (claims is None and _is_listed(mirror, base.path))
-
-
-def _is_listed(mirror: Mirror, path: VaultPath) -> bool:
-    folder = mirror.vault.folder(parent(path))
-    return folder is None or name_of(path) in (*folder.files, *folder.odd)
 
 
 def _claimed(found: Snapshot, seen: Seen, bases: Mapping[str, Base]) -> str:

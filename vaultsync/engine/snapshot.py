@@ -18,7 +18,7 @@ from vaultsync.core.note import TYPE_FOLDERS, Note, Problem, read_note
 from vaultsync.core.paths import VaultPath, name_of, parent, place
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress
-from vaultsync.errors import NoteError, UnreadableNoteError
+from vaultsync.errors import NoteError, NoteMissingError, UnreadableNoteError
 from vaultsync.ports import Attention, Base, Folder, NoteFile, Scan, Stamp
 
 RACY_NS = 20_000_000
@@ -280,3 +280,27 @@ def is_managed(seen: Seen, adopted: Iterable[str]) -> bool:
     if where.scope is not None:
         return True
     return any(not folder or path.startswith(folder + "/") for folder in adopted)
+
+
+def is_back(mirror: Mirror, base: Base) -> bool:
+    """Whether something that could be the note of a fact lies where it was."""
+    try:
+        file = mirror.vault.read(base.path)
+        claims = read_note(file.data, base.path).id
+    except NoteMissingError:
+        return False
+    except NoteError:
+        claims = None
+    return claims == base.fact.id or (claims is None and _could_be(mirror, base))
+
+
+def _could_be(mirror: Mirror, base: Base) -> bool:
+    """Whether a file without an id may be the note: no other fact's, and of that name.
+
+    Where case does not count, it may bear another one.
+    """
+    name = name_of(base.path)
+    owner = mirror.archive.bases_in(parent(base.path)).get(name, base)
+    folder = mirror.vault.folder(parent(base.path))
+    listed = folder is None or name in (*folder.files, *folder.odd)
+    return listed and owner.fact.id == base.fact.id

@@ -21,7 +21,6 @@ from vaultsync.engine.apply import apply_plan
 from vaultsync.engine.cases import (
     Case,
     Identities,
-    is_back,
     make_cases,
     settle_identities,
     taken_keys,
@@ -39,7 +38,7 @@ from vaultsync.engine.recovery import recover
 from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Pass, Request
 from vaultsync.engine.settling import record_gone, record_pass
-from vaultsync.engine.snapshot import Snapshot
+from vaultsync.engine.snapshot import Snapshot, is_back
 from vaultsync.engine.tally import joined, report_of
 from vaultsync.errors import GuardError, StoreUnavailableError
 from vaultsync.ports import Attention, Run, StoreState, Written
