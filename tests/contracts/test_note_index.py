@@ -355,6 +355,17 @@ def test_stop_words_are_those_of_the_language_of_the_question(index: NoteIndex) 
     assert index.tokens("Warum ist der Kran nicht rot?") == index.tokens("Kran rot")
 
 
+def test_may_is_a_month(index: NoteIndex) -> None:
+    put(
+        index,
+        a_fact(A, title="Retrospective of March"),
+        a_fact(B, title="Retrospective of May"),
+    )
+
+    assert found(index, "what was in May?") == [B]
+    assert index.tokens("from March until May") == index.tokens("March May")
+
+
 def test_a_question_without_words_finds_nothing(index: NoteIndex) -> None:
     put(index, a_fact())
 

@@ -104,6 +104,29 @@ def test_days_said_by_their_distance_are_not_looked_up_and_others_are() -> None:
     assert parse("copies in May failed", today=TODAY).words == "copies in May failed"
 
 
+REQUESTS = {
+    "Tell me about Skarvik Harbour": "Skarvik Harbour",
+    "tell us everything about Oskar": "Oskar",
+    "Please show me the grant report": "the grant report",
+    "Could you remind me of the deposit?": "the deposit?",
+    "What do we know about tides?": "tides?",
+    "do you remember the storm": "the storm",
+    "What happened in May": "in May",
+    "what's happening at berth 12": "at berth 12",
+    # What is no request, or asks for nothing else:
+    "tell me": "tell me",
+    "What happened?": "What happened?",
+    "the app that tells us about rain": "the app that tells us about rain",
+    "who knows about tides": "who knows about tides",
+}
+
+
+@pytest.mark.parametrize("text", REQUESTS)
+def test_the_words_by_which_people_ask_are_not_looked_up(text: str) -> None:
+    asked = parse(text, today=TODAY)
+    assert (asked.words, asked.said) == (REQUESTS[text], text)
+
+
 def test_words_hint_at_types_and_tiers() -> None:
     asked = parse("What critical lessons did we learn, what was decided?", today=TODAY)
     assert asked.hinted_types == {"lesson", "decision"}

@@ -20,11 +20,11 @@ _PLENTY = 5
 
 _TABLE = {
     ENGLISH: (
-        "a about am an and any are as at be been being but by can could d did do does"
-        " done for had has have he her how i if in into is it its ll m may me might my"
-        " no not of on or our re s she should some such t that the their them then"
-        " there these they this to us ve was we were what when where which who whom"
-        " whose why will with would you your"
+        "a about also am an and any are as at be because been being but by can could d"
+        " did do does done for from had has have he her how i if in into is it its ll m"
+        " me might my no not of on or our re s she should so some such t than that"
+        " the their them then there these they this till to too until us ve very was we"
+        " were what when where which who whom whose why will with would you your"
     ),
     "arabic": (
         "أن أو أي أين إلى إن التي الذي ثم عن على عند في قد كان كانت كل كم كيف لا لقد لم"

@@ -110,6 +110,15 @@ _TIER_HINT = (
     r"decisions?|lessons?|commitments?)\b"
 )
 _QUOTED = r"\"([^\"]+)\"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」"
+_REQUEST = (
+    r"\A\s*(?:(?:please|(?:can|could)\s+you)\s+)*"
+    r"(?:(?:tell|show|remind|give)\s+(?:me|us)(?:\s+(?:all|everything|more))?(?:\s+(?:about|of))?"
+    r"|(?:what\s+)?do\s+(?:I|we|you)\s+(?:know|remember)(?:\s+(?:about|of))?"
+    r"|what(?:\s+has|\s+is|['’]s)?\s+happen(?:ed|ing|s))"
+    r"(?=\s+\w)"
+)
+"""How people begin who ask somebody; none of it is in the answer."""
+_REQUEST_WORDS = ("tell", "show", "remind", "give", "know", "remember", "happen")
 _FILTER = r"(?<!\S)(type|tag|tier|since|until|after|before):(\S+)"
 _WORD = re.compile(r"[^\W\d_]+")
 _ISO = r"\d{4}-\d{2}(?:-\d{2})?"
@@ -158,6 +167,8 @@ def parse(text: str, *, today: date) -> Question:
             continue
         rest = rest.replace(found[0], " ", 1)
     said = " ".join(rest.split())
+    request = next(_each(_REQUEST, said, *_REQUEST_WORDS), None)
+    rest = said[request.end() :] if request else said
     hinted, rest = _relative(rest, today)
     phrases = tuple(
         phrase
