@@ -1127,3 +1127,18 @@ def test_a_half_saved_note_does_not_bring_back_one_that_lay_there_before() -> No
     world.turn()
     world.quiesce()
     assert len(world.facts()) == 1
+
+
+def test_what_an_agent_adds_to_an_older_fact_overrules_a_note_that_may_be_a_copy() -> (
+    None
+):
+    world = _mirrored()
+    world.keep_backup()
+    world.edit(world.notes()[0], texts.append)
+    world.quiesce()
+    world.rename(world.notes()[0], "team-core/notes/A.md")
+    world.restore_backup()
+    _agent(world, agents.append)
+    world.vault.break_folder("public/notes")
+    world.turn()
+    world.quiesce()

@@ -82,6 +82,13 @@ class World(People):
             *self.broken.values(),
             *(saw for saw, _ in self.half.values()),
             *(self.data(path) for path in self.notes() if self.vault._is_broken(path)),
+            # Moved out of a folder that cannot be read: they may be copies of what is there.
+            *(
+                self.data(path)
+                for base in self.archive.iter_bases()
+                if self.vault._is_broken(base.path)
+                for path in self.notes_by_id().get(base.fact.id, [])
+            ),
         ]
         ids = {texts.id_of(each) or "" for each in hidden}
         later = {x for x in ids if facts.get(x) != self.older.get(x) or x not in known}
