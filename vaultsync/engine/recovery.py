@@ -243,10 +243,7 @@ def _not_written(
 ) -> tuple[Base | None, Linger | None]:
     """The staged file is still ours. If the store has what was merged, it moves on."""
     if stored is None:
-        return (
-            None,
-            None,
-        )  # so the vault's leg was not begun: the store's comes before it
+        return None, None  # the store's leg comes first: the vault's was not begun
     if here is not None and _is_torn(intent, staged, here):
         return _write_again(mirror, intent, here, stored)
     if mirror.archive.find_base(intent.fact_id) is None:
