@@ -1142,3 +1142,25 @@ def test_what_an_agent_adds_to_an_older_fact_overrules_a_note_that_may_be_a_copy
     world.vault.break_folder("public/notes")
     world.turn()
     world.quiesce()
+
+
+def test_a_note_that_lies_elsewhere_unread_does_so_for_a_rebuild_too() -> None:
+    for twins, effect in product((True, False), range(1, 28)):
+        world = _mirrored(2)
+        one, other = world.facts()
+        place = world.notes_by_id()[one][0]
+        world.keep_backup()
+        world.edit(place, texts.append)
+        world.quiesce()
+        world.rename(place, "Inbox/A.md")
+        if twins:
+            world.copy("Inbox/A.md", "Inbox/CON.md")
+        else:
+            world.break_yaml("Inbox/A.md")
+        world.rename(world.notes_by_id()[other][0], place)
+        world.turn()
+        world.restore_backup()
+        world.crash_at(effect)
+        world.quiesce()
+        assert world.notes_by_id()[other] == [place]
+        assert twins or world.notes_by_id()[one] == ["Inbox/A.md"]

@@ -35,7 +35,7 @@ from vaultsync.engine.item import (
 from vaultsync.engine.mirror import Links, Mirror
 from vaultsync.engine.note_bytes import NoteBytes
 from vaultsync.engine.record import entries, notice
-from vaultsync.engine.snapshot import RACY_NS, Seen, is_back, trusted
+from vaultsync.engine.snapshot import RACY_NS, Seen, is_back, still_missing, trusted
 from vaultsync.engine.waiting import MANY, wait
 from vaultsync.engine.witness import NEWEST, newest_row
 from vaultsync.errors import (
@@ -348,6 +348,7 @@ class Batch:
                 if action.base is None or action.base.path != base.path:
                     places.add(parent(base.path))
             self.outcome.done.append(action)
+        bases |= {x.fact.id: x for x in still_missing(self.mirror, bases.values())}
         with self.mirror.archive.transaction():
             for item in items:
                 if item.data is not None and not (item.failed or item.sha in self.kept):

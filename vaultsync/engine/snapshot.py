@@ -294,6 +294,20 @@ def is_back(mirror: Mirror, base: Base) -> bool:
     return claims == base.fact.id or (claims is None and _could_be(mirror, base))
 
 
+def still_missing(mirror: Mirror, bases: Iterable[Base]) -> list[Base]:
+    """Of bases about to be kept, those whose notes were gone and are not back.
+
+    A rebuild takes a note that cannot be read as it was read last. Two bases at one
+    path would be one too many to look for, should another note have its place.
+    """
+    gone = {base.fact.id: base.path for base in mirror.archive.missing_bases()}
+    return [
+        base._replace(missing_since=mirror.now())
+        for base in bases
+        if gone.get(base.fact.id) == base.path and not is_back(mirror, base)
+    ]
+
+
 def _could_be(mirror: Mirror, base: Base) -> bool:
     """Whether a file without an id may be the note: no other fact's, and of that name.
 
