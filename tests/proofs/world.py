@@ -106,7 +106,12 @@ class World(People):
 
     def power_loss(self, keep: Callable[[int], bool]) -> None:
         """The machine stops; what was not synced may be gone."""
+        before = proofs.in_vault(self)
         self.vault.crash(keep)
+        if self.older:
+            # Notes showed what an older store cannot say again.
+            gone = before - proofs.in_vault(self) - proofs.in_store(self)
+            self.ledger.at_least_kept(gone)
         for name, inode in self.vault.names.items():
             # What was never synced is the engine's to do again, but never half.
             if name.startswith("."):
