@@ -1164,3 +1164,17 @@ def test_a_note_that_lies_elsewhere_unread_does_so_for_a_rebuild_too() -> None:
         world.quiesce()
         assert world.notes_by_id()[other] == [place]
         assert twins or world.notes_by_id()[one] == ["Inbox/A.md"]
+
+
+def test_an_older_store_is_noticed_wherever_a_pass_that_wrote_only_notes_ended() -> (
+    None
+):
+    for cut, effect in product((False, True), range(1, 28)):
+        world = _mirrored()
+        world.keep_backup()
+        _agent(world, agents.append)
+        world.crash_at(effect)
+        world.restore_backup()
+        if cut:
+            world.power_loss(lambda _: False)
+        world.quiesce()

@@ -172,9 +172,12 @@ class Batch:
             ):  # it is nowhere else once the store has been written
                 history += self._history(item)
                 item.told = True
+        self.newest = newest_row(self.mirror)
         if not (intents or conflicts or history):
             return
         with self.mirror.archive.transaction():
+            # What notes are to show was read: an older store could not say it again.
+            self.mirror.archive.set_setting(NEWEST, self.newest)
             self.mirror.archive.put_blobs(self.blobs)
             self.mirror.archive.add_history(history)
             for conflict in conflicts:
@@ -223,7 +226,9 @@ class Batch:
             held = None if action.do is Do.DELETE_FACT else self._stored(item)
             expect = action.revision
             writes.append(Write(item.fact.id, held, expect, "vault", op=item.op))
-        results = self.mirror.store.write(writes) if writes else []
+        if not writes:
+            return
+        results = self.mirror.store.write(writes)
         for item, result in zip(todo, results, strict=True):
             if isinstance(result, RevisionMismatch):
                 self.mirror.vault.discard(item.op or "none")
