@@ -515,3 +515,15 @@ def test_what_was_said_of_a_note_goes_with_its_folder_and_not_with_its_rights() 
     world.person_deletes_for_good("team-core/notes/new.md")
     assert kinds(world.sync()) == []
     world.assert_at_rest()
+
+
+@pytest.mark.parametrize("kind", ["a link", "a hard link", "a pipe"])
+def test_a_note_that_is_put_back_as_it_was_is_no_longer_called_odd(kind: str) -> None:
+    world = World()
+    fact = world.mirrored()
+    path, data = world.path(fact.id), world.data(world.path(fact.id))
+    world.vault.make_odd(path, kind)
+    assert kinds(world.sync()) == ["odd"]
+    world.person_writes(path, data, by_rename=True)
+    assert kinds(world.sync()) == []
+    world.assert_at_rest()

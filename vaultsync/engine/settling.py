@@ -188,7 +188,7 @@ def changed_notices(
         said, to = new.get(path, []), moved.get(path)
         if path in as_agreed and not said:
             # It was read once, so it can be; what was wrong in it then still is.
-            said = [each for each in old[path] if each.kind != "unreadable"]
+            said = [each for each in old[path] if each.kind not in CLOSED]
         elif not said and not _looked_at(work, path):
             said = old[path]
         if to:
@@ -218,6 +218,9 @@ def _went(work: Pass, path: VaultPath) -> bool:
         return not work.found.blind(path)
     return name_of(path) not in (*folder.files, *folder.odd)
 
+
+CLOSED = frozenset({"unreadable", "odd"})
+"""What nobody says of a file that was read, and of what it said."""
 
 LASTING = frozenset(
     {
