@@ -302,15 +302,24 @@ def test_reading_leaves_the_access_time(root: Path, vault: VaultFs) -> None:
     assert file.stat().st_atime_ns == 1
 
 
+@pytest.mark.parametrize(
+    ("number", "hint"),
+    [(errno.EIO, "see to the disk"), (errno.EACCES, "the right to read it")],
+)
 def test_what_the_system_refuses_is_unreadable(
-    root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch
+    root: Path,
+    vault: VaultFs,
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+    hint: str,
 ) -> None:
     save(root, NOTE, b"text")
-    monkeypatch.setattr(syscalls, "open_to_read", refuse(errno.EIO))
+    monkeypatch.setattr(syscalls, "open_to_read", refuse(number))
     monkeypatch.setattr(syscalls, "open_below", lambda *_: -1)
 
-    with pytest.raises(UnreadableNoteError, match="rror"):
+    with pytest.raises(UnreadableNoteError, match=os.strerror(number)) as refused:
         vault.read(NOTE)
+    assert hint in refused.value.hint
 
 
 @pytest.mark.parametrize("at_once", [True, False])

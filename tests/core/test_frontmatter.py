@@ -192,6 +192,22 @@ def test_what_cannot_be_read_is_refused_with_its_line(
     assert refused.value.hint
 
 
+@pytest.mark.parametrize(
+    ("yaml", "hint"),
+    [
+        ("a: 1\na: 2\n", "keep one of the two"),
+        ("1: x\ntrue: y\n", "put their names in quotes"),
+    ],
+)
+def test_names_that_are_one_value_only_to_the_reader_are_not_to_be_given_up(
+    yaml: str, hint: str
+) -> None:
+    with pytest.raises(UnreadableNoteError) as refused:
+        read(note(yaml), PATH)
+
+    assert refused.value.hint == hint
+
+
 def test_a_bomb_of_aliases_is_refused_before_it_goes_off() -> None:
     bomb = "a: &a [x,x,x,x,x,x,x,x]\n" + "".join(
         f"{name}: &{name} [{','.join(['*' + before] * 8)}]\n"

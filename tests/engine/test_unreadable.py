@@ -396,3 +396,145 @@ def test_a_note_that_says_again_what_it_said_before_it_broke_is_not_listed() -> 
     for _ in range(2):
         assert not kinds(world.sync())
         assert not world.archive.attention()
+
+
+def _too_large(world: World, path: str) -> None:
+    world.vault.max_bytes = len(world.data(path)) - 1
+
+
+def _made_readable(world: World) -> None:
+    """Of the file itself nothing changes, neither its bytes nor its times."""
+    world.vault.max_bytes = 4 << 20
+
+
+def test_a_note_that_could_not_be_opened_is_tried_again_by_each_pass() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(path, ALPHA, PERSONS_ALPHA)
+    _too_large(world, path)
+    assert kinds(world.sync()) == ["unreadable"]
+    assert kinds(world.sync()) == ["unreadable"]
+    _made_readable(world)
+    assert kinds(world.sync()) == []
+    assert world.fact(fact.id).content == PERSONS
+    world.assert_at_rest()
+
+
+def test_a_note_that_is_as_it_was_is_no_longer_called_unreadable() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_writes(path, world.data(path))
+    _too_large(world, path)
+    assert kinds(world.sync()) == ["unreadable"]
+    _made_readable(world)
+    assert kinds(world.sync()) == []
+    assert kinds(world.sync()) == []
+    world.assert_at_rest()
+
+
+def test_a_new_note_that_could_not_be_opened_is_taken_in_later() -> None:
+    world = World()
+    path = "team-core/notes/new.md"
+    world.person_writes(path, "Words.\n")
+    world.clock.advance(600)
+    _too_large(world, path)
+    assert kinds(world.sync()) == ["unreadable"]
+    _made_readable(world)
+    assert kinds(world.sync()) == []
+    assert len(world.facts()) == 1
+    world.assert_at_rest()
+
+
+def test_an_unreadable_note_that_becomes_readable_and_is_deleted_is_not_named() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_writes(path, world.data(path))
+    _too_large(world, path)
+    assert kinds(world.sync()) == ["unreadable"]
+    world.agent_updates(fact.id, content=AGENTS)
+    assert kinds(world.sync()) == ["unreadable"]
+    _made_readable(world)
+    assert kinds(world.sync()) == []
+    assert AGENTS in world.note(fact.id)
+    world.agent_forgets(fact.id)
+    assert kinds(world.sync()) == []
+    world.assert_at_rest()
+
+
+def test_what_was_said_of_a_note_goes_with_it() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), "status: active", "status: [a, b]")
+    assert kinds(world.sync()) == ["invalid_field"]
+    world.agent_forgets(fact.id)
+    world.quiesce()
+    assert kinds(world.sync()) == []
+    world.assert_at_rest()
+
+
+def test_what_was_said_of_a_note_stays_when_it_is_saved_as_it_was() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(path, "status: active", "status: [a, b]")
+    assert kinds(world.sync()) == ["invalid_field"]
+    world.person_writes(path, world.data(path))
+    assert kinds(world.sync()) == ["invalid_field"]
+    assert kinds(world.sync()) == ["invalid_field"]
+
+
+def test_what_was_said_of_a_note_goes_along_where_it_is_moved() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(path, "status: active", "status: [a, b]")
+    assert kinds(world.sync()) == ["invalid_field"]
+    world.agent_updates(fact.id, type="lesson")
+    world.quiesce()
+    assert world.path(fact.id) != path
+    report = world.sync()
+    assert [each.path for each in report.attention] == [world.path(fact.id)]
+    world.person_edits(world.path(fact.id), "status: [a, b]", "status: active")
+    assert kinds(world.sync()) == []
+    world.assert_at_rest()
+
+
+def test_what_is_said_of_a_note_that_the_same_pass_moves_names_its_new_place() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(path, f"type: {fact.type}", "type: lesson")
+    world.person_edits(path, "status: active", "status: [a, b]")
+    world.sync()
+    assert world.path(fact.id) != path
+    report = world.sync()
+    assert [each.path for each in report.attention] == [world.path(fact.id)]
+
+
+def test_what_was_said_of_a_note_goes_with_its_folder_and_not_with_its_rights() -> None:
+    world = World()
+    world.person_writes("team-core/notes/new.md", BROKEN["an open bracket"])
+    world.clock.advance(600)
+    assert kinds(world.sync()) == ["unreadable"]
+    world.vault.break_folder("team-core/notes")
+    assert kinds(world.sync()) == ["unreadable", "unreadable_folder"]
+    world.vault.mend_folder("team-core/notes")
+    assert kinds(world.sync()) == ["unreadable"]
+    world.person_deletes_for_good("team-core/notes/new.md")
+    assert kinds(world.sync()) == []
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("kind", ["a link", "a hard link", "a pipe"])
+def test_a_note_that_is_put_back_as_it_was_is_no_longer_called_odd(kind: str) -> None:
+    world = World()
+    fact = world.mirrored()
+    path, data = world.path(fact.id), world.data(world.path(fact.id))
+    world.vault.make_odd(path, kind)
+    assert kinds(world.sync()) == ["odd"]
+    world.person_writes(path, data, by_rename=True)
+    assert kinds(world.sync()) == []
+    world.assert_at_rest()

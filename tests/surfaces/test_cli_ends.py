@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -52,6 +53,17 @@ def test_every_error_has_its_exit_code_and_is_one_json_object(
     if isinstance(error, errors.VaultsyncError):
         assert (said["message"], said["hint"]) == (error.message, error.hint)
         assert result.stderr == ""
+
+
+@pytest.mark.parametrize("number", ["EACCES", "ENOENT", "EROFS", "ENOSPC", "EIO"])
+def test_where_the_system_refuses_the_hint_says_what_to_do(number: str) -> None:
+    code = getattr(errno, number)
+    error = OSError(code, os.strerror(code), "/state")
+    result = run("sync", "--json", memory=FakeMemory(sync=error))
+
+    said = one_object(result)["error"]
+    assert said["message"] == f"/state: {os.strerror(code)}"
+    assert said["hint"]
 
 
 @pytest.mark.parametrize("error", [each for each, code in ERRORS if code == 4])

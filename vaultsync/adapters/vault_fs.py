@@ -38,7 +38,6 @@ from vaultsync.errors import (
     NoteExistsError,
     NoteMissingError,
     NotRegularFileError,
-    UnreadableNoteError,
     UnsafePathError,
     VaultMissingError,
 )
@@ -115,7 +114,7 @@ class VaultFs:
             self._tree.verify()
             return None
         except OSError as error:
-            raise UnreadableNoteError(path, vault_tree.why(error)) from error
+            raise vault_tree.refused(path, error) from error
 
     def read(self, path: VaultPath) -> NoteFile:
         """The whole note."""
@@ -129,7 +128,7 @@ class VaultFs:
             with self._tree.place(path) as place:
                 return self._read(path, place)
         except OSError as error:
-            raise UnreadableNoteError(path, vault_tree.why(error)) from error
+            raise vault_tree.refused(path, error) from error
 
     def stage(self, op: str, data: bytes) -> None:
         """Write a file into the staging folder, which only we may enter."""
@@ -345,7 +344,7 @@ class VaultFs:
         try:
             return self._read(path, note, look)
         except OSError as error:
-            raise UnreadableNoteError(path, vault_tree.why(error)) from error
+            raise vault_tree.refused(path, error) from error
 
     def _read(self, path: VaultPath, note: Place, look: Look | None = None) -> NoteFile:
         limit = self._max_bytes

@@ -329,6 +329,14 @@ def why(error: OSError) -> str:
     return error.strerror or str(error)
 
 
+def refused(path: VaultPath, error: OSError) -> UnreadableNoteError:
+    """The system would not let a note be read: nothing in the note is to be mended."""
+    hint = "give yourself the right to read it; the next pass tries again"
+    if not isinstance(error, PermissionError):
+        hint = "see to the disk and the file; the next pass tries again"
+    return UnreadableNoteError(path, why(error), hint=hint)
+
+
 @contextlib.contextmanager
 def _uncollected() -> Iterator[None]:
     """Without the collector of cycles, which would visit all stamps over and over."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 import click
@@ -74,7 +75,8 @@ def failed(error: Exception, *, as_json: bool) -> int:
     elif isinstance(error, click.ClickException):
         kind, message, hint = _usage(error)
     elif isinstance(error, OSError):
-        kind, message, hint = "OSError", _system(error), ""
+        kind, message = "OSError", _system(error)
+        hint = _SYSTEM.get(error.errno or 0, "")
     else:
         import traceback
 
@@ -96,6 +98,20 @@ def _usage(error: click.ClickException) -> tuple[str, str, str]:
         message = message.partition(" Did you mean")[0].removesuffix(".")
     kind = "UsageError" if isinstance(error, click.UsageError) else type(error).__name__
     return kind, message[:1].lower() + message[1:], hint
+
+
+_RIGHT = "give yourself the right to it, or name another place"
+_ROOM = "make room and try again; what was begun is repaired by the next pass"
+_SYSTEM: Mapping[int, str] = {
+    errno.EACCES: _RIGHT,
+    errno.EPERM: _RIGHT,
+    errno.ENOENT: "make the folder first, or name another place",
+    errno.EROFS: "it can only be read there; name another place",
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+    errno.EIO: "see to the disk; what was begun is repaired by the next pass",
+}
+"""What to do when the system refuses."""
 
 
 def _system(error: OSError) -> str:

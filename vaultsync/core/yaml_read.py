@@ -333,4 +333,6 @@ def _duplicate(shown: str, yaml: str, path: str) -> UnreadableNoteError:
                 break
             seen.add((node.parent, node.text))
     why = f"the property {shown[:60]} is there twice"
-    return _refused(why, yaml, path, at=at, hint="keep one of the two")
+    # Names that differ and yet are one value, such as `1` and `true`, may both be meant.
+    hint = "keep one of the two" if at is not None else "put their names in quotes"
+    return _refused(why, yaml, path, at=at, hint=hint)

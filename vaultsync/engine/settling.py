@@ -63,7 +63,7 @@ def record_pass(work: Pass, outcome: Outcome) -> None:
             settings[NEWEST] = row(seen[-1].seq, seen[-1].revision) if seen else None
     settings = {k: v for k, v in settings.items() if archive.setting(k) != v}
     folders = _folders(work, outcome)
-    notices = changed_notices(work)
+    notices = changed_notices(work, outcome)
     done = {action.fact_id for action in outcome.done}
     fresh = [base for base in work.found.fresh if base.fact.id not in done]
     if not (settings or folders or notices or fresh):
@@ -97,7 +97,12 @@ def _our_own(work: Pass, outcome: Outcome) -> list[Written]:
 def _folders(work: Pass, outcome: Outcome) -> dict[VaultPath, bytes | None]:
     """The fingerprints of the folders in which everything is settled now."""
     mirror = work.mirror
-    unsettled = {parent(s.path) for s in work.found.seen.values() if not s.settled}
+    unsettled = {
+        parent(s.path)
+        for s in work.found.seen.values()
+        # What could not be opened can be given free without a change of the file.
+        if not s.settled or (s.trouble is not None and not s.file.sha)
+    }
     unsettled |= {parent(base.path) for base in work.who.gone.values()}
     # Whose note it is may be told by what happens in another folder.
     unsettled |= {parent(s.path) for files in work.who.twins.values() for s in files}
@@ -166,8 +171,16 @@ def _all_known(
     return True
 
 
-def changed_notices(work: Pass) -> dict[VaultPath, list[Attention]]:
-    """What is to be remembered as waiting for a person, where that differs."""
+def changed_notices(
+    work: Pass, outcome: Outcome | None = None
+) -> dict[VaultPath, list[Attention]]:
+    """What is to be remembered as waiting for a person, where that differs.
+
+    What was said of a note goes along when the pass moved it, and with it when the pass
+    took it away.
+    """
+    outcome = outcome or Outcome()
+    moved = {action.path: action.to for action in outcome.done if action.to}
     old: dict[VaultPath, list[Attention]] = {}
     for each in work.mirror.archive.attention():
         old.setdefault(each.path, []).append(each)
@@ -175,25 +188,41 @@ def changed_notices(work: Pass) -> dict[VaultPath, list[Attention]]:
     for each in work.plan.notices:
         if each.kind in LASTING:
             new.setdefault(each.path, []).append(each)
-    changed: dict[VaultPath, list[Attention]] = {}
-    agreed = work.found.known | {base.path for base in work.found.fresh}
+    as_agreed = {*work.found.known, *(base.path for base in work.found.fresh)}
+    after: dict[VaultPath, list[Attention]] = {}
     for path in {*old, *new}:
-        looked_at = (
-            path in new
-            or path in work.found.seen
-            or parent(path) in work.found.dirty
-            or (
-                parent(path) not in work.found.scan.folders
-                and not work.found.blind(path)
-            )
-        )
-        now = new.get(path, [])
-        read = path in work.found.seen or path in work.found.odd or path not in old
-        if not read and work.found.has(path):
-            now = [x for x in old[path] if path not in agreed or x.kind not in UNREAD]
-        if looked_at and _essence(old.get(path, [])) != _essence(now):
-            changed[path] = now
-    return changed
+        said, to = new.get(path, []), moved.get(path)
+        if path in as_agreed and not said:
+            # It was read once, so it can be; what was wrong in it then still is.
+            said = [each for each in old[path] if each.kind not in DENIED]
+        elif not said and not _looked_at(work, path):
+            said = old[path]
+        if to:
+            after[to] = [_said_of(each, to) for each in said]
+        gone = path in outcome.removed or _went(work, path)
+        after.setdefault(path, [] if gone else said)
+    return {
+        path: said
+        for path, said in after.items()
+        if _essence(old.get(path, [])) != _essence(said)
+    }
+
+
+def _said_of(notice: Attention, to: VaultPath) -> Attention:
+    """A notice of a note that lies somewhere else now."""
+    return notice._replace(path=to, message=notice.message.replace(notice.path, to, 1))
+
+
+def _looked_at(work: Pass, path: VaultPath) -> bool:
+    return path in work.found.seen or parent(path) in work.found.dirty
+
+
+def _went(work: Pass, path: VaultPath) -> bool:
+    """Whether nothing lies any more where something was warned about."""
+    folder = work.found.scan.folders.get(parent(path))
+    if folder is None:
+        return not work.found.blind(path)
+    return name_of(path) not in (*folder.files, *folder.odd)
 
 
 LASTING = frozenset(
@@ -208,7 +237,7 @@ LASTING = frozenset(
     }
 )
 """What stays true until somebody does something about it."""
-UNREAD = frozenset({"unreadable", "twins"})
+DENIED = frozenset({"unreadable", "odd", "twins"})
 """What is not true of a note that says what both sides agreed on."""
 
 

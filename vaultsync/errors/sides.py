@@ -82,7 +82,8 @@ class StoreRewoundError(StoreError):
         super().__init__(
             f"the store went back in time: {why}; nothing was done",
             hint="restored from a backup? `vaultsync rebuild --from vault` gives it"
-            f" what the vault holds; `vaultsync sync --confirm {run}` reconciles both",
+            f" what the vault holds; `vaultsync sync --confirm {run}` reconciles both,"
+            " and notes that differ get what the store says now",
         )
         self.run = run
 

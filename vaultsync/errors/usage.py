@@ -260,5 +260,6 @@ class RunNotFoundError(NotFoundError):
 
     def __init__(self, run: str) -> None:
         super().__init__(
-            f"no run {run}", hint="`vaultsync history ID` and every report name runs"
+            f"no run {run} that did anything",
+            hint="`vaultsync history ID` names the runs that changed a fact",
         )
