@@ -210,7 +210,7 @@ BUGS: tuple[Bug, ...] = (
         "the outbox waits for no conflict note",
         "engine/outbox.py",
         (("    if merged.conflicts:\n", "    if False:\n"),),
-        "proofs/test_regressions.py::"
+        "engine/test_regressions.py::"
         "test_two_writers_of_one_line_in_an_outage_both_keep_their_words",
     ),
     Bug(
@@ -277,7 +277,7 @@ BUGS: tuple[Bug, ...] = (
                 '""\n',
             ),
         ),
-        "proofs/test_regressions.py"
+        "engine/test_regressions.py"
         "::test_what_is_saved_again_after_a_crash_is_no_deletion_by_an_agent",
     ),
 )

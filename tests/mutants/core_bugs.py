@@ -145,6 +145,6 @@ CORE_BUGS: tuple[Bug, ...] = (
                 "(row and row.key == 'updatedAt')",
             ),
         ),
-        "proofs/test_regressions.py::test_a_count_is_no_reason_to_write_a_note",
+        "engine/test_regressions.py::test_a_count_is_no_reason_to_write_a_note",
     ),
 )
