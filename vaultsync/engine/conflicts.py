@@ -56,11 +56,9 @@ def verdicts(
     said = []
     for conflict in mirror.archive.conflicts():
         path = conflict.conflict_path
-        if path is not None and found.blind(path):
+        if path is not None and (found.blind(path) or _folder_is_clean(found, path)):
             continue
         if path not in found.conflict_notes:
-            if path is not None and _folder_is_clean(found, path):
-                continue
             moved = _moved(mirror, found, conflict)
             if moved is None:
                 # Without a path, a crashed pass had not come to write it.
