@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.token_tables import small_table
@@ -36,6 +36,7 @@ def test_an_empty_text_costs_nothing(counter: TokenCounter) -> None:
 
 
 @given(ANY)
+@example(" ")
 def test_any_text_costs_something_and_never_more_than_its_bytes(
     counter: TokenCounter, text: str
 ) -> None:

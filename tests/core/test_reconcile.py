@@ -10,7 +10,7 @@ from vaultsync.core.changes import StoreChange as S
 from vaultsync.core.changes import VaultChange as V
 from vaultsync.core.reconcile import KNOWN, UNKNOWN, Do, decide
 
-WITH_BASE = set(V) - {V.NONE, V.CREATED, V.FOREIGN}
+WITH_BASE = set(V) - {V.NONE, V.CREATED, V.FOREIGN, V.EQUAL}
 WITHOUT_BASE = {V.NONE, V.CREATED, V.FOREIGN, V.UNREADABLE, V.UNSETTLED}
 STORE_WITH_BASE = set(S) - {S.NONE, S.CREATED, S.BURIED}
 DESTROYS = {Do.DELETE_FACT, Do.DELETE_NOTE, Do.DROP_BASE}
@@ -26,7 +26,8 @@ def test_every_pair_of_a_fact_with_a_base_has_a_row() -> None:
 
 def test_every_pair_of_a_fact_without_a_base_has_a_row() -> None:
     stores = {S.NONE, S.CREATED, S.BURIED, S.AWAY}
-    assert set(UNKNOWN) == set(product(WITHOUT_BASE, stores))
+    equal = (V.EQUAL, S.CREATED)  # to what the store has
+    assert set(UNKNOWN) == {*product(WITHOUT_BASE, stores), equal}
 
 
 @pytest.mark.parametrize("change", [V.UNREADABLE, V.UNSETTLED, V.UNKNOWN, V.COPIED])

@@ -18,6 +18,7 @@ from vaultsync.core.changes import VaultChange as V
 from vaultsync.core.fact import Fact
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import KNOWN, UNKNOWN, Row, decide
+from vaultsync.core.render import render
 from vaultsync.engine import planning
 from vaultsync.engine.request import Request
 from vaultsync.ports import Write
@@ -309,6 +310,12 @@ def _note_of_a_fact(world: World) -> Request:
     return Request()
 
 
+def _new_note_of_a_fact(world: World) -> Request:
+    fact = world.agent_remembers(LINES, title="New")
+    world.person_writes(NEW, render(fact, links={}))
+    return Request()
+
+
 def _note_of_a_tombstone(world: World) -> Request:
     _note_of_a_fact(world)
     world.agent_forgets(world.facts()[0].id)
@@ -377,6 +384,7 @@ NEWCOMERS: dict[tuple[V, S], Newcomer] = {
     (V.FOREIGN, S.CREATED): Newcomer(_note_of_a_fact, alive=True),
     (V.FOREIGN, S.BURIED): Newcomer(_note_of_a_tombstone, alive=True),
     (V.FOREIGN, S.AWAY): Newcomer(_foreign_note_while_away, alive=False),
+    (V.EQUAL, S.CREATED): Newcomer(_new_note_of_a_fact, alive=True),
     (V.UNREADABLE, S.NONE): Newcomer(_broken(_foreign_note), alive=False),
     (V.UNREADABLE, S.CREATED): Newcomer(_broken(_note_of_a_fact), alive=True),
     (V.UNREADABLE, S.BURIED): Newcomer(_broken(_note_of_a_tombstone), alive=True),

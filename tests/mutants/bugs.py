@@ -102,10 +102,7 @@ BUGS: tuple[Bug, ...] = (
         "engine/batch.py",
         (
             (
-                (
-                    "        if any(item.writes_vault for item in items):\n"
-                    "            self._wait(following.steps)\n"
-                ),
+                ("        if writing:\n            self._wait(following.steps)\n"),
                 "",
             ),
         ),

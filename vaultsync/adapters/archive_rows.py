@@ -127,7 +127,7 @@ def base_row(base: Base) -> Row:
         # As text: some file systems use all 64 bits, of which SQLite has but 63.
         None if inode is None else str(inode),
         base.missing_since,
-        wire.to_json(base.fact),
+        wire.line_of(base.fact),
     )
 
 

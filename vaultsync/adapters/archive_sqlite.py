@@ -130,11 +130,10 @@ class SqliteArchive:
         found: dict[str, Base] = {}
         wanted = iter(fact_ids)
         while batch := list(islice(wanted, sqlite_file.BATCH)):
-            rows = self._rows(
-                archive_rows.BASES_OF_IDS,
-                json.dumps(batch),
-            )
+            rows = self._rows(archive_rows.BASES_OF_IDS, json.dumps(batch))
             found.update((row[0], archive_rows.base_of(row)) for row in rows)
+            if not rows and self._is_empty("bases"):
+                break  # thousands are asked for when there is none yet
         return found
 
     def places(self, fact_ids: Iterable[str]) -> dict[str, VaultPath]:
@@ -178,7 +177,7 @@ class SqliteArchive:
     def put_bases(self, bases: Iterable[Base]) -> None:
         """Set bases."""
         self._change(
-            "INSERT OR REPLACE INTO bases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO bases VALUES (?,?,?,?,?,?,?,?,?,?, CAST(? AS TEXT))",
             map(archive_rows.base_row, bases),
         )
 
@@ -265,14 +264,10 @@ class SqliteArchive:
 
     def history(self, *, fact_id: str = "", run: str = "") -> list[HistoryEntry]:
         """The history of a fact or of a run, oldest first."""
-        if fact_id:
-            found = self._rows(
-                archive_rows.HISTORY + "WHERE fact_id = ? ORDER BY n", fact_id
-            )
-        elif run:
-            found = self._rows(archive_rows.HISTORY + "WHERE run = ? ORDER BY n", run)
-        else:
-            found = self._rows(archive_rows.HISTORY + "ORDER BY n")
+        key, value = ("fact_id", fact_id) if fact_id else ("run", run)
+        which = f"WHERE {key} = ? " if value else ""
+        values = [value] if value else []
+        found = self._rows(f"{archive_rows.HISTORY}{which}ORDER BY n", *values)
         entries = map(archive_rows.history_of, found)
         return [each for each in entries if run in ("", each.run)]
 
@@ -290,6 +285,8 @@ class SqliteArchive:
             for row in rows:
                 entry = archive_rows.history_of(row)
                 found[entry.fact_id] = entry
+            if not rows and self._is_empty("history"):
+                break
         return found
 
     def put_run(self, run: Run) -> None:
@@ -349,6 +346,9 @@ class SqliteArchive:
     ) -> list[archive_rows.Row]:
         with self._asking() as db:
             return db.execute(statement, values).fetchall()
+
+    def _is_empty(self, table: str) -> bool:
+        return not self._rows(f"SELECT 1 FROM {table} LIMIT 1")  # noqa: S608 - ours
 
     def _change(self, statement: str, rows: Iterable[archive_rows.Row]) -> None:
         with self._asking() as db:

@@ -111,7 +111,10 @@ class SqliteStore:
             " WHERE seq > ? ORDER BY seq",
             since,
         )
-        return [_written(row) for row in rows]
+        return [
+            Written(seq, fact_id, revision, bool(deleted), actor, at)
+            for seq, fact_id, revision, deleted, actor, at in rows
+        ]
 
     def written(self, fact_id: str) -> Written | None:
         """The last write of one fact; None when the store never knew it."""
@@ -119,7 +122,10 @@ class SqliteStore:
             "SELECT seq, id, revision, deleted, actor, at FROM facts WHERE id = ?",
             fact_id,
         )
-        return _written(rows[0]) if rows else None
+        if not rows:
+            return None
+        seq, fact_id, revision, deleted, actor, at = rows[0]
+        return Written(seq, fact_id, revision, bool(deleted), actor, at)
 
     def revision_at(self, seq: int) -> str | None:
         """The revision that was written under a number."""
@@ -145,11 +151,12 @@ class SqliteStore:
         wanted = iter(fact_ids)
         while batch := list(islice(wanted, sqlite_file.BATCH)):
             rows = self._rows(
-                "SELECT id, revision, body FROM facts"
+                "SELECT id, revision, CAST(body AS BLOB) FROM facts"
                 " WHERE id IN (SELECT value FROM json_each(?)) AND deleted = 0",
                 json.dumps(batch),
             )
-            found.update((row[0], _fact(row[1], row[2])) for row in rows)
+            read = wire.reader(len(rows))
+            found.update((row[0], read(row[2], row[1])) for row in rows)
         return found
 
     def buried(self, fact_id: str) -> Fact | None:
@@ -330,8 +337,3 @@ def _columns(fact: Fact | None) -> tuple[str | None, ...]:
 
 def _fact(revision: str, body: str) -> Fact:
     return wire.from_json(body, revision=revision)
-
-
-def _written(row: tuple[Any, ...]) -> Written:
-    seq, fact_id, revision, deleted, actor, at = row
-    return Written(seq, fact_id, revision, bool(deleted), actor, at)

@@ -129,7 +129,8 @@ class FittedTokens:
         """An estimate that is rather too high; the docstring of the module has figures."""
         data = text.encode("utf-8", "surrogatepass")
         estimate: float = sum(map(mul, _COSTS.values(), _features(data)))
-        return min(math.ceil(estimate * MARGIN), len(data))
+        # A blank alone is in none of the kinds.
+        return min(max(math.ceil(estimate * MARGIN), 1), len(data))
 
 
 def _features(data: bytes) -> tuple[float, ...]:

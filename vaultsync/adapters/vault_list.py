@@ -75,6 +75,15 @@ def stamp(found: os.stat_result) -> Stamp:
     return Stamp(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
+def is_same(one: os.stat_result, other: os.stat_result) -> bool:
+    """Whether both stats of one open file have the same stamp."""
+    return (
+        one.st_mtime_ns == other.st_mtime_ns
+        and one.st_ctime_ns == other.st_ctime_ns
+        and one.st_size == other.st_size
+    )
+
+
 def oddity(found: os.stat_result, *, links: int = 1) -> str:
     """What a file is if it is no regular file of so many names; empty if it is."""
     if stat.S_ISREG(found.st_mode):

@@ -304,9 +304,9 @@ def read_once(
             data += more
         if look is not None:
             look(fd, before)
-        seen = vault_list.stamp(before)
-        if len(data) == size and seen == vault_list.stamp(os.fstat(fd)):
-            return NoteFile(data, hashlib.sha256(data).hexdigest(), seen)
+        if len(data) == size and vault_list.is_same(before, os.fstat(fd)):
+            sha = hashlib.sha256(data).hexdigest()
+            return NoteFile(data, sha, vault_list.stamp(before))
     finally:
         os.close(fd)
     return None

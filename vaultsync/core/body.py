@@ -186,17 +186,12 @@ def render_block(
     *, related: Sequence[str], entities: Sequence[str], origin: str
 ) -> str:
     """The managed block from the texts of its links and the line of provenance."""
-    sections = []
-    if related:
-        sections.append(
-            "\n".join([f"## {RELATED}", *(f"- {each}" for each in related)])
-        )
-    if entities:
-        sections.append(
-            "\n".join([f"## {ENTITIES}", *(f"- {each}" for each in entities)])
-        )
-    sections.append(f"## {PROVENANCE}\n{origin}")
-    return f"{START}\n" + "\n\n".join(sections) + f"\n{END}"
+    made = f"{START}\n"
+    for name, links in ((RELATED, related), (ENTITIES, entities)):
+        if links:
+            listed = "\n- ".join(links)
+            made += f"## {name}\n- {listed}\n\n"
+    return f"{made}## {PROVENANCE}\n{origin}\n{END}"
 
 
 def set_title(body: Body, title: str) -> Body:

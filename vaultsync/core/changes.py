@@ -25,9 +25,11 @@ _BLOCK_END = END.encode()
 class VaultChange(Enum):
     """What happened to a note since the base."""
 
+    __hash__ = object.__hash__  # that of `Enum` is slow, and each fact asks the table
     NONE = "no note"
     CREATED = "new note"
     FOREIGN = "note with an unknown id"
+    EQUAL = "note as its fact is written"
     UNCHANGED = "unchanged"
     REFORMATTED = "reformatted"
     MODIFIED = "modified"
@@ -43,6 +45,7 @@ class VaultChange(Enum):
 class StoreChange(Enum):
     """What happened to a fact in the store since the base."""
 
+    __hash__ = object.__hash__
     NONE = "no fact"
     CREATED = "new fact"
     BURIED = "tombstone"
@@ -65,6 +68,8 @@ class VaultSide(NamedTuple):
     """What the note is taken to mean."""
     scope: str | None = None
     """The scope of the folder it lies in, when that is not the fact's."""
+    text: bytes | None = None
+    """Its bytes, where what they say is known without reading them."""
 
 
 class StoreSide(NamedTuple):

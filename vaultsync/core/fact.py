@@ -121,12 +121,17 @@ class Fact:
     """Where its note is; None while it has none. Not part of what it says."""
     revision: str = field(default="", compare=False)
     """Opaque token of the store's version that this was read at."""
+    line: bytes | None = field(default=None, init=False, compare=False, repr=False)
+    """The JSON that it was read from, UTF-8; None once a copy says anything else."""
 
     def but(self, **attrs: object) -> Fact:
         """The fact with other attributes, which are taken as they are."""
         made = object.__new__(Fact)
         # A dict that is copied whole keeps its size; one that is filled grows three times.
-        object.__setattr__(made, "__dict__", self.__dict__ | attrs)
+        held = self.__dict__ | attrs
+        if "line" in held and not attrs.keys() <= _NOT_SAID:
+            del held["line"]
+        object.__setattr__(made, "__dict__", held)
         return made
 
     def value(self, key: str) -> Value:
@@ -202,6 +207,10 @@ class Fact:
         return _settled(
             self.but(**attrs, own=own, properties={**self.properties, **properties})
         )
+
+
+_NOT_SAID = frozenset({"path", "revision", "line"})
+"""What a fact has and its JSON does not say."""
 
 
 def make_fact(values: Mapping[str, Value]) -> Fact:

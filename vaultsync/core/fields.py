@@ -50,6 +50,10 @@ class Rule(Enum):
 class Kind(Enum):
     """What values a field takes."""
 
+    __hash__ = (
+        object.__hash__
+    )  # that of `Enum` is slow, and it is asked for with every value
+
     LINE = "one line of text"
     TEXT = "text"
     LINES = "a list of lines"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -141,8 +141,10 @@ def differing(one: Fact, other: Fact, *, volatile: bool = False) -> tuple[str, .
     The order of a list that merges by element has no meaning and is no difference.
     Facts without a difference mean the same.
     """
+    if one is other:
+        return ()
     rows, get = _ALL if volatile else _LASTING
-    ones, others = get(one), get(other)
+    ones, others = get(vars(one)), get(vars(other))
     found = []
     if ones != others:
         found = [
@@ -206,9 +208,9 @@ def _put_back(base: Fact, vault: Fact, store: Fact) -> tuple[str, ...]:
     )
 
 
-_ALL = (FIELDS, attrgetter(*(row.attr for row in FIELDS)))
+_ALL = (FIELDS, itemgetter(*(row.attr for row in FIELDS)))
 _LASTING_ROWS = tuple(row for row in FIELDS if row.owner is not Owner.VOLATILE)
-_LASTING = (_LASTING_ROWS, attrgetter(*(row.attr for row in _LASTING_ROWS)))
+_LASTING = (_LASTING_ROWS, itemgetter(*(row.attr for row in _LASTING_ROWS)))
 
 
 def _rows(*facts: Fact) -> Iterator[tuple[str, Field | None]]:

@@ -11,9 +11,13 @@ from vaultsync.core.neutral import unescaped
 from vaultsync.core.note import Note, Problem, UnknownPlaceholder
 from vaultsync.core.redact import MARK, Secrets, learned
 
+_MARK = MARK.encode()
 
-def is_marked(text: str) -> bool:
+
+def is_marked(text: str | bytes) -> bool:
     """Whether a text can mean something else than it shows."""
+    if isinstance(text, bytes):
+        return b"\\" in text or _MARK in text
     return "\\" in text or MARK in text
 
 

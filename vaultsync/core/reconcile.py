@@ -23,6 +23,7 @@ from vaultsync.core.paths import VaultPath
 class Do(Enum):
     """What a row of the table says to do."""
 
+    __hash__ = object.__hash__  # see `VaultChange`
     NOTHING = "nothing"
     RECORD = "record base"
     UPDATE_STORE = "update store"
@@ -152,6 +153,7 @@ UNKNOWN: Mapping[tuple[VaultChange, StoreChange], Row] = MappingProxyType(
             Do.RESTORE_FACT, "the note came back after its fact was deleted"
         ),
         (_V.FOREIGN, _S.AWAY): _AWAY,
+        (_V.EQUAL, _S.CREATED): Row(Do.RECORD, "on both sides, without a base"),
         (_V.UNREADABLE, _S.NONE): Row(
             Do.NOTHING, "a note with an unknown id that cannot be read"
         ),

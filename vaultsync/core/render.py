@@ -5,7 +5,9 @@ Every rewrite is proved by reading its result.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from operator import itemgetter
 
 from vaultsync.core import body as bodies
 from vaultsync.core import frontmatter
@@ -26,19 +28,58 @@ _IN_BODY = frozenset({"content", "scope"})
 _UNSET: tuple[Value, ...] = ("", (), [])
 _SHOWN = [row for row in FIELDS if row.key not in ("id", "title", "context", *_IN_BODY)]
 _MIDDLE = [row.key for row in _SHOWN].index("createdAt")
-_SAID = {row.attr: row for row in _SHOWN[:_MIDDLE]}
+
+
+_OF_ONE_NOTE = frozenset({Kind.ID, Kind.IDS, Kind.TIME})
+"""Kinds of values that hardly two notes share."""
+_MOST = 4096
+"""So many values of one field are kept as lines."""
+
+
+class _Rows:
+    """Fields that stand together in a note; every fact is asked for all of them."""
+
+    def __init__(self, rows: Sequence[Field]) -> None:
+        self._rows = rows
+        self._lines: list[dict[Value, str]] = [{} for _ in rows]
+        self._get = itemgetter(*(row.attr for row in rows))
+
+    def lines(self, fact: Fact) -> list[str]:
+        """The lines of those that are set."""
+        found = []
+        values = self._get(vars(fact))
+        for row, known, value in zip(self._rows, self._lines, values, strict=True):
+            if value or (
+                value is not None and value not in _UNSET and row.key != _COUNT
+            ):
+                found.append(known.get(value) or _line(row, value, known))
+        return found
+
+
+def _line(row: Field, value: Value, known: dict[Value, str]) -> str:
+    """The lines of a field, kept: most values of a vault stand in many notes."""
+    made = frontmatter.emit(row.key, _written(row, value), "\n")
+    if row.kind not in _OF_ONE_NOTE:
+        if len(known) >= _MOST:
+            known.clear()
+        known[value] = made
+    return made
+
+
+_COUNT = "accessCount"
+"""The one field of which 0 says nothing."""
+_SAID = _Rows(_SHOWN[:_MIDDLE])
 """The fields above a type's own and the author's properties; below them stand others."""
-_KNOWN = {row.attr: row for row in _SHOWN[_MIDDLE:]}
+_KNOWN = _Rows(_SHOWN[_MIDDLE:])
 
 
 def render(fact: Fact, *, links: Mapping[str, str]) -> bytes:
     """A new note. `links` gives the text of the link to a fact by its id."""
-    properties: dict[str, Value] = {"id": fact.id}
-    properties.update(_set(_SAID, fact))
-    for key, value in fact.own.items():
-        properties[key] = _written(OWN[key], value)
-    properties.update(fact.properties)
-    properties.update(_set(_KNOWN, fact))
+    others = {key: _written(OWN[key], value) for key, value in fact.own.items()}
+    others.update(fact.properties)
+    lines = ["---\n", frontmatter.emit("id", fact.id, "\n"), *_SAID.lines(fact)]
+    lines += [frontmatter.emit(key, value, "\n") for key, value in others.items()]
+    lines += _KNOWN.lines(fact)
     body = bodies.render_body(
         title=fact.title,
         context=fact.context,
@@ -49,24 +90,19 @@ def render(fact: Fact, *, links: Mapping[str, str]) -> bytes:
             origin=origin(fact),
         ),
     )
-    return (frontmatter.render(properties) + body).encode()
-
-
-def _set(rows: Mapping[str, Field], fact: Fact) -> Iterator[tuple[str, Value]]:
-    """The fields that are set, as a note spells them."""
-    attrs = vars(fact)
-    for attr, row in rows.items():
-        value = attrs[attr]
-        never = value is None or value in _UNSET or attr == "access_count"
-        if value or not never:
-            yield row.key, _written(row, value)
+    return "".join((*lines, "---\n", body)).encode()
 
 
 def origin(fact: Fact) -> str:
     """The line of provenance."""
-    agent = (fact.agent_id or "").replace("`", "'")
+    return _origin(fact.agent_id or "", fact.created_at[:10])
+
+
+@lru_cache(maxsize=4096)  # an agent makes many facts in a day
+def _origin(agent_id: str, day: str) -> str:
+    agent = agent_id.replace("`", "'")
     who = f"Created by agent `{agent}`" if agent else "Written by a person"
-    return f"{who} on {fact.created_at[:10]}." if fact.created_at else f"{who}."
+    return f"{who} on {day}." if day else f"{who}."
 
 
 def _written(row: Field, value: Value) -> Value:

@@ -58,8 +58,16 @@ def block(value: Value, *, indent: str = INDENT) -> tuple[str, list[str]]:
             return header, [indent + line if line else "" for line in lines]
         return _text(value), []
     if isinstance(value, Sequence) and value:
-        return "", [f"{INDENT}- {inline(each)}" for each in value]
+        return "", [
+            _item(each) if isinstance(each, str) else f"{INDENT}- {_json(each)}"
+            for each in value
+        ]
     return inline(value), []
+
+
+@lru_cache(maxsize=4096)  # they share their tags and links, too
+def _item(text: str) -> str:
+    return f"{INDENT}- {_text(text)}"
 
 
 def is_tall(value: Value) -> bool:
@@ -90,12 +98,10 @@ def flow(values: Sequence[Value]) -> str:
 
 
 def _text(text: str) -> str:
-    if _WORDS.match(text):
-        plain = text.lower() not in _RESERVED
-    elif text[:1].isdecimal():
+    if text[:1].isdecimal():
         plain = _UUID.match(text) is not None or _is_time(text)
     else:
-        plain = False
+        plain = _WORDS.match(text) is not None and text.lower() not in _RESERVED
     return text if plain else _quoted(text)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do
+from vaultsync.engine.agreed import is_agreed, record_agreed
 from vaultsync.engine.batch import Batch
 from vaultsync.engine.item import CREATES_NOTE, Outcome
 from vaultsync.engine.mirror import Links, Mirror
@@ -32,6 +33,8 @@ def apply_plan(
     """
     outcome = Outcome()
     todo = [action for action in actions if action.do not in _IDLE]
+    record_agreed(mirror, list(filter(is_agreed, todo)), outcome, seen)
+    todo = [action for action in todo if not is_agreed(action)]
     size = mirror.policy.batch
     planned = {a.fact_id: a.merged for a in todo if a.do in CREATES_NOTE and a.merged}
     links = Links(mirror, planned)

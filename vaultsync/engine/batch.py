@@ -26,6 +26,7 @@ from vaultsync.core.reconcile import Action, Do
 from vaultsync.engine.conflict_notes import conflict_of, write_conflict_note
 from vaultsync.engine.item import (
     CREATES_NOTE,
+    DROPS_BASE,
     FEW_LINGERS,
     MANY_UNTIL,
     Item,
@@ -33,9 +34,10 @@ from vaultsync.engine.item import (
     text_of,
 )
 from vaultsync.engine.mirror import Links, Mirror
+from vaultsync.engine.missing import is_back, still_missing
 from vaultsync.engine.note_bytes import NoteBytes
 from vaultsync.engine.record import entries, notice
-from vaultsync.engine.snapshot import RACY_NS, Seen, is_back, still_missing, trusted
+from vaultsync.engine.snapshot import RACY_NS, Seen, trusted
 from vaultsync.engine.waiting import MANY, wait
 from vaultsync.engine.witness import NEWEST, newest_row
 from vaultsync.errors import (
@@ -85,7 +87,8 @@ class Batch:
         self.agreed: dict[str, Base] = {}
         self.newest: str | None = None
         self.items: list[Item] = []
-        self.steps = self._decide()
+        # One that is never begun would hold all of the pass until the next collection.
+        self.steps = self._decide() if actions else iter(())
 
     def apply(self, following: Batch) -> None:
         """Carry the actions out; what cannot be done now is named in the outcome.
@@ -98,12 +101,12 @@ class Batch:
         self._begin(items)
         self._stage(items, following.steps)
         self._write_store(items)
-        for item in items:
-            if not item.failed and item.writes_vault:
-                self._write_vault(item)
-        if any(item.writes_vault for item in items):
+        writing = [item for item in items if item.op and item.writes_vault]
+        for item in (each for each in writing if not each.failed):
+            self._write_vault(item)
+        if writing:
             self._wait(following.steps)
-        self._restamp(items)
+        self._restamp(writing)
         self._record(items)
 
     def _wait(self, ahead: Iterator[None]) -> None:
@@ -167,9 +170,7 @@ class Batch:
         conflicts = [item.conflict for item in items if item.conflict]
         history: list[HistoryEntry] = []
         for item in items:
-            if (
-                item.action.replaces
-            ):  # it is nowhere else once the store has been written
+            if item.action.replaces:  # it is nowhere else once the store is written
                 history += self._history(item)
                 item.told = True
         self.newest = newest_row(self.mirror)
@@ -219,7 +220,7 @@ class Batch:
     # 3 --------------------------------------------------------------------- store
 
     def _write_store(self, items: Sequence[Item]) -> None:
-        todo = [i for i in items if i.writes_store and not i.failed]
+        todo = [i for i in items if i.op and i.writes_store and not i.failed]
         writes = []
         for item in todo:
             action = item.action
@@ -346,12 +347,13 @@ class Batch:
             action = item.action
             if not item.told:
                 history += self._history(item)
-            if action.do in (Do.DELETE_NOTE, Do.DELETE_FACT, Do.DROP_BASE):
+            if action.do in DROPS_BASE:
                 dropped.append(item.fact.id)
             else:
                 base = bases[item.fact.id] = self._base(item)
-                if action.base is None or action.base.path != base.path:
-                    places.add(parent(base.path))
+                path = base.path
+                if action.base is None or action.base.path != path:
+                    places.add(parent(path))
             self.outcome.done.append(action)
         bases |= {x.fact.id: x for x in still_missing(self.mirror, bases.values())}
         with self.mirror.archive.transaction():
@@ -379,7 +381,9 @@ class Batch:
         action = item.action
         revision = item.fact.revision if item.store_done else action.revision or ""
         path = action.to or action.path
-        fact = item.fact.but(path=path, revision=revision)
+        fact = item.fact
+        if (fact.path, fact.revision) != (path, revision):
+            fact = fact.but(path=path, revision=revision)
         if item.store_done:
             fact = fact.but(updated_at=self.today)
         stamp = item.stamp

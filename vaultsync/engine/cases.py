@@ -6,7 +6,7 @@ edits of the id itself.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -76,7 +76,8 @@ def settle_identities(mirror: Mirror, found: Snapshot) -> Identities:
         if owner is not None:
             who.of_fact[fact_id] = owner
             who.gone.pop(fact_id, None)
-            who.nameless += [each for each in files if each is not owner]
+            if len(files) > 1:
+                who.nameless += [each for each in files if each is not owner]
         elif base and fact_id not in who.gone and not found.blind(base.path):
             who.nameless += files
         else:
@@ -118,10 +119,10 @@ def _claims(
     fact's note has taken.
     """
     claims: dict[str, list[Seen]] = {}
-    own = [s.note.id for s in found.seen.values() if s.note and s.note.id]
+    own = [fact_id for s in found.seen.values() if (fact_id := s.id)]
     bases = mirror.archive.find_bases(own)
     for seen in found.seen.values():
-        if seen.note is not None:
+        if seen.is_note:
             claim = _claimed(found, seen, bases)
             claims.setdefault(claim, []).append(seen)
             if seen.base is not None and claim != seen.base.fact.id:
@@ -183,8 +184,7 @@ def _claimed(found: Snapshot, seen: Seen, bases: Mapping[str, Base]) -> str:
     The id of another fact counts when that fact's note is not where it was: the file
     was moved here, or both swapped their names.
     """
-    assert seen.note is not None  # noqa: S101 - narrows
-    own = seen.note.id
+    own = seen.id
     if seen.base is None:
         return own or ""
     if own is None or own == seen.base.fact.id:
@@ -193,12 +193,14 @@ def _claimed(found: Snapshot, seen: Seen, bases: Mapping[str, Base]) -> str:
     if other is not None and other.path == seen.path:
         return own
     there = found.seen.get(other.path) if other else None
-    now = there.note.id if there and there.note else None
+    now = there.id if there else None
     swapped = now is not None and now != own
     return own if own in found.gone or swapped else seen.base.fact.id
 
 
 def _owner(files: Sequence[Seen], base: Base | None, *, displaced: bool) -> Seen | None:
+    if base is None and len(files) == 1:
+        return files[0]
     if base is None:
         return min(files, key=lambda seen: (len(seen.path), seen.path))
     for seen in files:
@@ -242,39 +244,48 @@ def make_cases(
         base = bases.get(fact_id)
         if base is None or base.fact.revision != row.revision:
             ids[fact_id] = None
-    sides = _store_sides(
-        mirror, list(ids), bases, rows, away=feed is None, whole=whole_feed
-    )
+    equal = {
+        case.fact_id: case for case in _equal(who, rows) if case.fact_id not in bases
+    }
+    rest = [fact_id for fact_id in ids if fact_id not in equal]
+    sides = _store_sides(mirror, rest, bases, rows, away=feed is None, whole=whole_feed)
     adopted = adopted_folders(mirror)
-    buried = mirror.archive.buried_notes(ids.keys() - bases.keys())
-    return [
-        Case(
-            fact_id,
-            bases.get(fact_id),
-            _vault_side(
-                mirror,
-                found,
-                who,
-                fact_id,
-                base=bases.get(fact_id),
-                store=sides[fact_id].fact,
-            ),
-            sides[fact_id],
-            elsewhere=_elsewhere(who.of_fact.get(fact_id), bases.get(fact_id), adopted),
-            was_at=place_of_grave(buried.get(fact_id)),
-        )
-        for fact_id in ids
-    ]
+    buried = mirror.archive.buried_notes(sides.keys() - bases.keys())
+    cases = []
+    for fact_id in ids:
+        if fact_id in equal:
+            cases.append(equal[fact_id])
+            continue
+        base, store = bases.get(fact_id), sides[fact_id]
+        vault = _vault_side(mirror, found, who, fact_id, base=base, store=store.fact)
+        case = Case(fact_id, base, vault, store)
+        if base is None and store.fact is None:
+            seen = who.of_fact.get(fact_id)
+            elsewhere = seen is not None and not is_managed(seen, adopted)
+            case = case._replace(elsewhere=elsewhere)
+        if fact_id in buried:
+            case = case._replace(was_at=place_of_grave(buried[fact_id]))
+        cases.append(case)
+    return cases
+
+
+def _equal(who: Identities, rows: Mapping[str, Written]) -> Iterator[Case]:
+    """Facts whose notes are what they are written as, where the store still says so."""
+    for fact_id, seen in who.of_fact.items():
+        path, file, fact = seen.path, seen.file, seen.verbatim
+        row = rows.get(fact_id)
+        if fact is None or row is None or row.revision != fact.revision:
+            continue
+        same = fact.but(path=path)
+        vault = VaultSide(VaultChange.EQUAL, path, file.sha, fact=same, text=file.data)
+        store = StoreSide(StoreChange.CREATED, fact.revision, fact, row.actor)
+        yield Case(fact_id, None, vault, store)
 
 
 def adopted_folders(mirror: Mirror) -> tuple[str, ...]:
     """The folders outside the scopes that a person adopted."""
     listed = mirror.archive.setting("adopted_folders")
     return tuple(listed.split("\n")) if listed is not None else ()
-
-
-def _elsewhere(seen: Seen | None, base: Base | None, adopted: Sequence[str]) -> bool:
-    return seen is not None and base is None and not is_managed(seen, adopted)
 
 
 def _store_sides(
@@ -325,11 +336,7 @@ def _vault_side(
         return VaultSide(kind, seen.path)
     seen_now = who.of_fact.get(fact_id)
     if base is None:
-        if seen_now is None or seen_now.note is None:
-            return VaultSide(VaultChange.NONE)
-        note = mirror.lens.meant(seen_now.note, store)
-        known = VaultChange.FOREIGN
-        return VaultSide(known, seen_now.path, seen_now.file.sha, note)
+        return _without_base(mirror, seen_now, store)
     if base.path in found.odd:
         return VaultSide(VaultChange.UNREADABLE, base.path)
     if seen_now is not None and seen_now.note is not None:
@@ -350,6 +357,15 @@ def _vault_side(
         return VaultSide(change, base.path, base.sha)
     note = base_note(mirror, base)
     return VaultSide(VaultChange.UNCHANGED, base.path, base.sha, note, base.fact)
+
+
+def _without_base(mirror: Mirror, seen: Seen | None, store: Fact | None) -> VaultSide:
+    if seen is None:
+        return VaultSide(VaultChange.NONE)
+    note = seen.note
+    assert note is not None  # noqa: S101 - it carries the id of the fact
+    meant = mirror.lens.meant(note, store)
+    return VaultSide(VaultChange.FOREIGN, seen.path, seen.file.sha, meant)
 
 
 def _second_look(mirror: Mirror, base: Base) -> bool:

@@ -14,7 +14,7 @@ from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.planning import home_of
 from vaultsync.engine.report import Progress
 from vaultsync.engine.request import Request
-from vaultsync.engine.snapshot import Snapshot, take_snapshot
+from vaultsync.engine.snapshot import Snapshot, no_facts, take_snapshot
 from vaultsync.ports import Written
 
 
@@ -36,6 +36,7 @@ def look_into(
     request: Request,
     feed: Iterable[Written] | None,
     *,
+    away: bool,
     look_again: AbstractSet[VaultPath],
     progress: Progress | None,
 ) -> Snapshot:
@@ -48,6 +49,7 @@ def look_into(
             only=only,
             unsettled=request.unsettled,
             hashed=request.hashed,
+            facts=no_facts if away else mirror.store.find_many,
             progress=progress,
         )
 
@@ -69,9 +71,7 @@ def waiting_in(mirror: Mirror, folders: AbstractSet[VaultPath]) -> list[str]:
 
 def _is_not_enough(mirror: Mirror, found: Snapshot) -> bool:
     """Whether something went from these folders, or came from others."""
-    claimed = {
-        seen.note.id: path for path, seen in found.seen.items() if seen.note is not None
-    }
+    claimed = {seen.id: path for path, seen in found.seen.items() if seen.is_note}
     if any(claimed.get(fact_id) is None for fact_id in found.gone):
         return True
     bases = mirror.archive.find_bases([key for key in claimed if key])

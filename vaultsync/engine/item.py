@@ -23,6 +23,7 @@ WRITES_STORE = frozenset(
 )
 CREATES_NOTE = frozenset({Do.CREATE_NOTE, Do.RECREATE_NOTE})
 EXCHANGES = frozenset({Do.UPDATE_VAULT, Do.MERGE})
+DROPS_BASE = frozenset({Do.DELETE_NOTE, Do.DELETE_FACT, Do.DROP_BASE})
 FEW_LINGERS = 200
 """So many displaced files are looked into at every pass; more of them when due."""
 MANY_UNTIL = "lingers_wait_until"

@@ -29,8 +29,8 @@ class NoteBytes:
         """Look up at once what the notes of many actions are made of."""
         new = [each.fact_id for each in actions if each.do in CREATES_NOTE]
         self._buried = self._mirror.archive.buried_notes(new)
-        merged = [each.merged for each in actions if each.merged]
-        linked = [key for fact in merged for key in fact.related_fact_ids]
+        written = [x.merged for x in actions if x.merged and x.do is not Do.RECORD]
+        linked = [key for fact in written for key in fact.related_fact_ids]
         self._links.prepare(dict.fromkeys(linked))
 
     def of(self, action: Action, fact: Fact) -> bytes | None:

@@ -51,9 +51,7 @@ def notices_of_scan(
         ours = ours or seen.path in wanted
         if seen.trouble is not None and (ours or _is_copy(mirror, seen)):
             listed.append(seen.trouble)
-        if seen.note is None:
-            continue
-        for problem in seen.note.problems:
+        for problem in seen.read.problems if seen.read is not None else ():
             if problem.key == "id":
                 if ours and seen.base is None:
                     listed.append(
@@ -109,7 +107,7 @@ SHORT = 60
 def _held(action: Action, path: VaultPath, at: str, lens: Lens) -> list[Attention]:
     """An agent changed a field whose place in the note holds what the field cannot."""
     note, vault, merged = action.note, action.vault, action.merged
-    if note is None or not note.problems or vault is None or merged is None:
+    if note is None or vault is None or merged is None:
         return []
     listed = []
     changed = differing(vault, merged)
@@ -163,9 +161,11 @@ def notices_of_plan(
             )
             hint = "`vaultsync sync --allow-scope-moves` if that is meant; else move it back"
             listed.append(Attention("scope_move", path, text, hint, seen=at))
-        listed += _put_back(action, path, at)
-        listed += _held(action, path, at, mirror.lens)
-        listed += _unknown(mirror, action, path)
+        if action.put_back:
+            listed += _put_back(action, path, at)
+        if action.note is not None and action.note.problems:
+            listed += _held(action, path, at, mirror.lens)
+            listed += _unknown(mirror, action, path)
         if action.do is Do.ATTEND and case.vault.change is VaultChange.FOREIGN:
             text = f"{path}: {action.reason}"
             hint = (

@@ -7,23 +7,27 @@ read, and files whose bytes are known are not parsed.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
+from vaultsync.core import verbatim
 from vaultsync.core.changes import half_saved
 from vaultsync.core.conflict import is_conflict_note
+from vaultsync.core.fact import Fact
 from vaultsync.core.note import TYPE_FOLDERS, Note, Problem, read_note
 from vaultsync.core.paths import VaultPath, name_of, parent, place
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress
-from vaultsync.errors import NoteError, NoteMissingError, UnreadableNoteError
+from vaultsync.errors import NoteError, UnreadableNoteError
 from vaultsync.ports import Attention, Base, Folder, NoteFile, Scan, Stamp
 
 RACY_NS = 20_000_000
 """A file changed so shortly before it was looked at could change again without its stamp
 telling: the clocks of file systems tick every 1 to 10 ms."""
+SOME = 250
+"""So many facts, or more, are asked for at once."""
 
 
 class Seen(NamedTuple):
@@ -33,10 +37,31 @@ class Seen(NamedTuple):
     file: NoteFile
     base: Base | None
     """The base whose note lies at this path."""
-    note: Note | None = None
+    read: Note | None = None
     trouble: Attention | None = None
     """Why it cannot be read as a note."""
     settled: bool = True
+    verbatim: Fact | None = None
+    """The fact of the store that would be written as these very bytes."""
+
+    @property
+    def note(self) -> Note | None:
+        """What it says as a note; None when it cannot be read."""
+        return (
+            self.read if self.verbatim is None else read_note(self.file.data, self.path)
+        )
+
+    @property
+    def is_note(self) -> bool:
+        """Whether it can be read as a note."""
+        return self.read is not None or self.verbatim is not None
+
+    @property
+    def id(self) -> str | None:
+        """The id that it carries as a note."""
+        if self.verbatim is not None:
+            return self.verbatim.id
+        return self.read.id if self.read is not None else None
 
 
 @dataclass(slots=True)
@@ -48,6 +73,8 @@ class Snapshot:
     """Folders that had to be looked into."""
     seen: dict[VaultPath, Seen] = field(default_factory=dict)
     """Files whose bytes are not those of their base."""
+    unread: dict[VaultPath, tuple[str, NoteFile]] = field(default_factory=dict)
+    """New files that may be verbatim notes, with the ids of their facts."""
     fresh: list[Base] = field(default_factory=list)
     """Bases whose bytes are the same under a new stamp."""
     gone: dict[str, Base] = field(default_factory=dict)
@@ -77,6 +104,14 @@ class Snapshot:
         return folder is not None and name_of(path) in folder.files
 
 
+Facts: TypeAlias = Callable[[Iterable[str]], Mapping[str, Fact]]
+
+
+def no_facts(_: Iterable[str]) -> Mapping[str, Fact]:
+    """What is known of facts while the store is away."""
+    return {}
+
+
 def take_snapshot(
     mirror: Mirror,
     *,
@@ -84,6 +119,7 @@ def take_snapshot(
     only: Iterable[VaultPath] | None = None,
     unsettled: AbstractSet[VaultPath] = frozenset(),
     hashed: bool = False,
+    facts: Facts,
     progress: Progress | None = None,
 ) -> Snapshot:
     """Scan the vault and read what may have changed.
@@ -94,6 +130,7 @@ def take_snapshot(
         only: the folders to look into; None for the whole vault.
         unsettled: paths that are being saved just now: not to be read yet.
         hashed: whether to read every note, also those whose stamps are known.
+        facts: what the store says of some ids; new notes that say the same are not parsed.
         progress: told of each folder.
     """
     scan = mirror.vault.scan() if only is None else _some_folders(mirror, only)
@@ -105,8 +142,11 @@ def take_snapshot(
         if known.get(path) != folder.fingerprint or path in again or hashed:
             found.dirty[path] = folder
             _look_into(mirror, found, folder, look)
+            if len(found.unread) >= SOME:  # while they are at hand
+                _read_the_rest(mirror, found, facts)
         if progress is not None:
             progress("scan", at, len(scan.folders))
+    _read_the_rest(mirror, found, facts)
     for path in known:
         if path in scan.folders or found.blind(path):
             continue
@@ -115,6 +155,7 @@ def take_snapshot(
     _look_for_missing(mirror, found)
     if found.gone:
         _look_everywhere(mirror, found)
+        _read_the_rest(mirror, found, facts)
     return found
 
 
@@ -225,7 +266,25 @@ def _look_at(
     if base is None and not file.data.strip():
         found.empty.add(path)
         return
-    found.seen[path] = _read(mirror, path, file, base)
+    claims = None
+    if base is None and not (again or found.partial):
+        claims = verbatim.id_of(file.data)
+    if claims is None:
+        found.seen[path] = _read(mirror, path, file, base)
+    else:
+        found.unread[path] = claims, file
+
+
+def _read_the_rest(mirror: Mirror, found: Snapshot, facts: Facts) -> None:
+    """Find out what new files say: what their facts would be written as, or else."""
+    known = facts(each for each, _ in found.unread.values()) if found.unread else {}
+    for path, (fact_id, file) in found.unread.items():
+        fact = known.get(fact_id)
+        if fact is None or not verbatim.is_verbatim(file.data, path, fact, mirror.lens):
+            found.seen[path] = _read(mirror, path, file, None)
+        else:
+            found.seen[path] = Seen(path, file, None, verbatim=fact)
+    found.unread.clear()
 
 
 def trusted(stamp: Stamp, at_ns: int) -> Stamp | None:
@@ -276,45 +335,6 @@ def invalid(mirror: Mirror, path: VaultPath, sha: str, problem: Problem) -> Atte
 def is_managed(seen: Seen, adopted: Iterable[str]) -> bool:
     """Whether a new note is adopted by itself: in a scope or an adopted folder."""
     path = seen.path
-    where = seen.note.place if seen.note else place(path, TYPE_FOLDERS)
-    if where.scope is not None:
+    if place(path, TYPE_FOLDERS).scope is not None:
         return True
     return any(not folder or path.startswith(folder + "/") for folder in adopted)
-
-
-def is_back(mirror: Mirror, base: Base) -> bool:
-    """Whether something that could be the note of a fact lies where it was."""
-    try:
-        file = mirror.vault.read(base.path)
-        claims = read_note(file.data, base.path).id
-    except NoteMissingError:
-        return False
-    except NoteError:
-        claims = None
-    return claims == base.fact.id or (claims is None and _could_be(mirror, base))
-
-
-def still_missing(mirror: Mirror, bases: Iterable[Base]) -> list[Base]:
-    """Of bases about to be kept, those whose notes were gone and are not back.
-
-    A rebuild takes a note that cannot be read as it was read last. Two bases at one
-    path would be one too many to look for, should another note have its place.
-    """
-    gone = {base.fact.id: base.path for base in mirror.archive.missing_bases()}
-    return [
-        base._replace(missing_since=mirror.now())
-        for base in bases
-        if gone.get(base.fact.id) == base.path and not is_back(mirror, base)
-    ]
-
-
-def _could_be(mirror: Mirror, base: Base) -> bool:
-    """Whether a file without an id may be the note: no other fact's, and of that name.
-
-    Where case does not count, it may bear another one.
-    """
-    name = name_of(base.path)
-    owner = mirror.archive.bases_in(parent(base.path)).get(name, base)
-    folder = mirror.vault.folder(parent(base.path))
-    listed = folder is None or name in (*folder.files, *folder.odd)
-    return listed and owner.fact.id == base.fact.id

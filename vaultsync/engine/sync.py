@@ -30,6 +30,7 @@ from vaultsync.engine.gate import check_vault, confirmed, seen_up_to, store_stat
 from vaultsync.engine.incremental import look_into, waiting_in
 from vaultsync.engine.item import CREATES_NOTE, Outcome
 from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.missing import is_back
 from vaultsync.engine.newcomers import newcomers
 from vaultsync.engine.notices import notices_of_plan, notices_of_scan, refusals
 from vaultsync.engine.outbox import drain_outbox
@@ -38,7 +39,7 @@ from vaultsync.engine.recovery import recover
 from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Pass, Request
 from vaultsync.engine.settling import record_gone, record_pass
-from vaultsync.engine.snapshot import Snapshot, is_back
+from vaultsync.engine.snapshot import Snapshot
 from vaultsync.engine.tally import joined, report_of
 from vaultsync.errors import GuardError, StoreUnavailableError
 from vaultsync.ports import Attention, Run, StoreState, Written
@@ -233,6 +234,7 @@ def look(
             named=(*request.named, *again),
         ),
         feed,
+        away=state is None,
         look_again=look_again,
         progress=progress,
     )

@@ -117,9 +117,12 @@ def _counted(action: Action) -> Iterator[str]:
         yield "conflicts"
 
 
+_SPELLED = {each: each.value.replace(" ", "_") for each in Do}
+
+
 def _taken(action: Action) -> ActionTaken:
     return ActionTaken(
-        action.do.value.replace(" ", "_"),
+        _SPELLED[action.do],
         action.fact_id,
         action.to or action.path,
         action.fields,

@@ -1,0 +1,130 @@
+"""Notes that need no reading: they are what their facts would be written as."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.core.test_lens import LENS, OPEN, planted
+from tests.strategies import edits, facts
+from vaultsync.core.fact import Fact, make_fact
+from vaultsync.core.lens import CLEAR, Lens
+from vaultsync.core.merge import differing
+from vaultsync.core.note import read_note
+from vaultsync.core.paths import VaultPath
+from vaultsync.core.render import render
+from vaultsync.core.verbatim import id_of, is_verbatim
+
+ID = "0193f6c2-0000-7000-8000-00000000000a"
+OTHER = "0193f6c2-0000-7000-8000-00000000000b"
+THIRD = "0193f6c2-0000-7000-8000-00000000000c"
+PATH = VaultPath("public/notes/a note.md")
+
+
+def _links(fact: Fact) -> dict[str, str]:
+    return {each: f"[[note {each[:8]}|its title]]" for each in fact.related_fact_ids}
+
+
+def _at(fact: Fact) -> VaultPath:
+    return VaultPath(f"{fact.scope}/notes/a note.md")
+
+
+def _fact(*related: str) -> Fact:
+    said = {"id": ID, "title": "A note", "content": "What it says.", "scope": "public"}
+    return make_fact({**said, "relatedFactIds": list(related)})
+
+
+@given(facts())
+def test_what_was_written_of_a_fact_is_verbatim(fact: Fact) -> None:
+    data = render(fact, links=_links(fact))
+    assert id_of(data) == fact.id
+    assert is_verbatim(data, _at(fact), fact, CLEAR)
+
+
+@given(planted(), st.sampled_from([LENS, OPEN]))
+def test_so_it_is_where_secrets_are_hidden_and_scripts_disarmed(
+    fact: Fact, lens: Lens
+) -> None:
+    data = render(lens.shown(fact), links=_links(fact))
+    assert is_verbatim(data, _at(fact), fact, lens)
+
+
+@given(planted(), st.data())
+def test_a_note_that_says_something_else_is_not(
+    fact: Fact, data: st.DataObject
+) -> None:
+    other = data.draw(edits(fact))
+    note = render(LENS.shown(other), links=_links(other))
+    if differing(fact, other):
+        assert not is_verbatim(note, _at(fact), fact, LENS)
+
+
+@given(facts(), st.data())
+def test_each_byte_counts(fact: Fact, data: st.DataObject) -> None:
+    note = render(fact, links=_links(fact))
+    at = data.draw(st.integers(0, len(note) - 1))
+    byte = data.draw(st.integers(0, 255).filter(lambda x: x != note[at]))
+    changed = note[:at] + bytes([byte]) + note[at + 1 :]
+    if is_verbatim(changed, _at(fact), fact, CLEAR):  # only the name that a link shows
+        was, now = read_note(note, PATH), read_note(changed, PATH)
+        assert now.values == was.values
+        assert now.properties == was.properties
+        assert len(now.body.related) == len(was.body.related)
+        assert now.body.strays == was.body.strays
+
+
+def test_links_are_taken_as_they_stand() -> None:
+    fact = _fact(OTHER, THIRD)
+    for one, two in (("[[B]]", "[[C]]"), ("[[A/B|b]]", "[[C#d|e f]]")):
+        data = render(fact, links={OTHER: one, THIRD: two})
+        assert is_verbatim(data, PATH, fact, CLEAR)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "what I think of it",
+        "[[B]] and more",
+        "[[B]] [[C]]",
+        "[[B]]\n- [[C]]",
+        "[[B",
+        "[[]]",
+    ],
+)
+def test_what_a_person_wrote_among_the_links_is_read(line: str) -> None:
+    fact = _fact(OTHER)
+    data = render(fact, links={OTHER: line})
+    assert not is_verbatim(data, PATH, fact, CLEAR)
+
+
+def test_a_fact_whose_note_lacks_a_link_is_read() -> None:
+    fact = _fact(OTHER, THIRD)
+    assert not is_verbatim(render(fact, links={OTHER: "[[B]]"}), PATH, fact, CLEAR)
+    assert not is_verbatim(render(fact, links={}), PATH, fact, CLEAR)
+
+
+def test_a_note_in_the_folder_of_another_scope_is_read() -> None:
+    fact = _fact()
+    data = render(fact, links={})
+    assert not is_verbatim(data, VaultPath("team-core/notes/a.md"), fact, CLEAR)
+    assert is_verbatim(data, VaultPath("My Notes/a.md"), fact, CLEAR)
+
+
+def test_what_is_no_text_is_read() -> None:
+    fact = _fact(OTHER)
+    data = render(fact, links={OTHER: "[[B]]"}).replace(b"[[B]]", b"[[\xff]]")
+    assert not is_verbatim(data, PATH, fact, CLEAR)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# A note\n",
+        f"---\ntype: note\nid: {ID}\n---\n",
+        f"---\r\nid: {ID}\r\n---\r\n",
+    ],
+)
+def test_a_note_that_begins_otherwise_is_read(text: str) -> None:
+    assert id_of(text.encode()) is None
