@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.core.test_lens import LENS, OPEN, planted
 from tests.strategies import edits, facts
 from vaultsync.core.fact import Fact, make_fact
+from vaultsync.core.fields import Owner
 from vaultsync.core.lens import CLEAR, Lens
 from vaultsync.core.merge import differing
 from vaultsync.core.note import read_note
@@ -72,6 +73,47 @@ def test_each_byte_counts(fact: Fact, data: st.DataObject) -> None:
         assert now.properties == was.properties
         assert len(now.body.related) == len(was.body.related)
         assert now.body.strays == was.body.strays
+
+
+@given(facts(), st.data())
+def test_volatile_fields_do_not_count(fact: Fact, data: st.DataObject) -> None:
+    other = data.draw(edits(fact, Owner.VOLATILE))
+    note = render(other, links=_links(other))
+    assert differing(fact, other) == ()
+    if fact.recall_ids == other.recall_ids:
+        assert is_verbatim(note, _at(fact), fact, CLEAR)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "updatedAt: 2026-99-14T13:45:00Z",
+        "accessCount: 1.5",
+        "accessCount: many",
+        "decayFactor: 2",
+        "updatedAt: [2026",
+        "accessCount: 3\naccessCount: 4",
+        "accessCount: 3\n  - a tag",
+        "accessCount: 3\n",
+    ],
+)
+def test_a_volatile_field_that_cannot_be_read_is_seen(lines: str) -> None:
+    fact = _fact()
+    note = render(fact, links={}).decode()
+    for before in ("\nstatus: ", "\n---\n\n# "):
+        changed = note.replace(before, f"\n{lines}{before}", 1)
+        assert changed != note
+        assert not is_verbatim(changed.encode(), PATH, fact, CLEAR)
+
+
+def test_a_volatile_line_within_another_value_is_seen() -> None:
+    fact = _fact().changed({"tags": ["one", "two"]})
+    note = render(fact, links={}).decode()
+    changed = note.replace("  - two\n", "accessCount: 3\n  - two\n", 1)
+    assert not is_verbatim(changed.encode(), PATH, fact, CLEAR)
+    good = note.replace("tags:\n", "accessCount: 3\ntags:\n", 1)
+    assert is_verbatim(good.encode(), PATH, fact, CLEAR)
+    assert is_verbatim(good.encode(), PATH, fact.changed({"accessCount": 9}), CLEAR)
 
 
 def test_links_are_taken_as_they_stand() -> None:

@@ -187,3 +187,14 @@ def test_a_fact_whose_broken_note_is_taken_away_gets_another_one() -> None:
     assert taken(report, fact.id) == ["create_note"]
     assert world.sync().attention == []
     world.assert_at_rest()
+
+
+def test_a_new_note_links_to_one_that_had_no_base_either() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), "Alpha says", "Alpha wrote")
+    world.lose_archive()
+    other = world.agent_remembers(title="Another", relatedFactIds=[fact.id])
+    world.sync()
+    assert "- [[2026-02-14-a-plain-fact|A plain fact]]\n" in world.note(other.id)
+    world.assert_at_rest()

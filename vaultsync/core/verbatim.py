@@ -1,7 +1,7 @@
 """Notes that are, byte for byte, what their facts would be written as.
 
 What such a note says is known without reading it, since what is written and read again
-is the same fact.
+is the same fact. Volatile fields do not count: notes are not written for their sake.
 """
 
 from __future__ import annotations
@@ -10,14 +10,23 @@ import re
 
 from vaultsync.core.body import RELATED
 from vaultsync.core.fact import Fact
+from vaultsync.core.fields import FIELD, FIELDS, Owner
 from vaultsync.core.lens import Lens
 from vaultsync.core.note import TYPE_FOLDERS
 from vaultsync.core.note_meaning import is_marked
 from vaultsync.core.paths import VaultPath, place
 from vaultsync.core.render import render
+from vaultsync.core.values import canonical
+from vaultsync.errors import UsageError
 
 _FIRST = re.compile(
     rb"---\nid: ([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\n"
+)
+_CLOSING = b"\n---\n"
+_VOLATILE = [row.key for row in FIELDS if row.owner is Owner.VOLATILE]
+# Of one line, and nothing is indented below it, as the rest of another value would be.
+_VOLATILE_LINE = re.compile(
+    rf"\n({'|'.join(_VOLATILE)}): ([0-9][0-9T:.Z-]*)(?=\n[^\s-]|\Z)".encode()
 )
 _HEADING = f"## {RELATED}\n- ".encode()
 _LINK = re.compile(r"\[\[[^\[\]|\r\n]+(?:\|[^\[\]\r\n]*)?\]\]")
@@ -42,7 +51,38 @@ def is_verbatim(data: bytes, path: VaultPath, fact: Fact, lens: Lens) -> bool:
     if links is None:
         return False
     shown = lens.shown(fact) if is_marked(data) else fact
-    return render(shown, links=links) == data
+    made = render(shown, links=links)
+    return made == data or _differs_in_volatile_only(made, data)
+
+
+def _differs_in_volatile_only(one: bytes, other: bytes) -> bool:
+    head, _, body = one.partition(_CLOSING)
+    others_head, _, others_body = other.partition(_CLOSING)
+    if body != others_body:
+        return False
+    lasting = _lasting(head)
+    return lasting is not None and lasting == _lasting(others_head)
+
+
+def _lasting(head: bytes) -> bytes | None:
+    """A frontmatter without its volatile lines, if these can be read."""
+    found = _VOLATILE_LINE.findall(head)
+    if len(found) != len({key for key, _ in found}):
+        return None  # a key that stands twice
+    try:
+        for key, value in found:
+            canonical(FIELD[key.decode()], _scalar(value.decode()))
+    except UsageError:
+        return None
+    return _VOLATILE_LINE.sub(b"", head)
+
+
+def _scalar(text: str) -> str | float:
+    """What YAML makes of it: a number, or a text such as a time."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _links(data: bytes, fact: Fact) -> dict[str, str] | None:

@@ -36,7 +36,9 @@ def apply_plan(
     record_agreed(mirror, list(filter(is_agreed, todo)), outcome, seen)
     todo = [action for action in todo if not is_agreed(action)]
     size = mirror.policy.batch
-    planned = {a.fact_id: a.merged for a in todo if a.do in CREATES_NOTE and a.merged}
+    # Notes that have no base yet can be linked to by others of this pass.
+    fresh = [a for a in todo if a.do in CREATES_NOTE or a.base is None]
+    planned = {a.fact_id: a.merged for a in fresh if a.merged is not None}
     links = Links(mirror, planned)
     starts = range(0, len(todo), size)
 
