@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hypothesis import strategies as st
 
-from vaultsync.core.frontmatter import Parts, split
+from vaultsync.core.fields import Value
+from vaultsync.core.frontmatter import Parts, emit, split
 
 PATH = "public/a.md"
 
@@ -68,6 +71,12 @@ names = st.from_regex(r"\A[a-z][a-zA-Z0-9_-]{0,7}\Z")
 
 def note(yaml: str, body: str = "body\n") -> Parts:
     return split(f"---\n{yaml}---\n{body}")
+
+
+def written(values: Mapping[str, Value], eol: str = "\n") -> str:
+    """A whole frontmatter with both fences, as new notes have it."""
+    lines = [emit(key, value, eol) for key, value in values.items()]
+    return f"---{eol}{''.join(lines)}---{eol}"
 
 
 def same(left: object, right: object) -> bool:

@@ -15,13 +15,13 @@ from tests.frontmatters import (
     note,
     notes,
     same,
+    written,
     yamlish,
 )
 from vaultsync.core.fact import Value
 from vaultsync.core.frontmatter import (
     Parts,
     read,
-    render,
     splice,
     split,
     split_note,
@@ -141,7 +141,7 @@ def test_a_note_without_frontmatter_gets_one(
     after = splice(parts, changes, PATH)
 
     assert after.body == body
-    assert after.text == mark + render(changes, parts.eol) + body
+    assert after.text == mark + written(changes, parts.eol) + body
     assert same(split_note(after.text, PATH)[1], changes)
 
 

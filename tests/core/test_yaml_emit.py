@@ -14,12 +14,12 @@ from tests.frontmatters import (
     note,
     same,
     words,
+    written,
 )
 from vaultsync.core.fact import Value
 from vaultsync.core.frontmatter import (
     emit,
     read,
-    render,
     split_note,
 )
 
@@ -161,7 +161,7 @@ def test_an_id_is_plain() -> None:
 
 @given(st.dictionaries(keys, nested, max_size=5), st.sampled_from(["\n", "\r\n"]))
 def test_a_rendered_frontmatter_reads_back(values: dict[str, Value], eol: str) -> None:
-    text = render(values, eol) + "body"
+    text = written(values, eol) + "body"
 
     parts, found = split_note(text, PATH)
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import pytest
 
 from tests.memory_archive import MemoryArchive
-from tests.world import AGENTS, LINES, PERSONS, World, action, taken
+from tests.sim import SimVault
+from tests.world import AGENTS, LINES, PERSONS, World, action, kinds, taken
 from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.core.paths import VaultPath
+from vaultsync.core.render import render
 from vaultsync.engine import verify as verify_module
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.rebuild import rebuild
 from vaultsync.engine.undo import undo
 from vaultsync.engine.verify import verify
 from vaultsync.errors import StoreUnavailableError, VaultMissingError
+from vaultsync.ports import Scan
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
@@ -314,6 +317,41 @@ def test_a_rebuild_from_the_vault_restores_deleted_facts() -> None:
     rebuild(world.mirror, "vault")
     assert world.fact(fact.id).content == LINES
     world.assert_at_rest()
+
+
+def test_a_rebuild_from_the_vault_keeps_a_deleted_fact_among_those_who_may_see_it() -> (
+    None
+):
+    world = World()
+    fact = world.mirrored()
+    world.agent_forgets(fact.id)
+    world.person_renames(world.path(fact.id), "public/notes/elsewhere.md")
+    world.lose_archive()
+    report = rebuild(world.mirror, "vault")
+    assert world.fact(fact.id).scope == fact.scope
+    assert "scope_move" in kinds(report)
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("source", ["vault", "store"])
+def test_a_note_that_comes_while_a_rebuild_begins_is_read_like_any_other(
+    source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World()
+    world.mirrored()
+    fact = world.agent_remembers(LINES, title="Another")
+    scan = SimVault.scan
+
+    def once(vault: SimVault) -> Scan:
+        found = scan(vault)
+        monkeypatch.undo()
+        world.person_writes("team-core/notes/new.md", render(fact, links={}))
+        return found
+
+    monkeypatch.setattr(SimVault, "scan", once)
+    rebuild(world.mirror, source)
+    world.assert_at_rest()
+    assert world.path(fact.id) == "team-core/notes/new.md"
 
 
 def test_a_rebuild_needs_the_store() -> None:

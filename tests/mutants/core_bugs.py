@@ -35,12 +35,19 @@ CORE_BUGS: tuple[Bug, ...] = (
                     "        if not edits:\n"
                     "            return parts\n"
                     "        parts = _fenced(parts)\n"
-                    '        whole = render(expected).split("---\\n")[1]\n'
+                    '        lines = [emit(k, v, "\\n") for k, v in expected.items()]\n'
+                    '        whole = "".join(lines)\n'
                     "        return parts._replace(yaml=whole)\n"
                 ),
             ),
         ),
         "core/test_splice.py::test_an_edit_keeps_comments_spelling_and_line_ends",
+    ),
+    Bug(
+        "a note whose properties are those of its fact is taken for its note",
+        "core/verbatim.py",
+        (("    if body != others_body:\n", "    if False:\n"),),
+        "core/test_verbatim.py::test_a_note_that_says_something_else_is_not",
     ),
     Bug(
         "the guard knows a share only",

@@ -18,7 +18,7 @@ from vaultsync.core.yaml_emit import INDENT, block, emit, flow, is_tall
 from vaultsync.core.yaml_read import jsonable, load
 from vaultsync.errors import UnreadableNoteError, UnsafeSpliceError
 
-__all__ = ["Parts", "emit", "read", "render", "splice", "split", "split_note"]
+__all__ = ["Parts", "emit", "read", "splice", "split", "split_note"]
 
 _BOM = "\ufeff"
 _CRLF = "\r\n"
@@ -111,12 +111,6 @@ def split_note(text: str, path: str) -> tuple[Parts, dict[str, Value]]:
     if values is None:
         return _bare(text), {}
     return parts, values
-
-
-def render(values: Mapping[str, Value], eol: str = "\n") -> str:
-    """A whole frontmatter with both fences."""
-    lines = [emit(key, value, eol) for key, value in values.items()]
-    return f"---{eol}{''.join(lines)}---{eol}"
 
 
 def splice(

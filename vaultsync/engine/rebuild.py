@@ -118,12 +118,13 @@ class FromVault(ByTheTable):
         fact = case.vault.fact or laid_over(
             None if gone else case.store.fact, action, rules
         )
+        store = case.store.fact
+        if store is not None and case.vault.fact is None:
+            fact = fact.but(scope=store.scope)  # nobody else may see it for its folder
         if gone:
             do = Do.CREATE_FACT if case.store.change in _ABSENT else Do.RESTORE_FACT
             return action.but(do=do, vault=fact, merged=fact, reason=how)
-        store = case.store.fact
         assert store is not None  # noqa: S101 - it exists
-        fact = replace(fact, scope=store.scope) if case.vault.fact is None else fact
         keys = differing(fact, store)
         if keys:
             action = action.but(do=Do.UPDATE_STORE, reason=how, replaces=True)
