@@ -74,6 +74,47 @@ def test_a_save_into_the_file_of_a_deleted_note_is_kept() -> None:
     world.assert_at_rest()
 
 
+def test_a_save_into_the_file_of_a_note_that_was_just_being_deleted_is_kept() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    path = world.path(fact.id)
+    editor, data = world.vault.open_handle(path), world.data(path)
+    world.agent_forgets(fact.id)
+    world.dies_at("withdraw.examine", keep=lambda _: True)
+    world.sync()
+    editor.write(data.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
+    world.quiesce()
+    kept = "\n".join(world.text(each) for each in world.notes())
+    assert PERSONS_ALPHA in kept
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("step", ["withdraw.take", "withdraw.examine"])
+def test_a_save_in_the_moment_of_a_deletion_that_ends_early_is_kept(step: str) -> None:
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    path = world.path(fact.id)
+    editor, data = world.vault.open_handle(path), world.data(path)
+    world.agent_forgets(fact.id)
+
+    def before(now: str) -> None:
+        if now == step:
+            editor.write(data.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
+        if now == "withdraw.examine":
+            raise KeyboardInterrupt
+
+    world.vault.before = before
+    with suppress(KeyboardInterrupt):
+        world.sync()
+    world.vault.before = lambda _: None
+    world.quiesce()
+    kept = "\n".join(world.text(each) for each in world.notes())
+    assert PERSONS_ALPHA in kept
+    world.assert_at_rest()
+
+
 def test_staged_files_that_nothing_rests_on_are_swept_away() -> None:
     world = World()
     world.mirrored()

@@ -47,7 +47,7 @@ CORE_BUGS: tuple[Bug, ...] = (
         "a note whose properties are those of its fact is taken for its note",
         "core/verbatim.py",
         (("    if body != others_body:\n", "    if False:\n"),),
-        "core/test_verbatim.py::test_a_note_that_says_something_else_is_not",
+        "core/test_verbatim.py::test_each_byte_counts",
     ),
     Bug(
         "the guard knows a share only",

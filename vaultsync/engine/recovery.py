@@ -61,6 +61,7 @@ def _repair(mirror: Mirror, intent: Intent, run: str) -> None:
     dropped = False
     if intent.after is None:
         dropped = stored is not None and _is_gone(intent, staged, here)
+        linger = _linger(mirror, intent, staged)
     elif stored and _is_written(intent, staged, here):
         base = Base(_at(stored, intent.path), intent.after, None)
     elif staged is not None and staged.sha == intent.after:
@@ -294,17 +295,23 @@ def _finish_new(
         mirror.vault.exchange(intent.op, intent.path, intent.before)
     except NoteError:
         return Base(fact, intent.before, None), None
+    staged = mirror.vault.staged(intent.op)
+    return Base(fact, intent.after, None), _linger(mirror, intent, staged)
+
+
+def _linger(mirror: Mirror, intent: Intent, staged: NoteFile | None) -> Linger | None:
+    """A file that was displaced is kept while an editor may still save into it."""
+    if staged is None:
+        return None
     due = mirror.clock.now().timestamp() + mirror.policy.linger_seconds
-    linger = Linger(intent.op, intent.fact_id, intent.path, intent.before, due)
-    return Base(fact, intent.after, None), linger
+    return Linger(intent.op, intent.fact_id, intent.path, intent.before or "", due)
 
 
 def _exchanged(
     mirror: Mirror, intent: Intent, displaced: NoteFile, stored: Fact | None
 ) -> tuple[Base | None, Linger | None]:
     """The swap was done. What it displaced is what was read, or a save it ran over."""
-    due = mirror.clock.now().timestamp() + mirror.policy.linger_seconds
-    linger = Linger(intent.op, intent.fact_id, intent.path, intent.before or "", due)
+    linger = _linger(mirror, intent, displaced)
     if displaced.sha != intent.before and put_back(
         mirror, intent.op, intent.path, intent.after
     ):
