@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.engine.test_hygiene import LENS
 from tests.world import AGENTS, LINES, PERSONS, World, taken
 from vaultsync.core import verbatim
+from vaultsync.core.fact import Fact
 from vaultsync.core.note import Note
 from vaultsync.core.paths import VaultPath
 from vaultsync.engine import snapshot
@@ -44,19 +45,24 @@ def test_nothing_is_parsed_and_the_archive_is_what_it_was(
     world.assert_equal_sides()
 
 
+def _during_the_look(world: World, act: Callable[[], object]) -> None:
+    """Let an agent act right after its fact was compared with the note."""
+    find = world.store.find_many
+
+    def slowly(ids: Iterable[str]) -> dict[str, Fact]:
+        found = find(ids)
+        world.store.find_many = find  # type: ignore[method-assign]
+        act()
+        return found
+
+    world.store.find_many = slowly  # type: ignore[assignment, method-assign]
+
+
 def test_what_an_agent_writes_while_the_vault_is_looked_at_is_no_base() -> None:
     world = World()
     fact = world.mirrored()
     world.lose_archive()
-    find = world.store.find_many
-
-    def slowly(ids: object) -> object:
-        found = find(ids)  # type: ignore[arg-type]
-        world.store.find_many = find  # type: ignore[method-assign]
-        world.agent_updates(fact.id, content=AGENTS)
-        return found
-
-    world.store.find_many = slowly  # type: ignore[assignment, method-assign]
+    _during_the_look(world, lambda: world.agent_updates(fact.id, content=AGENTS))
     report = world.sync()
     assert taken(report, fact.id) != ["record_base"]  # nobody knows which was first
     world.assert_at_rest()
@@ -67,15 +73,7 @@ def test_what_an_agent_forgets_while_the_vault_is_looked_at_comes_back() -> None
     world = World()
     fact = world.mirrored()
     world.lose_archive()
-    find = world.store.find_many
-
-    def slowly(ids: object) -> object:
-        found = find(ids)  # type: ignore[arg-type]
-        world.store.find_many = find  # type: ignore[method-assign]
-        world.agent_forgets(fact.id)
-        return found
-
-    world.store.find_many = slowly  # type: ignore[assignment, method-assign]
+    _during_the_look(world, lambda: world.agent_forgets(fact.id))
     report = world.sync()
     assert taken(report, fact.id) == ["restore_fact"]
     world.assert_at_rest()
