@@ -51,4 +51,3 @@ def record_agreed(
             # What was known of these folders is no more, should the pass end here.
             places = {parent(base.path) for base in bases}
             mirror.archive.set_folders(dict.fromkeys(places, b""))
-        outcome.done += some

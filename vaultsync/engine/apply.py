@@ -33,7 +33,8 @@ def apply_plan(
     """
     outcome = Outcome()
     todo = [action for action in actions if action.do not in _IDLE]
-    record_agreed(mirror, list(filter(is_agreed, todo)), outcome, seen)
+    agreed = list(filter(is_agreed, todo))
+    record_agreed(mirror, agreed, outcome, seen)
     todo = [action for action in todo if not is_agreed(action)]
     size = mirror.policy.batch
     # Notes that have no base yet can be linked to by others of this pass.
@@ -55,4 +56,5 @@ def apply_plan(
         current = following
         if progress is not None:
             progress("apply", min(start + size, len(todo)), len(todo))
+    outcome.done += agreed  # last: of a long report only the beginning is remembered
     return outcome
