@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.core.test_lens import LENS, OPEN, planted
 from tests.strategies import edits, facts
+from vaultsync.core import render as rendering
 from vaultsync.core.fact import Fact, make_fact
 from vaultsync.core.fields import Owner
 from vaultsync.core.lens import CLEAR, Lens
@@ -41,6 +42,16 @@ def test_what_was_written_of_a_fact_is_verbatim(fact: Fact) -> None:
     data = render(fact, links=_links(fact))
     assert id_of(data) == fact.id
     assert is_verbatim(data, _at(fact), fact, CLEAR)
+
+
+@given(st.lists(facts(), min_size=4))
+def test_so_it_is_when_more_values_were_seen_than_are_kept(many: list[Fact]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rendering, "_MOST", 1)
+        for fact in many:
+            data = render(fact, links=_links(fact))
+            assert read_note(data, PATH).problems == ()
+            assert is_verbatim(data, _at(fact), fact, CLEAR)
 
 
 @given(planted(), st.sampled_from([LENS, OPEN]))

@@ -45,6 +45,26 @@ def test_nothing_is_parsed_and_the_archive_is_what_it_was(
     world.assert_equal_sides()
 
 
+def test_many_facts_are_asked_for_a_few_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World()
+    for scope in ("public", "team-core", "team-other"):
+        world.mirrored(scope=scope)
+    world.lose_archive()
+    monkeypatch.setattr(snapshot, "SOME", 1)
+    find, asked = world.store.find_many, []
+
+    def told(ids: Iterable[str]) -> dict[str, Fact]:
+        asked.append(list(ids))
+        return find(asked[-1])
+
+    world.store.find_many = told  # type: ignore[assignment, method-assign]
+    world.sync()
+    assert [len(each) for each in asked if each] == [1, 1, 1]
+    world.assert_at_rest()
+
+
 def _during_the_look(world: World, act: Callable[[], object]) -> None:
     """Let an agent act right after its fact was compared with the note."""
     find = world.store.find_many

@@ -381,9 +381,7 @@ class Batch:
         action = item.action
         revision = item.fact.revision if item.store_done else action.revision or ""
         path = action.to or action.path
-        fact = item.fact
-        if (fact.path, fact.revision) != (path, revision):
-            fact = fact.but(path=path, revision=revision)
+        fact = item.fact.but(path=path, revision=revision)
         if item.store_done:
             fact = fact.but(updated_at=self.today)
         stamp = item.stamp
