@@ -111,10 +111,7 @@ class SqliteStore:
             " WHERE seq > ? ORDER BY seq",
             since,
         )
-        return [
-            Written(seq, fact_id, revision, bool(deleted), actor, at)
-            for seq, fact_id, revision, deleted, actor, at in rows
-        ]
+        return [_written(row) for row in rows]
 
     def written(self, fact_id: str) -> Written | None:
         """The last write of one fact; None when the store never knew it."""
@@ -122,10 +119,7 @@ class SqliteStore:
             "SELECT seq, id, revision, deleted, actor, at FROM facts WHERE id = ?",
             fact_id,
         )
-        if not rows:
-            return None
-        seq, fact_id, revision, deleted, actor, at = rows[0]
-        return Written(seq, fact_id, revision, bool(deleted), actor, at)
+        return _written(rows[0]) if rows else None
 
     def revision_at(self, seq: int) -> str | None:
         """The revision that was written under a number."""
@@ -337,3 +331,8 @@ def _columns(fact: Fact | None) -> tuple[str | None, ...]:
 
 def _fact(revision: str, body: str) -> Fact:
     return wire.from_json(body, revision=revision)
+
+
+def _written(row: tuple[Any, ...]) -> Written:
+    seq, fact_id, revision, deleted, actor, at = row
+    return Written(seq, fact_id, revision, bool(deleted), actor, at)

@@ -50,9 +50,7 @@ class Rule(Enum):
 class Kind(Enum):
     """What values a field takes."""
 
-    __hash__ = (
-        object.__hash__
-    )  # that of `Enum` is slow, and it is asked for with every value
+    __hash__ = object.__hash__  # that of `Enum` is slow, and each value asks for it
 
     LINE = "one line of text"
     TEXT = "text"

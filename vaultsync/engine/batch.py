@@ -101,7 +101,7 @@ class Batch:
         self._begin(items)
         self._stage(items, following.steps)
         self._write_store(items)
-        writing = [item for item in items if item.op and item.writes_vault]
+        writing = [item for item in items if item.writes_vault]
         for item in (each for each in writing if not each.failed):
             self._write_vault(item)
         if writing:
@@ -220,7 +220,7 @@ class Batch:
     # 3 --------------------------------------------------------------------- store
 
     def _write_store(self, items: Sequence[Item]) -> None:
-        todo = [i for i in items if i.op and i.writes_store and not i.failed]
+        todo = [i for i in items if i.writes_store and not i.failed]
         writes = []
         for item in todo:
             action = item.action

@@ -76,8 +76,7 @@ def settle_identities(mirror: Mirror, found: Snapshot) -> Identities:
         if owner is not None:
             who.of_fact[fact_id] = owner
             who.gone.pop(fact_id, None)
-            if len(files) > 1:
-                who.nameless += [each for each in files if each is not owner]
+            who.nameless += [each for each in files if each is not owner]
         elif base and fact_id not in who.gone and not found.blind(base.path):
             who.nameless += files
         else:
@@ -199,8 +198,6 @@ def _claimed(found: Snapshot, seen: Seen, bases: Mapping[str, Base]) -> str:
 
 
 def _owner(files: Sequence[Seen], base: Base | None, *, displaced: bool) -> Seen | None:
-    if base is None and len(files) == 1:
-        return files[0]
     if base is None:
         return min(files, key=lambda seen: (len(seen.path), seen.path))
     for seen in files:

@@ -66,7 +66,15 @@ def entries(
     if action.base is not None:
         yield from _field_entries(action, fact, action.base, entry)
     else:
-        yield from _without_base(action, fact, entry)
+        assert action.store is not None and action.vault is not None  # noqa: S101, PT018
+        ours = differing(action.store, fact)
+        for key in ours:
+            old, new = plain(action.store.value(key)), plain(fact.value(key))
+            yield entry(VAULT, key, old, new)
+        for key in differing(action.vault, fact):
+            if key not in (*ours, *action.overruled):
+                old, new = plain(action.vault.value(key)), plain(fact.value(key))
+                yield entry(STORE, key, old, new)
     yield from _overruled(action, fact, entry)
 
 
@@ -80,18 +88,6 @@ def _meanwhile(
     before = action.base or fact
     for key in differing(before, fact):
         yield entry(side, key, plain(before.value(key)), plain(fact.value(key)))
-
-
-def _without_base(action: Action, fact: Fact, entry: Entry) -> Iterable[HistoryEntry]:
-    assert action.store is not None and action.vault is not None  # noqa: S101, PT018
-    ours = differing(action.store, fact)
-    for key in ours:
-        old, new = plain(action.store.value(key)), plain(fact.value(key))
-        yield entry(VAULT, key, old, new)
-    for key in differing(action.vault, fact):
-        if key not in (*ours, *action.overruled):
-            old, new = plain(action.vault.value(key)), plain(fact.value(key))
-            yield entry(STORE, key, old, new)
 
 
 def _overruled(action: Action, fact: Fact, entry: Entry) -> Iterable[HistoryEntry]:
