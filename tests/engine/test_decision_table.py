@@ -19,7 +19,7 @@ from vaultsync.core.fact import Fact
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import KNOWN, UNKNOWN, Row, decide
 from vaultsync.core.render import render
-from vaultsync.engine import planning
+from vaultsync.engine import agreed, planning
 from vaultsync.engine.request import Request
 from vaultsync.ports import Write
 
@@ -39,6 +39,7 @@ def decisions(
         return decide(vault, store, base=base)
 
     monkeypatch.setattr(planning, "decide", noted)
+    monkeypatch.setattr(agreed, "decide", noted)
     yield seen
 
 

@@ -68,8 +68,6 @@ class VaultSide(NamedTuple):
     """What the note is taken to mean."""
     scope: str | None = None
     """The scope of the folder it lies in, when that is not the fact's."""
-    text: bytes | None = None
-    """Its bytes, where what they say is known without reading them."""
 
 
 class StoreSide(NamedTuple):

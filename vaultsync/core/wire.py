@@ -18,7 +18,7 @@ _ATTRS = tuple(row.attr for row in FIELDS)
 _KEYS = tuple(row.key for row in FIELDS)
 _GET = itemgetter(*_ATTRS)  # of `vars(fact)`: half of what `attrgetter` takes
 _UNSAID = vars(Fact(""))
-_ATTR = dict(zip(_KEYS, _ATTRS, strict=True))
+_ATTR = {**dict(zip(_KEYS, _ATTRS, strict=True)), "properties": "properties"}
 _UNSET = (None, (), "")
 
 
@@ -61,17 +61,16 @@ def from_values(values: Mapping[str, Value], **more: object) -> Fact:
     Other attributes (its path, its revision) are taken as they are given.
     """
     own: dict[str, Value] = {}
-    attrs = {"own": own, "properties": {}, **more}
+    # A dict that is copied whole keeps its size; one that is filled grows three times.
+    attrs = {**_UNSAID, "own": own, "properties": {}, **more}
     for key, value in values.items():
         attr = _ATTR.get(key)
         if attr is not None:
             attrs[attr] = tuple(value) if value.__class__ is list else value
         elif key in OWN:
             own[key] = value
-        elif key == "properties":
-            attrs[key] = value
     fact = object.__new__(Fact)
-    object.__setattr__(fact, "__dict__", _UNSAID | attrs)
+    object.__setattr__(fact, "__dict__", attrs)
     return fact
 
 

@@ -1,48 +1,62 @@
-"""Bases of facts whose notes say, byte for byte, what they are written as.
+"""Facts without a base whose notes are, byte for byte, what they are written as.
 
-Neither side is written and nobody waits for a file, so they share one transaction.
+Nothing is to be planned for them: their bases are recorded. Neither side is written and
+nobody waits for a file, so they share one transaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 
+from vaultsync.core.changes import StoreChange, VaultChange
 from vaultsync.core.paths import VaultPath, parent
-from vaultsync.core.reconcile import Action, Do
-from vaultsync.engine.item import Outcome
+from vaultsync.core.reconcile import Row, decide
+from vaultsync.engine.cases import Identities
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.snapshot import Seen, trusted
 from vaultsync.engine.witness import NEWEST, newest_row
-from vaultsync.ports import Base
+from vaultsync.ports import Base, Stamp, Written
 
 MANY = 10_000
 """So many bases go into one transaction: each page of the archive is written but once."""
 
 
-def is_agreed(action: Action) -> bool:
-    """Whether an action only records what both sides were found to say alike."""
-    return action.do is Do.RECORD and action.text is not None
+def row_of_agreed() -> Row:
+    """What the table says of them all."""
+    return decide(VaultChange.EQUAL, StoreChange.CREATED, base=False)
+
+
+def take_agreed(
+    who: Identities, feed: Sequence[Written] | None, *, named: Collection[str]
+) -> dict[str, Seen]:
+    """The verbatim notes of whose facts the store says now what it said, by fact.
+
+    All others are looked at as any note is, and so are those of the facts in `named`.
+    """
+    now = {row.fact_id: row.revision for row in feed or ()} if who.verbatim else {}
+    agreed: dict[str, Seen] = {}
+    for fact_id, seen in who.verbatim.items():
+        fact = seen.verbatim
+        same = fact is not None and now.get(fact_id) == fact.revision
+        (agreed if same and fact_id not in named else who.of_fact)[fact_id] = seen
+    return agreed
 
 
 def record_agreed(
-    mirror: Mirror,
-    actions: Sequence[Action],
-    outcome: Outcome,
-    seen: Mapping[VaultPath, Seen],
-) -> None:
-    """Keep a base of each fact, and the bytes of its note."""
+    mirror: Mirror, agreed: Sequence[Seen]
+) -> dict[VaultPath, Stamp | None]:
+    """Keep a base of each fact, and the bytes of its note; the stamps of the notes."""
     began_ns = int(mirror.clock.now().timestamp() * 1e9)
-    for start in range(0, len(actions), MANY):
-        some = actions[start : start + MANY]
+    stamps: dict[VaultPath, Stamp | None] = {}
+    for start in range(0, len(agreed), MANY):
         bases: list[Base] = []
         blobs: dict[str, bytes] = {}
-        for action in some:
-            fact, text, path = action.merged, action.text, action.path
-            assert fact is not None and text is not None and path is not None  # noqa: S101, PT018
-            file = seen[path].file
-            bases.append(Base(fact, file.sha, trusted(file.stamp, began_ns)))
-            blobs[file.sha] = text
-            outcome.stamps[path] = bases[-1].stamp
+        for seen in agreed[start : start + MANY]:
+            file, fact = seen.file, seen.verbatim
+            assert fact is not None  # noqa: S101 - they all have one
+            stamp = stamps[seen.path] = trusted(file.stamp, began_ns)
+            bases.append(Base(fact, file.sha, stamp))
+            blobs[file.sha] = file.data
         newest = newest_row(mirror)
         with mirror.archive.transaction():
             mirror.archive.put_blobs(blobs)
@@ -51,3 +65,4 @@ def record_agreed(
             # What was known of these folders is no more, should the pass end here.
             places = {parent(base.path) for base in bases}
             mirror.archive.set_folders(dict.fromkeys(places, b""))
+    return stamps

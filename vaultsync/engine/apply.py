@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do
-from vaultsync.engine.agreed import is_agreed, record_agreed
+from vaultsync.engine.agreed import record_agreed
 from vaultsync.engine.batch import Batch
 from vaultsync.engine.item import CREATES_NOTE, Outcome
 from vaultsync.engine.mirror import Links, Mirror
@@ -22,20 +22,20 @@ def apply_plan(
     *,
     run: str,
     seen: Mapping[VaultPath, Seen],
+    agreed: Sequence[Seen] = (),
     progress: Progress | None = None,
     actor: str = "person",
 ) -> Outcome:
-    """Carry out the actions. What cannot be done now is named in the outcome.
+    """Record what is `agreed`, and carry out the actions.
+
+    What cannot be done now is named in the outcome.
 
     Raises:
         OSError: the disk is full or broken; what was begun is repaired by the next pass.
         StoreUnavailableError: the same, of the store.
     """
-    outcome = Outcome()
+    outcome = Outcome(stamps=record_agreed(mirror, agreed))
     todo = [action for action in actions if action.do not in _IDLE]
-    agreed = list(filter(is_agreed, todo))
-    record_agreed(mirror, agreed, outcome, seen)
-    todo = [action for action in todo if not is_agreed(action)]
     size = mirror.policy.batch
     # Notes that have no base yet can be linked to by others of this pass.
     fresh = [a for a in todo if a.do in CREATES_NOTE or a.base is None]
@@ -56,5 +56,4 @@ def apply_plan(
         current = following
         if progress is not None:
             progress("apply", min(start + size, len(todo)), len(todo))
-    outcome.done += agreed  # last: of a long report only the beginning is remembered
     return outcome

@@ -6,7 +6,7 @@ edits of the id itself.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -48,6 +48,8 @@ class Identities:
     """Which file is whose note."""
 
     of_fact: dict[str, Seen] = field(default_factory=dict)
+    verbatim: dict[str, Seen] = field(default_factory=dict)
+    """Notes, of facts without a base, that are what their facts are written as."""
     twins: dict[str, list[Seen]] = field(default_factory=dict)
     """Ids that several files claim, none with a better right."""
     nameless: list[Seen] = field(default_factory=list)
@@ -74,7 +76,8 @@ def settle_identities(mirror: Mirror, found: Snapshot) -> Identities:
         base = bases.get(fact_id)
         owner = _owner(files, base, displaced=fact_id in who.gone)
         if owner is not None:
-            who.of_fact[fact_id] = owner
+            verbatim = base is None and owner.verbatim is not None
+            (who.verbatim if verbatim else who.of_fact)[fact_id] = owner
             who.gone.pop(fact_id, None)
             who.nameless += [each for each in files if each is not owner]
         elif base and fact_id not in who.gone and not found.blind(base.path):
@@ -118,7 +121,8 @@ def _claims(
     fact's note has taken.
     """
     claims: dict[str, list[Seen]] = {}
-    own = [fact_id for s in found.seen.values() if (fact_id := s.id)]
+    moved = (seen.id for seen in found.seen.values() if seen.base is not None)
+    own = [fact_id for fact_id in moved if fact_id]
     bases = mirror.archive.find_bases(own)
     for seen in found.seen.values():
         if seen.is_note:
@@ -199,6 +203,8 @@ def _claimed(found: Snapshot, seen: Seen, bases: Mapping[str, Base]) -> str:
 
 def _owner(files: Sequence[Seen], base: Base | None, *, displaced: bool) -> Seen | None:
     if base is None:
+        if len(files) == 1:
+            return files[0]
         return min(files, key=lambda seen: (len(seen.path), seen.path))
     for seen in files:
         if seen.path == base.path:
@@ -241,18 +247,11 @@ def make_cases(
         base = bases.get(fact_id)
         if base is None or base.fact.revision != row.revision:
             ids[fact_id] = None
-    equal = {
-        case.fact_id: case for case in _equal(who, rows) if case.fact_id not in bases
-    }
-    rest = [fact_id for fact_id in ids if fact_id not in equal]
-    sides = _store_sides(mirror, rest, bases, rows, away=feed is None, whole=whole_feed)
+    sides = _store_sides(mirror, ids, bases, rows, away=feed is None, whole=whole_feed)
     adopted = adopted_folders(mirror)
     buried = mirror.archive.buried_notes(sides.keys() - bases.keys())
     cases = []
     for fact_id in ids:
-        if fact_id in equal:
-            cases.append(equal[fact_id])
-            continue
         base, store = bases.get(fact_id), sides[fact_id]
         vault = _vault_side(mirror, found, who, fact_id, base=base, store=store.fact)
         case = Case(fact_id, base, vault, store)
@@ -266,19 +265,6 @@ def make_cases(
     return cases
 
 
-def _equal(who: Identities, rows: Mapping[str, Written]) -> Iterator[Case]:
-    """Facts whose notes are what they are written as, where the store still says so."""
-    for fact_id, seen in who.of_fact.items():
-        path, file, fact = seen.path, seen.file, seen.verbatim
-        row = rows.get(fact_id)
-        if fact is None or row is None or row.revision != fact.revision:
-            continue
-        same = fact.but(path=path)
-        vault = VaultSide(VaultChange.EQUAL, path, file.sha, fact=same, text=file.data)
-        store = StoreSide(StoreChange.CREATED, fact.revision, fact, row.actor)
-        yield Case(fact_id, None, vault, store)
-
-
 def adopted_folders(mirror: Mirror) -> tuple[str, ...]:
     """The folders outside the scopes that a person adopted."""
     listed = mirror.archive.setting("adopted_folders")
@@ -287,7 +273,7 @@ def adopted_folders(mirror: Mirror) -> tuple[str, ...]:
 
 def _store_sides(
     mirror: Mirror,
-    ids: Sequence[str],
+    ids: Collection[str],
     bases: dict[str, Base],
     rows: dict[str, Written],
     *,

@@ -47,11 +47,14 @@ def notices_of_scan(
         text = f"{path}: is {what}, not a note"
         listed.append(Attention("odd", path, text, ODD_HINT, seen=at))
     for seen in found.seen.values():
+        problems = seen.read.problems if seen.read is not None else ()
+        if seen.trouble is None and not problems:
+            continue
         ours = seen.base is not None or is_managed(seen, adopted)
         ours = ours or seen.path in wanted
         if seen.trouble is not None and (ours or _is_copy(mirror, seen)):
             listed.append(seen.trouble)
-        for problem in seen.read.problems if seen.read is not None else ():
+        for problem in problems:
             if problem.key == "id":
                 if ours and seen.base is None:
                     listed.append(

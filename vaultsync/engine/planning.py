@@ -110,11 +110,7 @@ def plan_case(case: Case, taken: Taken, rules: Rules) -> Action:
         base=base,
         actor=store.actor,
         new_id=case.new_id,
-        merged=vault.fact if change is VaultChange.EQUAL else None,
-        text=vault.text,
     )
-    if change is VaultChange.EQUAL:
-        return action
     match do:
         case Do.RECORD | Do.UPDATE_STORE | Do.UPDATE_VAULT | Do.MERGE:
             return _plan_merge(action, vault.scope, taken, rules)

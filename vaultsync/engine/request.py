@@ -10,7 +10,7 @@ from vaultsync.engine.cases import Case, Identities
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.planning import Plan
 from vaultsync.engine.report import Report
-from vaultsync.engine.snapshot import Snapshot
+from vaultsync.engine.snapshot import Seen, Snapshot
 from vaultsync.ports import StoreState, Written
 
 
@@ -63,6 +63,8 @@ class Pass:
     found: Snapshot
     who: Identities
     cases: list[Case]
+    agreed: Sequence[Seen]
+    """New notes that are what their facts are written as: only their bases are missing."""
     feed: Sequence[Written] | None
     state: StoreState | None
     since: int

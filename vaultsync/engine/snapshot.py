@@ -26,7 +26,7 @@ from vaultsync.ports import Attention, Base, Folder, NoteFile, Scan, Stamp
 RACY_NS = 20_000_000
 """A file changed so shortly before it was looked at could change again without its stamp
 telling: the clocks of file systems tick every 1 to 10 ms."""
-SOME = 250
+SOME = 100
 """So many facts, or more, are asked for at once."""
 
 
@@ -42,7 +42,7 @@ class Seen(NamedTuple):
     """Why it cannot be read as a note."""
     settled: bool = True
     verbatim: Fact | None = None
-    """The fact of the store that would be written as these very bytes."""
+    """The fact of the store that would be written as these very bytes, at this path."""
 
     @property
     def note(self) -> Note | None:
@@ -141,9 +141,7 @@ def take_snapshot(
     for at, (path, folder) in enumerate(scan.folders.items()):
         if known.get(path) != folder.fingerprint or path in again or hashed:
             found.dirty[path] = folder
-            _look_into(mirror, found, folder, look)
-            if len(found.unread) >= SOME:  # while they are at hand
-                _read_the_rest(mirror, found, facts)
+            _look_into(mirror, found, folder, look, facts)
         if progress is not None:
             progress("scan", at, len(scan.folders))
     _read_the_rest(mirror, found, facts)
@@ -205,7 +203,9 @@ class _Look(NamedTuple):
     hashed: bool
 
 
-def _look_into(mirror: Mirror, found: Snapshot, folder: Folder, look: _Look) -> None:
+def _look_into(
+    mirror: Mirror, found: Snapshot, folder: Folder, look: _Look, facts: Facts
+) -> None:
     bases = mirror.archive.bases_in(folder.path)
     for name, stamp in folder.files.items():
         path = path_in(folder.path, name)
@@ -218,6 +218,8 @@ def _look_into(mirror: Mirror, found: Snapshot, folder: Folder, look: _Look) -> 
         elif base is None or base.stamp != stamp or look.hashed or path in look.forced:
             again = path in look.forced
             _look_at(mirror, found, path, base, stamp, again=again)
+            if len(found.unread) >= SOME:  # while they are at hand
+                _read_the_rest(mirror, found, facts)
         else:
             found.known.add(path)
     for name, what in folder.odd.items():
@@ -263,7 +265,7 @@ def _look_at(
                 Base(base.fact, base.sha, trusted(file.stamp, found.scan.at_ns))
             )
         return
-    if base is None and not file.data.strip():
+    if base is None and (not file.data or file.data.isspace()):
         found.empty.add(path)
         return
     claims = None
@@ -283,7 +285,7 @@ def _read_the_rest(mirror: Mirror, found: Snapshot, facts: Facts) -> None:
         if fact is None or not verbatim.is_verbatim(file.data, path, fact, mirror.lens):
             found.seen[path] = _read(mirror, path, file, None)
         else:
-            found.seen[path] = Seen(path, file, None, verbatim=fact)
+            found.seen[path] = Seen(path, file, None, verbatim=fact.but(path=path))
     found.unread.clear()
 
 

@@ -17,6 +17,7 @@ from vaultsync.core.fields import Value
 from vaultsync.core.lens import CLEAR
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do, guard
+from vaultsync.engine.agreed import take_agreed
 from vaultsync.engine.apply import apply_plan
 from vaultsync.engine.cases import (
     Case,
@@ -164,6 +165,7 @@ def sync_with(
             work.plan.actions,
             run=run,
             seen=work.found.seen,
+            agreed=work.agreed,
             progress=progress,
             actor=request.actor,
         )
@@ -176,7 +178,7 @@ def sync_with(
     outcome.notices = _hidden(mirror, outcome.notices)
     record_pass(work, outcome)
     report = report_of(work, outcome.done, outcome.notices, seconds)
-    if not report.quiet or outcome.done:
+    if not report.quiet or outcome.done or work.agreed:
         report = joined(request.after, report)
         remember_run(mirror, request, report)
     return report
@@ -261,11 +263,14 @@ def look(
         waiting = (mirror.archive.setting("waiting") or "").split()
         named = dict.fromkeys([*waiting, *named])
     whole = since == 0 and state is not None
-    cases = make_cases(mirror, found, who, feed, named=named, whole_feed=whole)
+    agreed = take_agreed(who, feed, named=named)
+    rows = None if feed is None else [x for x in feed if x.fact_id not in agreed]
+    cases = make_cases(mirror, found, who, rows, named=named, whole_feed=whole)
     if ahead:
         cases = [c._replace(store=ahead.get(c.fact_id, c.store)) for c in cases]
     cases += newcomers(mirror, who, request.adopt, away=state is None)
-    return Pass(mirror, request, run, found, who, cases, feed, state, max(since, 0))
+    same, since = [*agreed.values()], max(since, 0)
+    return Pass(mirror, request, run, found, who, cases, same, feed, state, since)
 
 
 def _take_second_look(mirror: Mirror, who: Identities) -> None:

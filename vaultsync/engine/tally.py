@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do
+from vaultsync.engine.agreed import row_of_agreed
 from vaultsync.engine.report import COUNTS, ActionTaken, Report
 from vaultsync.engine.request import Pass
 from vaultsync.engine.settling import changed_notices
+from vaultsync.engine.snapshot import Seen
 from vaultsync.ports import Attention
 
 _CONFIRM = (
@@ -52,7 +54,11 @@ def report_of(
         work.request.dry_run,
         seconds,
         counts,
-        [_taken(action) for action in (*done, *waiting) if action.do is not Do.NOTHING],
+        # What agreed comes last: of a long report only the beginning is remembered.
+        [
+            *(_taken(each) for each in (*done, *waiting) if each.do is not Do.NOTHING),
+            *_recorded(work.agreed),
+        ],
         [*lasting.values(), *extra],
     )
 
@@ -115,6 +121,14 @@ def _counted(action: Action) -> Iterator[str]:
         yield "moved"
     if action.conflicts:
         yield "conflicts"
+
+
+def _recorded(agreed: Sequence[Seen]) -> Iterator[ActionTaken]:
+    if agreed:
+        row = row_of_agreed()
+        do = _SPELLED[row.do]
+        for seen in agreed:
+            yield ActionTaken(do, seen.id or "", seen.path, (), row.reason)
 
 
 _SPELLED = {each: each.value.replace(" ", "_") for each in Do}
