@@ -13,7 +13,7 @@ from tests.world import AGENTS, LINES, PERSONS, World, taken
 from vaultsync.core import verbatim
 from vaultsync.core.fact import Fact
 from vaultsync.core.note import Note
-from vaultsync.core.paths import VaultPath
+from vaultsync.core.paths import VaultPath, parent
 from vaultsync.engine import snapshot
 from vaultsync.engine.request import Request
 
@@ -96,6 +96,24 @@ def test_what_an_agent_forgets_while_the_vault_is_looked_at_comes_back() -> None
     _during_the_look(world, lambda: world.agent_forgets(fact.id))
     report = world.sync()
     assert taken(report, fact.id) == ["restore_fact"]
+    world.assert_at_rest()
+
+
+def test_a_fact_that_is_asked_for_by_name_keeps_its_one_note() -> None:
+    world = World()
+    world.mirrored()
+    keys = ("cursor", "cursor_row")
+    before = {key: world.archive.setting(key) for key in keys}
+    fact = world.mirrored(title="Another")
+    folder, notes = parent(world.path(fact.id)), world.notes()
+    with world.archive.transaction():  # as if another machine had made its note
+        world.archive.drop_bases([fact.id])
+        world.archive.set_folders({folder: None})
+        for key, value in before.items():
+            world.archive.set_setting(key, value)
+    report = world.sync(Request(named=(fact.id,)))
+    assert taken(report, fact.id) == ["record_base"]
+    assert world.notes() == notes
     world.assert_at_rest()
 
 

@@ -142,8 +142,8 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "what was read of a fact stays true while the vault is looked at",
-        "engine/cases.py",
-        (("row is None or row.revision != fact.revision", "row is None"),),
+        "engine/agreed.py",
+        (("row and row.revision == seen.verbatim.revision and", "row and"),),
         "engine/test_verbatim.py"
         "::test_what_an_agent_writes_while_the_vault_is_looked_at_is_no_base",
     ),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 from vaultsync.adapters.archive_sqlite import SqliteArchive
 from vaultsync.adapters.clock import SystemClock
@@ -24,18 +24,28 @@ if TYPE_CHECKING:  # only a daemon or a bridge has one
     from vaultsync.ports import LinkIndex, Store, Vault
 
 
+_T = TypeVar("_T")
+
+
 class Late:
     """Something that is made when it is first asked for anything: it is dear to load."""
 
     def __init__(self, make: Callable[[], object]) -> None:
         self._make = make
-        self._made: object = None
+
+    @cached_property
+    def made(self) -> object:
+        """The very thing."""
+        return self._make()
 
     def __getattr__(self, name: str) -> object:
         """An attribute of what is made."""
-        if self._made is None:
-            self._made = self._make()
-        return getattr(self._made, name)
+        return getattr(self.made, name)
+
+
+def at_hand(thing: _T) -> _T:
+    """What a `Late` stands for, for whoever is going to ask it thousands of times."""
+    return cast("_T", thing.made) if isinstance(thing, Late) else thing
 
 
 class Opened:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultsync.adapters.engine_lock import EngineLock
-from vaultsync.app.opened import Opened
+from vaultsync.app.opened import Opened, at_hand
 from vaultsync.config import Settings
 from vaultsync.core.fact import Fact
 from vaultsync.core.paths import VaultPath, vault_path
@@ -86,7 +86,7 @@ class Session(Opened):
             held.enter_context(_collector_off())
             self._through.flush()
             self._accesses.flush()
-            yield self._mirror
+            yield replace(self._mirror, vault=at_hand(self._mirror.vault))
 
     def _person(self) -> str:
         return self.agent or "person"

@@ -27,18 +27,22 @@ def row_of_agreed() -> Row:
 
 
 def take_agreed(
-    who: Identities, feed: Sequence[Written] | None, *, named: Collection[str]
-) -> dict[str, Seen]:
-    """The verbatim notes of whose facts the store says now what it said, by fact.
+    who: Identities, rows: dict[str, Written], *, named: Collection[str]
+) -> list[Seen]:
+    """The verbatim notes of whose facts the store says now what it said.
 
-    All others are looked at as any note is, and so are those of the facts in `named`.
+    Their rows are taken out of `rows`. All others are looked at as any note is, and so
+    are those of the facts in `named`.
     """
-    now = {row.fact_id: row.revision for row in feed or ()} if who.verbatim else {}
-    agreed: dict[str, Seen] = {}
+    agreed: list[Seen] = []
     for fact_id, seen in who.verbatim.items():
-        fact = seen.verbatim
-        same = fact is not None and now.get(fact_id) == fact.revision
-        (agreed if same and fact_id not in named else who.of_fact)[fact_id] = seen
+        row = rows.get(fact_id)
+        assert seen.verbatim is not None  # noqa: S101 - they all have one
+        if row and row.revision == seen.verbatim.revision and fact_id not in named:
+            del rows[fact_id]
+            agreed.append(seen)
+        else:
+            who.of_fact[fact_id] = seen
     return agreed
 
 
@@ -51,7 +55,8 @@ def record_agreed(
     for start in range(0, len(agreed), MANY):
         bases: list[Base] = []
         blobs: dict[str, bytes] = {}
-        for seen in agreed[start : start + MANY]:
+        some = agreed[start : start + MANY]
+        for seen in some:
             file, fact = seen.file, seen.verbatim
             assert fact is not None  # noqa: S101 - they all have one
             stamp = stamps[seen.path] = trusted(file.stamp, began_ns)
@@ -63,6 +68,6 @@ def record_agreed(
             mirror.archive.put_bases(bases)
             mirror.archive.set_setting(NEWEST, newest)
             # What was known of these folders is no more, should the pass end here.
-            places = {parent(base.path) for base in bases}
+            places = {parent(seen.path) for seen in some}
             mirror.archive.set_folders(dict.fromkeys(places, b""))
     return stamps

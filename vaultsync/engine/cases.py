@@ -221,8 +221,9 @@ def make_cases(
     mirror: Mirror,
     found: Snapshot,
     who: Identities,
-    feed: Sequence[Written] | None,
+    rows: Mapping[str, Written],
     *,
+    away: bool,
     named: Iterable[str] = (),
     whole_feed: bool = False,
 ) -> list[Case]:
@@ -232,11 +233,11 @@ def make_cases(
         mirror: the sides.
         found: the scan.
         who: whose note each file is.
-        feed: what the store wrote since the last pass; None when it is away.
+        rows: what the store wrote since the last pass, by fact.
+        away: whether the store is.
         named: further facts to look at.
-        whole_feed: whether `feed` has a row of every fact the store ever knew.
+        whole_feed: whether that began with the first fact the store ever knew.
     """
-    rows = {row.fact_id: row for row in feed or ()}
     ids = dict.fromkeys([*who.of_fact, *who.twins, *who.gone, *who.frozen, *named])
     if whole_feed:
         # A store that was put back before a pass came to its end never heard of them.
@@ -247,7 +248,7 @@ def make_cases(
         base = bases.get(fact_id)
         if base is None or base.fact.revision != row.revision:
             ids[fact_id] = None
-    sides = _store_sides(mirror, ids, bases, rows, away=feed is None, whole=whole_feed)
+    sides = _store_sides(mirror, ids, bases, rows, away=away, whole=whole_feed)
     adopted = adopted_folders(mirror)
     buried = mirror.archive.buried_notes(sides.keys() - bases.keys())
     cases = []
@@ -275,7 +276,7 @@ def _store_sides(
     mirror: Mirror,
     ids: Collection[str],
     bases: dict[str, Base],
-    rows: dict[str, Written],
+    rows: Mapping[str, Written],
     *,
     away: bool,
     whole: bool,

@@ -151,7 +151,7 @@ def _all_known(
 ) -> bool:
     """Whether a folder holds what was seen in it, but for what this pass did there."""
     before = work.found.scan.folders.get(folder.path)
-    for name in before.files if before else ():
+    for name in before.files if before and before is not folder else ():
         if name not in folder.files and path_in(folder.path, name) not in removed:
             return False
     for name, stamp in folder.files.items():

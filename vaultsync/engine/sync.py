@@ -263,14 +263,16 @@ def look(
         waiting = (mirror.archive.setting("waiting") or "").split()
         named = dict.fromkeys([*waiting, *named])
     whole = since == 0 and state is not None
-    agreed = take_agreed(who, feed, named=named)
-    rows = None if feed is None else [x for x in feed if x.fact_id not in agreed]
-    cases = make_cases(mirror, found, who, rows, named=named, whole_feed=whole)
+    rows, away = {row.fact_id: row for row in feed or ()}, feed is None
+    agreed = take_agreed(who, rows, named=named)
+    cases = make_cases(
+        mirror, found, who, rows, away=away, named=named, whole_feed=whole
+    )
     if ahead:
         cases = [c._replace(store=ahead.get(c.fact_id, c.store)) for c in cases]
     cases += newcomers(mirror, who, request.adopt, away=state is None)
-    same, since = [*agreed.values()], max(since, 0)
-    return Pass(mirror, request, run, found, who, cases, same, feed, state, since)
+    since = max(since, 0)
+    return Pass(mirror, request, run, found, who, cases, agreed, feed, state, since)
 
 
 def _take_second_look(mirror: Mirror, who: Identities) -> None:
