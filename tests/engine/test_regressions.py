@@ -1178,3 +1178,18 @@ def test_an_older_store_is_noticed_wherever_a_pass_that_wrote_only_notes_ended()
         if cut:
             world.power_loss(lambda _: False)
         world.quiesce()
+
+
+def test_a_note_that_was_put_back_before_its_deletion_was_known_is_seen() -> None:
+    for effect in range(1, 28):
+        world = _mirrored()
+        world.delete(world.notes()[0])
+        world.turn()
+        world.crash_at(effect)
+        world.restore_from_trash()
+        world.clock.advance(1)
+        world.store.away = True
+        world.turn()
+        world.store.away = False
+        world.quiesce()
+        assert len(world.facts()) == len(world.notes()) == 1

@@ -78,10 +78,12 @@ def _repair(mirror: Mirror, intent: Intent, run: str) -> None:
         mirror.archive.add_history(untold(mirror.archive, done, run, mirror.now()))
         if base is not None:
             mirror.archive.put_bases([*_ousted(mirror, base), base])
-            # A pass may have seen meanwhile that no note is there any more.
-            mirror.archive.set_folders({parent(base.path): b""})
         if dropped:
             mirror.archive.drop_bases([intent.fact_id])
+        # A pass may have seen meanwhile that no note is there any more, or one that was
+        # put back.
+        places = {parent(base.path if base is not None else intent.path)}
+        mirror.archive.set_folders(dict.fromkeys(places, b""))
         if linger is not None:
             mirror.archive.put_lingers([linger])
         mirror.archive.drop_intents([intent.op])
