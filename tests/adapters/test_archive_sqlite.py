@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import signal
@@ -13,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.archives import IDS, a_base, put
+from tests.archives import IDS, a_base, an_intent, put
 from vaultsync.adapters import archive_rows
 from vaultsync.adapters.archive_sqlite import SqliteArchive
+from vaultsync.core import wire
 from vaultsync.core.paths import VaultPath
 from vaultsync.errors import ArchiveError
 
@@ -363,3 +365,12 @@ def test_a_writer_killed_within_a_transaction_leaves_the_one_before(
     assert archive.blob(B) is None
     assert database(archive).execute("PRAGMA integrity_check").fetchone() == ("ok",)
     archive.close()
+
+
+def test_an_intent_that_an_older_vaultsync_began_is_read() -> None:
+    intent = an_intent("z")
+    body = json.dumps({**intent._asdict(), "fact": wire.public(intent.fact)})
+    again = archive_rows.intent_of(body)
+    assert again == intent
+    assert again.fact.path == intent.fact.path
+    assert again.fact.revision == intent.fact.revision

@@ -48,6 +48,19 @@ def test_intents_come_back_whole_and_oldest_first(archive: Archive) -> None:
     assert archive.intents() == intents[1:]
 
 
+def test_an_intent_of_a_note_whose_path_is_no_unicode_comes_back(
+    archive: Archive,
+) -> None:
+    path = VaultPath("public/\udcff.md")
+    fact = a_base().fact.but(path=path, revision="7-a")
+    intent = an_intent("z")._replace(path=path, fact=fact)
+    with archive.transaction():
+        archive.put_intents([intent])
+    assert archive.intents() == [intent]
+    held = archive.intents()[0].fact
+    assert (held.path, held.revision) == (path, "7-a")
+
+
 def test_lingers_come_back_whole_and_oldest_first(archive: Archive) -> None:
     lingers = [Linger(op, A, VaultPath("\udcff.md"), "00", 1771.25) for op in "zam"]
     with archive.transaction():

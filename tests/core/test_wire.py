@@ -24,6 +24,13 @@ def test_what_was_written_is_read(fact: Fact, count: int) -> None:
     assert wire.line_of(again) == line.encode()
 
 
+@given(facts())
+def test_a_line_is_made_once(fact: Fact) -> None:
+    line = wire.line_of(fact)
+    assert line == wire.to_json(fact).encode()
+    assert wire.line_of(fact.but(path=VaultPath("a.md"), revision="8-b")) is line
+
+
 @given(facts(), counts, st.data())
 def test_a_line_is_let_go_of_as_soon_as_a_fact_says_something_else(
     fact: Fact, count: int, data: st.DataObject

@@ -1,16 +1,18 @@
-"""While a batch waits for the disk, the next one is decided; nothing else changes."""
+"""While a batch waits for the disk or the clock, the next one is decided; nothing else changes."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from tests.world import SCOPE, World
+from vaultsync.adapters.clock import SystemClock
 from vaultsync.core.fact import make_fact
 from vaultsync.engine.mirror import Policy
-from vaultsync.engine.waiting import MANY, wait
+from vaultsync.engine.waiting import MANY, rest, wait
 from vaultsync.ports import Write
 
 STEPS = 100
@@ -93,6 +95,33 @@ def test_work_that_fails_does_not_leave_the_disk_at_work() -> None:
     with pytest.raises(ValueError, match=r"^$"):
         wait(sync, steps(), many=True)
     assert ended.is_set()
+
+
+def test_work_goes_on_while_the_clock_is_waited_for() -> None:
+    clock, work, began = SystemClock(), _Work(), time.monotonic()
+
+    def slowly() -> Iterator[None]:
+        for each in work.steps():
+            clock.sleep(0.005)
+            yield each
+
+    rest(clock, 0.05, slowly())
+    assert 3 <= work.done <= 11
+    assert time.monotonic() - began >= 0.05
+
+
+@pytest.mark.parametrize("steps", [0, 3])
+def test_what_is_left_of_the_time_when_the_work_is_done_is_slept(steps: int) -> None:
+    clock, began = SystemClock(), time.monotonic()
+    rest(clock, 0.05, iter(range(steps)))
+    assert time.monotonic() - began >= 0.05
+
+
+@pytest.mark.parametrize("seconds", [0, -1])
+def test_where_there_is_nothing_to_wait_for_no_work_is_begun(seconds: float) -> None:
+    work = _Work()
+    rest(SystemClock(), seconds, work.steps())
+    assert work.done == 0
 
 
 def _with_facts(count: int) -> World:

@@ -14,6 +14,9 @@ from vaultsync.core import wire
 from vaultsync.core.paths import VaultPath
 
 if TYPE_CHECKING:  # a question opens an archive, too, and asks for none of them
+    import msgspec
+    from _typeshed import DataclassInstance
+
     from vaultsync.core.conflict import Conflict
     from vaultsync.ports.records import (
         Attention,
@@ -153,7 +156,7 @@ def to_json(value: object) -> str:
         return _encoder()(_plain(value)).decode()
     except UnicodeEncodeError:
         # A path that is no Unicode: JSON can hold its half characters as escapes.
-        return json.dumps(_plain(value), default=dataclasses.asdict)
+        return json.dumps(_plain(value), default=_unfolded)
 
 
 def intent_of(body: str) -> Intent:
@@ -162,7 +165,7 @@ def intent_of(body: str) -> Intent:
 
     held = json.loads(body)
     values = held.pop("fact")
-    path, revision = values["path"], values["revision"]
+    path, revision = held.pop("version", None) or (values["path"], values["revision"])
     fact = wire.from_values(values, path=path, revision=revision)
     return Intent(**held, fact=fact)
 
@@ -230,18 +233,28 @@ def run_of(row: Row) -> Run:
 
 
 def _plain(value: object) -> object:
-    """What the archive holds whole, with the fact inside it as its values."""
+    """What the archive holds whole, with the fact inside it as its line, and its version."""
+    import msgspec  # dear to load, and a question writes nothing
+
     from vaultsync.ports.records import Attention, Intent, Linger, Outgoing
 
     if isinstance(value, Intent):
-        return {**value._asdict(), "fact": wire.public(value.fact)}
+        fact = value.fact
+        line = msgspec.Raw(wire.line_of(fact))
+        return {**value._asdict(), "fact": line, "version": (fact.path, fact.revision)}
     return (
         value._asdict() if isinstance(value, (Attention, Linger, Outgoing)) else value
     )
 
 
+def _unfolded(value: DataclassInstance | msgspec.Raw) -> object:
+    if dataclasses.is_dataclass(value):
+        return dataclasses.asdict(value)
+    return json.loads(bytes(value))
+
+
 @cache
 def _encoder() -> Callable[[object], bytes]:
-    import msgspec  # dear to load, and a question writes nothing
+    import msgspec  # see above
 
     return msgspec.json.Encoder(enc_hook=dict).encode  # any mapping is a map

@@ -326,7 +326,7 @@ def _revisions(
 def _columns(fact: Fact | None) -> tuple[str | None, ...]:
     if fact is None:
         return (None, None, None, None)
-    return (fact.type, fact.scope, fact.status, wire.to_json(fact))
+    return (fact.type, fact.scope, fact.status, wire.line_of(fact).decode())
 
 
 def _fact(revision: str, body: str) -> Fact:

@@ -122,7 +122,8 @@ class Fact:
     revision: str = field(default="", compare=False)
     """Opaque token of the store's version that this was read at."""
     line: bytes | None = field(default=None, init=False, compare=False, repr=False)
-    """The JSON that it was read from, UTF-8; None once a copy says anything else."""
+    """Its JSON, UTF-8, if it was read from it or written as it. Copies that say anything
+    else have none."""
 
     def but(self, **attrs: object) -> Fact:
         """The fact with other attributes, which are taken as they are."""

@@ -269,12 +269,11 @@ def file_name(
     *, title: str, type_name: str, created_at: str, fact_id: str, named: bool
 ) -> str:
     """The name of a new note: date and title, or the title alone for `named` types."""
-    kind = f"{slug(type_name) or 'note'}-{short_id(fact_id)}"
-    if named:
-        return f"{entity_name(title) or kind}.md"
+    said = entity_name(title) if named else slug(title)
+    said = said or f"{slug(type_name) or 'note'}-{short_id(fact_id)}"
     day = created_at[:10]
-    date = f"{day}-" if _DATE.fullmatch(day) else ""
-    return f"{date}{slug(title) or kind}.md"
+    date = f"{day}-" if _DATE.fullmatch(day) and not named else ""
+    return f"{date}{said}.md"
 
 
 def folder_for(*, scope: str, folder: str, tier: str | None) -> VaultPath:

@@ -73,8 +73,13 @@ _UNSEEN = frozenset(
 those that turn the direction of what follows."""
 
 
-def _has_unseen(text: str) -> bool:
-    return not text.isascii() and any(letter in text for letter in _UNSEEN)
+_ASCII = bytes(range(128))
+
+
+def _has_unseen(letters: bytes) -> bool:
+    """Whether nobody sees some letter of a text in UTF-8. Few of most are not ASCII."""
+    others = letters.translate(None, _ASCII).decode()
+    return bool(others) and any(letter in others for letter in _UNSEEN)
 
 
 def spans_of(text: str) -> Iterator[Span]:
@@ -85,7 +90,7 @@ def spans_of(text: str) -> Iterator[Span]:
 def and_unseen(find: Callable[[str], Iterator[Span]], text: str) -> Iterator[Span]:
     """What is found in a text, and what is found in it without letters nobody sees."""
     yield from find(text)
-    if _has_unseen(text):
+    if not text.isascii() and _has_unseen(text.encode(errors="replace")):
         seen = [at for at, letter in enumerate(text) if letter not in _UNSEEN]
         for start, end, kind in find("".join(text[at] for at in seen)):
             yield Span(seen[start], seen[end - 1] + 1, kind)
@@ -113,8 +118,9 @@ def is_calm(text: str) -> bool:
 
     Most texts are, and it costs two microseconds to know of a thousand letters.
     """
-    looked = text.encode(errors="replace").translate(_KINDS)
-    return b"!" not in looked and _LONG not in looked and not _has_unseen(text)
+    letters = text.encode(errors="replace")
+    looked = letters.translate(_KINDS)
+    return b"!" not in looked and _LONG not in looked and not _has_unseen(letters)
 
 
 def _one_by_one(text: str) -> bytes:

@@ -44,8 +44,14 @@ def to_json(fact: Fact) -> str:
 
 
 def line_of(fact: Fact) -> bytes:
-    """A line that `from_json()` makes the fact of: the one it was read from, or a new one."""
-    return fact.line or _encoder()(to_values(fact))
+    """A line that `from_json()` makes the fact of: the one it was read from, or a new one.
+
+    It is kept with the fact: what both sides are to say is written to several places.
+    """
+    line = fact.line
+    if line is None:
+        line = vars(fact)["line"] = _encoder()(to_values(fact))
+    return line
 
 
 @cache

@@ -11,7 +11,7 @@ crash anywhere leaves what `engine/recovery.py` can repair:
 5. one wait for the disk
 6. one archive transaction: bases, history, what lingers; the intents go
 
-While a batch waits for the disk, the bytes of the next one are decided.
+While a batch waits for the disk or the clock, the bytes of the next one are decided.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from vaultsync.core.conflict import Conflict
-from vaultsync.core.fact import Fact
 from vaultsync.core.paths import VaultPath, parent
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.engine.conflict_notes import conflict_of, write_conflict_note
@@ -38,7 +37,7 @@ from vaultsync.engine.missing import is_back, still_missing
 from vaultsync.engine.note_bytes import NoteBytes
 from vaultsync.engine.record import entries, notice
 from vaultsync.engine.snapshot import RACY_NS, Seen, trusted
-from vaultsync.engine.waiting import MANY, wait
+from vaultsync.engine.waiting import MANY, rest, wait
 from vaultsync.engine.witness import NEWEST, newest_row
 from vaultsync.errors import (
     NoteChangedError,
@@ -106,7 +105,7 @@ class Batch:
             self._write_vault(item)
         if writing:
             self._wait(following.steps)
-        self._restamp(writing)
+        self._restamp(writing, following.steps)
         self._record(items)
 
     def _wait(self, ahead: Iterator[None]) -> None:
@@ -134,6 +133,8 @@ class Batch:
             return None
         if item.data is not None:
             item.sha = hashlib.sha256(item.data).hexdigest()
+        if item.writes_store and action.do is not Do.DELETE_FACT:
+            item.fact = fact.but(updated_at=self.today, revision="")
         if item.writes_vault or item.writes_store:
             item.op = self.mirror.clock.new_id().replace("-", "")
         return item
@@ -161,12 +162,7 @@ class Batch:
             if action.conflicts:
                 item.conflict = conflict_of(action, item.fact, self.run, self.at)
             if item.op:
-                after = item.sha if item.data is not None else None
-                before = None if action.do is Do.DELETE_FACT else action.sha
-                path = action.path or VaultPath("")
-                held = "" if item.writes_store else action.revision or ""
-                fact = item.fact.but(revision=held)
-                intents.append(Intent(item.op, fact.id, path, before, after, fact))
+                intents.append(_intent(item))
         conflicts = [item.conflict for item in items if item.conflict]
         history: list[HistoryEntry] = []
         for item in items:
@@ -224,7 +220,8 @@ class Batch:
         writes = []
         for item in todo:
             action = item.action
-            held = None if action.do is Do.DELETE_FACT else self._stored(item)
+            gone = action.do is Do.DELETE_FACT
+            held = None if gone else item.fact.but(path=None)
             expect = action.revision
             writes.append(Write(item.fact.id, held, expect, "vault", op=item.op))
         if not writes:
@@ -239,9 +236,6 @@ class Batch:
                 self.outcome.revisions.add(result)
                 item.fact = item.fact.but(revision=result)
         self.newest = newest_row(self.mirror)
-
-    def _stored(self, item: Item) -> Fact:
-        return item.fact.but(updated_at=self.today, path=None)
 
     # 4 --------------------------------------------------------------------- vault
 
@@ -313,7 +307,7 @@ class Batch:
 
     # 5 ------------------------------------------------------------------- durable
 
-    def _restamp(self, items: Sequence[Item]) -> None:
+    def _restamp(self, items: Sequence[Item], ahead: Iterator[None]) -> None:
         """Trust no stamp that a change in the same tick of the clock could hide behind."""
         now_ns = int(self.mirror.clock.now().timestamp() * 1e9)
         racy = [
@@ -324,7 +318,7 @@ class Batch:
         if not racy:
             return
         newest = max(item.stamp.ctime_ns for item in racy if item.stamp)
-        self.mirror.clock.sleep(max(newest + RACY_NS - now_ns, 0) / 1e9)
+        rest(self.mirror.clock, (newest + RACY_NS - now_ns) / 1e9, ahead)
         for item in racy:
             path = item.action.to or item.action.path or VaultPath("")
             try:
@@ -382,8 +376,6 @@ class Batch:
         revision = item.fact.revision if item.store_done else action.revision or ""
         path = action.to or action.path
         fact = item.fact.but(path=path, revision=revision)
-        if item.store_done:
-            fact = fact.but(updated_at=self.today)
         stamp = item.stamp
         seen = self.seen.get(path) if path else None
         if (
@@ -394,3 +386,13 @@ class Batch:
         ):
             stamp = trusted(seen.file.stamp, self.began_ns)
         return Base(fact, item.sha, stamp)
+
+
+def _intent(item: Item) -> Intent:
+    action, fact = item.action, item.fact
+    path, after = action.path or VaultPath(""), None if item.data is None else item.sha
+    before = None if action.do is Do.DELETE_FACT else action.sha
+    held = "" if item.writes_store else action.revision or ""
+    if fact.revision != held:
+        fact = fact.but(revision=held)
+    return Intent(item.op, fact.id, path, before, after, fact)

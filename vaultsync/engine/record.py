@@ -85,7 +85,9 @@ def _meanwhile(
     action: Action, fact: Fact, side: str, entry: Entry
 ) -> Iterable[HistoryEntry]:
     """What was changed on the side that the other gets it back from."""
-    before = action.base or fact
+    before = action.base
+    if before is None:
+        return
     for key in differing(before, fact):
         yield entry(side, key, plain(before.value(key)), plain(fact.value(key)))
 

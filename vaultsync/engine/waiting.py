@@ -1,9 +1,11 @@
-"""The waits for the disk, and the work that needs none meanwhile."""
+"""The waits for the disk and for the clock, and the work that needs none meanwhile."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+
+from vaultsync.ports import Clock
 
 MANY = 100
 """From so many actions on, a wait is long enough for a thread."""
@@ -33,3 +35,21 @@ def wait(sync: Callable[[], None], work: Iterator[object], *, many: bool) -> Non
             if synced.done():
                 break
         synced.result()
+
+
+def rest(clock: Clock, seconds: float, work: Iterator[object]) -> None:
+    """Get on with some work for so long, and sleep for what is left of the time.
+
+    Args:
+        clock: which tells the time.
+        seconds: how long to wait; not at all when they are none or fewer.
+        work: as of `wait()`.
+
+    Raises: what the work does.
+    """
+    until = clock.monotonic() + seconds
+    if seconds > 0:
+        for _ in work:
+            if clock.monotonic() >= until:
+                break
+    clock.sleep(until - clock.monotonic())
