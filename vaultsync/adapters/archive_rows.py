@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from vaultsync.adapters import sqlite_file
 from vaultsync.core import wire
+from vaultsync.core.fact import Fact
 from vaultsync.core.paths import VaultPath
 
 if TYPE_CHECKING:  # a question opens an archive, too, and asks for none of them
@@ -234,17 +235,14 @@ def run_of(row: Row) -> Run:
 
 def _plain(value: object) -> object:
     """What the archive holds whole, with the fact inside it as its line, and its version."""
-    import msgspec  # dear to load, and a question writes nothing
-
-    from vaultsync.ports.records import Attention, Intent, Linger, Outgoing
-
-    if isinstance(value, Intent):
-        fact = value.fact
-        line = msgspec.Raw(wire.line_of(fact))
-        return {**value._asdict(), "fact": line, "version": (fact.path, fact.revision)}
-    return (
-        value._asdict() if isinstance(value, (Attention, Linger, Outgoing)) else value
-    )
+    if not isinstance(value, tuple) or not hasattr(value, "_asdict"):
+        return value
+    held: dict[str, object] = value._asdict()
+    fact = held.get("fact")
+    if isinstance(fact, Fact):
+        held["fact"] = _raw()(wire.line_of(fact))
+        held["version"] = (fact.path, fact.revision)
+    return held
 
 
 def _unfolded(value: DataclassInstance | msgspec.Raw) -> object:
@@ -255,6 +253,13 @@ def _unfolded(value: DataclassInstance | msgspec.Raw) -> object:
 
 @cache
 def _encoder() -> Callable[[object], bytes]:
-    import msgspec  # see above
+    import msgspec  # dear to load, and a question writes nothing
 
     return msgspec.json.Encoder(enc_hook=dict).encode  # any mapping is a map
+
+
+@cache
+def _raw() -> type[msgspec.Raw]:
+    import msgspec  # see above
+
+    return msgspec.Raw
