@@ -15,6 +15,7 @@ from tests.strategies import field_conflicts, lines
 from vaultsync.core.conflict import (
     CHANGED,
     DELETED,
+    NOTE,
     Conflict,
     FieldConflict,
     conflict_id,
@@ -344,6 +345,20 @@ def test_an_unknown_agent_is_an_agent() -> None:
     made = dataclasses.replace(conflict(field()), actor="")
 
     assert "\nAn agent changed **content** of" in render_conflict(made)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        field(),
+        FieldConflict(NOTE, "7-a", DELETED, CHANGED),
+        FieldConflict(NOTE, "7-a", CHANGED, DELETED),
+    ],
+)
+def test_what_a_command_wrote_for_no_agent_is_no_agents(one: FieldConflict) -> None:
+    text = render_conflict(dataclasses.replace(conflict(one), actor="person"))
+    assert re.search("(A|while a) command (changed|deleted)", text)
+    assert "agent" not in text
 
 
 def test_a_conflict_is_shown_as_the_contract_has_it() -> None:

@@ -16,7 +16,6 @@ from vaultsync.core.paths import VaultPath
 
 if TYPE_CHECKING:  # a question opens an archive, too, and asks for none of them
     import msgspec
-    from _typeshed import DataclassInstance
 
     from vaultsync.core.conflict import Conflict
     from vaultsync.ports.records import (
@@ -245,10 +244,11 @@ def _plain(value: object) -> object:
     return held
 
 
-def _unfolded(value: DataclassInstance | msgspec.Raw) -> object:
-    if dataclasses.is_dataclass(value):
-        return dataclasses.asdict(value)
-    return json.loads(bytes(value))
+def _unfolded(value: object) -> object:
+    if isinstance(value, _raw()):
+        return json.loads(bytes(value))
+    assert dataclasses.is_dataclass(value) and not isinstance(value, type)  # noqa: S101, PT018 - what else the archive holds whole
+    return dataclasses.asdict(value)
 
 
 @cache

@@ -49,7 +49,7 @@ def conflicts(options: Options, found: Sequence[Conflict]) -> int:
         named = one_line(found[0].id) if len(found) == 1 else "CONFLICT_ID"
         say(
             options,
-            f"`vaultsync resolve {named} --take store` takes the agent's values,"
+            f"`vaultsync resolve {named} --take store` takes the store's values,"
             " `--take vault` keeps those of the note",
         )
     return code

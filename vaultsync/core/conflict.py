@@ -146,26 +146,39 @@ def render_conflict(conflict: Conflict) -> str:
             "",
             *_story(conflict, link or _code(conflict.path)),
             "",
-            *chain.from_iterable(_section(each) for each in conflict.fields),
+            *chain.from_iterable(
+                _section(each, _whose(conflict)) for each in conflict.fields
+            ),
         )
     )
 
 
+BY_COMMAND = "person"
+"""Who writes a fact by a command that names no agent."""
+
+
+def _whose(conflict: Conflict) -> str:
+    """Whose the version of the store is."""
+    return "command" if conflict.actor == BY_COMMAND else "agent"
+
+
 def _story(conflict: Conflict, note: str) -> Iterator[str]:
     """What happened, and what to do."""
+    whose = _whose(conflict)
     who = f"gent {_code(conflict.actor)}" if conflict.actor else "n agent"
+    who = " command" if conflict.actor == BY_COMMAND else who
     changed = [_bold(each.field) for each in conflict.fields if not is_deletion(each)]
     if changed:
         yield (
             f"A{who} changed {_listed(changed)} of {note}, and so did you, differently."
-            " Your version stands in the note. Nothing is lost: the agent's version is"
+            f" Your version stands in the note. Nothing is lost: the {whose}'s version is"
             " kept here."
         )
     for each in conflict.fields:
         if is_deletion(each) and each.vault == DELETED:
             yield (
                 f"You deleted {note} while a{who} changed it. An edit beats a deletion,"
-                " so the note is back, with the agent's change."
+                f" so the note is back, with the {whose}'s change."
             )
         elif is_deletion(each):
             yield (
@@ -174,25 +187,25 @@ def _story(conflict: Conflict, note: str) -> Iterator[str]:
             )
     yield ""
     if changed:
-        yield "- To take the agent's version, tick its box below and save."
+        yield f"- To take the {whose}'s version, tick its box below and save."
         yield "- To keep yours, delete this note."
     else:
         yield "- To do what the box below says, tick it and save."
         yield "- To leave everything as it is now, delete this note."
     yield (
-        f"- Or run `vaultsync resolve {conflict.id} --take store` for what the agent"
+        f"- Or run `vaultsync resolve {conflict.id} --take store` for what the {whose}"
         " wanted, `--take vault` for what you wanted."
     )
 
 
-def _section(field: FieldConflict) -> Iterator[str]:
-    label = f"Take the agent's version of {_bold(field.field)}"
+def _section(field: FieldConflict, whose: str) -> Iterator[str]:
+    label = f"Take the {whose}'s version of {_bold(field.field)}"
     if is_deletion(field):
         label = (
-            "Keep the note, as the agent changed it (to delete it after all, delete the"
+            f"Keep the note, as the {whose} changed it (to delete it after all, delete the"
             " note once more)"
             if field.vault == DELETED
-            else "Delete the note, as the agent did with the fact"
+            else f"Delete the note, as the {whose} did with the fact"
         )
     yield f"## {_plain(field.field)}"
     yield ""
@@ -201,14 +214,14 @@ def _section(field: FieldConflict) -> Iterator[str]:
     if is_deletion(field):
         return
     if differing := _differing(field):
-        yield "**What differs** (`-` yours, `+` the agent's):"
+        yield f"**What differs** (`-` yours, `+` the {whose}'s):"
         yield ""
         yield _fenced("diff", differing)
         yield ""
     for heading, value in (
         ("Before", field.base),
         ("Yours, in the note now", field.vault),
-        ("The agent's", field.store),
+        (f"The {whose}'s", field.store),
     ):
         text = _shown(value)
         if not text:
