@@ -32,20 +32,22 @@ class Late:
 
     def __init__(self, make: Callable[[], object]) -> None:
         self._make = make
+        self._made: object = None
 
-    @cached_property
     def made(self) -> object:
         """The very thing."""
-        return self._make()
+        if self._made is None:
+            self._made = self._make()
+        return self._made
 
     def __getattr__(self, name: str) -> object:
         """An attribute of what is made."""
-        return getattr(self.made, name)
+        return getattr(self.made(), name)
 
 
 def at_hand(thing: _T) -> _T:
     """What a `Late` stands for, for whoever is going to ask it thousands of times."""
-    return cast("_T", thing.made) if isinstance(thing, Late) else thing
+    return cast("_T", thing.made()) if isinstance(thing, Late) else thing
 
 
 class Opened:

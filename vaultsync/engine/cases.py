@@ -121,9 +121,8 @@ def _claims(
     fact's note has taken.
     """
     claims: dict[str, list[Seen]] = {}
-    moved = (seen.id for seen in found.seen.values() if seen.base is not None)
-    own = [fact_id for fact_id in moved if fact_id]
-    bases = mirror.archive.find_bases(own)
+    there = [seen.id for seen in found.seen.values() if seen.base is not None]
+    bases = mirror.archive.find_bases(filter(None, there))
     for seen in found.seen.values():
         if seen.is_note:
             claim = _claimed(found, seen, bases)
