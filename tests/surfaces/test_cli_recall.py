@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Self
 
 import pytest
 from click.testing import CliRunner, Result
 
 from tests.surfaces.command_line import FACT, ID
-from vaultsync.cli import session, show_recall
+from vaultsync.cli import cli, session, show_recall
 from vaultsync.cli.recall import recall
 from vaultsync.engine.answer import Hit, Recall, Seen, Stage
 
@@ -33,8 +34,9 @@ STAGES = (
 class FakeMemory:
     """Answers what a test says, and remembers what it was asked."""
 
-    def __init__(self, answer: Recall) -> None:
+    def __init__(self, answer: Recall, *, empty: bool = False) -> None:
         self.answer = answer
+        self.is_empty = empty
         self.asked: dict[str, object] = {}
 
     def __enter__(self) -> Self:
@@ -157,7 +159,22 @@ def test_nothing_found_says_what_may_help(monkeypatch: pytest.MonkeyPatch) -> No
     answer = Recall("q", "index", 0.0, (), 0.001, ())
     result, _ = run(monkeypatch, "q", answer=answer)
     assert result.stdout == ""
-    assert "nothing found" in result.stderr
+    assert "nothing found: other words" in result.stderr
+
+
+def test_where_nothing_is_remembered_a_question_says_how_to_begin(
+    tmp_path: Path,
+) -> None:
+    def told(*words: str) -> str:
+        where = ("--vault", str(tmp_path / "vault"), "--state-dir", str(tmp_path / "s"))
+        result = CliRunner().invoke(cli, [*words, *where], catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        return result.stderr
+
+    told("init")
+    assert "no fact is remembered yet; `vaultsync adopt`" in told("recall", "ferries")
+    told("remember", "We meet on Tuesdays.")
+    assert "nothing found: other words" in told("recall", "ferries")
 
 
 def test_stages_are_told_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,6 +107,7 @@ def test_no_method_of_memory_tells_a_secret(planted: Planted) -> None:
             m.graph_export(format=each)
             for each in ("json", "graphml", "canvas", "html")
         ],
+        "is_empty": lambda m: m.is_empty,
         "graph_stats": lambda m: m.graph_stats(),
         "graph_neighbors": lambda m: m.graph_neighbors("Alice"),
         "links_check": lambda m: [m.links_check(), m.links_check(fix=True)],

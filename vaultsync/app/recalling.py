@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vaultsync.app.opened import Opened
+from vaultsync.errors import StoreUnavailableError
 
 if TYPE_CHECKING:
     from vaultsync.engine.answer import Recall, Sources
@@ -61,6 +62,14 @@ class Recalling(Opened):
         )
         self._accesses.add(hit.id for hit in found)
         return found
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no fact is remembered yet, in any scope; unknown while the store is away."""
+        try:
+            return not self._mirror.store.state().facts
+        except StoreUnavailableError:
+            return False
 
     @property
     def _sources(self) -> Sources:

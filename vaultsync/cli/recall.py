@@ -104,5 +104,6 @@ def recall(
             explain=explain,
         )
         # Shown before it closes: what was recalled is written down after the answer.
-        show_recall.recalled(options, found)
+        empty = not found.hits and memory.is_empty
+        show_recall.recalled(options, found, empty=empty)
     return DONE

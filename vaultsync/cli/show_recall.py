@@ -19,8 +19,8 @@ _BY = {
 }
 
 
-def recalled(options: Options, found: Recall) -> None:
-    """The hits, best first, and how sure the answer is."""
+def recalled(options: Options, found: Recall, *, empty: bool = False) -> None:
+    """The hits, best first, and how sure the answer is; or why there are none."""
     if options.json:
         emit(found.as_json())
         return
@@ -34,10 +34,10 @@ def recalled(options: Options, found: Recall) -> None:
         say(options, one_line(sentence))
     count = f"{len(found)} hit{'' if len(found) == 1 else 's'}"
     if not found.hits:
-        say(
-            options,
-            "nothing found: other words, fewer filters or --max-priority 4 may find more",
-        )
+        hint = "other words, fewer filters or --max-priority 4 may find more"
+        if empty:
+            hint = "no fact is remembered yet; `vaultsync adopt` takes your notes in"
+        say(options, f"nothing found: {hint}")
         return
     say(
         options,
