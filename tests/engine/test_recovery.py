@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import pytest
@@ -59,49 +59,48 @@ def test_a_displaced_file_goes_when_its_time_is_up() -> None:
     assert world.archive.lingers() == []
 
 
-def test_a_save_into_the_file_of_a_deleted_note_is_kept() -> None:
-    world = World()
+def _forgotten_while_open(world: World) -> Callable[[], None]:
+    """A fact is forgotten whose note an editor has open: how the editor saves."""
     fact = world.mirrored()
     world.mirrored("Stays.", title="A bystander")
     path = world.path(fact.id)
     editor, data = world.vault.open_handle(path), world.data(path)
     world.agent_forgets(fact.id)
-    world.sync()
-    editor.write(data.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
+    return lambda: editor.write(data.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
+
+
+def _assert_saved(world: World) -> None:
     world.quiesce()
     kept = "\n".join(world.text(each) for each in world.notes())
     assert PERSONS_ALPHA in kept
     world.assert_at_rest()
+
+
+def test_a_save_into_the_file_of_a_deleted_note_is_kept() -> None:
+    world = World()
+    save = _forgotten_while_open(world)
+    world.sync()
+    save()
+    _assert_saved(world)
 
 
 def test_a_save_into_the_file_of_a_note_that_was_just_being_deleted_is_kept() -> None:
     world = World()
-    fact = world.mirrored()
-    world.mirrored("Stays.", title="A bystander")
-    path = world.path(fact.id)
-    editor, data = world.vault.open_handle(path), world.data(path)
-    world.agent_forgets(fact.id)
+    save = _forgotten_while_open(world)
     world.dies_at("withdraw.examine", keep=lambda _: True)
     world.sync()
-    editor.write(data.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
-    world.quiesce()
-    kept = "\n".join(world.text(each) for each in world.notes())
-    assert PERSONS_ALPHA in kept
-    world.assert_at_rest()
+    save()
+    _assert_saved(world)
 
 
 @pytest.mark.parametrize("step", ["withdraw.take", "withdraw.examine"])
 def test_a_save_in_the_moment_of_a_deletion_that_ends_early_is_kept(step: str) -> None:
     world = World()
-    fact = world.mirrored()
-    world.mirrored("Stays.", title="A bystander")
-    path = world.path(fact.id)
-    editor, data = world.vault.open_handle(path), world.data(path)
-    world.agent_forgets(fact.id)
+    save = _forgotten_while_open(world)
 
     def before(now: str) -> None:
         if now == step:
-            editor.write(data.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
+            save()
         if now == "withdraw.examine":
             raise KeyboardInterrupt
 
@@ -109,10 +108,7 @@ def test_a_save_in_the_moment_of_a_deletion_that_ends_early_is_kept(step: str) -
     with suppress(KeyboardInterrupt):
         world.sync()
     world.vault.before = lambda _: None
-    world.quiesce()
-    kept = "\n".join(world.text(each) for each in world.notes())
-    assert PERSONS_ALPHA in kept
-    world.assert_at_rest()
+    _assert_saved(world)
 
 
 def test_staged_files_that_nothing_rests_on_are_swept_away() -> None:

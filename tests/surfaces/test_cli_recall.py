@@ -34,9 +34,10 @@ STAGES = (
 class FakeMemory:
     """Answers what a test says, and remembers what it was asked."""
 
-    def __init__(self, answer: Recall, *, empty: bool = False) -> None:
+    is_empty = False
+
+    def __init__(self, answer: Recall) -> None:
         self.answer = answer
-        self.is_empty = empty
         self.asked: dict[str, object] = {}
 
     def __enter__(self) -> Self:

@@ -66,7 +66,7 @@ def entries(
     if action.base is not None:
         yield from _field_entries(action, fact, action.base, entry)
     else:
-        assert action.store is not None and action.vault is not None  # noqa: S101, PT018
+        assert action.store is not None and action.vault is not None  # noqa: S101, PT018 - there are both
         ours = differing(action.store, fact)
         for key in ours:
             old, new = plain(action.store.value(key)), plain(fact.value(key))

@@ -277,8 +277,7 @@ def _write_again(
         mirror.vault.exchange(intent.op, intent.path, torn.sha)
     except NoteError:
         return _behind(mirror, intent, stored), None
-    due = mirror.clock.now().timestamp() + mirror.policy.linger_seconds
-    linger = Linger(intent.op, intent.fact_id, intent.path, torn.sha, due)
+    linger = _linger(mirror, intent, torn, held=torn.sha)
     return Base(_at(stored, intent.path), intent.after or "", None), linger
 
 
@@ -301,12 +300,18 @@ def _finish_new(
     return Base(fact, intent.after, None), _linger(mirror, intent, staged)
 
 
-def _linger(mirror: Mirror, intent: Intent, staged: NoteFile | None) -> Linger | None:
-    """A file that was displaced is kept while an editor may still save into it."""
+def _linger(
+    mirror: Mirror, intent: Intent, staged: NoteFile | None, *, held: str | None = None
+) -> Linger | None:
+    """A file that was displaced is kept while an editor may still save into it.
+
+    `held`: what it held, if that is not what the intent was to replace.
+    """
     if staged is None:
         return None
     due = mirror.clock.now().timestamp() + mirror.policy.linger_seconds
-    return Linger(intent.op, intent.fact_id, intent.path, intent.before or "", due)
+    was = held or intent.before or ""
+    return Linger(intent.op, intent.fact_id, intent.path, was, due)
 
 
 def _exchanged(
