@@ -30,8 +30,6 @@ from vaultsync.core.conflict import (
     conflict_path,
     render_conflict,
 )
-from vaultsync.core.fact import make_fact
-from vaultsync.core.fields import FIELDS, TYPES, Field, Owner
 from vaultsync.core.reconcile import KNOWN, UNKNOWN, Row
 from vaultsync.core.render import render
 from vaultsync.engine.planning import Taken, new_path
@@ -41,6 +39,8 @@ from vaultsync.mcp_server.prompts import PROMPTS
 from vaultsync.mcp_server.resources import TEMPLATES
 from vaultsync.mcp_server.tool import Tool
 from vaultsync.mcp_server.tools import TOOLS
+from vaultsync.model.fact import make_fact
+from vaultsync.model.schema import FIELDS, TYPES, Field, Owner
 
 ROOT = Path(__file__).resolve().parent.parent
 PART = re.compile(

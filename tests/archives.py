@@ -11,16 +11,12 @@ from tests.fakes import FakeClock
 from tests.memory_archive import MemoryArchive
 from vaultsync.adapters.archive_sqlite import SqliteArchive
 from vaultsync.core.conflict import Conflict, FieldConflict
-from vaultsync.core.fact import Value, make_fact
-from vaultsync.core.paths import VaultPath
-from vaultsync.ports import (
-    Archive,
-    Base,
-    HistoryEntry,
-    Intent,
-    Outgoing,
-    Stamp,
-)
+from vaultsync.model.fact import make_fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
+from vaultsync.ports.archive import Archive
+from vaultsync.ports.records import Base, HistoryEntry, Intent, Outgoing
+from vaultsync.ports.vault import Stamp
 
 ARCHIVES: dict[str, Callable[[Path], Archive]] = {
     "file": lambda folder: SqliteArchive.open(folder / "archive.sqlite3"),

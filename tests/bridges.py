@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from vaultsync import app
 from vaultsync.app import opening, serving
 from vaultsync.app.serving import Serving
-from vaultsync.http_bridge import running
+from vaultsync.http_bridge.server import running
 
 
 class Answer(NamedTuple):

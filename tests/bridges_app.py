@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from vaultsync.adapters.vault_app import Answer, Offer
 from vaultsync.app.serving import Serving
-from vaultsync.core.paths import VaultPath
+from vaultsync.model.paths import VaultPath
 
 
 @dataclass

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from vaultsync.core.fields import Value
-from vaultsync.core.frontmatter import Parts, emit, split
+from vaultsync.core.frontmatter import Parts, split
+from vaultsync.core.yaml_emit import emit
+from vaultsync.model.schema import Value
 
 PATH = "public/a.md"
 

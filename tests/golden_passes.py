@@ -19,8 +19,6 @@ from tests.golden import RENEW, Placeholders, sections
 from tests.memory_archive import MemoryArchive
 from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.adapters.vault_fs import VaultFs
-from vaultsync.core.paths import VaultPath
-from vaultsync.core.wire import to_values
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.adopt import adopt
 from vaultsync.engine.mirror import Mirror
@@ -28,6 +26,8 @@ from vaultsync.engine.rebuild import rebuild
 from vaultsync.engine.report import Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.sync import sync
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.serialization import to_values
 
 MARKER = 'vault_id = "0193f6c2-0000-7000-8000-000000000000"\n'
 STEP = 60

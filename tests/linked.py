@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.world import World
 from vaultsync.adapters.links_memory import MemoryLinks
-from vaultsync.core.fact import Fact, Value
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
 
 
 class LinkedWorld(World):

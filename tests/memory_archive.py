@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from vaultsync.core.conflict import Conflict
-from vaultsync.core.paths import VaultPath
-from vaultsync.ports import (
+from vaultsync.model.paths import VaultPath
+from vaultsync.ports.records import (
     Attention,
     Base,
     HistoryEntry,

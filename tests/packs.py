@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from tests.strategies import facts
 from vaultsync.adapters.tokens_fitted import FittedTokens
-from vaultsync.core.context import Candidate, ContextPack
-from vaultsync.core.fact import Fact, Value, make_fact
-from vaultsync.core.paths import VaultPath
+from vaultsync.core.packed import Candidate, ContextPack
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
 
 
 def fact(number: int, content: str = "", **values: Value) -> Fact:

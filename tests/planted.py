@@ -10,9 +10,9 @@ import pytest
 
 import vaultsync
 from tests import secrets
-from vaultsync.app import Memory
-from vaultsync.core.fields import FIELDS, TYPES, Field, Kind, Owner, Value
-from vaultsync.ports import Write
+from vaultsync.app.memory import Memory
+from vaultsync.model.schema import FIELDS, TYPES, Field, Kind, Owner, Value
+from vaultsync.ports.store import Write
 
 DICE = random.Random("vaultsync answers")
 TOKEN, OTHER = secrets.token("github", DICE), secrets.token("stripe", DICE)

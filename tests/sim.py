@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tests.sim_disk import MARKER, Disk, Inode, above, is_foreign, is_note
-from vaultsync.core.paths import VaultPath, vault_path
-from vaultsync.errors import (
+from vaultsync.errors.notes import (
     NoteChangedError,
     NoteExistsError,
     NoteMissingError,
     NotRegularFileError,
     UnreadableNoteError,
     UnsafePathError,
-    VaultMissingError,
 )
-from vaultsync.ports import Folder, NoteFile, Scan, Stamp
+from vaultsync.errors.sides import VaultMissingError
+from vaultsync.model.paths import VaultPath, vault_path
+from vaultsync.ports.vault import Folder, NoteFile, Scan, Stamp
 
 WHERE = "memory"
 STAGING = ".meta/staging/"

@@ -13,8 +13,8 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from vaultsync.core.paths import VaultPath, is_foreign_conflict_copy
-from vaultsync.ports import Stamp
+from vaultsync.model.paths import VaultPath, is_foreign_conflict_copy
+from vaultsync.ports.vault import Stamp
 
 MARKER = ".meta/config.toml"
 

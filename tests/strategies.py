@@ -9,18 +9,8 @@ from functools import cache
 from hypothesis import strategies as st
 
 from vaultsync.core.conflict import FieldConflict
-from vaultsync.core.fact import (
-    FIELD,
-    FIELDS,
-    OWN,
-    TYPES,
-    Fact,
-    Field,
-    Kind,
-    Owner,
-    Value,
-    make_fact,
-)
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.schema import FIELD, FIELDS, OWN, TYPES, Field, Kind, Owner, Value
 
 _LETTERS = string.ascii_letters + string.digits + "äßжλ漢🙂 -_.,:;'\"#*[]()`~"
 

@@ -15,12 +15,13 @@ import pytest
 from tests.golden import RENEW, fenced
 from tests.sample_vault import facts as notes
 from vaultsync.adapters.tokens_fitted import FittedTokens
-from vaultsync.core.context import INTENTS, TIERS, Candidate, pack
+from vaultsync.core.context import pack
 from vaultsync.core.entries import entry_of, line_of
-from vaultsync.core.fact import Fact
 from vaultsync.core.index import index_texts
 from vaultsync.core.note import read_note
-from vaultsync.core.paths import VaultPath
+from vaultsync.core.packed import INTENTS, TIERS, Candidate
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
 
 CONCEPTS = Path(__file__).parents[1] / "docs" / "concepts"
 EXAMPLE = re.compile(

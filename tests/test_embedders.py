@@ -11,8 +11,9 @@ from tests.embedding import need
 from tests.fakes import FakeClock
 from vaultsync.adapters.embed_sentence import packaged_weights
 from vaultsync.app.embedders import embedder_for, reranker_for
-from vaultsync.errors import ConfigError, EmbedderError
-from vaultsync.ports import Embedder
+from vaultsync.errors.usage import ConfigError
+from vaultsync.errors.work import EmbedderError
+from vaultsync.ports.embedder import Embedder
 
 
 @pytest.fixture

@@ -15,16 +15,16 @@ import pytest
 from tests import golden_errors, golden_passes
 from tests.golden import GOLDEN, RENEW, check, fenced, sections
 from vaultsync.core.edit import edited
-from vaultsync.core.fact import Fact, make_fact
-from vaultsync.core.fields import TYPES
 from vaultsync.core.lens import Lens
 from vaultsync.core.merge import differing
 from vaultsync.core.note import read_note
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.redact import Redactor
 from vaultsync.core.render import render, rewrite
-from vaultsync.core.values import link_name
-from vaultsync.errors import UnsafeSpliceError
+from vaultsync.errors.notes import UnsafeSpliceError
+from vaultsync.model.canonical import link_name
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import TYPES
 
 NOTES = sorted(GOLDEN.glob("notes/*.md"))
 EDITS = sorted(GOLDEN.glob("edits/*.md"))

@@ -22,9 +22,10 @@ from vaultsync.core.conflict import (
     render_conflict,
     ticked,
 )
-from vaultsync.core.fact import Fact, Value, make_fact
 from vaultsync.core.merge import Merged, merge
-from vaultsync.core.paths import VaultPath
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 MERGES = sorted(GOLDEN.glob("merge/*.md"))

@@ -9,11 +9,12 @@ import pytest
 
 from tests.golden import GOLDEN, check, fenced
 from vaultsync.adapters.tokens_fitted import FittedTokens
-from vaultsync.core.context import Candidate, pack
+from vaultsync.core.context import pack
 from vaultsync.core.entries import entry_of
-from vaultsync.core.fact import Fact, make_fact
 from vaultsync.core.index import index_texts
-from vaultsync.core.paths import VaultPath
+from vaultsync.core.packed import Candidate
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.paths import VaultPath
 
 CONTEXTS = sorted(GOLDEN.glob("context/*.md"))
 INDEXES = sorted(GOLDEN.glob("index/*.md"))

@@ -10,7 +10,7 @@ from vaultsync import config
 from vaultsync.app.hygiene import hygiene_check
 from vaultsync.app.stray_settings import settings_check
 from vaultsync.config import Hygiene
-from vaultsync.errors import ConfigError
+from vaultsync.errors.usage import ConfigError
 
 
 def _load(tmp_path: Path, text: str) -> config.Settings:

@@ -12,28 +12,21 @@ from pathlib import Path
 import pytest
 
 from tests.embedding import Service, serving
-from tests.memory_files import (
-    DEPLOY,
-    PEOPLE,
-    TESTS,
-    MemoryWorld,
-    SimFile,
-    memory,
-)
+from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, MemoryWorld, SimFile, memory
 from vaultsync import app
 from vaultsync.adapters.memory_disk import STATE, DiskMemoryFile
-from vaultsync.app import Memory
+from vaultsync.app.memory import Memory
 from vaultsync.core.sections import LONGEST, SHORTEST
 from vaultsync.engine.memory_file import FILES, MOST_FILES
 from vaultsync.engine.memory_read import LARGE
 from vaultsync.engine.memory_report import MemoryFileReport
 from vaultsync.engine.memory_sync import BYTES, SECTIONS
-from vaultsync.errors import (
+from vaultsync.errors.files import (
     MemoryFileBusyError,
-    StoreUnavailableError,
     TooManyFilesError,
     UnreadableMemoryFileError,
 )
+from vaultsync.errors.sides import StoreUnavailableError
 
 ALL = memory(DEPLOY, TESTS, PEOPLE)
 TEXT = "Ask the harbour master before the database."

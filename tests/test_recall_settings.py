@@ -11,7 +11,7 @@ import vaultsync
 from vaultsync import config
 from vaultsync.app import answering
 from vaultsync.core.rank import FIELDS, Weights
-from vaultsync.errors import ConfigError
+from vaultsync.errors.usage import ConfigError
 
 
 def _set(root: Path, text: str) -> None:

@@ -14,8 +14,8 @@ import pytest
 
 from tests.golden import GOLDEN
 from tests.sample_vault import MANAGED, Note, facts
-from vaultsync.core.fields import DEFAULT_PRIORITY, DEFAULT_STATUS
-from vaultsync.core.scope import sees
+from vaultsync.model.schema import DEFAULT_PRIORITY, DEFAULT_STATUS
+from vaultsync.model.scope import sees
 
 KINDS = {
     "words": 18,

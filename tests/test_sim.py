@@ -6,8 +6,8 @@ from itertools import product
 import pytest
 
 from tests.sim import SimVault
-from vaultsync.core.paths import VaultPath
-from vaultsync.errors import NoteExistsError, UnreadableNoteError
+from vaultsync.errors.notes import NoteExistsError, UnreadableNoteError
+from vaultsync.model.paths import VaultPath
 
 NOTE = VaultPath("public/note.md")
 

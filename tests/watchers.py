@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from vaultsync.ports import Watcher
+from vaultsync.ports.watcher import Watcher
 
 TOLD = ("watchfiles", "watchdog")
 KINDS = (*TOLD, "watchdog-polling")

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from tests.world import World
-from vaultsync.core.fields import Value
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine.daemon import Daemon
 from vaultsync.engine.mirror import Mirror, Policy
 from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.rhythm import Rhythm
 from vaultsync.engine.sync import sync
-from vaultsync.ports import Heard
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
+from vaultsync.ports.watcher import Heard
 
 
 @dataclass

@@ -12,16 +12,18 @@ from tests.sim import SimVault
 from tests.sim_disk import Inode
 from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.core.conflict import Conflict, is_conflict_note
-from vaultsync.core.fact import Fact, Value
 from vaultsync.core.lens import CLEAR, Lens
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.mirror import Mirror, Policy
 from vaultsync.engine.report import ActionTaken, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.sync import sync
 from vaultsync.engine.verify import verify
-from vaultsync.ports import Attention, Base, Write
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
+from vaultsync.ports.records import Attention, Base
+from vaultsync.ports.store import Write
 
 SCOPE = "team-core"
 PASSES = 12

@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vaultsync import errors
-    from vaultsync.app import Memory, init, open  # noqa: A004 - what its users say
-    from vaultsync.core.fact import Fact
-    from vaultsync.errors import VaultsyncError
+    from vaultsync.app.memory import Memory  # noqa: A004 - what its users say
+    from vaultsync.app.opening import init, open  # noqa: A004 - what its users say
+    from vaultsync.errors.root import VaultsyncError
+    from vaultsync.model.fact import Fact
 
 __version__ = "0.1.0"
 
 _WHERE = {
-    "Fact": "vaultsync.core.fact",
+    "Fact": "vaultsync.model.fact",
     "Memory": "vaultsync.app",
     "VaultsyncError": "vaultsync.errors",
     "errors": "vaultsync",

@@ -12,11 +12,12 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from vaultsync.core.language import ENGLISH, LANGUAGES
-from vaultsync.core.paths import VaultPath, vault_path
 from vaultsync.core.rank import FIELDS, FLOOR, Weights
-from vaultsync.core.scope import PUBLIC, check_scope
 from vaultsync.core.secret_forms import OPTIONAL
-from vaultsync.errors import ConfigError, NotAVaultError, UnsafePathError
+from vaultsync.errors.notes import UnsafePathError
+from vaultsync.errors.usage import ConfigError, NotAVaultError
+from vaultsync.model.paths import VaultPath, vault_path
+from vaultsync.model.scope import PUBLIC, check_scope
 
 MARKER = Path(".meta") / "config.toml"
 

@@ -17,9 +17,9 @@ import pytest
 from tests.archives import IDS, a_base, an_intent, put
 from vaultsync.adapters import archive_rows
 from vaultsync.adapters.archive_sqlite import SqliteArchive
-from vaultsync.core import wire
-from vaultsync.core.paths import VaultPath
-from vaultsync.errors import ArchiveError
+from vaultsync.errors.sides import ArchiveError
+from vaultsync.model import serialization as wire
+from vaultsync.model.paths import VaultPath
 
 A, B = IDS[:2]
 ROOT = Path(__file__).parents[2]

@@ -14,7 +14,7 @@ from vaultsync.adapters import embed_export
 from vaultsync.adapters.embed_export import SENTENCES, agreement
 from vaultsync.adapters.embed_hash import HashEmbedder
 from vaultsync.adapters.embed_onnx import read_export
-from vaultsync.errors import EmbedderError
+from vaultsync.errors.work import EmbedderError
 
 MODEL = "tea+int8-1"
 VECTORS = HashEmbedder().embed(SENTENCES)

@@ -12,7 +12,8 @@ from tests.embedding import Answer, Service, cosine, serving
 from tests.fakes import FakeClock
 from vaultsync.adapters.embed_hash import HashEmbedder
 from vaultsync.adapters.embed_http import HttpEmbedder
-from vaultsync.errors import ConfigError, EmbedderError
+from vaultsync.errors.usage import ConfigError
+from vaultsync.errors.work import EmbedderError
 
 TEXTS = ["green tea", "black tea", "no tea"]
 KEY = "sk-very-secret-0123"

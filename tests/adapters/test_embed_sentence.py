@@ -18,7 +18,7 @@ from vaultsync.adapters.embed_sentence import (
     packaged_weights,
     weights_in,
 )
-from vaultsync.errors import EmbedderError
+from vaultsync.errors.work import EmbedderError
 
 
 @pytest.fixture

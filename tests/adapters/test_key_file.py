@@ -12,7 +12,7 @@ import pytest
 from vaultsync.adapters import key_file
 from vaultsync.adapters.environment import values_of
 from vaultsync.adapters.key_file import SIZE, read_or_make_key
-from vaultsync.errors import ConfigError
+from vaultsync.errors.usage import ConfigError
 
 
 def test_a_key_is_made_once_and_read_ever_after(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from vaultsync.adapters import sqlite_file
 from vaultsync.adapters.links_sqlite import SqliteLinks
-from vaultsync.errors import IndexBusyError
+from vaultsync.errors.work import IndexBusyError
 from vaultsync.ports.link_index import Reference
 
 LINK = Reference("a", "x", "", "wiki")

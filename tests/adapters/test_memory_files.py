@@ -19,8 +19,8 @@ from vaultsync.adapters.memory_find import find_memory_files, matches
 from vaultsync.adapters.memory_frontmatter import FrontmatterReader
 from vaultsync.adapters.memory_queue_files import QueueFiles
 from vaultsync.engine.memory_queue import add, drain
-from vaultsync.errors import MemoryFileChangedError, UnreadableMemoryFileError
-from vaultsync.ports import Waiting
+from vaultsync.errors.files import MemoryFileChangedError, UnreadableMemoryFileError
+from vaultsync.ports.memory_file import Waiting
 
 ITEM = Waiting("01", "m", "Lessons", "Text “with” signs\ud800.", False, None, "now")
 

@@ -7,7 +7,7 @@ import pytest
 from vaultsync.adapters.home import set_store
 from vaultsync.adapters.qdrant_place import place_of
 from vaultsync.app.stores import is_qdrant
-from vaultsync.errors import ConfigError
+from vaultsync.errors.usage import ConfigError
 
 ROOT = Path("/vault")
 

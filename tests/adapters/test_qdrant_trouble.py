@@ -44,14 +44,11 @@ from vaultsync.adapters.qdrant_points import Forget, Is, Point, Put, Where
 from vaultsync.adapters.qdrant_store import QdrantStore
 from vaultsync.adapters.qdrant_trouble import judge
 from vaultsync.adapters.qdrant_vectors import QdrantVectors
-from vaultsync.core.fact import make_fact
-from vaultsync.errors import (
-    ConfigError,
-    DerivedError,
-    StoreLayoutError,
-    StoreUnavailableError,
-)
-from vaultsync.ports import RevisionMismatch, Write
+from vaultsync.errors.sides import StoreLayoutError, StoreUnavailableError
+from vaultsync.errors.usage import ConfigError
+from vaultsync.errors.work import DerivedError
+from vaultsync.model.fact import make_fact
+from vaultsync.ports.store import RevisionMismatch, Write
 
 CLOCK = FakeClock()
 A, B, C = (CLOCK.new_id() for _ in range(3))

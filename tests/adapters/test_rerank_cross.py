@@ -11,7 +11,7 @@ import pytest
 from tests.embedding import need
 from vaultsync.adapters.embed_sentence import packaged_weights
 from vaultsync.adapters.rerank_cross import CrossReranker
-from vaultsync.errors import EmbedderError
+from vaultsync.errors.work import EmbedderError
 
 
 @pytest.fixture

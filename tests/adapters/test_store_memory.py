@@ -4,9 +4,10 @@ import pytest
 
 from tests.fakes import FakeClock
 from vaultsync.adapters.store_memory import MemoryStore
-from vaultsync.core.fact import make_fact
-from vaultsync.errors import FactNotFoundError, StoreUnavailableError
-from vaultsync.ports import Write
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors.usage import FactNotFoundError
+from vaultsync.model.fact import make_fact
+from vaultsync.ports.store import Write
 
 A = FakeClock().new_id()
 FACT = make_fact({"id": A, "title": "Tea"})

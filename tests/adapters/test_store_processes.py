@@ -14,8 +14,8 @@ import pytest
 from tests.fakes import FakeClock
 from vaultsync.adapters.clock import SystemClock
 from vaultsync.adapters.store_sqlite import SqliteStore
-from vaultsync.core.fact import Fact, make_fact
-from vaultsync.ports import Write
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.ports.store import Write
 
 CLOCK = FakeClock()
 IDS = [CLOCK.new_id() for _ in range(2_000)]

@@ -12,9 +12,9 @@ import pytest
 from tests.fakes import FakeClock
 from vaultsync.adapters import sqlite_file, store_sqlite
 from vaultsync.adapters.store_sqlite import SqliteStore
-from vaultsync.core.fact import Fact, make_fact
-from vaultsync.errors import StoreError, StoreUnavailableError
-from vaultsync.ports import RevisionMismatch, Write
+from vaultsync.errors.sides import StoreError, StoreUnavailableError
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.ports.store import RevisionMismatch, Write
 
 CLOCK = FakeClock()
 IDS = [CLOCK.new_id() for _ in range(2_000)]

@@ -12,7 +12,7 @@ import pytest
 
 from vaultsync.adapters.announcement import Announcement
 from vaultsync.adapters.token_file import TokenFile, write_private
-from vaultsync.errors import ConfigError
+from vaultsync.errors.usage import ConfigError
 
 
 def test_a_token_is_made_once_and_read_again(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from vaultsync.adapters.obsidian_settings import ObsidianSettings
 from vaultsync.adapters.vault_files import vault_files
 from vaultsync.adapters.vault_fs import VaultFs
-from vaultsync.errors import ConfigError
+from vaultsync.errors.usage import ConfigError
 
 
 def _make(root: Path, *paths: str) -> None:

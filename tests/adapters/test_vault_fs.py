@@ -19,15 +19,15 @@ from tests.worlds import VAULT_ID
 from vaultsync.adapters import syscalls, vault_list
 from vaultsync.adapters.syscalls import Looks, Place
 from vaultsync.adapters.vault_fs import VaultFs
-from vaultsync.core.paths import VaultPath
-from vaultsync.errors import (
+from vaultsync.errors.notes import (
     NoteChangedError,
     NoteExistsError,
     UnreadableNoteError,
     UnsafePathError,
-    VaultMissingError,
 )
-from vaultsync.ports import Stamp
+from vaultsync.errors.sides import VaultMissingError
+from vaultsync.model.paths import VaultPath
+from vaultsync.ports.vault import Stamp
 
 NOTE = VaultPath("public/note.md")
 STAGING = ".meta/staging"

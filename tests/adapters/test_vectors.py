@@ -21,8 +21,9 @@ from tests.vector_rows import IDS, X, Y, found, holds, row, unit
 from vaultsync.adapters.vectors_lancedb import LanceVectors
 from vaultsync.adapters.vectors_local import LocalVectors
 from vaultsync.adapters.vectors_matrix import MatrixVectors
-from vaultsync.errors import DerivedError, IndexBusyError
-from vaultsync.ports import Filters, VectorIndex
+from vaultsync.errors.work import DerivedError, IndexBusyError
+from vaultsync.ports.note_index import Filters
+from vaultsync.ports.vector_index import VectorIndex
 
 P = ParamSpec("P")
 T = TypeVar("T")

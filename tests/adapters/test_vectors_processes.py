@@ -15,8 +15,8 @@ from tests.vector_rows import ALL, IDS, X, found, row
 from vaultsync.adapters.vectors_lancedb import LanceVectors
 from vaultsync.adapters.vectors_local import LocalVectors
 from vaultsync.adapters.vectors_matrix import MatrixVectors
-from vaultsync.errors import IndexBusyError
-from vaultsync.ports import VectorIndex
+from vaultsync.errors.work import IndexBusyError
+from vaultsync.ports.vector_index import VectorIndex
 
 SPAWN = multiprocessing.get_context("spawn")
 ROOT = Path(__file__).parents[2]

@@ -23,10 +23,10 @@ from tests.bench.bare import WORDS as BARE
 from tests.bench.measure import Pair, in_turns, p95
 from tests.bench.table import Row, row_of
 from tests.bench.worlds import World, new_folder, with_facts
-from vaultsync.app import Memory
+from vaultsync.app.memory import Memory
 from vaultsync.engine.embed_texts import identity_of
 from vaultsync.engine.packing import MOST
-from vaultsync.ports import VectorRow
+from vaultsync.ports.vector_index import VectorRow
 
 RECALL, VECTOR, PACK, COLD = "recall", "vector", "pack", "cold"
 ROOT = Path(__file__).parents[2]

@@ -14,7 +14,7 @@ from pathlib import Path
 import vaultsync.app
 from tests.bench import corpus
 from vaultsync import config
-from vaultsync.app import Memory
+from vaultsync.app.memory import Memory
 
 
 class World:

@@ -24,8 +24,10 @@ from tests.archives import (
     same,
     sha,
 )
-from vaultsync.core.paths import VaultPath
-from vaultsync.ports import Archive, Attention, Base, Linger, Run, Stamp
+from vaultsync.model.paths import VaultPath
+from vaultsync.ports.archive import Archive
+from vaultsync.ports.records import Attention, Base, Linger, Run
+from vaultsync.ports.vault import Stamp
 
 
 @pytest.fixture(params=ARCHIVES)

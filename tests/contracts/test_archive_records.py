@@ -18,8 +18,9 @@ from tests.archives import (
     an_intent,
     an_outgoing,
 )
-from vaultsync.core.paths import VaultPath
-from vaultsync.ports import Archive, Attention, Linger, Outgoing, Run
+from vaultsync.model.paths import VaultPath
+from vaultsync.ports.archive import Archive
+from vaultsync.ports.records import Attention, Linger, Outgoing, Run
 
 
 @pytest.fixture(params=ARCHIVES)

@@ -9,8 +9,8 @@ import pytest
 
 from tests.fakes import START, FakeClock
 from vaultsync.adapters.clock import IdSource, SystemClock
-from vaultsync.core.fact import check_id
-from vaultsync.ports import Clock
+from vaultsync.model.canonical import check_id
+from vaultsync.ports.clock import Clock
 
 CLOCKS: dict[str, Callable[[], Clock]] = {"system": SystemClock, "fake": FakeClock}
 

@@ -11,7 +11,7 @@ from tests.packs import fact, words
 from tests.strategies import facts
 from vaultsync.adapters.entries_file import EntriesOnDisk
 from vaultsync.core.entries import Entry, entry_of
-from vaultsync.core.fact import Fact
+from vaultsync.model.fact import Fact
 from vaultsync.ports.entries import EntryFile, Held
 
 

@@ -8,16 +8,16 @@ from typing import Protocol
 
 import pytest
 
-from tests.memory_files import SimFile
+from tests.memory_file_worlds import SimFile
 from vaultsync.adapters import memory_disk, syscalls
 from vaultsync.adapters.memory_disk import STAGED, DiskMemoryFile
 from vaultsync.adapters.syscalls import Place
-from vaultsync.errors import (
+from vaultsync.errors.files import (
     MemoryFileBusyError,
     MemoryFileChangedError,
     UnreadableMemoryFileError,
 )
-from vaultsync.ports import MemoryFile
+from vaultsync.ports.memory_file import MemoryFile
 
 ANY = 1 << 20
 

@@ -13,8 +13,9 @@ from tests.filtering import FACTS, check_found, filters
 from vaultsync.adapters.index_memory import MemoryIndex
 from vaultsync.adapters.index_tantivy import TantivyIndex
 from vaultsync.core.around import turn_of
-from vaultsync.core.fact import Fact, Value, make_fact
-from vaultsync.ports import Entry, Filters, NoteIndex
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.schema import Value
+from vaultsync.ports.note_index import Entry, Filters, NoteIndex
 
 INDEXES: dict[str, Callable[[Path], NoteIndex]] = {
     "tantivy": lambda folder: TantivyIndex(folder / "words"),

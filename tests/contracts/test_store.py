@@ -14,10 +14,13 @@ from tests.fakes import FakeClock
 from vaultsync.adapters.qdrant_points import PAGE
 from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.adapters.store_sqlite import SqliteStore
-from vaultsync.core.fact import Fact, Value, make_fact
-from vaultsync.core.paths import VaultPath
-from vaultsync.errors import FactNotFoundError, StoreUnavailableError
-from vaultsync.ports import Clock, RevisionMismatch, Store, Write, Written
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors.usage import FactNotFoundError
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
+from vaultsync.ports.clock import Clock
+from vaultsync.ports.store import RevisionMismatch, Store, Write, Written
 
 
 def _sqlite(folder: Path, clock: Clock) -> Store:

@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.worlds import MAX_BYTES, WORLDS, World, open_world, sha
-from vaultsync.core.paths import VaultPath
-from vaultsync.errors import (
+from vaultsync.errors.notes import (
     NoteChangedError,
     NoteError,
     NoteExistsError,
@@ -19,7 +18,8 @@ from vaultsync.errors import (
     NotRegularFileError,
     UnreadableNoteError,
 )
-from vaultsync.ports import Vault
+from vaultsync.model.paths import VaultPath
+from vaultsync.ports.vault import Vault
 
 NOTE = VaultPath("public/decisions/note.md")
 OTHER = VaultPath("public/lessons/other.md")

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from tests.apps import APPS
 from tests.worlds import FsWorld, open_world, sha
 from vaultsync.adapters import syscalls
-from vaultsync.core.paths import VaultPath
-from vaultsync.errors import (
+from vaultsync.errors.notes import (
     NoteChangedError,
     NoteExistsError,
     NoteMissingError,
     UnreadableNoteError,
 )
+from vaultsync.model.paths import VaultPath
 
 NOTE = VaultPath("public/decisions/note.md")
 OTHER = VaultPath("public/lessons/other.md")

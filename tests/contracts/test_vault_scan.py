@@ -7,13 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from tests.worlds import VAULT_ID, World, sha
-from vaultsync.core.paths import VaultPath
-from vaultsync.errors import (
-    UnreadableNoteError,
-    UnsafePathError,
-    VaultMissingError,
-)
-from vaultsync.ports import Vault
+from vaultsync.errors.notes import UnreadableNoteError, UnsafePathError
+from vaultsync.errors.sides import VaultMissingError
+from vaultsync.model.paths import VaultPath
+from vaultsync.ports.vault import Vault
 
 NOTE = VaultPath("public/decisions/note.md")
 OTHER = VaultPath("public/lessons/other.md")

@@ -18,9 +18,10 @@ from vaultsync.adapters.vectors_lancedb import LanceVectors
 from vaultsync.adapters.vectors_local import LocalVectors
 from vaultsync.adapters.vectors_matrix import MatrixVectors
 from vaultsync.adapters.vectors_memory import MemoryVectors
-from vaultsync.core.fact import Value
-from vaultsync.errors import DerivedError, EmbedderError
-from vaultsync.ports import Filters, Near, VectorIndex, VectorRow
+from vaultsync.errors.work import DerivedError, EmbedderError
+from vaultsync.model.schema import Value
+from vaultsync.ports.note_index import Filters
+from vaultsync.ports.vector_index import Near, VectorIndex, VectorRow
 
 
 def _large(folder: Path) -> VectorIndex:

@@ -12,7 +12,8 @@ from vaultsync.core.around import (
     turn_of,
     who,
 )
-from vaultsync.core.fact import Fact, Value, make_fact
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.schema import Value
 
 ID = "0193f6c2-0000-7000-8000-000000000001"
 

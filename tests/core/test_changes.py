@@ -14,11 +14,11 @@ from vaultsync.core.changes import (
     store_change,
     vault_change,
 )
-from vaultsync.core.fact import Fact, make_fact
 from vaultsync.core.merge import differing
 from vaultsync.core.note import read_note
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.render import render
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.paths import VaultPath
 
 ID = "0193f6c2-0000-7000-8000-00000000000a"
 PATH = VaultPath("team-core/notes/a.md")

@@ -9,7 +9,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from vaultsync.core.chunk import LIMIT, Chunk, chunk_fact, size
-from vaultsync.core.fact import Fact, make_fact
+from vaultsync.model.fact import Fact, make_fact
 
 _SENTENCE = (
     "We keep the vectors of paragraph {} beside the facts, since a question often asks in"

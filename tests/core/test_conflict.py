@@ -27,8 +27,8 @@ from vaultsync.core.conflict import (
     render_conflict,
     ticked,
 )
-from vaultsync.core.fields import Value
-from vaultsync.core.paths import VaultPath
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
 
 ID = "0193f6c2-0000-7000-8000-000000000000"
 GONE_FROM_VAULT = FieldConflict("note", None, DELETED, CHANGED)

@@ -19,18 +19,10 @@ from tests.packs import (
     titles_in,
     words,
 )
-from vaultsync.core.context import (
-    BRIEF,
-    INTENTS,
-    NO_ROOM,
-    TIERS,
-    Candidate,
-    ContextPack,
-    intent_of,
-    pack,
-)
-from vaultsync.core.fact import Value, tier_of
+from vaultsync.core.context import BRIEF, NO_ROOM, pack
 from vaultsync.core.pack_text import FORMS
+from vaultsync.core.packed import INTENTS, TIERS, Candidate, ContextPack, intent_of
+from vaultsync.model.schema import Value, tier_of
 
 PLENTY = 1_000_000
 FOUR = [candidate(number, priority=number) for number in range(4)]

@@ -6,7 +6,8 @@ import pytest
 
 from vaultsync import errors
 from vaultsync.core.error_json import error_json, error_of, trouble_json
-from vaultsync.errors import GuardError, VaultsyncError
+from vaultsync.errors.root import VaultsyncError
+from vaultsync.errors.work import GuardError
 
 KINDS = [
     each

@@ -7,22 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.frontmatters import (
-    PATH,
-    fences,
-    note,
-    notes,
-    same,
-    yamlish,
-)
-from vaultsync.core.fact import Value
-from vaultsync.core.frontmatter import (
-    Parts,
-    read,
-    split,
-    split_note,
-)
-from vaultsync.errors import UnreadableNoteError
+from tests.frontmatters import PATH, fences, note, notes, same, yamlish
+from vaultsync.core.frontmatter import Parts, read, split, split_note
+from vaultsync.errors.notes import UnreadableNoteError
+from vaultsync.model.schema import Value
 
 
 @given(fences | st.text() | notes().map(lambda parts: parts.text))

@@ -14,23 +14,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.fact import Fact, Value, make_fact
-from vaultsync.core.fields import TYPES
 from vaultsync.core.graph import Edge, Graph, Node, build_graph
 from vaultsync.core.graph_colours import COLOURS, colour_of, merged_colours
 from vaultsync.core.graph_export import EXPORTS, to_canvas, to_graphml, to_json
 from vaultsync.core.graph_page import to_html
-from vaultsync.core.graph_stats import (
-    find_nodes,
-    graph_stats,
-    neighbors,
-    pagerank,
-)
+from vaultsync.core.graph_stats import find_nodes, graph_stats, neighbors, pagerank
 from vaultsync.core.page_controls import CONTROLS
 from vaultsync.core.page_layout import LAYOUT
 from vaultsync.core.page_script import SCRIPT
 from vaultsync.core.page_style import STYLE
-from vaultsync.core.paths import VaultPath
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import TYPES, Value
 
 
 def number(n: int) -> str:

@@ -21,12 +21,12 @@ from vaultsync.core.entries import (
     link_to,
     read_line,
 )
-from vaultsync.core.fact import Fact, make_fact
 from vaultsync.core.index import PER_ENTITY, PER_PRIORITY, PER_TYPE, RECENT, index_texts
 from vaultsync.core.links import Names, find_links
-from vaultsync.core.paths import VaultPath, stem_of, vault_path
 from vaultsync.core.tables import Item, files, is_table
-from vaultsync.errors import UnsafePathError
+from vaultsync.errors.notes import UnsafePathError
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.paths import VaultPath, stem_of, vault_path
 
 MASTER, TYPES, PRIORITIES, ENTITIES = (
     "vault-index.md",

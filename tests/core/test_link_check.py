@@ -14,9 +14,9 @@ from vaultsync.core.link_check import (
     alike_key,
 )
 from vaultsync.core.links import Names, find_links
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.references import references
 from vaultsync.core.relink import relink
+from vaultsync.model.paths import VaultPath
 
 SOURCE = VaultPath("b/source.md")
 TEXTS = {

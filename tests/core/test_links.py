@@ -16,7 +16,7 @@ from vaultsync.core.links import (
     is_linkable,
     wiki_link,
 )
-from vaultsync.core.paths import VaultPath, stem_of, vault_path
+from vaultsync.model.paths import VaultPath, stem_of, vault_path
 
 HELP = Path(__file__).parents[2] / ".." / "shared" / "data" / "obsidian-help"
 ROOT_NOTE = VaultPath("source.md")

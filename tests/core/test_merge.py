@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from tests.strategies import edits, facts, versions
 from vaultsync.core.conflict import FieldConflict
-from vaultsync.core.fact import FIELDS, OWN, Fact, Owner, Rule, Value, make_fact
 from vaultsync.core.merge import RULES, Merged, differing, merge, same
-from vaultsync.core.paths import VaultPath
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import FIELDS, OWN, Owner, Rule, Value
 
 ID = "0193f6c2-0000-7000-8000-000000000000"
 SHARED = (Owner.SHARED,)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultsync.core.links import Names, find_links, wiki_link
-from vaultsync.core.paths import VaultPath, key_of, vault_path
+from vaultsync.model.paths import VaultPath, key_of, vault_path
 
 ROOT_NOTE = VaultPath("source.md")
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from tests.packs import contents, fact
 from tests.strategies import facts
-from vaultsync.core.fact import Fact
 from vaultsync.core.pack_text import (
     CARD_LENGTH,
     FORMS,
@@ -25,7 +24,8 @@ from vaultsync.core.pack_text import (
     paragraphs,
     render,
 )
-from vaultsync.core.paths import VaultPath
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
 
 ODD = st.text(
     st.characters(exclude_categories=["Cs"]) | st.sampled_from("\x00\ufffe<>&\"'#`\n]"),

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.fact import Fact
 from vaultsync.core.passage import (
     LENGTH,
     Reasons,
@@ -14,6 +13,7 @@ from vaultsync.core.passage import (
     said_by,
     why,
 )
+from vaultsync.model.fact import Fact
 
 LONG = "Some words that say nothing. " * 40
 

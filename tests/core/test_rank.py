@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.fields import TYPES
 from vaultsync.core.rank import (
     IMPORTANCE,
     Signals,
@@ -18,6 +17,7 @@ from vaultsync.core.rank import (
     similarities,
     utility,
 )
+from vaultsync.model.schema import TYPES
 
 NOW = datetime(2026, 6, 30, 12, tzinfo=UTC)
 SHARE = st.floats(0, 1)

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.fact import Value, make_fact
 from vaultsync.core.links import find_links, passages, whole_link
 from vaultsync.core.prose import HEADING, ROW, TEXT, blocks, paragraphs
 from vaultsync.core.references import (
@@ -14,6 +13,8 @@ from vaultsync.core.references import (
     property_links,
     references,
 )
+from vaultsync.model.fact import make_fact
+from vaultsync.model.schema import Value
 
 ID = "0193f6c2-0000-7000-8000-000000000001"
 OTHER = "0193f6c2-0000-7000-8000-000000000002"

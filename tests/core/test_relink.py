@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultsync.core.links import Link, Names, find_links
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.relink import Shift, Turn, Turner, relink, relink_note, target_text
-from vaultsync.errors import UnreadableNoteError
+from vaultsync.errors.notes import UnreadableNoteError
+from vaultsync.model.paths import VaultPath
 
 PATH = "note.md"
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.core.test_sections import TEXTS
 from vaultsync.core.section_edit import put_section
 from vaultsync.core.sections import MANAGED, front_end, normalize, read_outline
-from vaultsync.errors import InvalidFieldError, UsageError
+from vaultsync.errors.usage import InvalidFieldError, UsageError
 
 TEXT = "Ask the harbour master before the database."
 OWN = f"## Lessons\n{MANAGED}\n\nFirst of all: {TEXT}\n"

@@ -18,15 +18,9 @@ from tests.frontmatters import (
     written,
     yamlish,
 )
-from vaultsync.core.fact import Value
-from vaultsync.core.frontmatter import (
-    Parts,
-    read,
-    splice,
-    split,
-    split_note,
-)
-from vaultsync.errors import UnreadableNoteError, UnsafeSpliceError
+from vaultsync.core.frontmatter import Parts, read, splice, split, split_note
+from vaultsync.errors.notes import UnreadableNoteError, UnsafeSpliceError
+from vaultsync.model.schema import Value
 
 
 @settings(max_examples=settings().max_examples * 5)

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from tests.core.test_lens import LENS, OPEN, planted
 from tests.strategies import edits, facts
 from vaultsync.core import render as rendering
-from vaultsync.core.fact import Fact, make_fact
-from vaultsync.core.fields import Owner
 from vaultsync.core.lens import CLEAR, Lens
 from vaultsync.core.merge import differing
 from vaultsync.core.note import read_note
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.render import render
 from vaultsync.core.verbatim import id_of, is_verbatim
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Owner
 
 ID = "0193f6c2-0000-7000-8000-00000000000a"
 OTHER = "0193f6c2-0000-7000-8000-00000000000b"

@@ -7,21 +7,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.frontmatters import (
-    PATH,
-    keys,
-    nested,
-    note,
-    same,
-    words,
-    written,
-)
-from vaultsync.core.fact import Value
-from vaultsync.core.frontmatter import (
-    emit,
-    read,
-    split_note,
-)
+from tests.frontmatters import PATH, keys, nested, note, same, words, written
+from vaultsync.core.frontmatter import read, split_note
+from vaultsync.core.yaml_emit import emit
+from vaultsync.model.schema import Value
 
 
 @settings(max_examples=settings().max_examples * 5)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from tests.world import World, kinds, notice
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine.adopt import adopt, note_of_id
 from vaultsync.engine.status import status
 from vaultsync.engine.undo import undo
-from vaultsync.errors import (
+from vaultsync.errors.notes import NoteMissingError
+from vaultsync.errors.usage import (
     IdNotInVaultError,
     InvalidIdError,
     InvalidScopeError,
-    NoteMissingError,
     UnknownTypeError,
 )
+from vaultsync.model.paths import VaultPath
 
 DIARY = "# Today\n\nDear diary. [[Tomorrow]]\n"
 

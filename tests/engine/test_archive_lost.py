@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from tests.strategies import values
 from tests.world import LINES, SCOPE, World, taken
-from vaultsync.core.fact import Fact, Value
-from vaultsync.core.fields import Owner
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.adopt import adopt
 from vaultsync.engine.request import Request
 from vaultsync.engine.write_through import WriteThrough
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Owner, Value
 
 JOURNAL = "Journal/today.md"
 

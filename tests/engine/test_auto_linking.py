@@ -8,13 +8,14 @@ import pytest
 
 from tests.world import World
 from vaultsync.adapters.links_memory import MemoryLinks
-from vaultsync.core.fact import Fact, Value
 from vaultsync.engine import entity_names
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.entity_names import EntityNames
 from vaultsync.engine.follow import seq_of
 from vaultsync.engine.link_feed import follow
 from vaultsync.engine.mirror import Policy
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
 
 
 def entity(world: World, title: str, *, agent: str = "indy", **values: Value) -> Fact:

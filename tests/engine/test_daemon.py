@@ -7,12 +7,13 @@ import pytest
 
 from tests.watching import Daemonic
 from tests.world import LINES, SCOPE
-from vaultsync.core.fact import Fact
 from vaultsync.engine.report import Progress
 from vaultsync.engine.request import Request
 from vaultsync.engine.rhythm import Rhythm
 from vaultsync.engine.status import known_status, status
-from vaultsync.errors import DaemonStoppedError, GuardError, StoreUnavailableError
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors.work import DaemonStoppedError, GuardError
+from vaultsync.model.fact import Fact
 
 OLD, NEW = "Alpha says this.", "Alpha says what a person says."
 

@@ -15,13 +15,13 @@ import pytest
 from tests.world import AGENTS, LINES, MERGED, PERSONS, World
 from vaultsync.core.changes import StoreChange as S
 from vaultsync.core.changes import VaultChange as V
-from vaultsync.core.fact import Fact
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import KNOWN, UNKNOWN, Row, decide
 from vaultsync.core.render import render
 from vaultsync.engine import agreed, planning
 from vaultsync.engine.request import Request
-from vaultsync.ports import Write
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.ports.store import Write
 
 Change = Callable[[World, Fact], None]
 ELSEWHERE = "team-core/notes/kept/moved by hand.md"

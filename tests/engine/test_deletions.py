@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.world import AGENTS, LINES, PERSONS, World, kinds, taken
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.request import Request
+from vaultsync.model.paths import VaultPath
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 

@@ -16,14 +16,13 @@ from vaultsync.adapters.index_memory import MemoryIndex
 from vaultsync.adapters.links_memory import MemoryLinks
 from vaultsync.adapters.store_away import StoreAway
 from vaultsync.adapters.vectors_memory import MemoryVectors
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine.deriving import Parts, derive, is_derived
 from vaultsync.engine.embed_cost import Cost
 from vaultsync.engine.mirror import Policy
 from vaultsync.engine.tables import Making
-from vaultsync.errors import EmbedderError, IndexBusyError
-from vaultsync.ports import Reference
-from vaultsync.ports.link_index import Entity
+from vaultsync.errors.work import EmbedderError, IndexBusyError
+from vaultsync.model.paths import VaultPath
+from vaultsync.ports.link_index import Entity, Reference
 
 
 def parts() -> Parts:

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from tests.world import LINES, SCOPE, World
-from vaultsync.core.fact import Fact, Value
 from vaultsync.engine import facts as work
 from vaultsync.engine.listing import select
-from vaultsync.errors import (
+from vaultsync.errors.sides import RevisionMismatchError, StoreUnavailableError
+from vaultsync.errors.usage import (
     ComputedFieldError,
     FactNotFoundError,
     FixedFieldError,
@@ -19,14 +19,14 @@ from vaultsync.errors import (
     InvalidFieldError,
     InvalidIdError,
     InvalidScopeError,
-    RevisionMismatchError,
     ScopeDeniedError,
-    StoreUnavailableError,
     SupersededError,
     UnknownTypeError,
     UsageError,
 )
-from vaultsync.ports import Write
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
+from vaultsync.ports.store import Write
 
 
 def test_what_is_remembered_can_be_got() -> None:

@@ -14,7 +14,7 @@ from vaultsync.engine.graphing import (
     statistics,
     stats_json,
 )
-from vaultsync.errors import InvalidScopeError, NotFoundError
+from vaultsync.errors.usage import InvalidScopeError, NotFoundError
 
 
 @pytest.fixture

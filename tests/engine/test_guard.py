@@ -9,7 +9,7 @@ from vaultsync.core.reconcile import Action, Do, guard
 from vaultsync.engine.request import Request
 from vaultsync.engine.status import status
 from vaultsync.engine.sync import sync
-from vaultsync.errors import GuardError
+from vaultsync.errors.work import GuardError
 
 
 def _many(count: int) -> World:

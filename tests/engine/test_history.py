@@ -6,13 +6,13 @@ import json
 
 from tests.world import AGENTS, LINES, PERSONS, World
 from vaultsync.adapters.recall_log import MemoryRecallLog
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine.accesses import Accesses
 from vaultsync.engine.rebuild import rebuild
 from vaultsync.engine.report import COUNTS, ActionTaken, Report, report_of
 from vaultsync.engine.request import Request
 from vaultsync.engine.status import status
-from vaultsync.ports import Attention, HistoryEntry
+from vaultsync.model.paths import VaultPath
+from vaultsync.ports.records import Attention, HistoryEntry
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 

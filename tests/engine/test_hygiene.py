@@ -12,7 +12,6 @@ from tests.world import LINES, World, kinds, notice
 from vaultsync.core.entries import Entry
 from vaultsync.core.lens import Lens
 from vaultsync.core.neutral import running
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.redact import Redactor
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.conflict_notes import hidden_conflict
@@ -24,7 +23,8 @@ from vaultsync.engine.tables import _disarmed
 from vaultsync.engine.undo import undo
 from vaultsync.engine.verify import verify
 from vaultsync.engine.write_through import WriteThrough
-from vaultsync.errors import InvalidFieldError, UnknownPlaceholderError
+from vaultsync.errors.usage import InvalidFieldError, UnknownPlaceholderError
+from vaultsync.model.paths import VaultPath
 
 DICE = random.Random("vaultsync passes")
 TOKEN, OTHER = secrets.token("github", DICE), secrets.token("stripe", DICE)

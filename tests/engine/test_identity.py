@@ -353,7 +353,7 @@ def test_two_new_notes_with_one_unknown_id_become_two_facts_when_adopted() -> No
     for name in ("one", "two"):
         path = f"team-core/notes/{name}.md"
         world.person_writes(path, f"---\nid: {fact_id}\n---\n{name}\n")
-    from vaultsync.core.paths import VaultPath
+    from vaultsync.model.paths import VaultPath
 
     paths = frozenset(VaultPath(path) for path in world.notes())
     world.sync(Request(kind="adopt", adopt=paths))

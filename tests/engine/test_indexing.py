@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from tests.world import World
 from vaultsync.adapters.index_memory import MemoryIndex
 from vaultsync.adapters.store_memory import MemoryStore
-from vaultsync.core.fact import Fact
 from vaultsync.engine import indexing, neighbours
 from vaultsync.engine.indexing import IndexReport, catch_up
 from vaultsync.engine.neighbours import surroundings
-from vaultsync.errors import IndexBusyError
-from vaultsync.ports import Entry, Filters, Write
+from vaultsync.errors.work import IndexBusyError
+from vaultsync.model.fact import Fact
+from vaultsync.ports.note_index import Entry, Filters
+from vaultsync.ports.store import Write
 
 
 class Watched(MemoryIndex):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.linked import LinkedWorld
 from vaultsync.engine.joined import fact_named, linked_from, linking_to
-from vaultsync.errors import NotFoundError
+from vaultsync.errors.usage import NotFoundError
 
 
 class Joined(LinkedWorld):

@@ -7,11 +7,11 @@ import json
 import pytest
 
 from tests.world import World
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine.adopt import adopt
 from vaultsync.engine.link_check import LinkReport, check_links, fix_links
 from vaultsync.engine.relink import ACTOR
 from vaultsync.engine.undo import undo
+from vaultsync.model.paths import VaultPath
 
 FOREIGN = "elsewhere/Foreign.md"
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from tests.linked import LinkedWorld
-from vaultsync.core.fact import Fact
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine import link_feed
 from vaultsync.engine.entity_names import EntityNames
 from vaultsync.engine.follow import version_at
 from vaultsync.engine.link_feed import SCHEMA
 from vaultsync.engine.linking import backlinks, catch_up
-from vaultsync.errors import StoreUnavailableError
-from vaultsync.ports import Base
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
 from vaultsync.ports.link_index import Entity
+from vaultsync.ports.records import Base
 
 
 class Linked(LinkedWorld):

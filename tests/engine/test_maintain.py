@@ -13,8 +13,9 @@ from vaultsync.engine.maintain import maintain
 from vaultsync.engine.overlooked import look_again
 from vaultsync.engine.report import Report
 from vaultsync.engine.undo import undo
-from vaultsync.errors import GuardError, StoreUnavailableError
-from vaultsync.ports import Write
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors.work import GuardError
+from vaultsync.ports.store import Write
 
 
 def an_old_world(faded: int = 2, fresh: int = 20) -> World:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.memory_files import (
+from tests.memory_file_worlds import (
     DEPLOY,
     NAME,
     PEOPLE,
@@ -21,12 +21,9 @@ from vaultsync.engine import facts as fact_work
 from vaultsync.engine.memory_file import settle
 from vaultsync.engine.memory_state import key_of, read_states
 from vaultsync.engine.memory_sync import Asked
-from vaultsync.errors import (
-    MemoryFileMissingError,
-    RevisionMismatchError,
-    ScopeDeniedError,
-    StoreUnavailableError,
-)
+from vaultsync.errors.files import MemoryFileMissingError
+from vaultsync.errors.sides import RevisionMismatchError, StoreUnavailableError
+from vaultsync.errors.usage import ScopeDeniedError
 
 ALL = memory(DEPLOY, TESTS, PEOPLE)
 

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.memory_files import DEPLOY, NAME, TESTS, MemoryWorld, memory
+from tests.memory_file_worlds import DEPLOY, NAME, TESTS, MemoryWorld, memory
 from vaultsync.core.sections import MANAGED
 from vaultsync.engine.memory_queue import drain
-from vaultsync.errors import InvalidFieldError, UnreadableMemoryFileError, UsageError
+from vaultsync.errors.files import UnreadableMemoryFileError
+from vaultsync.errors.usage import InvalidFieldError, UsageError
 
 TEXT = "Ask the harbour master before the database."
 OTHER = "Restore a copy before you call it a copy."

@@ -8,7 +8,6 @@ from tests.vector_rows import ALL, X, Y, row
 from tests.world import World
 from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.adapters.vectors_memory import MemoryVectors
-from vaultsync.core.fact import make_fact
 from vaultsync.engine.migrate import (
     ACTOR,
     Migrated,
@@ -19,12 +18,13 @@ from vaultsync.engine.migrate import (
 )
 from vaultsync.engine.request import Request
 from vaultsync.engine.status import status
-from vaultsync.errors import (
+from vaultsync.errors.sides import (
     MigrationError,
     StoreMismatchError,
     StoreUnavailableError,
 )
-from vaultsync.ports import Write
+from vaultsync.model.fact import make_fact
+from vaultsync.ports.store import Write
 
 
 def two_stores(facts: int = 3) -> tuple[World, MemoryStore]:

@@ -6,9 +6,9 @@ import pytest
 
 from tests.packs import words
 from tests.recalls import RecallWorld
-from vaultsync.core.context import ContextPack
+from vaultsync.core.packed import ContextPack
 from vaultsync.engine.packing import MOST, NAMES, context
-from vaultsync.errors import InvalidFieldError, UnknownTypeError
+from vaultsync.errors.usage import InvalidFieldError, UnknownTypeError
 
 
 class Words:

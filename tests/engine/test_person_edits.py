@@ -16,10 +16,10 @@ from tests.world import (
     notice,
     taken,
 )
-from vaultsync.core.fact import Value
 from vaultsync.engine.request import Request
 from vaultsync.engine.status import status
 from vaultsync.engine.sync import sync
+from vaultsync.model.schema import Value
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 

@@ -10,28 +10,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.recalls import (
-    BrokenEmbedder,
-    BrokenReranker,
-    LengthReranker,
-    RecallWorld,
-)
+from tests.recalls import BrokenEmbedder, BrokenReranker, LengthReranker, RecallWorld
 from vaultsync.adapters.embed_hash import HashEmbedder
-from vaultsync.core.fact import Fact
 from vaultsync.core.rank import MISFIT, Weights
+from vaultsync.engine.answer import Sources
 from vaultsync.engine.candidates import JUDGED
 from vaultsync.engine.follow import version_at
 from vaultsync.engine.indexing import SCHEMA
-from vaultsync.engine.recall import Sources, recall
+from vaultsync.engine.recall import recall
 from vaultsync.engine.recalling import ENOUGH
-from vaultsync.errors import (
-    IndexBusyError,
+from vaultsync.errors.usage import (
     InvalidFieldError,
     InvalidScopeError,
     UnknownTypeError,
     UsageError,
 )
-from vaultsync.ports import Filters, Write
+from vaultsync.errors.work import IndexBusyError
+from vaultsync.model.fact import Fact
+from vaultsync.ports.note_index import Filters
+from vaultsync.ports.store import Write
 
 
 def test_what_was_just_remembered_is_found_at_once() -> None:

@@ -7,10 +7,10 @@ from itertools import product
 
 from tests.proofs import agents, texts
 from tests.proofs.world import Crash, World
-from vaultsync.core import wire
 from vaultsync.engine.rebuild import rebuild
-from vaultsync.errors import StoreUnavailableError
-from vaultsync.ports import Write
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.model import serialization as wire
+from vaultsync.ports.store import Write
 
 
 def _mirrored(count: int = 1, *, batch: int = 1000, **more: str) -> World:

@@ -6,11 +6,11 @@ import pytest
 
 from tests.world import World
 from vaultsync.adapters.links_memory import MemoryLinks
-from vaultsync.core.fact import Fact
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine import related as related_work
 from vaultsync.engine.related import Related, related
-from vaultsync.errors import FactNotFoundError
+from vaultsync.errors.usage import FactNotFoundError
+from vaultsync.model.fact import Fact
 
 
 class Around(World):

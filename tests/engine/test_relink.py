@@ -10,10 +10,8 @@ import pytest
 from tests.world import World, changed_lines, taken
 from vaultsync.adapters.links_memory import MemoryLinks
 from vaultsync.core.conflict import Conflict
-from vaultsync.core.fact import Fact, Value
 from vaultsync.core.frontmatter import split_note
 from vaultsync.core.links import find_links
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine import respelling
 from vaultsync.engine.conflict_notes import relink_conflict_notes
 from vaultsync.engine.relink import relink, shifted, sync_and_relink
@@ -21,7 +19,10 @@ from vaultsync.engine.report import Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.respelling import respell
 from vaultsync.engine.undo import undo
-from vaultsync.errors import UnsafeSpliceError
+from vaultsync.errors.notes import UnsafeSpliceError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
 
 NEW = "team-core/people/Alice Smith.md"
 

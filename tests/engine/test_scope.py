@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from tests.world import LINES, PERSONS, World, kinds, notice
-from vaultsync.core.fields import Value
 from vaultsync.engine import facts as work
 from vaultsync.engine.conflicts import find_conflict, visible_conflicts
 from vaultsync.engine.listing import select
 from vaultsync.engine.request import Request
-from vaultsync.errors import (
+from vaultsync.errors.usage import (
     ConflictNotFoundError,
     FactForgottenError,
     FactNotFoundError,
     ScopeDeniedError,
 )
+from vaultsync.model.schema import Value
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 OTHER = "project-tide/notes/moved.md"

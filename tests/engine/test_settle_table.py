@@ -3,9 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine.rhythm import BackOff
 from vaultsync.engine.settle_table import SettleTable
+from vaultsync.model.paths import VaultPath
 
 A, B = VaultPath("a.md"), VaultPath("b.md")
 QUIET, LONGEST = 0.3, 2.0

@@ -9,7 +9,7 @@ from vaultsync.core.lens import Lens
 from vaultsync.core.redact import Redactor
 from vaultsync.engine import shown
 from vaultsync.engine.shown import Read, ShownStore
-from vaultsync.ports import Write
+from vaultsync.ports.store import Write
 
 LENS = Lens.of(Redactor(b"key"), hides=True, disarms=True)
 

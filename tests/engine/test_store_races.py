@@ -12,12 +12,12 @@ from vaultsync.engine.conflicts import Verdict, settle
 from vaultsync.engine.request import Request
 from vaultsync.engine.transfer import import_lines
 from vaultsync.engine.undo import undo
-from vaultsync.errors import (
-    FactNotFoundError,
+from vaultsync.errors.sides import (
     RevisionMismatchError,
     StoreRewoundError,
     StoreUnavailableError,
 )
+from vaultsync.errors.usage import FactNotFoundError
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 ALWAYS = 1_000

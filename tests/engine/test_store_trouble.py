@@ -11,14 +11,14 @@ from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.request import Request
 from vaultsync.engine.sync import sync
 from vaultsync.engine.verify import verify
-from vaultsync.errors import (
-    FactNotFoundError,
-    GuardError,
+from vaultsync.errors.sides import (
     StoreMismatchError,
     StoreRewoundError,
     StoreUnavailableError,
 )
-from vaultsync.ports import StoreState
+from vaultsync.errors.usage import FactNotFoundError
+from vaultsync.errors.work import GuardError
+from vaultsync.ports.store import StoreState
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 

@@ -9,19 +9,14 @@ from tests.entries import EntriesInMemory, making
 from tests.packs import words
 from tests.world import LINES, SCOPE, World
 from vaultsync.adapters.store_memory import MemoryStore
-from vaultsync.core.fact import Fact, Value
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine.mirror import Policy
 from vaultsync.engine.request import Request
 from vaultsync.engine.status import status
-from vaultsync.engine.tables import (
-    DONE,
-    Making,
-    hidden_texts,
-    tables_for,
-    write_tables,
-)
-from vaultsync.errors import StoreUnavailableError
+from vaultsync.engine.tables import DONE, Making, hidden_texts, tables_for, write_tables
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
 
 MASTER, BY_TYPE = ".index/vault-index.md", ".index/by-type.md"
 FOUR = [

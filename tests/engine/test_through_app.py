@@ -10,8 +10,8 @@ from tests.apps import APPS, FakeApp
 from tests.world import AGENTS, LINES, MERGED, PERSONS, World
 from tests.worlds import sha
 from vaultsync.adapters.vault_app import Answer, Offer, VaultThroughApp
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine.request import Request
+from vaultsync.model.paths import VaultPath
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 STEPS = ("exchange", "touched", "stage", "staged", "read", "sync", "move", "stamp")

@@ -7,11 +7,9 @@ import json
 import pytest
 
 from tests.world import LINES, World
-from vaultsync.core.wire import to_values
 from vaultsync.engine.transfer import export, import_lines
-from vaultsync.errors import (
-    ImportLineError,
-)
+from vaultsync.errors.usage import ImportLineError
+from vaultsync.model.serialization import to_values
 
 
 def _exported(world: World) -> list[str]:

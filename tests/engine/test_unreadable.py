@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice
-from vaultsync.core.paths import VaultPath
+from vaultsync.model.paths import VaultPath
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
@@ -342,7 +342,7 @@ def test_notices_go_when_the_file_goes() -> None:
 
 
 def test_a_note_that_keeps_changing_while_it_is_read_waits() -> None:
-    from vaultsync.errors import NoteChangedError
+    from vaultsync.errors.notes import NoteChangedError
 
     world = World()
     fact = world.mirrored()

@@ -10,15 +10,17 @@ from tests.entries import making
 from tests.filtering import FACTS, filters
 from tests.world import SCOPE, World
 from vaultsync.adapters.index_memory import MemoryIndex
-from vaultsync.core.fact import Fact, Value
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine.adopt import adopt
 from vaultsync.engine.answer import Recall, Sources
 from vaultsync.engine.recall import recall
 from vaultsync.engine.tables import write_tables
 from vaultsync.engine.vault_only import NO_TABLES, READ, SURE, Clone, recall_vault_only
-from vaultsync.errors import InvalidFieldError
-from vaultsync.ports import Filters, Write
+from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
+from vaultsync.ports.note_index import Filters
+from vaultsync.ports.store import Write
 
 
 class CloneWorld(World):

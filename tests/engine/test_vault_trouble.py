@@ -7,10 +7,10 @@ import errno
 import pytest
 
 from tests.world import AGENTS, LINES, MERGED, PERSONS, World, kinds, notice
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine.request import Request
-from vaultsync.errors import VaultMismatchError, VaultMissingError
-from vaultsync.ports import Store
+from vaultsync.errors.sides import VaultMismatchError, VaultMissingError
+from vaultsync.model.paths import VaultPath
+from vaultsync.ports.store import Store
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 

@@ -10,10 +10,10 @@ import pytest
 
 from tests.world import SCOPE, World
 from vaultsync.adapters.clock import SystemClock
-from vaultsync.core.fact import make_fact
 from vaultsync.engine.mirror import Policy
 from vaultsync.engine.waiting import MANY, rest, wait
-from vaultsync.ports import Write
+from vaultsync.model.fact import make_fact
+from vaultsync.ports.store import Write
 
 STEPS = 100
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from tests.watching import FakeWatcher
 from vaultsync.engine.rhythm import Rhythm
 from vaultsync.engine.watch_keeping import WatchKeeper
-from vaultsync.ports import Heard
+from vaultsync.ports.watcher import Heard
 
 RHYTHM = Rhythm()
 

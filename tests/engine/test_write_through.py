@@ -9,13 +9,14 @@ import pytest
 
 from tests.sim import SimVault
 from tests.world import AGENTS, LINES, World, kinds, notice
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import Value
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine.request import Request
 from vaultsync.engine.write_through import MANY, WriteThrough
-from vaultsync.errors import NoteChangedError, StoreRewoundError
-from vaultsync.ports import NoteFile
+from vaultsync.errors.notes import NoteChangedError
+from vaultsync.errors.sides import StoreRewoundError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
+from vaultsync.ports.vault import NoteFile
 
 
 def _remembered(

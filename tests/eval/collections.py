@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes import FakeClock
-from vaultsync.core.fact import Fact, make_fact
+from vaultsync.model.fact import Fact, make_fact
 
 HERE = Path(__file__).parents[2]
 LOCOMO = HERE.parent / "shared" / "data" / "locomo-dev.json"

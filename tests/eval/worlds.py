@@ -11,9 +11,9 @@ from pathlib import Path
 import vaultsync
 from tests.eval.collections import HERE, Asked, Collection, retrieval
 from tests.fakes import FakeClock
-from vaultsync.app import Memory
-from vaultsync.engine.recall import Sources
-from vaultsync.ports import Write
+from vaultsync.app.memory import Memory
+from vaultsync.engine.answer import Sources
+from vaultsync.ports.store import Write
 
 VAULT = HERE / "sample-vault"
 MODELS = HERE / "build" / "models"

@@ -79,7 +79,7 @@ CORE_BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "text is lower-cased",
-        "core/values.py",
+        "model/canonical.py",
         (
             (
                 '    return value.replace("\\r\\n", "\\n").strip("\\n")\n',

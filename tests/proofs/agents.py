@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import Value
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
 
 Change: TypeAlias = Callable[[Fact, str], dict[str, Value]]
 

@@ -39,11 +39,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from vaultsync.core import wire
 from vaultsync.core.merge import differing
 from vaultsync.core.note import TYPE_FOLDERS
-from vaultsync.core.paths import VaultPath, place
 from vaultsync.engine.verify import verify
+from vaultsync.model import serialization as wire
+from vaultsync.model.paths import VaultPath, place
 
 if TYPE_CHECKING:
     from tests.proofs.sides import Sides

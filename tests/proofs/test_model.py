@@ -22,8 +22,8 @@ import pytest
 from tests.proofs import texts
 from tests.proofs.turns import THOROUGH, in_turns
 from tests.proofs.world import Crash, World
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import Value
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
 
 PERSON = ("status", "line", "delete", "rename", "handle")
 AGENT = ("status", "line", "delete")

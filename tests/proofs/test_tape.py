@@ -23,8 +23,10 @@ from vaultsync.adapters.vectors_local import LocalVectors
 from vaultsync.adapters.vectors_memory import MemoryVectors
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.request import Request
-from vaultsync.errors import GuardError
-from vaultsync.ports import Clock, Store, VectorIndex
+from vaultsync.errors.work import GuardError
+from vaultsync.ports.clock import Clock
+from vaultsync.ports.store import Store
+from vaultsync.ports.vector_index import VectorIndex
 
 Sides = tuple[Store, VectorIndex]
 WORDS = (

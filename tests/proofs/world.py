@@ -13,23 +13,23 @@ from tests.memory_archive import MemoryArchive
 from tests.proofs import ledger as proofs
 from tests.proofs import texts
 from tests.proofs.people import People
-from vaultsync.core import wire
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import Value
 from vaultsync.core.merge import differing
 from vaultsync.engine import facts
 from vaultsync.engine.rebuild import rebuild
 from vaultsync.engine.report import Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.sync import sync
-from vaultsync.errors import (
-    FactNotFoundError,
-    GuardError,
+from vaultsync.errors.sides import (
     StoreRewoundError,
     StoreUnavailableError,
     VaultMissingError,
 )
-from vaultsync.ports import RevisionMismatch, Write
+from vaultsync.errors.usage import FactNotFoundError
+from vaultsync.errors.work import GuardError
+from vaultsync.model import serialization as wire
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
+from vaultsync.ports.store import RevisionMismatch, Write
 
 PASSES = 12
 """Within how many passes everything must be done once people and faults rest."""

@@ -20,11 +20,11 @@ from typing import Self
 import vaultsync.app
 from tests.proofs import agents
 from tests.proofs.ledger import KEPT, SEEN, Ledger, words
-from vaultsync.app import Memory
-from vaultsync.core import wire
-from vaultsync.core.fields import Value
+from vaultsync.app.memory import Memory
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.report import Report
+from vaultsync.model import serialization as wire
+from vaultsync.model.schema import Value
 
 AGENT = "indy"
 SETTINGS = """

@@ -14,8 +14,8 @@ from typing import Any
 
 import vaultsync.app
 from tests.real.home import Home, say
-from vaultsync.errors import EngineBusyError
-from vaultsync.ports import RevisionMismatch, Write
+from vaultsync.errors.work import EngineBusyError
+from vaultsync.ports.store import RevisionMismatch, Write
 
 ROOT = Path(__file__).parents[2]
 

@@ -29,7 +29,7 @@ from tests.real.strace import (
 )
 from tests.real.test_kill import check, everything, spread
 from vaultsync.adapters import syscalls, vault_tree
-from vaultsync.errors import VaultsyncError
+from vaultsync.errors.root import VaultsyncError
 
 FOR_EVER = 1_000_000
 CALLS = (

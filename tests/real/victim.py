@@ -18,8 +18,8 @@ from collections.abc import Callable
 from typing import Any
 
 import vaultsync.app
-from vaultsync.app import Memory
-from vaultsync.errors import VaultsyncError
+from vaultsync.app.memory import Memory
+from vaultsync.errors.root import VaultsyncError
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 

@@ -10,11 +10,9 @@ from unittest import mock
 
 from click.testing import CliRunner, Result
 
-from vaultsync.app import Memory
+from vaultsync.app.memory import Memory
 from vaultsync.cli import cli
 from vaultsync.core.conflict import Conflict, FieldConflict
-from vaultsync.core.fact import Fact
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine.facts import Forgotten
 from vaultsync.engine.listing import Page
 from vaultsync.engine.memory_report import Added, FileDone, MemoryFileReport
@@ -27,7 +25,9 @@ from vaultsync.engine.report import (
     Status,
     Verification,
 )
-from vaultsync.ports import Attention, HistoryEntry
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.ports.records import Attention, HistoryEntry
 
 ID = "01a1fd60-1a69-7519-9d31-4f851abc2190"
 RUN = "01a1fd60-2f48-7295-9528-7c812ae42a9d"

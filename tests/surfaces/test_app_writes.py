@@ -11,7 +11,7 @@ from tests.fakes import FakeClock
 from vaultsync.adapters.vault_app import Answer
 from vaultsync.app.app_writes import ASLEEP, AppWrites
 from vaultsync.app.events import MANY, Event, Events, Subscription
-from vaultsync.errors import WriteNotFoundError
+from vaultsync.errors.usage import WriteNotFoundError
 
 
 class Listener:

@@ -14,13 +14,13 @@ from click.testing import CliRunner, Result
 
 from vaultsync.app.graphing import GraphColours, GraphExport, Graphing
 from vaultsync.cli import COMMANDS, cli, graph
-from vaultsync.core.fact import make_fact
 from vaultsync.core.graph import build_graph
 from vaultsync.core.graph_stats import graph_stats
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine.graphing import neighborhood
 from vaultsync.engine.link_check import LinkProblem, LinkReport
-from vaultsync.errors import ConfigError, NotFoundError
+from vaultsync.errors.usage import ConfigError, NotFoundError
+from vaultsync.model.fact import make_fact
+from vaultsync.model.paths import VaultPath
 
 ALICE = make_fact(
     {

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.memory_files import DEPLOY, PEOPLE, TESTS, memory
+from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, memory
 from tests.surfaces.command_line import ID, FakeMemory, one_object, run
 from vaultsync import app
-from vaultsync.app import Memory
-from vaultsync.core.fact import Fact
+from vaultsync.app.memory import Memory
 from vaultsync.engine.memory_read import notice
 from vaultsync.engine.memory_report import (
     Added,
@@ -21,11 +20,9 @@ from vaultsync.engine.memory_report import (
     MemoryFileReport,
     SectionDone,
 )
-from vaultsync.errors import (
-    EngineBusyError,
-    MemoryFileMissingError,
-    UnreadableMemoryFileError,
-)
+from vaultsync.errors.files import MemoryFileMissingError, UnreadableMemoryFileError
+from vaultsync.errors.work import EngineBusyError
+from vaultsync.model.fact import Fact
 
 NAME = "~/work/MEMORY.md"
 TEXT = "Ask the harbour master before the database."

@@ -22,10 +22,10 @@ from tests.surfaces.command_line import (
     run,
 )
 from vaultsync.core.conflict import FieldConflict
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import SAME_MEANING
 from vaultsync.engine.report import COUNTS, ActionTaken, Report, Verification
-from vaultsync.errors import StoreUnavailableError, VaultMissingError
+from vaultsync.errors.sides import StoreUnavailableError, VaultMissingError
+from vaultsync.model.paths import VaultPath
 
 REPORTS = [
     ("sync", ["sync"]),

@@ -28,10 +28,10 @@ from vaultsync.cli.options import Options
 from vaultsync.cli.output import clean, emit, one_line
 from vaultsync.cli.progress import LateBar, progress
 from vaultsync.core.conflict import Conflict, FieldConflict
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine.listing import Page
-from vaultsync.errors import UnreadableNoteError
-from vaultsync.ports import HistoryEntry
+from vaultsync.errors.notes import UnreadableNoteError
+from vaultsync.model.paths import VaultPath
+from vaultsync.ports.records import HistoryEntry
 
 HOSTILE = "\x1b]8;;http://evil\x07a\x1b[2J\x1b[31mb\x9b1m\x08\u202ec[bold]d[/bold]"
 
@@ -40,7 +40,7 @@ HOSTILE = "\x1b]8;;http://evil\x07a\x1b[2J\x1b[31mb\x9b1m\x08\u202ec[bold]d[/bol
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """stdout and stderr are a terminal of 80 columns, for all that vaultsync knows."""
     # First those that import it: loaded after `output`, they would keep the fake.
-    for module in ("show", "show_conflicts", "show_passes", "progress"):
+    for module in ("format_facts", "format_conflicts", "format_reports", "output"):
         monkeypatch.setattr(f"vaultsync.cli.{module}.is_terminal", lambda _: True)
     monkeypatch.setattr(output, "is_terminal", lambda _: True)
     monkeypatch.setenv("COLUMNS", "80")

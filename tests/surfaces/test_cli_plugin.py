@@ -12,7 +12,7 @@ from vaultsync import app
 from vaultsync.adapters import obsidian_plugin
 from vaultsync.app.plugging import install_plugin
 from vaultsync.cli import cli
-from vaultsync.errors import ConfigError, PluginNotBuiltError
+from vaultsync.errors.usage import ConfigError, PluginNotBuiltError
 
 FILES = {
     "main.js": b"module.exports = {};\n",

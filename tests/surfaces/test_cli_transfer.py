@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.surfaces.command_line import FakeMemory, one_object, run
-from vaultsync.errors import ImportLineError, StoreUnavailableError
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors.usage import ImportLineError
 
 LINES = ['{"title": "ü"}\n', '{"title": "b"}\n']
 

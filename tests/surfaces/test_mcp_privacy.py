@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.mcp_clients import Home, make_home
 from vaultsync.app.agents import AgentMemory
-from vaultsync.errors import VaultsyncError
+from vaultsync.errors.root import VaultsyncError
 from vaultsync.mcp_server import resources
 from vaultsync.mcp_server.prompts import PROMPTS, written
 from vaultsync.mcp_server.server import run

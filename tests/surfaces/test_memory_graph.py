@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from vaultsync.app import init
 from vaultsync.app.memory import Memory
+from vaultsync.app.opening import init
 from vaultsync.config import load
-from vaultsync.errors import ConfigError, InvalidFieldError, NotFoundError
+from vaultsync.errors.usage import ConfigError, InvalidFieldError, NotFoundError
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from vaultsync import app
 from vaultsync.adapters.vault_fs import VaultFs
 from vaultsync.app.answering import ask
 from vaultsync.engine.deriving import Indexed
-from vaultsync.errors import ConfigError, UsageError
+from vaultsync.errors.usage import ConfigError, UsageError
 
 
 def test_remembering_succeeds_where_the_note_may_not_be_written(

@@ -14,8 +14,8 @@ import pytest
 
 from tests.qdrant_server import FakeQdrant, Fault
 from vaultsync import app
-from vaultsync.app import Memory
-from vaultsync.errors import StoreUnavailableError
+from vaultsync.app.memory import Memory
+from vaultsync.errors.sides import StoreUnavailableError
 
 Faults = Callable[[str, str], Fault | None]
 PATIENCE = "\n[qdrant]\ntimeout_seconds = 1\npatience_seconds = 0\n"

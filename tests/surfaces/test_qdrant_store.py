@@ -21,7 +21,8 @@ from tests.qdrants import SERVER, needs_server
 from vaultsync import app
 from vaultsync.adapters.clock import SystemClock
 from vaultsync.cli import cli
-from vaultsync.errors import ConfigError, FactNotFoundError, StoreMismatchError
+from vaultsync.errors.sides import StoreMismatchError
+from vaultsync.errors.usage import ConfigError, FactNotFoundError
 
 ROOT = Path(__file__).parents[2]
 

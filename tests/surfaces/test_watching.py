@@ -16,20 +16,16 @@ import vaultsync.app
 from vaultsync import config
 from vaultsync.adapters.daemon_file import DaemonFile
 from vaultsync.adapters.memory_disk import DiskMemoryFile
-from vaultsync.app import Memory
 from vaultsync.app.daily import DONE, LOOKS, Daily
 from vaultsync.app.following import FollowedFiles
+from vaultsync.app.memory import Memory
 from vaultsync.app.watchers import watcher_maker
 from vaultsync.app.watching import WatchedMemory, Watching, rhythm_of
 from vaultsync.config import MemoryFileSettings, Settings, WatchSettings
-from vaultsync.core.fields import Value
-from vaultsync.errors import (
-    ConfigError,
-    DaemonStoppedError,
-    EngineBusyError,
-    FactNotFoundError,
-    VaultMissingError,
-)
+from vaultsync.errors.sides import VaultMissingError
+from vaultsync.errors.usage import ConfigError, FactNotFoundError
+from vaultsync.errors.work import DaemonStoppedError, EngineBusyError
+from vaultsync.model.schema import Value
 
 PATIENCE = 30.0
 

@@ -10,9 +10,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from vaultsync.adapters import sqlite_file
-from vaultsync.core import wire
-from vaultsync.core.fact import Fact
-from vaultsync.core.paths import VaultPath
+from vaultsync.model import serialization as wire
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
 
 if TYPE_CHECKING:  # a question opens an archive, too, and asks for none of them
     import msgspec

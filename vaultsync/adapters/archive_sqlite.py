@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from vaultsync.adapters import archive_rows, sqlite_file
-from vaultsync.core.paths import VaultPath
-from vaultsync.errors import ArchiveError
+from vaultsync.errors.sides import ArchiveError
+from vaultsync.model.paths import VaultPath
 
 if TYPE_CHECKING:  # a question opens an archive, too, and asks for none of them
     from vaultsync.core.conflict import Conflict
-    from vaultsync.ports import (
+    from vaultsync.ports.records import (
         Attention,
         Base,
         HistoryEntry,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from vaultsync.core.fields import Value
+from vaultsync.model.schema import Value
 
 NAME = "daemon.json"
 

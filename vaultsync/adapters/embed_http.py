@@ -10,8 +10,9 @@ from math import isfinite, sqrt
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
-from vaultsync.errors import ConfigError, EmbedderError
-from vaultsync.ports import Clock
+from vaultsync.errors.usage import ConfigError
+from vaultsync.errors.work import EmbedderError
+from vaultsync.ports.clock import Clock
 
 _BATCH = 100
 _AT_ONCE = 3

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from vaultsync.adapters.sentence_models import load
-from vaultsync.errors import EmbedderError
+from vaultsync.errors.work import EmbedderError
 
 PACKAGED = "all-MiniLM-L6-v2"
 PACKAGED_DIMENSION = 384

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import chain
 
 from vaultsync.core.around import Turn, turn_of
-from vaultsync.core.fact import Fact, Value
 from vaultsync.core.language import ENGLISH, FUNCTION_WORDS, language_of
 from vaultsync.core.query import kind_of
 from vaultsync.core.rank import NAMED
@@ -20,7 +19,9 @@ from vaultsync.core.words import (
     words_to_find,
     words_to_index,
 )
-from vaultsync.ports import Entry, Filters, Match
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
+from vaultsync.ports.note_index import Entry, Filters, Match
 
 _ENDINGS = ("ingly", "edly", "ing", "ed", "es", "ly", "s", "e")
 _K1, _B = 1.2, 0.75

@@ -25,8 +25,8 @@ from vaultsync.adapters.index_write import Writing
 from vaultsync.core.around import Turn
 from vaultsync.core.language import ENGLISH
 from vaultsync.core.rank import FIELDS
-from vaultsync.errors import IndexBusyError
-from vaultsync.ports import Entry, Filters, Match
+from vaultsync.errors.work import IndexBusyError
+from vaultsync.ports.note_index import Entry, Filters, Match
 
 _FORMAT = f"4 {tantivy_version}"
 """Changes with all that changes what is in the files."""

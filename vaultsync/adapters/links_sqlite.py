@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from vaultsync.adapters import sqlite_file
 from vaultsync.core.links import name_key
-from vaultsync.errors import IndexBusyError
+from vaultsync.errors.work import IndexBusyError
 from vaultsync.ports.link_index import Entity, Reference
 
 _LOG_PAGES = 1_000

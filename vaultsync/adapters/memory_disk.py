@@ -12,7 +12,7 @@ from pathlib import Path
 
 from vaultsync.adapters import syscalls
 from vaultsync.adapters.syscalls import Place
-from vaultsync.errors import (
+from vaultsync.errors.files import (
     MemoryFileBusyError,
     MemoryFileChangedError,
     MemoryFileError,

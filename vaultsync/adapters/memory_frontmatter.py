@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from vaultsync.core.fields import Value
-from vaultsync.errors import UnreadableMemoryFileError
+from vaultsync.errors.files import UnreadableMemoryFileError
+from vaultsync.model.schema import Value
 
 _LARGEST = 64 * 1024
 """Characters; nobody writes more properties, and a bomb of aliases is small."""

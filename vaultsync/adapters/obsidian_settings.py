@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from vaultsync.errors import ConfigError
+from vaultsync.errors.usage import ConfigError
 
 _FOLDER = ".obsidian"
 _GRAPH = "graph.json"

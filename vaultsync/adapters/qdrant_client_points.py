@@ -35,8 +35,9 @@ from vaultsync.adapters.qdrant_trouble import (
     judge,
     status_of,
 )
-from vaultsync.errors import ConfigError, StoreLayoutError
-from vaultsync.ports import Clock
+from vaultsync.errors.sides import StoreLayoutError
+from vaultsync.errors.usage import ConfigError
+from vaultsync.ports.clock import Clock
 
 _OLDEST = (1, 17)
 """The first server with `update_mode`."""

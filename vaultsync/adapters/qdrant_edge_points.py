@@ -28,8 +28,9 @@ from vaultsync.adapters.qdrant_points import (
 )
 from vaultsync.adapters.qdrant_rows import INDEXED
 from vaultsync.adapters.qdrant_trouble import ClosedError
-from vaultsync.errors import ConfigError, StoreLayoutError
-from vaultsync.ports import Clock
+from vaultsync.errors.sides import StoreLayoutError
+from vaultsync.errors.usage import ConfigError
+from vaultsync.ports.clock import Clock
 
 _ASKED = (
     *("kind", "seq", "fact", "chunk", "scope", "supersededById", "above", "type"),

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from vaultsync.errors import StoreUnavailableError
-from vaultsync.ports import Clock
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.ports.clock import Clock
 
 FIRST, LONGEST = 1.0, 30.0
 HANGS = 1.0

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from vaultsync.core import wire
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import Value
-from vaultsync.core.values import NEVER, moment
-from vaultsync.ports import Written
+from vaultsync.model import serialization as wire
+from vaultsync.model.canonical import NEVER, moment
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
+from vaultsync.ports.store import Written
 
 FACT, TOMBSTONE = "fact", "tombstone"
 """The kinds of points that facts are. Words, for the engine in this process cannot ask for

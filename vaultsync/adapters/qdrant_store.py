@@ -40,9 +40,11 @@ from vaultsync.adapters.qdrant_rows import (
     to_row,
     to_written,
 )
-from vaultsync.core.fact import Fact
-from vaultsync.errors import FactNotFoundError, StoreUnavailableError
-from vaultsync.ports import Clock, RevisionMismatch, StoreState, Write, Written
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors.usage import FactNotFoundError
+from vaultsync.model.fact import Fact
+from vaultsync.ports.clock import Clock
+from vaultsync.ports.store import RevisionMismatch, StoreState, Write, Written
 
 _TRIES = 200
 """How often a head is read anew because another writer was faster; of those who read the

@@ -35,11 +35,13 @@ from vaultsync.adapters.vectors_fields import (
     gone,
     not_finite,
 )
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import LOWEST
-from vaultsync.core.values import FOREVER, NEVER, moment, with_parents
-from vaultsync.errors import DerivedError, StoreUnavailableError
-from vaultsync.ports import Filters, Near, VectorRow
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors.work import DerivedError
+from vaultsync.model.canonical import FOREVER, NEVER, moment, with_parents
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import LOWEST
+from vaultsync.ports.note_index import Filters
+from vaultsync.ports.vector_index import Near, VectorRow
 
 CHUNKS = Where((Is("kind", ["chunk"]),))
 _BOOK = name("vectors")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from vaultsync.core.values import NEVER, moment
+from vaultsync.model.canonical import NEVER, moment
 from vaultsync.ports.recall_log import Recalled
 
 NAME = "recalled.log"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vaultsync.adapters.sentence_models import load
-from vaultsync.errors import EmbedderError
+from vaultsync.errors.work import EmbedderError
 
 
 class CrossReranker:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NoReturn
 
-from vaultsync.core.fact import Fact
-from vaultsync.errors import StoreUnavailableError
-from vaultsync.ports import RevisionMismatch, StoreState, Write, Written
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.model.fact import Fact
+from vaultsync.ports.store import RevisionMismatch, StoreState, Write, Written
 
 
 class StoreAway:

@@ -6,10 +6,12 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vaultsync.core import wire
-from vaultsync.core.fact import Fact
-from vaultsync.errors import FactNotFoundError, StoreUnavailableError
-from vaultsync.ports import Clock, RevisionMismatch, StoreState, Write, Written
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors.usage import FactNotFoundError
+from vaultsync.model import serialization as wire
+from vaultsync.model.fact import Fact
+from vaultsync.ports.clock import Clock
+from vaultsync.ports.store import RevisionMismatch, StoreState, Write, Written
 
 
 @dataclass(frozen=True, slots=True)

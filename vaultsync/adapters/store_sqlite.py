@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any, Self
 
 from vaultsync.adapters import sqlite_file
-from vaultsync.core import wire
-from vaultsync.core.fact import Fact
-from vaultsync.errors import FactNotFoundError, StoreError, StoreUnavailableError
-from vaultsync.ports import Clock, RevisionMismatch, StoreState, Write, Written
+from vaultsync.errors.sides import StoreError, StoreUnavailableError
+from vaultsync.errors.usage import FactNotFoundError
+from vaultsync.model import serialization as wire
+from vaultsync.model.fact import Fact
+from vaultsync.ports.clock import Clock
+from vaultsync.ports.store import RevisionMismatch, StoreState, Write, Written
 
 _LOG_PAGES = 250
 """A short log is soon written over instead of growing: what one small write waits for."""

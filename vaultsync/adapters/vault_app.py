@@ -21,9 +21,9 @@ import codecs
 from dataclasses import dataclass
 from typing import Protocol
 
-from vaultsync.core.paths import VaultPath
-from vaultsync.errors import NoteChangedError, UnreadableNoteError
-from vaultsync.ports import Folder, NoteFile, Scan, Stamp, Vault
+from vaultsync.errors.notes import NoteChangedError, UnreadableNoteError
+from vaultsync.model.paths import VaultPath
+from vaultsync.ports.vault import Folder, NoteFile, Scan, Stamp, Vault
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from vaultsync.core.paths import VaultPath, vault_path
-from vaultsync.errors import UnsafePathError
+from vaultsync.errors.notes import UnsafePathError
+from vaultsync.model.paths import VaultPath, vault_path
 
 
 def vault_files(root: Path) -> Iterator[VaultPath]:

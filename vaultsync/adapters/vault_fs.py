@@ -31,17 +31,17 @@ from vaultsync.adapters.syscalls import Looks, Place
 from vaultsync.adapters.vault_list import Ignore
 from vaultsync.adapters.vault_staging import STAGING, Staging
 from vaultsync.adapters.vault_tree import Look, Tree
-from vaultsync.core.paths import VaultPath, key_of, vault_path
-from vaultsync.errors import (
+from vaultsync.errors.notes import (
     NoteChangedError,
     NoteError,
     NoteExistsError,
     NoteMissingError,
     NotRegularFileError,
     UnsafePathError,
-    VaultMissingError,
 )
-from vaultsync.ports import Folder, NoteFile, Scan, Stamp
+from vaultsync.errors.sides import VaultMissingError
+from vaultsync.model.paths import VaultPath, key_of, vault_path
+from vaultsync.ports.vault import Folder, NoteFile, Scan, Stamp
 
 _MARKER = ".meta/config.toml"
 _DERIVED = re.compile(

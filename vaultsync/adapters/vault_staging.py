@@ -10,8 +10,9 @@ import re
 from vaultsync.adapters import syscalls, vault_tree
 from vaultsync.adapters.syscalls import Place
 from vaultsync.adapters.vault_tree import Tree
-from vaultsync.errors import NoteMissingError, UnsafePathError, VaultMissingError
-from vaultsync.ports import NoteFile
+from vaultsync.errors.notes import NoteMissingError, UnsafePathError
+from vaultsync.errors.sides import VaultMissingError
+from vaultsync.ports.vault import NoteFile
 
 STAGING = ".meta/staging"
 _OP = re.compile(r"[A-Za-z0-9_-]{1,80}")

@@ -20,17 +20,17 @@ from typing import TypeAlias
 from vaultsync.adapters import syscalls, vault_list
 from vaultsync.adapters.syscalls import Place
 from vaultsync.adapters.vault_list import Ignore
-from vaultsync.core.paths import VaultPath
-from vaultsync.errors import (
+from vaultsync.errors.notes import (
     NoteChangedError,
     NoteError,
     NoteMissingError,
     NotRegularFileError,
     UnreadableNoteError,
     UnsafePathError,
-    VaultMissingError,
 )
-from vaultsync.ports import Folder, NoteFile, Scan, Stamp
+from vaultsync.errors.sides import VaultMissingError
+from vaultsync.model.paths import VaultPath
+from vaultsync.ports.vault import Folder, NoteFile, Scan, Stamp
 
 ANY = sys.maxsize
 """No limit."""

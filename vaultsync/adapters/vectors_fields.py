@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vaultsync.core.fact import Fact
-from vaultsync.core.values import moment, with_parents
-from vaultsync.errors import DerivedError, EmbedderError, IndexBusyError
-from vaultsync.ports import VectorRow
+from vaultsync.errors.work import DerivedError, EmbedderError, IndexBusyError
+from vaultsync.model.canonical import moment, with_parents
+from vaultsync.model.fact import Fact
+from vaultsync.ports.vector_index import VectorRow
 
 
 def filtered_by(fact: Fact) -> tuple[object, ...]:

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from vaultsync.adapters.vectors_lancedb import INDEX_FROM, LanceVectors
 from vaultsync.adapters.vectors_matrix import MatrixVectors
-from vaultsync.core.fact import Fact
-from vaultsync.errors import DerivedError
-from vaultsync.ports import Filters, Near, VectorRow
+from vaultsync.errors.work import DerivedError
+from vaultsync.model.fact import Fact
+from vaultsync.ports.note_index import Filters
+from vaultsync.ports.vector_index import Near, VectorRow
 
 _COPIED_AT_ONCE = 256
 """So many rows are worth a version of the table, and loading LanceDB."""

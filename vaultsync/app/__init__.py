@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vaultsync.app.memory import Memory
-    from vaultsync.app.opening import (
-        Initialised,
-        init,
-        open,  # noqa: A004 - what its users say
-    )
+    from vaultsync.app.opening import Initialised, init, open  # noqa: A004 - what its users say
 
 _WHERE = {
     "Initialised": "vaultsync.app.opening",

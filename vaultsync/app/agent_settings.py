@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from vaultsync import config
 from vaultsync.config import Settings
-from vaultsync.core.scope import check_scope, private, sees
-from vaultsync.errors import ScopeDeniedError
+from vaultsync.errors.usage import ScopeDeniedError
+from vaultsync.model.scope import check_scope, private, sees
 
 NAMELESS = "mcp"
 """What an agent is called that was given no name: one that sees only what it may."""

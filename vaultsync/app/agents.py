@@ -8,11 +8,13 @@ from dataclasses import replace
 from vaultsync.app.agent_settings import NAMELESS
 from vaultsync.app.memory import Memory
 from vaultsync.config import Settings
-from vaultsync.core.fact import Fact
-from vaultsync.core.scope import private, sees
 from vaultsync.engine.listing import Page
 from vaultsync.engine.report import Status
-from vaultsync.errors import NoteError, NotFoundError, UsageError, VaultsyncError
+from vaultsync.errors.notes import NoteError
+from vaultsync.errors.root import VaultsyncError
+from vaultsync.errors.usage import NotFoundError, UsageError
+from vaultsync.model.fact import Fact
+from vaultsync.model.scope import private, sees
 
 PATIENCE = 0.5
 """Seconds to wait for another engine; who has the vault for longer is a daemon, and

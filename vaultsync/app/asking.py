@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vaultsync.config import Settings
-from vaultsync.errors import EngineBusyError
+from vaultsync.errors.work import EngineBusyError
 
 PATIENCE = 3600.0
 """Seconds for what the engine does: a pass may be under way, and adopting or proving a

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from vaultsync.core.fields import Value
-from vaultsync.errors import VaultsyncError
+from vaultsync.errors.root import VaultsyncError
+from vaultsync.model.schema import Value
 
 if TYPE_CHECKING:
     from vaultsync.app.keeping import Keeping

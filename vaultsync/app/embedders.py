@@ -19,8 +19,10 @@ from vaultsync.adapters.embed_sentence import (
     weights_in,
 )
 from vaultsync.config import check_embedder
-from vaultsync.errors import ConfigError
-from vaultsync.ports import Clock, Embedder, Reranker
+from vaultsync.errors.usage import ConfigError
+from vaultsync.ports.clock import Clock
+from vaultsync.ports.embedder import Embedder
+from vaultsync.ports.reranker import Reranker
 
 
 @dataclass(frozen=True, slots=True)

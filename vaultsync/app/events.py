@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from vaultsync.core.fields import Value
+from vaultsync.model.schema import Value
 
 MANY = 1_000
 """So many events that nobody fetched are the end of a subscription."""

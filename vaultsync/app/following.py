@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from vaultsync.core.fields import Value
 from vaultsync.engine.daemon_state import told
-from vaultsync.errors import StoreUnavailableError, VaultsyncError
+from vaultsync.errors.root import VaultsyncError
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.model.schema import Value
 
 if TYPE_CHECKING:
     from vaultsync.app.memory_files import MemoryFiles

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from vaultsync.app.asking import hand_over
 from vaultsync.app.session import Session
-from vaultsync.errors import ConfigError, EngineBusyError, InvalidFieldError
+from vaultsync.errors.usage import ConfigError, InvalidFieldError
+from vaultsync.errors.work import EngineBusyError
 
 if TYPE_CHECKING:  # each method loads what it calls
     from vaultsync.core.graph_stats import GraphStats

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from vaultsync.app.mirroring import Mirroring
-from vaultsync.errors import ConfigError, EngineBusyError
+from vaultsync.errors.usage import ConfigError
+from vaultsync.errors.work import EngineBusyError
 
 if TYPE_CHECKING:
     from vaultsync.app.stores import Stores

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultsync.app.mirroring import Mirroring
-from vaultsync.errors import EngineBusyError, VaultsyncError
+from vaultsync.errors.root import VaultsyncError
+from vaultsync.errors.work import EngineBusyError
 
 if TYPE_CHECKING:
     from vaultsync.adapters.memory_disk import DiskMemoryFile
     from vaultsync.engine.memory_report import Added, MemoryFileReport
     from vaultsync.engine.memory_sync import Asked
     from vaultsync.engine.report import Progress, Status
-    from vaultsync.ports import WriteQueue
+    from vaultsync.ports.memory_file import WriteQueue
 
 
 class MemoryFiles(Mirroring):

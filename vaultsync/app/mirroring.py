@@ -11,12 +11,14 @@ from urllib.parse import quote
 
 from vaultsync.app.asking import hand_over
 from vaultsync.app.indexing import Indexing
-from vaultsync.errors import EngineBusyError, InvalidFieldError, VaultsyncError
+from vaultsync.errors.root import VaultsyncError
+from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.errors.work import EngineBusyError
 
 if TYPE_CHECKING:
     from vaultsync.core.conflict import Conflict
     from vaultsync.engine.report import Check, Progress, Report, Status, Verification
-    from vaultsync.ports import HistoryEntry
+    from vaultsync.ports.records import HistoryEntry
 
 SOURCES = ("vault", "store")
 _BY_ITSELF = "it does this by itself, and `vaultsync status` shows how far it is"

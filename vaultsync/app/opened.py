@@ -21,7 +21,9 @@ from vaultsync.engine.mirror import Mirror, Policy
 if TYPE_CHECKING:  # only a daemon or a bridge has one
     from vaultsync.adapters.vault_app import App
     from vaultsync.engine.accesses import Accesses
-    from vaultsync.ports import LinkIndex, Store, Vault
+    from vaultsync.ports.link_index import LinkIndex
+    from vaultsync.ports.store import Store
+    from vaultsync.ports.vault import Vault
 
 
 _T = TypeVar("_T")

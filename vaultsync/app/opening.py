@@ -11,8 +11,8 @@ from vaultsync.adapters.clock import SystemClock
 from vaultsync.adapters.home import make_marker
 from vaultsync.app.memory import Memory
 from vaultsync.app.stores import check_store
-from vaultsync.core.scope import PUBLIC
-from vaultsync.errors import ConfigError
+from vaultsync.errors.usage import ConfigError
+from vaultsync.model.scope import PUBLIC
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from vaultsync.app.recalling import Recalling
 
 if TYPE_CHECKING:
-    from vaultsync.core.context import ContextPack
+    from vaultsync.core.packed import ContextPack
 
 
 class Packing(Recalling):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vaultsync.app.opened import Opened
-from vaultsync.errors import StoreUnavailableError
+from vaultsync.errors.sides import StoreUnavailableError
 
 if TYPE_CHECKING:
     from vaultsync.engine.answer import Recall, Sources

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from vaultsync.app.session import Session
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import Value
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.facts import Forgotten
 from vaultsync.engine.listing import Page, select
 from vaultsync.engine.offline import waits_for
 from vaultsync.engine.transfer import export, import_lines
-from vaultsync.errors import UsageError, VaultsyncError
+from vaultsync.errors.root import VaultsyncError
+from vaultsync.errors.usage import UsageError
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
 
 
 class Remembering(Session):

@@ -25,8 +25,9 @@ from vaultsync.app.events import Events
 from vaultsync.app.memory import Memory
 from vaultsync.app.worker import Runner, Worker
 from vaultsync.config import Settings
-from vaultsync.core.fields import Value
-from vaultsync.errors import ScopeDeniedError, VaultsyncError
+from vaultsync.errors.root import VaultsyncError
+from vaultsync.errors.usage import ScopeDeniedError
+from vaultsync.model.schema import Value
 
 T = TypeVar("T")
 

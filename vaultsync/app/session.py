@@ -13,18 +13,14 @@ from typing import TYPE_CHECKING
 from vaultsync.adapters.engine_lock import EngineLock
 from vaultsync.app.opened import Opened, at_hand
 from vaultsync.config import Settings
-from vaultsync.core.fact import Fact
-from vaultsync.core.paths import VaultPath, vault_path
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.write_through import WriteThrough
-from vaultsync.errors import (
-    EngineBusyError,
-    NoteMissingError,
-    StoreUnavailableError,
-    UnsafePathError,
-    VaultError,
-    VaultsyncError,
-)
+from vaultsync.errors.notes import NoteMissingError, UnsafePathError
+from vaultsync.errors.root import VaultsyncError
+from vaultsync.errors.sides import StoreUnavailableError, VaultError
+from vaultsync.errors.work import EngineBusyError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath, vault_path
 
 if TYPE_CHECKING:  # only a daemon or a bridge has one
     from vaultsync.adapters.vault_app import App

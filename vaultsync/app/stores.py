@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 
 from vaultsync.adapters.store_sqlite import SqliteStore
 from vaultsync.config import Settings
-from vaultsync.errors import ConfigError, EmbedderError, StoreUnavailableError
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors.usage import ConfigError
+from vaultsync.errors.work import EmbedderError
 
 if TYPE_CHECKING:
     from vaultsync.adapters.qdrant_place import QdrantPlace
     from vaultsync.adapters.qdrant_points import Points
-    from vaultsync.ports import Clock, Embedder, Store
+    from vaultsync.ports.clock import Clock
+    from vaultsync.ports.embedder import Embedder
+    from vaultsync.ports.store import Store
 
 
 class Stores:

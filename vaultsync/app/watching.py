@@ -21,14 +21,14 @@ from vaultsync.app.memory import Memory
 from vaultsync.app.waking import Wake
 from vaultsync.app.watchers import watcher_maker
 from vaultsync.config import Settings
-from vaultsync.core.fields import Value
 from vaultsync.engine.daemon import Daemon
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.rhythm import Rhythm
 from vaultsync.engine.status import known_status
-from vaultsync.errors import DaemonStoppedError, EngineBusyError
+from vaultsync.errors.work import DaemonStoppedError, EngineBusyError
+from vaultsync.model.schema import Value
 
 T = TypeVar("T")
 Tell = Callable[[str, Mapping[str, Value]], None]

@@ -18,7 +18,7 @@ from vaultsync.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from vaultsync.app import Memory
+    from vaultsync.app.memory import Memory
 
 
 @click.command()
@@ -251,7 +251,7 @@ def update(
 
 def _revision(memory: Memory, fact_id: str) -> str | None:
     """At which revision a fact is, where that can be told now."""
-    from vaultsync.errors import VaultsyncError
+    from vaultsync.errors.root import VaultsyncError
 
     try:
         return memory.get(fact_id).revision

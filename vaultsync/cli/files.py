@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from vaultsync.config import MARKER
-from vaultsync.errors import ImportLineError, UsageError
+from vaultsync.errors.usage import ImportLineError, UsageError
 
 Write = Callable[[str], object]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from vaultsync.app.agent_settings import settings_for
 from vaultsync.cli.options import Options
-from vaultsync.errors import MissingExtraError
+from vaultsync.errors.usage import MissingExtraError
 
 if TYPE_CHECKING:
     from vaultsync.app.agents import AgentMemory

@@ -64,7 +64,7 @@ def complete_type(
     _context: click.Context, _parameter: click.Parameter, typed: str
 ) -> list[str]:
     """The types that begin with what was typed, for the shell."""
-    from vaultsync.core.fields import TYPES
+    from vaultsync.model.schema import TYPES
 
     return [name for name in TYPES if name.startswith(typed)]
 

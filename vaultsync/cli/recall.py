@@ -8,7 +8,7 @@ import click
 
 from vaultsync.cli.failure import DONE
 from vaultsync.cli.options import Options, agent_option, common, filters, question
-from vaultsync.errors import UsageError
+from vaultsync.errors.usage import UsageError
 
 MODES = ("auto", "index", "vector", "fused")
 

@@ -14,9 +14,9 @@ from vaultsync.app.opening import settings_of
 from vaultsync.app.waking import Wake
 from vaultsync.app.watching import Watching
 from vaultsync.cli.options import Options
-from vaultsync.core.fields import Value
-from vaultsync.errors import VaultsyncError
-from vaultsync.http_bridge import Bridge, running
+from vaultsync.errors.root import VaultsyncError
+from vaultsync.http_bridge.server import Bridge, running
+from vaultsync.model.schema import Value
 
 Tell: TypeAlias = Callable[[str, Mapping[str, Value]], None]
 _LOOK = 1.0

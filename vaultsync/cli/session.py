@@ -10,23 +10,25 @@ from typing import TYPE_CHECKING
 
 from vaultsync import app
 from vaultsync.cli.options import Options
-from vaultsync.errors import UsageError, VaultsyncError
+from vaultsync.errors.root import VaultsyncError
+from vaultsync.errors.usage import UsageError
 
 __all__ = ["Cost", "answers", "doctor", "from_files", "init", "memory", "packs"]
 
 if TYPE_CHECKING:  # what is only asked for an answer need not load all of it
     from datetime import datetime
 
-    from vaultsync.app import Initialised, Memory
     from vaultsync.app.app_writes import AppWrites
+    from vaultsync.app.memory import Memory
+    from vaultsync.app.opening import Initialised
     from vaultsync.app.packing import Packing
     from vaultsync.app.recalling import Recalling
     from vaultsync.app.watching import Watching
     from vaultsync.config import Settings
-    from vaultsync.core.fields import Value
     from vaultsync.engine.answer import Recall
     from vaultsync.engine.embed_cost import Cost
     from vaultsync.engine.report import Check
+    from vaultsync.model.schema import Value
 
 
 def answers(options: Options, *, agent: str | None = None) -> Recalling:

@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from vaultsync.app import Initialised
+from vaultsync.app.opening import Initialised
 from vaultsync.cli.options import Options
 from vaultsync.cli.output import (
     clean,
@@ -21,11 +21,11 @@ from vaultsync.cli.output import (
     table,
 )
 from vaultsync.core.conflict import Conflict
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import Value
-from vaultsync.core.wire import public
 from vaultsync.engine.facts import Forgotten
 from vaultsync.engine.listing import Page
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
+from vaultsync.model.serialization import public
 
 WIDE = 120
 """Columns of a terminal that has room for a scope beside a path."""

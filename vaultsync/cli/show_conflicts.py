@@ -23,14 +23,9 @@ from vaultsync.cli.output import (
     table,
 )
 from vaultsync.cli.show import count, pairs, shown
-from vaultsync.core.conflict import (
-    Conflict,
-    FieldConflict,
-    conflict_json,
-    is_deletion,
-)
-from vaultsync.core.fields import Value
-from vaultsync.ports import HistoryEntry
+from vaultsync.core.conflict import Conflict, FieldConflict, conflict_json, is_deletion
+from vaultsync.model.schema import Value
+from vaultsync.ports.records import HistoryEntry
 
 
 def conflicts(options: Options, found: Sequence[Conflict]) -> int:

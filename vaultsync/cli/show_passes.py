@@ -21,7 +21,6 @@ from vaultsync.cli.output import (
 )
 from vaultsync.cli.show import count, pairs, shown
 from vaultsync.core.conflict import Conflict
-from vaultsync.core.fields import Value
 from vaultsync.core.reconcile import SAME_MEANING
 from vaultsync.engine.report import (
     ActionTaken,
@@ -31,7 +30,8 @@ from vaultsync.engine.report import (
     Status,
     Verification,
 )
-from vaultsync.ports import Attention
+from vaultsync.model.schema import Value
+from vaultsync.ports.records import Attention
 
 MANY = 20
 """Actions that are listed unless all are wanted."""

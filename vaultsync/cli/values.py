@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import click
 
-from vaultsync.core.fields import FIELD, OWN, Kind, Value
+from vaultsync.model.schema import FIELD, OWN, Kind, Value
 
 _LISTS = {Kind.LINES, Kind.LINKS, Kind.IDS}
 _JSON = {Kind.PRIORITY, Kind.SHARE, Kind.NUMBER, Kind.COUNT, Kind.FLAG}

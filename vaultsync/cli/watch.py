@@ -19,7 +19,7 @@ Tell: TypeAlias = "Callable[[str, Mapping[str, Value]], None]"
 
 if TYPE_CHECKING:
     from vaultsync.cli.serving import Beside
-    from vaultsync.core.fields import Value
+    from vaultsync.model.schema import Value
 
 
 @click.command()

@@ -14,8 +14,8 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-from vaultsync.core.fact import Fact, title_from
-from vaultsync.core.values import moment
+from vaultsync.model.canonical import moment
+from vaultsync.model.fact import Fact, title_from
 
 LENDING = "around-1"
 """Name and version of these rules, for `Identity`; by other rules other texts are

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from vaultsync.core.body import END
 from vaultsync.core.edit import edited
-from vaultsync.core.fact import Fact
 from vaultsync.core.merge import differing
 from vaultsync.core.note import Note
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.render import stale
-from vaultsync.core.scope import is_scope
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.scope import is_scope
 
 _BLOCK_END = END.encode()
 

@@ -24,9 +24,10 @@ from hashlib import sha256
 from itertools import pairwise
 from operator import itemgetter
 
-from vaultsync.core.fact import OWN, Fact, Kind
 from vaultsync.core.fences import Line, closed_title, lines
 from vaultsync.core.links import find_links
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import OWN, Kind
 
 CHUNKER = "paragraphs-1"
 """Name and version of these rules, for `Identity`; other rules make other chunks."""

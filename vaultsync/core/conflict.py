@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import chain, count
 
 from vaultsync.core.diff3 import differing_lines
-from vaultsync.core.fields import Value
-from vaultsync.core.paths import VaultPath
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
 
 NOTE = "note"
 """The field of a conflict in which one side deleted what the other changed."""

@@ -22,18 +22,9 @@ from dataclasses import dataclass, field, replace
 
 from vaultsync.core.duplicates import Duplicates
 from vaultsync.core.excerpt import excerpt
-from vaultsync.core.fact import tier_of
 from vaultsync.core.pack_cut import cut
 from vaultsync.core.pack_parts import Part, Whole, in_order, item_of
-from vaultsync.core.pack_text import (
-    FORMS,
-    Form,
-    Piece,
-    body_of,
-    card_of,
-    cite,
-    render,
-)
+from vaultsync.core.pack_text import FORMS, Form, Piece, body_of, card_of, cite, render
 from vaultsync.core.packed import (
     ENTITIES,
     INTENTS,
@@ -44,6 +35,7 @@ from vaultsync.core.packed import (
     LeftOut,
     intent_of,
 )
+from vaultsync.model.schema import tier_of
 
 __all__ = [
     "INTENTS",

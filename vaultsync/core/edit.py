@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import TIERS, Value
 from vaultsync.core.note import Note, type_of_folder
-from vaultsync.core.values import link_name
+from vaultsync.model.canonical import link_name
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import TIERS, Value
 
 
 def edited(

@@ -9,10 +9,11 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from vaultsync.core.fact import DEFAULT_STATUS, Fact
 from vaultsync.core.links import is_linkable, wiki_link
 from vaultsync.core.pack_text import body_of, is_code, paragraphs
-from vaultsync.core.paths import VaultPath
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import DEFAULT_STATUS
 
 TITLE_LENGTH = 120
 SUMMARY_LENGTH = 120

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from itertools import product
 from typing import NamedTuple
 
-from vaultsync.core.fields import Value
 from vaultsync.core.item_lines import edit_flow, edit_items
 from vaultsync.core.key_lines import Span, mark_spans, scan_spans
 from vaultsync.core.yaml_emit import INDENT, block, emit, flow, is_tall
 from vaultsync.core.yaml_read import jsonable, load
-from vaultsync.errors import UnreadableNoteError, UnsafeSpliceError
+from vaultsync.errors.notes import UnreadableNoteError, UnsafeSpliceError
+from vaultsync.model.schema import Value
 
 __all__ = ["Parts", "emit", "read", "splice", "split", "split_note"]
 

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from vaultsync.core.fact import Fact, relations
 from vaultsync.core.links import Names, folded
-from vaultsync.core.paths import VaultPath, stem_of
 from vaultsync.core.references import fact_links
+from vaultsync.model.fact import Fact, relations
+from vaultsync.model.paths import VaultPath, stem_of
 
 MENTIONS, RELATION, RELATED = "mentions", "relation", "related"
 SUPERSEDES, FOLLOWS = "supersedes", "follows"

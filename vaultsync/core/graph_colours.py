@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from vaultsync.core.fields import TYPES, Value
+from vaultsync.model.schema import TYPES, Value
 
 COLOURS: Mapping[str, str] = MappingProxyType(
     {

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from vaultsync.core.graph import Edge, Graph, Node
 from vaultsync.core.links import folded
-from vaultsync.core.paths import stem_of
+from vaultsync.model.paths import stem_of
 
 DAMPING = 0.85
 """How likely one follows a link instead of starting anywhere; as in the paper of 1998."""

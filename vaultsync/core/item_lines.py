@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from vaultsync.core.fields import Value
 from vaultsync.core.yaml_emit import inline
+from vaultsync.model.schema import Value
 
 # `  - item  # comment`: an item that is complete on its line.
 _ITEM = re.compile(

@@ -18,9 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from vaultsync.core.fact import Fact
 from vaultsync.core.fact_texts import LINKS, changed, gist, inside, mapped, pieces
-from vaultsync.core.fields import Value
 from vaultsync.core.redact import (
     MARK,
     NO_SECRETS,
@@ -33,6 +31,8 @@ from vaultsync.core.redact import (
 )
 from vaultsync.core.secret_kinds import PROVIDERS
 from vaultsync.core.secret_spans import is_calm
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
 
 if TYPE_CHECKING:  # answers are seen through a lens too, and know no notes
     from vaultsync.core.note import Note

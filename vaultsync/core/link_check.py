@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vaultsync.core.fields import Value
 from vaultsync.core.links import WIKI, Link, Names, folded, name_key
-from vaultsync.core.paths import VaultPath, name_of, parent
 from vaultsync.core.references import Anchors
 from vaultsync.core.relink import Turn, target_text
+from vaultsync.model.paths import VaultPath, name_of, parent
+from vaultsync.model.schema import Value
 
 BROKEN, AMBIGUOUS, ALIAS_ONLY = "broken", "ambiguous", "alias_only"
 

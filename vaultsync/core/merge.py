@@ -14,8 +14,8 @@ from typing import NamedTuple, TypeAlias
 
 from vaultsync.core.conflict import FieldConflict
 from vaultsync.core.diff3 import merge_text
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import FIELDS, OWN, Field, Kind, Owner, Rule, Value
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import FIELDS, OWN, Field, Kind, Owner, Rule, Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 from vaultsync.core import frontmatter
 from vaultsync.core.body import Body, read_body
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import FIELD, OWN, TYPES, Value, tier_of
 from vaultsync.core.frontmatter import Parts
-from vaultsync.core.paths import Place, VaultPath, place, stem_of
-from vaultsync.core.values import canonical, check_id, check_property, plain
-from vaultsync.errors import InvalidIdError, UnreadableNoteError, UsageError
+from vaultsync.errors.notes import UnreadableNoteError
+from vaultsync.errors.usage import InvalidIdError, UsageError
+from vaultsync.model.canonical import canonical, check_id, check_property, plain
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import Place, VaultPath, place, stem_of
+from vaultsync.model.schema import FIELD, OWN, TYPES, Value, tier_of
 
 _IN_BODY = frozenset({"content", "scope"})
 _NESTED = frozenset({"decision", "commitment", "lesson", "observation", "entity"})

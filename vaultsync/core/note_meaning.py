@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from vaultsync.core.fact_texts import LINKS, changed, spellings
-from vaultsync.core.fields import Value
 from vaultsync.core.neutral import unescaped
 from vaultsync.core.note import Note, Problem, UnknownPlaceholder
 from vaultsync.core.redact import MARK, Secrets, learned
+from vaultsync.model.schema import Value
 
 _MARK = MARK.encode()
 

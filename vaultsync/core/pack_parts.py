@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from vaultsync.core.fact import Fact
 from vaultsync.core.pack_text import Piece
 from vaultsync.core.packed import Candidate, Item
 from vaultsync.core.rank import IMPORTANCE
+from vaultsync.model.fact import Fact
 
 
 class Whole(NamedTuple):

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from vaultsync.core.fact import OWN, TYPES, Fact, Value, relations
-from vaultsync.core.paths import stem_of
+from vaultsync.model.fact import Fact, relations
+from vaultsync.model.paths import stem_of
+from vaultsync.model.schema import OWN, TYPES, Value
 
 CARD_LENGTH = 160
 """Letters that an entity may say of itself in a pack."""

@@ -9,7 +9,8 @@ from types import MappingProxyType
 
 import msgspec
 
-from vaultsync.core.fact import Fact, Value
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
 
 ENTITIES = "entities"
 TIERS = ("critical", "notable", "background", ENTITIES)

@@ -14,10 +14,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from vaultsync.core.around import MONTHS
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import TIERS, TYPES
-from vaultsync.core.values import clean_time, moment
-from vaultsync.errors import InvalidFieldError
+from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.model.canonical import clean_time, moment
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import TIERS, TYPES
 
 
 class Span(NamedTuple):

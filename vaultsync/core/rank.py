@@ -12,7 +12,7 @@ from math import exp2, log10
 from types import MappingProxyType
 from typing import NamedTuple
 
-from vaultsync.core.fields import TYPES
+from vaultsync.model.schema import TYPES
 
 IMPORTANCE = 0.5
 """Of a fact to which nobody gave one: it neither stands out nor sinks."""

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from vaultsync.core.changes import StoreChange, VaultChange
 from vaultsync.core.conflict import FieldConflict
-from vaultsync.core.fact import Fact
 from vaultsync.core.note import Note
-from vaultsync.core.paths import VaultPath
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
 
 
 class Do(Enum):

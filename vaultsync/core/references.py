@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import OWN, Kind, Value
 from vaultsync.core.links import Link, Passage, find_links, passages, whole_link
 from vaultsync.core.prose import HEADING
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import OWN, Kind, Value
 
 ENTITIES = "entities"
 

@@ -13,7 +13,6 @@ from itertools import repeat
 from typing import NamedTuple, TypeAlias
 
 from vaultsync.core import frontmatter
-from vaultsync.core.fields import Value
 from vaultsync.core.frontmatter import Parts
 from vaultsync.core.links import (
     DESTINATION,
@@ -26,9 +25,10 @@ from vaultsync.core.links import (
     passages,
     whole_link,
 )
-from vaultsync.core.paths import VaultPath, parent
 from vaultsync.core.prose import ROW
-from vaultsync.errors import UnreadableNoteError
+from vaultsync.errors.notes import UnreadableNoteError
+from vaultsync.model.paths import VaultPath, parent
+from vaultsync.model.schema import Value
 
 
 class Turn(NamedTuple):

@@ -13,16 +13,16 @@ from vaultsync.core import body as bodies
 from vaultsync.core import frontmatter
 from vaultsync.core.body import Body
 from vaultsync.core.edit import edited
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import FIELD, FIELDS, OWN, Field, Kind, Owner, Value
 from vaultsync.core.frontmatter import Parts
 from vaultsync.core.lens import CLEAR, Lens
 from vaultsync.core.merge import differing
 from vaultsync.core.note import Note, read_note
-from vaultsync.core.paths import stem_of
 from vaultsync.core.redact import MARK
-from vaultsync.core.values import canonical, link_name
-from vaultsync.errors import UnsafeSpliceError
+from vaultsync.errors.notes import UnsafeSpliceError
+from vaultsync.model.canonical import canonical, link_name
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import stem_of
+from vaultsync.model.schema import FIELD, FIELDS, OWN, Field, Kind, Owner, Value
 
 _IN_BODY = frozenset({"content", "scope"})
 _UNSET: tuple[Value, ...] = ("", (), [])

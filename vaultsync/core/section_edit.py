@@ -17,7 +17,7 @@ from vaultsync.core.sections import (
     read_outline,
     whole,
 )
-from vaultsync.errors import InvalidFieldError, UsageError
+from vaultsync.errors.usage import InvalidFieldError, UsageError
 
 _WELL = "whole paragraphs, without headings of level 2 and with all code fences closed"
 

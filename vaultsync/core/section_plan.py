@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import Value
 from vaultsync.core.section_match import Known, match
 from vaultsync.core.section_types import guessed, hinted
 from vaultsync.core.sections import Section, hash_of, normalize
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
 
 
 class Do(Enum):

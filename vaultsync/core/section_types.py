@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from vaultsync.core.fields import TYPES
 from vaultsync.core.sections import Section
+from vaultsync.model.schema import TYPES
 
 
 class _In(Enum):

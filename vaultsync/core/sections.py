@@ -22,8 +22,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha1, sha256
 
-from vaultsync.core.fact import title_from
 from vaultsync.core.fences import Line, closed_title, lines
+from vaultsync.model.fact import title_from
 
 LONGEST = 4096
 """Characters of a section, above which it is parted (seed 000)."""

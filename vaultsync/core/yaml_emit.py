@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 
-from vaultsync.core.fields import Value
+from vaultsync.model.schema import Value
 
 # Letters of any script first: nothing that begins with one is a number. Blanks inside
 # only, and none of the characters that mean something to YAML, in flow or in block.

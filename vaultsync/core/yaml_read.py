@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 
 import yaml_rs
 
-from vaultsync.core.fields import Value
 from vaultsync.core.yaml_emit import non_finite
 from vaultsync.core.yaml_marks import Node, outline
-from vaultsync.errors import UnreadableNoteError
+from vaultsync.errors.notes import UnreadableNoteError
+from vaultsync.model.schema import Value
 
 MAX_BYTES = 64 * 1024
 MAX_KEYS = 500

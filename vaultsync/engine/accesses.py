@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 from vaultsync.engine.follow import version_at
 from vaultsync.engine.indexing import SCHEMA
-from vaultsync.errors import DerivedError, StoreUnavailableError
-from vaultsync.ports import Write
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors.work import DerivedError
+from vaultsync.ports.store import Write
 
 if TYPE_CHECKING:  # loaded with every question
     from vaultsync.engine.mirror import Mirror
-    from vaultsync.ports import NoteIndex, RecallLog, StoreState
+    from vaultsync.ports.note_index import NoteIndex
+    from vaultsync.ports.recall_log import RecallLog
+    from vaultsync.ports.store import StoreState
 
 ACTOR = "recall"
 """Who writes, in the store's feed."""

@@ -6,17 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from vaultsync.core.conflict import is_conflict_note
-from vaultsync.core.fact import Fact
 from vaultsync.core.note import read_note
-from vaultsync.core.paths import (
-    VaultPath,
-    is_foreign_conflict_copy,
-    is_note_name,
-    name_of,
-)
-from vaultsync.core.scope import check_scope
 from vaultsync.core.tables import is_table
-from vaultsync.core.values import check_id
 from vaultsync.engine.cases import adopted_folders
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.newcomers import leave_alone, left_alone
@@ -24,8 +15,18 @@ from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.snapshot import path_in
 from vaultsync.engine.sync import sync
-from vaultsync.errors import IdNotInVaultError, NoteError, NoteMissingError
-from vaultsync.ports import Attention
+from vaultsync.errors.notes import NoteError, NoteMissingError
+from vaultsync.errors.usage import IdNotInVaultError
+from vaultsync.model.canonical import check_id
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import (
+    VaultPath,
+    is_foreign_conflict_copy,
+    is_note_name,
+    name_of,
+)
+from vaultsync.model.scope import check_scope
+from vaultsync.ports.records import Attention
 
 
 def adopt(

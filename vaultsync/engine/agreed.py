@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from vaultsync.core.changes import StoreChange, VaultChange
-from vaultsync.core.paths import VaultPath, parent
 from vaultsync.core.reconcile import Row, decide
 from vaultsync.engine.cases import Identities
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.snapshot import Seen, trusted
 from vaultsync.engine.witness import NEWEST, newest_row
-from vaultsync.ports import Base, Stamp, Written
+from vaultsync.model.paths import VaultPath, parent
+from vaultsync.ports.records import Base
+from vaultsync.ports.store import Written
+from vaultsync.ports.vault import Stamp
 
 MANY = 10_000
 """So many bases go into one transaction: each page of the archive is written but once."""

@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import Value
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.rank import Weights
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
 
 if TYPE_CHECKING:  # an answer that is only shown needs none of them
     from vaultsync.engine.mirror import Mirror
-    from vaultsync.ports import Embedder, NoteIndex, Reranker, VectorIndex
+    from vaultsync.ports.embedder import Embedder
+    from vaultsync.ports.note_index import NoteIndex
+    from vaultsync.ports.reranker import Reranker
+    from vaultsync.ports.vector_index import VectorIndex
 
 
 def _nothing() -> None:

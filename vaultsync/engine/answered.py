@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import Value
 from vaultsync.engine.mirror import Mirror
-from vaultsync.errors import InvalidFieldError, UnknownPlaceholderError
+from vaultsync.errors.usage import InvalidFieldError, UnknownPlaceholderError
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
 
 _ADD, _REMOVE = "+tags", "-tags"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.engine.agreed import record_agreed
 from vaultsync.engine.batch import Batch
@@ -12,6 +11,7 @@ from vaultsync.engine.item import CREATES_NOTE, Outcome
 from vaultsync.engine.mirror import Links, Mirror
 from vaultsync.engine.report import Progress
 from vaultsync.engine.snapshot import Seen
+from vaultsync.model.paths import VaultPath
 
 _IDLE = frozenset({Do.NOTHING, Do.WAIT, Do.ATTEND})
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
-from vaultsync.core.fields import TIERS
 from vaultsync.core.query import Question, parse, span_of
-from vaultsync.core.scope import check_scope
-from vaultsync.core.values import check_type
-from vaultsync.errors import InvalidFieldError
-from vaultsync.ports import Filters
+from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.model.canonical import check_type
+from vaultsync.model.schema import TIERS
+from vaultsync.model.scope import check_scope
+from vaultsync.ports.note_index import Filters
 
 
 def asked_for(

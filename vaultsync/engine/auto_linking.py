@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterable
 
 from vaultsync.core.auto_link import Target, link_mentions
-from vaultsync.core.fact import Fact
 from vaultsync.core.links import Names, folded
-from vaultsync.core.paths import VaultPath, entity_name
 from vaultsync.engine.mirror import Mirror
-from vaultsync.errors import StoreUnavailableError
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath, entity_name
 from vaultsync.ports.link_index import Entity
 
 

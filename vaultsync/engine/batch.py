@@ -20,7 +20,6 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from vaultsync.core.conflict import Conflict
-from vaultsync.core.paths import VaultPath, parent
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.engine.conflict_notes import conflict_of, write_conflict_note
 from vaultsync.engine.item import (
@@ -39,21 +38,15 @@ from vaultsync.engine.record import entries, notice
 from vaultsync.engine.snapshot import RACY_NS, Seen, trusted
 from vaultsync.engine.waiting import MANY, rest, wait
 from vaultsync.engine.witness import NEWEST, newest_row
-from vaultsync.errors import (
+from vaultsync.errors.notes import (
     NoteChangedError,
     NoteError,
     NoteExistsError,
     NoteMissingError,
 )
-from vaultsync.ports import (
-    Attention,
-    Base,
-    HistoryEntry,
-    Intent,
-    Linger,
-    RevisionMismatch,
-    Write,
-)
+from vaultsync.model.paths import VaultPath, parent
+from vaultsync.ports.records import Attention, Base, HistoryEntry, Intent, Linger
+from vaultsync.ports.store import RevisionMismatch, Write
 
 
 class Batch:

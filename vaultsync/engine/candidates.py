@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import islice
 
-from vaultsync.core.fact import Fact
 from vaultsync.core.passage import has_all, said_by
 from vaultsync.core.query import Question
 from vaultsync.core.rank import similarities
-from vaultsync.core.scope import sees
 from vaultsync.engine.mirror import Mirror
-from vaultsync.errors import StoreUnavailableError
-from vaultsync.ports import Filters
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.model.fact import Fact
+from vaultsync.model.scope import sees
+from vaultsync.ports.note_index import Filters
 
 POOL = 30
 """How many of the best fitting facts are loaded, and scored with their time and use; three

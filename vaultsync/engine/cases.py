@@ -18,14 +18,16 @@ from vaultsync.core.changes import (
     store_change,
     vault_change,
 )
-from vaultsync.core.fact import Fact
 from vaultsync.core.note import Note, id_in, read_note
-from vaultsync.core.paths import VaultPath, key_of
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.record import place_of_grave
 from vaultsync.engine.snapshot import Seen, Snapshot, is_managed
-from vaultsync.errors import ArchiveError, NoteError
-from vaultsync.ports import Base, Written
+from vaultsync.errors.notes import NoteError
+from vaultsync.errors.sides import ArchiveError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath, key_of
+from vaultsync.ports.records import Base
+from vaultsync.ports.store import Written
 
 
 class Case(NamedTuple):

@@ -17,18 +17,14 @@ from vaultsync.core.conflict import (
     conflict_path,
     render_conflict,
 )
-from vaultsync.core.fact import Fact
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action
 from vaultsync.core.relink import Turner, relink_note
 from vaultsync.engine.item import agent_of
 from vaultsync.engine.mirror import Mirror
-from vaultsync.errors import (
-    NoteChangedError,
-    NoteError,
-    NoteExistsError,
-    StoreUnavailableError,
-)
+from vaultsync.errors.notes import NoteChangedError, NoteError, NoteExistsError
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
 
 
 def conflict_of(action: Action, fact: Fact, run: str, at: str) -> Conflict:

@@ -14,10 +14,7 @@ from vaultsync.core.conflict import (
     is_deletion,
     ticked,
 )
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import Value
 from vaultsync.core.merge import Merged, differing, merge
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine.conflict_notes import (
     holds,
     take_conflict_note_away,
@@ -27,13 +24,13 @@ from vaultsync.engine.conflict_notes import (
 from vaultsync.engine.facts import is_visible
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.snapshot import Snapshot
-from vaultsync.errors import (
-    ConflictNotFoundError,
-    NoteError,
-    RevisionMismatchError,
-    UnknownPlaceholderError,
-)
-from vaultsync.ports import RevisionMismatch, Write
+from vaultsync.errors.notes import NoteError
+from vaultsync.errors.sides import RevisionMismatchError
+from vaultsync.errors.usage import ConflictNotFoundError, UnknownPlaceholderError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
+from vaultsync.ports.store import RevisionMismatch, Write
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from vaultsync.core.conflict import is_conflict_note
-from vaultsync.core.fields import Value
-from vaultsync.core.paths import VaultPath, parent
 from vaultsync.engine.daemon_state import DaemonState, Wanted
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress, Report
@@ -20,10 +18,10 @@ from vaultsync.engine.request import Request
 from vaultsync.engine.rhythm import BackOff, Rhythm
 from vaultsync.engine.settle_table import SettleTable
 from vaultsync.engine.watch_keeping import Make, WatchKeeper
-from vaultsync.errors import (
-    DaemonStoppedError,
-    VaultsyncError,
-)
+from vaultsync.errors.root import VaultsyncError
+from vaultsync.errors.work import DaemonStoppedError
+from vaultsync.model.paths import VaultPath, parent
+from vaultsync.model.schema import Value
 
 MANY_FOLDERS = 100
 """From so many on, a look at all folders is as cheap."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vaultsync.core.error_json import trouble
-from vaultsync.core.fields import Value
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine.rhythm import Rhythm
-from vaultsync.errors import VaultsyncError
-from vaultsync.ports import Archive
+from vaultsync.errors.root import VaultsyncError
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
+from vaultsync.ports.archive import Archive
 
 LOOKS = 2
 """Whole passes that a deletion needs; what waits longer waits for somebody."""

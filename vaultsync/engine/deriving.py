@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from vaultsync.core.fields import Value
 from vaultsync.engine import indexing, linking
 from vaultsync.engine.embed_cost import Cost, cost_of_change
 from vaultsync.engine.embed_texts import identity_of
@@ -15,13 +14,13 @@ from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress
 from vaultsync.engine.shown import Read
 from vaultsync.engine.tables import Making, tables_stand, write_tables
-from vaultsync.errors import DerivedError, StoreUnavailableError
-from vaultsync.ports import (
-    Embedder,
-    LinkIndex,
-    NoteIndex,
-    VectorIndex,
-)
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors.work import DerivedError
+from vaultsync.model.schema import Value
+from vaultsync.ports.embedder import Embedder
+from vaultsync.ports.link_index import LinkIndex
+from vaultsync.ports.note_index import NoteIndex
+from vaultsync.ports.vector_index import VectorIndex
 
 DERIVED = "derived"
 """The setting that says up to where all of it was brought."""

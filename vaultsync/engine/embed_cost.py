@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vaultsync.core.fields import Value
 from vaultsync.engine.embed_texts import chunks_of, identity_of
 from vaultsync.engine.mirror import Mirror
-from vaultsync.ports import Embedder, NoteIndex, VectorIndex
+from vaultsync.model.schema import Value
+from vaultsync.ports.embedder import Embedder
+from vaultsync.ports.note_index import NoteIndex
+from vaultsync.ports.vector_index import VectorIndex
 
 SAMPLE = 64
 """Facts whose chunks are counted."""

@@ -7,9 +7,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from vaultsync.core.around import AFTER, BEFORE, LENDING, turn_of
 from vaultsync.core.chunk import CHUNKER, Chunk, chunk_fact
-from vaultsync.core.fact import Fact
 from vaultsync.engine.neighbours import surroundings
-from vaultsync.ports import Embedder, Identity, NoteIndex, Store, VectorIndex
+from vaultsync.model.fact import Fact
+from vaultsync.ports.embedder import Embedder, Identity
+from vaultsync.ports.note_index import NoteIndex
+from vaultsync.ports.store import Store
+from vaultsync.ports.vector_index import VectorIndex
 
 
 def identity_of(embedder: Embedder, *, lends: bool = False) -> Identity:

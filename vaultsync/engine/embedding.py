@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from vaultsync.core.chunk import Chunk
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import Value
 from vaultsync.engine.embed_texts import (
     by_length,
     chunks_of,
@@ -19,8 +17,14 @@ from vaultsync.engine.embed_texts import (
 from vaultsync.engine.follow import behind, seq_of, version_at
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress
-from vaultsync.errors import DerivedError, EmbedderError, StoreUnavailableError
-from vaultsync.ports import Embedder, NoteIndex, VectorIndex, VectorRow, Written
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors.work import DerivedError, EmbedderError
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
+from vaultsync.ports.embedder import Embedder
+from vaultsync.ports.note_index import NoteIndex
+from vaultsync.ports.store import Written
+from vaultsync.ports.vector_index import VectorIndex, VectorRow
 
 PAGE = 256
 """Facts that are looked at together."""

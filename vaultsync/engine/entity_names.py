@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from vaultsync.engine.follow import seen_of, version_at
-from vaultsync.errors import DerivedError
+from vaultsync.errors.work import DerivedError
 
 if TYPE_CHECKING:  # every opened vault has one of these, and few are ever asked
     from vaultsync.core.mentions import Mention, Vocabulary
@@ -59,10 +59,7 @@ class EntityNames:
             return set(self._titles.get(folded(name), ()))
 
     def _refresh(self, store: Store) -> None:
-        from vaultsync.engine.link_feed import (  # noqa: PLC0415 - see above
-            SCHEMA,
-            entity_of,
-        )
+        from vaultsync.engine.link_feed import SCHEMA, entity_of  # noqa: PLC0415 - see above
 
         state = store.state()
         if version_at(store, state.store_id, self._seq, SCHEMA) != self._version:

@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from vaultsync.core.fact import Fact, make_fact
-from vaultsync.core.fields import FIELD, NO_FIELDS, OWN, Owner, Value
-from vaultsync.core.scope import private, sees
-from vaultsync.core.values import check_id
 from vaultsync.engine.access import check_access, check_head
 from vaultsync.engine.answered import changed_by
 from vaultsync.engine.auto_linking import linked
@@ -23,17 +19,21 @@ from vaultsync.engine.offline import (
     waits_for,
 )
 from vaultsync.engine.record import readable
-from vaultsync.errors import (
+from vaultsync.errors.sides import RevisionMismatchError, StoreUnavailableError
+from vaultsync.errors.usage import (
     ComputedFieldError,
     FactForgottenError,
     FactNotFoundError,
     FixedFieldError,
     IdTakenError,
     InvalidFieldError,
-    RevisionMismatchError,
-    StoreUnavailableError,
 )
-from vaultsync.ports import HistoryEntry, RevisionMismatch, Write
+from vaultsync.model.canonical import check_id
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.schema import FIELD, NO_FIELDS, OWN, Owner, Value
+from vaultsync.model.scope import private, sees
+from vaultsync.ports.records import HistoryEntry
+from vaultsync.ports.store import RevisionMismatch, Write
 
 FORGOTTEN, ACTIVE = "forgotten", "active"
 TRIES = 20

@@ -5,13 +5,13 @@ from __future__ import annotations
 from vaultsync.engine import witness
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.request import Request
-from vaultsync.errors import (
+from vaultsync.errors.sides import (
     StoreMismatchError,
     StoreRewoundError,
     StoreUnavailableError,
     VaultMismatchError,
 )
-from vaultsync.ports import StoreState
+from vaultsync.ports.store import StoreState
 
 
 def check_vault(mirror: Mirror, *, dry_run: bool) -> None:

@@ -11,16 +11,18 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vaultsync.core.fact import Fact
 from vaultsync.core.merge import differing
 from vaultsync.core.note import read_note
-from vaultsync.core.paths import VaultPath, parent
 from vaultsync.core.render import with_id, without_id
 from vaultsync.engine.item import FEW_LINGERS, MANY_UNTIL
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.newcomers import leave_alone, left_alone
-from vaultsync.errors import NoteChangedError, NoteError
-from vaultsync.ports import Base, Linger, NoteFile, RevisionMismatch, Write
+from vaultsync.errors.notes import NoteChangedError, NoteError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath, parent
+from vaultsync.ports.records import Base, Linger
+from vaultsync.ports.store import RevisionMismatch, Write
+from vaultsync.ports.vault import NoteFile
 
 TOGETHER = FEW_LINGERS
 """How many notes share their waits for the disk."""

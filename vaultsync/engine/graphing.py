@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vaultsync.core.fields import Value
 from vaultsync.core.graph import Edge, Graph, Node, build_graph
 from vaultsync.core.graph_stats import (
     GraphStats,
@@ -13,9 +12,10 @@ from vaultsync.core.graph_stats import (
     graph_stats,
     neighbors,
 )
-from vaultsync.core.scope import check_scope, sees
 from vaultsync.engine.mirror import Mirror
-from vaultsync.errors import NotFoundError
+from vaultsync.errors.usage import NotFoundError
+from vaultsync.model.schema import Value
+from vaultsync.model.scope import check_scope, sees
 
 MANY = 5
 """Names that a hint lists."""

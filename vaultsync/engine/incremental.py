@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
-from vaultsync.core.paths import VaultPath, parent
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.planning import home_of
 from vaultsync.engine.report import Progress
 from vaultsync.engine.request import Request
 from vaultsync.engine.snapshot import Snapshot, no_facts, take_snapshot
-from vaultsync.ports import Written
+from vaultsync.model.paths import VaultPath, parent
+from vaultsync.ports.store import Written
 
 
 def folders_of(mirror: Mirror, named: Sequence[str]) -> set[VaultPath]:

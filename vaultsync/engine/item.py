@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from vaultsync.core.conflict import Conflict
-from vaultsync.core.fact import Fact
 from vaultsync.core.note import Note
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do
-from vaultsync.ports import Attention, Stamp
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.ports.records import Attention
+from vaultsync.ports.vault import Stamp
 
 WRITES_STORE = frozenset(
     {

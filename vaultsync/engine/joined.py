@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vaultsync.core.fact import Fact
 from vaultsync.core.links import Names, folded
-from vaultsync.core.paths import VaultPath, stem_of
-from vaultsync.core.scope import sees
-from vaultsync.core.values import check_id
 from vaultsync.engine.link_feed import RELATED
 from vaultsync.engine.linking import backlinks, catch_up
 from vaultsync.engine.mirror import Mirror
-from vaultsync.errors import InvalidIdError, NotFoundError
+from vaultsync.errors.usage import InvalidIdError, NotFoundError
+from vaultsync.model.canonical import check_id
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath, stem_of
+from vaultsync.model.scope import sees
 from vaultsync.ports.link_index import LinkIndex
 
 MANY = 5

@@ -11,12 +11,13 @@ from dataclasses import replace
 
 from vaultsync.core.edit import edited
 from vaultsync.core.note import read_note
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine.cases import base_note
 from vaultsync.engine.item import MANY_UNTIL
 from vaultsync.engine.mirror import Mirror
-from vaultsync.errors import NoteError, NoteExistsError, UnreadableNoteError
-from vaultsync.ports import Base, Linger, NoteFile
+from vaultsync.errors.notes import NoteError, NoteExistsError, UnreadableNoteError
+from vaultsync.model.paths import VaultPath
+from vaultsync.ports.records import Base, Linger
+from vaultsync.ports.vault import NoteFile
 
 AT_ONCE = 500
 """How many displaced files one pass looks into: removing them takes the disk long."""

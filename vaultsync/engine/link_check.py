@@ -10,7 +10,6 @@ from typing import Any
 from vaultsync.core import frontmatter
 from vaultsync.core.body import read_body
 from vaultsync.core.conflict import is_conflict_note
-from vaultsync.core.fields import Value
 from vaultsync.core.frontmatter import Parts
 from vaultsync.core.lens import Lens
 from vaultsync.core.link_check import (
@@ -22,14 +21,15 @@ from vaultsync.core.link_check import (
     aliases_of,
 )
 from vaultsync.core.links import Link, Names
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.references import References, references
 from vaultsync.core.relink import Turner, relink
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.relink import ACTOR, Files, vault_notes
 from vaultsync.engine.report import Progress
 from vaultsync.engine.respelling import respell
-from vaultsync.errors import NoteError, UnreadableNoteError
+from vaultsync.errors.notes import NoteError, UnreadableNoteError
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
 
 REASON = "links that left no doubt were mended"
 

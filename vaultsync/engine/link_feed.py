@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vaultsync.core.fact import Fact
 from vaultsync.engine.follow import behind, version_at
+from vaultsync.model.fact import Fact
 from vaultsync.ports.link_index import Entity, LinkIndex, Reference
 from vaultsync.ports.store import Store, Written
 

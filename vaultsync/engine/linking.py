@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from vaultsync.core.fact import Fact
 from vaultsync.core.links import Names, name_key
-from vaultsync.core.paths import VaultPath
-from vaultsync.core.scope import sees
 from vaultsync.engine.link_feed import RELATED, follow
 from vaultsync.engine.mirror import Mirror
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.scope import sees
 from vaultsync.ports.link_index import LinkIndex, Reference
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import Value
 from vaultsync.core.query import span_of
-from vaultsync.core.scope import check_scope, sees
-from vaultsync.core.values import check_id, check_type
-from vaultsync.core.wire import public
 from vaultsync.engine.facts import FORGOTTEN
 from vaultsync.engine.mirror import Mirror
-from vaultsync.errors import InvalidFieldError
-from vaultsync.ports import Filters
+from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.model.canonical import check_id, check_type
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
+from vaultsync.model.scope import check_scope, sees
+from vaultsync.model.serialization import public
+from vaultsync.ports.note_index import Filters
 
 
 @dataclass(frozen=True, slots=True)

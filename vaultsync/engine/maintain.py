@@ -14,8 +14,8 @@ from vaultsync.engine.overlooked import look_again
 from vaultsync.engine.report import ActionTaken, Progress, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.sync import remember_run, sync
-from vaultsync.errors import GuardError
-from vaultsync.ports import RevisionMismatch, Write
+from vaultsync.errors.work import GuardError
+from vaultsync.ports.store import RevisionMismatch, Write
 
 BATCH = 500
 STOPPED = "stopped_upkeep"

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from vaultsync.core.fact import Fact, make_fact
-from vaultsync.core.fields import Value
 from vaultsync.core.section_plan import Do, Step
 from vaultsync.core.sections import Section, section_id
 from vaultsync.engine.mirror import Mirror
-from vaultsync.ports import RevisionMismatch, Write
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.schema import Value
+from vaultsync.ports.store import RevisionMismatch, Write
 
 ACTOR = "memory-file"
 """Who writes these facts, in the feed and in the history."""

@@ -19,13 +19,14 @@ from vaultsync.engine.memory_report import FileDone, MemoryFileReport
 from vaultsync.engine.memory_state import key_of, read_states, write_states
 from vaultsync.engine.memory_sync import Asked, FileSync, Room
 from vaultsync.engine.mirror import Mirror
-from vaultsync.errors import (
+from vaultsync.errors.files import (
     MemoryFileBusyError,
     MemoryFileError,
     TooManyFilesError,
     UnreadableMemoryFileError,
 )
-from vaultsync.ports import Attention, MemoryFile, MetadataReader, WriteQueue
+from vaultsync.ports.memory_file import MemoryFile, MetadataReader, WriteQueue
+from vaultsync.ports.records import Attention
 
 FILES = 50
 """Files that are taken at once (seed 000); more are told about."""

@@ -12,20 +12,22 @@ from dataclasses import replace
 from hashlib import sha256
 from shlex import quote
 
-from vaultsync.core.fields import Value
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.section_edit import put_section
 from vaultsync.engine.memory_read import decode
 from vaultsync.engine.memory_report import Added
-from vaultsync.errors import (
+from vaultsync.errors.files import (
     MemoryFileBusyError,
     MemoryFileChangedError,
     MemoryFileError,
     UnreadableMemoryFileError,
-    UsageError,
-    VaultsyncError,
 )
-from vaultsync.ports import Attention, Clock, MemoryFile, Waiting, WriteQueue
+from vaultsync.errors.root import VaultsyncError
+from vaultsync.errors.usage import UsageError
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
+from vaultsync.ports.clock import Clock
+from vaultsync.ports.memory_file import MemoryFile, Waiting, WriteQueue
+from vaultsync.ports.records import Attention
 
 WRITTEN, UNCHANGED, QUEUED = "written", "unchanged", "queued"
 LARGEST = 5 << 20

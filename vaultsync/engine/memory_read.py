@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vaultsync.core.fields import FIELD, TYPES, Value
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.section_plan import Metadata
 from vaultsync.core.sections import Outline, front_end, read_outline
-from vaultsync.core.values import canonical
-from vaultsync.errors import UnreadableMemoryFileError, UsageError
-from vaultsync.ports import Attention, MetadataReader
+from vaultsync.errors.files import UnreadableMemoryFileError
+from vaultsync.errors.usage import UsageError
+from vaultsync.model.canonical import canonical
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import FIELD, TYPES, Value
+from vaultsync.ports.memory_file import MetadataReader
+from vaultsync.ports.records import Attention
 
 LARGE = 1 << 20
 """Bytes above which a file is taken, but told about (seed 000)."""

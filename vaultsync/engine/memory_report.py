@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from vaultsync.core.fields import Value
 from vaultsync.engine.report import attention_json
-from vaultsync.ports import Attention
+from vaultsync.model.schema import Value
+from vaultsync.ports.records import Attention
 
 COUNTS = ("created", "updated", "forgotten", "let_go", "unchanged")
 

@@ -10,10 +10,10 @@ from typing import TypeAlias
 
 import msgspec
 
-from vaultsync.core.fact import Fact
 from vaultsync.core.section_match import Known
 from vaultsync.core.section_plan import Metadata, Said
 from vaultsync.core.sections import Section, hash_of, whole
+from vaultsync.model.fact import Fact
 
 FORMAT = 1
 SOURCE = "memory-file:"

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from vaultsync.core.fact import Fact
-from vaultsync.core.scope import check_scope, private, sees
 from vaultsync.core.section_plan import Do, Metadata, Said, Step, plan_sections, type_of
 from vaultsync.core.sections import Section
 from vaultsync.engine.follow import version_at
@@ -27,18 +25,14 @@ from vaultsync.engine.memory_state import (
     write_states,
 )
 from vaultsync.engine.mirror import Mirror
-from vaultsync.errors import (
-    MemoryFileMissingError,
-    RevisionMismatchError,
-    ScopeDeniedError,
-)
-from vaultsync.ports import (
-    Attention,
-    MemoryFile,
-    MetadataReader,
-    StoreState,
-    WriteQueue,
-)
+from vaultsync.errors.files import MemoryFileMissingError
+from vaultsync.errors.sides import RevisionMismatchError
+from vaultsync.errors.usage import ScopeDeniedError
+from vaultsync.model.fact import Fact
+from vaultsync.model.scope import check_scope, private, sees
+from vaultsync.ports.memory_file import MemoryFile, MetadataReader, WriteQueue
+from vaultsync.ports.records import Attention
+from vaultsync.ports.store import StoreState
 
 BYTES = 5 << 20
 """Bytes of all files together (seed 000)."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import Value
-from vaultsync.core.wire import to_json
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress
-from vaultsync.errors import MigrationError
-from vaultsync.ports import Store, VectorIndex, VectorRow, Write, Written
+from vaultsync.errors.sides import MigrationError
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
+from vaultsync.model.serialization import to_json
+from vaultsync.ports.store import Store, Write, Written
+from vaultsync.ports.vector_index import VectorIndex, VectorRow
 
 ACTOR = "migrate"
 """Who writes, in the feed of the new store."""

@@ -7,17 +7,20 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import DEFAULT_TYPE
 from vaultsync.core.lens import CLEAR, Lens
-from vaultsync.core.paths import VaultPath
-from vaultsync.core.scope import PUBLIC
 from vaultsync.engine.entity_names import EntityNames
 from vaultsync.engine.shown import Read, ShownStore
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import DEFAULT_TYPE
+from vaultsync.model.scope import PUBLIC
 
 if TYPE_CHECKING:  # a question has a mirror too, and needs little of it
     from vaultsync.core.links import Names
-    from vaultsync.ports import Archive, Clock, Store, Vault
+    from vaultsync.ports.archive import Archive
+    from vaultsync.ports.clock import Clock
+    from vaultsync.ports.store import Store
+    from vaultsync.ports.vault import Vault
 
 
 class Policy(NamedTuple):
@@ -109,11 +112,7 @@ class Links:
 
     def to(self, fact_ids: Sequence[str]) -> Mapping[str, str]:
         """The text of the link to each of the facts; those without a note are left out."""
-        from vaultsync.core.links import (  # noqa: PLC0415 - see above
-            Names,
-            is_linkable,
-            wiki_link,
-        )
+        from vaultsync.core.links import Names, is_linkable, wiki_link  # noqa: PLC0415 - see above
 
         if not fact_ids:
             return {}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vaultsync.core.note import read_note
-from vaultsync.core.paths import name_of, parent
 from vaultsync.engine.mirror import Mirror
-from vaultsync.errors import NoteError, NoteMissingError
-from vaultsync.ports import Base
+from vaultsync.errors.notes import NoteError, NoteMissingError
+from vaultsync.model.paths import name_of, parent
+from vaultsync.ports.records import Base
 
 
 def is_back(mirror: Mirror, base: Base) -> bool:

@@ -6,8 +6,9 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from vaultsync.core.around import AFTER, BEFORE, Turn, around, lent, turn_of
-from vaultsync.core.fact import Fact
-from vaultsync.ports import Entry, NoteIndex, Store
+from vaultsync.model.fact import Fact
+from vaultsync.ports.note_index import Entry, NoteIndex
+from vaultsync.ports.store import Store
 
 
 def entries(

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from vaultsync.core.changes import VaultChange
-from vaultsync.core.fields import FIELD, Owner
 from vaultsync.core.lens import Lens
 from vaultsync.core.merge import differing
 from vaultsync.core.note import UnknownPlaceholder, id_in
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.core.render import rewrite, with_id
 from vaultsync.core.yaml_emit import inline
@@ -19,8 +17,10 @@ from vaultsync.engine.item import EXCHANGES
 from vaultsync.engine.mirror import Links, Mirror
 from vaultsync.engine.record import notice
 from vaultsync.engine.snapshot import Seen, Snapshot, invalid, is_managed
-from vaultsync.errors import NoteError
-from vaultsync.ports import Attention
+from vaultsync.errors.notes import NoteError
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import FIELD, Owner
+from vaultsync.ports.records import Attention
 
 ODD_HINT = "vaultsync reads and writes regular files only; rename it or move it away"
 

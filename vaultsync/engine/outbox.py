@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from vaultsync.core.conflict import Conflict, FieldConflict, conflict_id
-from vaultsync.core.fact import Fact
 from vaultsync.core.merge import differing, merge
-from vaultsync.core.wire import from_values
 from vaultsync.engine.conflict_notes import write_conflict_note
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.planning import Taken, new_path
-from vaultsync.errors import StoreUnavailableError
-from vaultsync.ports import HistoryEntry, Outgoing, RevisionMismatch, Write
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.model.fact import Fact
+from vaultsync.model.serialization import from_values
+from vaultsync.ports.records import HistoryEntry, Outgoing
+from vaultsync.ports.store import RevisionMismatch, Write
 
 
 def drain_outbox(mirror: Mirror) -> list[str]:

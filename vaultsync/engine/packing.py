@@ -6,15 +6,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from vaultsync.core.context import INTENTS, Candidate, ContextPack, pack
-from vaultsync.core.fact import Fact
+from vaultsync.core.context import pack
 from vaultsync.core.links import folded
 from vaultsync.core.pack_text import FORMS
-from vaultsync.core.scope import sees
+from vaultsync.core.packed import INTENTS, Candidate, ContextPack
 from vaultsync.engine.answer import Hit, Sources
 from vaultsync.engine.recall import recall
-from vaultsync.errors import InvalidFieldError, StoreUnavailableError
-from vaultsync.ports import Filters, TokenCounter
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.model.fact import Fact
+from vaultsync.model.scope import sees
+from vaultsync.ports.note_index import Filters
+from vaultsync.ports.tokens import TokenCounter
 
 BUDGET = 4_000
 """Tokens of a pack when nobody says how many."""

@@ -8,19 +8,14 @@ from operator import attrgetter
 
 from vaultsync.core.changes import VaultChange, moved_scope
 from vaultsync.core.conflict import CHANGED, DELETED, NOTE, FieldConflict
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import (
-    DEFAULT_PRIORITY,
-    FIELDS,
-    TIERS,
-    TYPES,
-    Owner,
-    Value,
-)
 from vaultsync.core.lens import CLEAR, Lens
 from vaultsync.core.merge import differing, merge
 from vaultsync.core.note import TYPE_FOLDERS, Note, tier_folder, type_of_folder
-from vaultsync.core.paths import (
+from vaultsync.core.reconcile import Action, Do, decide
+from vaultsync.core.render import stale
+from vaultsync.engine.cases import Case
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import (
     VaultPath,
     file_name,
     folder_for,
@@ -30,11 +25,9 @@ from vaultsync.core.paths import (
     parent,
     place,
 )
-from vaultsync.core.reconcile import Action, Do, decide
-from vaultsync.core.render import stale
-from vaultsync.core.wire import to_values
-from vaultsync.engine.cases import Case
-from vaultsync.ports import Attention
+from vaultsync.model.schema import DEFAULT_PRIORITY, FIELDS, TIERS, TYPES, Owner, Value
+from vaultsync.model.serialization import to_values
+from vaultsync.ports.records import Attention
 
 
 @dataclass(slots=True)

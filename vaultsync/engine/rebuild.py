@@ -15,7 +15,7 @@ from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.snapshot import path_in
 from vaultsync.engine.sync import ByTheTable, sync_with
-from vaultsync.ports import Base
+from vaultsync.ports.records import Base
 
 _TOMBSTONE = (StoreChange.DELETED, StoreChange.BURIED)
 _ABSENT = (StoreChange.NONE, StoreChange.MISSING)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from vaultsync.engine.answer import Hit, Recall, Seen, Sources, Stage
 from vaultsync.engine.asking import asked_for
 from vaultsync.engine.recalling import MODES, Recalling
-from vaultsync.errors import InvalidFieldError
+from vaultsync.errors.usage import InvalidFieldError
 
 __all__ = ["MODES", "Hit", "Recall", "Seen", "Sources", "Stage", "recall"]
 

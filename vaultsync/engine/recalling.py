@@ -7,31 +7,17 @@ from functools import partial
 from itertools import islice
 
 from vaultsync.core.confidence import Evidence, confidence, coverage_of
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import LOWEST, TIERS
-from vaultsync.core.passage import (
-    LENGTH,
-    Reasons,
-    Terms,
-    passage,
-    said_by,
-    why,
-)
+from vaultsync.core.passage import LENGTH, Reasons, Terms, passage, said_by, why
 from vaultsync.core.query import Question, Span
-from vaultsync.core.rank import (
-    MISFIT,
-    Signals,
-    blended,
-    fused,
-    recency,
-    score,
-    utility,
-)
+from vaultsync.core.rank import MISFIT, Signals, blended, fused, recency, score, utility
 from vaultsync.engine.answer import Hit, Seen, Sources, Stage
 from vaultsync.engine.candidates import JUDGED, Candidates
 from vaultsync.engine.indexing import catch_up
-from vaultsync.errors import DerivedError
-from vaultsync.ports import Filters, VectorIndex
+from vaultsync.errors.work import DerivedError
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import LOWEST, TIERS
+from vaultsync.ports.note_index import Filters
+from vaultsync.ports.vector_index import VectorIndex
 
 MODES = ("auto", "index", "vector", "fused")
 ENOUGH = 0.35
@@ -118,9 +104,7 @@ class Recalling:
 
     def _look_near(self, mode: str) -> str:
         """Find what is near in meaning, too; returns why not when it cannot be done."""
-        from vaultsync.engine.embed_texts import (  # noqa: PLC0415 - the index needs none
-            identity_of,
-        )
+        from vaultsync.engine.embed_texts import identity_of  # noqa: PLC0415 - the index needs none
 
         began = self._now()
         try:

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from vaultsync.core.conflict import is_deletion
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import Value
 from vaultsync.core.lens import Lens
 from vaultsync.core.merge import differing, plain
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do
-from vaultsync.core.wire import from_json, to_json
-from vaultsync.errors import NoteError
-from vaultsync.ports import Archive, Attention, HistoryEntry
+from vaultsync.errors.notes import NoteError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
+from vaultsync.model.serialization import from_json, to_json
+from vaultsync.ports.archive import Archive
+from vaultsync.ports.records import Attention, HistoryEntry
 
 VAULT, STORE = "vault", "store"
 

@@ -13,18 +13,20 @@ from dataclasses import replace
 
 from vaultsync.core.changes import half_saved
 from vaultsync.core.edit import edited
-from vaultsync.core.fact import Fact
 from vaultsync.core.merge import differing
 from vaultsync.core.note import read_note
-from vaultsync.core.paths import VaultPath, name_of, parent
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.engine.cases import base_note
 from vaultsync.engine.lingers import examine_lingers, put_back, wait_for_many
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.record import untold
 from vaultsync.engine.witness import NEWEST, newest_row
-from vaultsync.errors import NoteError, StoreUnavailableError
-from vaultsync.ports import Base, Intent, Linger, NoteFile
+from vaultsync.errors.notes import NoteError
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath, name_of, parent
+from vaultsync.ports.records import Base, Intent, Linger
+from vaultsync.ports.vault import NoteFile
 
 
 def recover(mirror: Mirror, run: str, *, rescue: bool = True) -> list[str]:

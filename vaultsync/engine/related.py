@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import Value
 from vaultsync.core.rank import utility
-from vaultsync.core.scope import sees
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.linking import backlinks
 from vaultsync.engine.mirror import Mirror
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
+from vaultsync.model.scope import sees
 from vaultsync.ports.link_index import LinkIndex
 
 LONGEST = 100

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from vaultsync.core.links import MARKDOWN, WIKI, Link, Names
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.relink import Shift, Turner
 from vaultsync.engine.conflict_notes import relink_conflict_notes
 from vaultsync.engine.link_feed import RELATED
@@ -22,7 +21,9 @@ from vaultsync.engine.request import Request
 from vaultsync.engine.respelling import respell
 from vaultsync.engine.snapshot import path_in
 from vaultsync.engine.sync import sync
-from vaultsync.errors import DerivedError, StoreUnavailableError
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors.work import DerivedError
+from vaultsync.model.paths import VaultPath
 from vaultsync.ports.link_index import LinkIndex, Reference
 
 ACTOR = "links"

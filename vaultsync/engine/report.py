@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from vaultsync.core.fields import Value
-from vaultsync.ports import Attention
+from vaultsync.model.schema import Value
+from vaultsync.ports.records import Attention
 
 Progress = Callable[[str, int, int], None]
 """Told of long work: the stage, how many are done, of how many."""

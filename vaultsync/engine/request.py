@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from vaultsync.core.paths import VaultPath
 from vaultsync.engine.cases import Case, Identities
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.planning import Plan
 from vaultsync.engine.report import Report
 from vaultsync.engine.snapshot import Seen, Snapshot
-from vaultsync.ports import StoreState, Written
+from vaultsync.model.paths import VaultPath
+from vaultsync.ports.store import StoreState, Written
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from vaultsync.core.changes import StoreChange
 from vaultsync.core.edit import edited
 from vaultsync.core.merge import differing
 from vaultsync.core.note import Note, read_note
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.core.relink import Turner, relink_note
 from vaultsync.engine.cases import Case
@@ -23,7 +22,8 @@ from vaultsync.engine.planning import Rules
 from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Pass, Request
 from vaultsync.engine.sync import ByTheTable, sync_with
-from vaultsync.errors import NoteError
+from vaultsync.errors.notes import NoteError
+from vaultsync.model.paths import VaultPath
 
 ROUNDS = 3
 """How often notes are tried that somebody writes to meanwhile."""

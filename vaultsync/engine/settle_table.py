@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vaultsync.core.paths import VaultPath
+from vaultsync.model.paths import VaultPath
 
 
 class SettleTable:

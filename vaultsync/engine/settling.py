@@ -7,15 +7,17 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import takewhile
 
-from vaultsync.core.paths import VaultPath, name_of, parent
 from vaultsync.core.reconcile import Do
 from vaultsync.engine.item import Outcome
 from vaultsync.engine.planning import waits
 from vaultsync.engine.request import Pass
 from vaultsync.engine.snapshot import path_in, trusted
 from vaultsync.engine.witness import NEWEST, row
-from vaultsync.errors import StoreUnavailableError
-from vaultsync.ports import Attention, Folder, Stamp, Written
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.model.paths import VaultPath, name_of, parent
+from vaultsync.ports.records import Attention
+from vaultsync.ports.store import Written
+from vaultsync.ports.vault import Folder, Stamp
 
 
 def record_gone(work: Pass) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from vaultsync.core.fact import Fact
 from vaultsync.core.lens import Lens
-from vaultsync.ports import RevisionMismatch, Store, StoreState, Write, Written
+from vaultsync.model.fact import Fact
+from vaultsync.ports.store import RevisionMismatch, Store, StoreState, Write, Written
 
 HELD = 10_000
 """Facts that are held at most: as many as the note index takes in at once."""

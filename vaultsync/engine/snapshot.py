@@ -15,13 +15,14 @@ from typing import NamedTuple, TypeAlias
 from vaultsync.core import verbatim
 from vaultsync.core.changes import half_saved
 from vaultsync.core.conflict import is_conflict_note
-from vaultsync.core.fact import Fact
 from vaultsync.core.note import TYPE_FOLDERS, Note, Problem, read_note
-from vaultsync.core.paths import VaultPath, name_of, parent, place
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress
-from vaultsync.errors import NoteError, UnreadableNoteError
-from vaultsync.ports import Attention, Base, Folder, NoteFile, Scan, Stamp
+from vaultsync.errors.notes import NoteError, UnreadableNoteError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath, name_of, parent, place
+from vaultsync.ports.records import Attention, Base
+from vaultsync.ports.vault import Folder, NoteFile, Scan, Stamp
 
 RACY_NS = 20_000_000
 """A file changed so shortly before it was looked at could change again without its stamp

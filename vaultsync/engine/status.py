@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vaultsync.core.conflict import is_conflict_note
-from vaultsync.core.fields import Value
 from vaultsync.core.reconcile import Do
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Status
 from vaultsync.engine.request import Request
 from vaultsync.engine.sync import preview
 from vaultsync.engine.tables import is_listed_there
-from vaultsync.errors import StoreUnavailableError
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.model.schema import Value
 
 _NO_CHANGE = frozenset({Do.NOTHING, Do.ATTEND, Do.RECORD, Do.DROP_BASE})
 """What changes neither side: each recall counts in the store, and nobody waits for it."""

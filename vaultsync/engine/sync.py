@@ -13,9 +13,7 @@ from datetime import datetime
 from typing import Protocol
 
 from vaultsync.core.changes import StoreSide
-from vaultsync.core.fields import Value
 from vaultsync.core.lens import CLEAR
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do, guard
 from vaultsync.engine.agreed import take_agreed
 from vaultsync.engine.apply import apply_plan
@@ -42,8 +40,12 @@ from vaultsync.engine.request import Pass, Request
 from vaultsync.engine.settling import record_gone, record_pass
 from vaultsync.engine.snapshot import Snapshot
 from vaultsync.engine.tally import joined, report_of
-from vaultsync.errors import GuardError, StoreUnavailableError
-from vaultsync.ports import Attention, Run, StoreState, Written
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors.work import GuardError
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
+from vaultsync.ports.records import Attention, Run
+from vaultsync.ports.store import StoreState, Written
 
 SHOWN = 2000
 """How many actions a remembered run lists."""

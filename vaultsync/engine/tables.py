@@ -18,12 +18,12 @@ from vaultsync.core.entries import Entry, entry_of
 from vaultsync.core.index import index_texts
 from vaultsync.core.lens import Lens
 from vaultsync.core.neutral import may_run
-from vaultsync.core.paths import VaultPath, join, name_of
-from vaultsync.core.scope import sees
 from vaultsync.core.tables import FOLDER, is_table
 from vaultsync.engine.follow import behind, version_at
 from vaultsync.engine.mirror import Mirror
-from vaultsync.errors import NoteError, NoteMissingError
+from vaultsync.errors.notes import NoteError, NoteMissingError
+from vaultsync.model.paths import VaultPath, join, name_of
+from vaultsync.model.scope import sees
 from vaultsync.ports.entries import EntryFile, Held
 
 SCHEMA = "2"

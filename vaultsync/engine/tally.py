@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.engine.agreed import row_of_agreed
 from vaultsync.engine.report import COUNTS, ActionTaken, Report
 from vaultsync.engine.request import Pass
 from vaultsync.engine.settling import changed_notices
 from vaultsync.engine.snapshot import Seen
-from vaultsync.ports import Attention
+from vaultsync.model.paths import VaultPath
+from vaultsync.ports.records import Attention
 
 _CONFIRM = (
     "if it is meant, let a pass be stopped: its error names the run for `vaultsync sync"

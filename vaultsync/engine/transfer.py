@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 
-from vaultsync.core.fact import Fact, make_fact
-from vaultsync.core.fields import FIELD, NO_FIELDS, OWN, Value
-from vaultsync.core.scope import sees
-from vaultsync.core.wire import to_json, to_values
 from vaultsync.engine.mirror import Mirror
-from vaultsync.errors import (
+from vaultsync.errors.sides import RevisionMismatchError
+from vaultsync.errors.usage import (
     ImportLineError,
     InvalidFieldError,
-    RevisionMismatchError,
     ScopeDeniedError,
     UsageError,
 )
-from vaultsync.ports import RevisionMismatch, Write
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.schema import FIELD, NO_FIELDS, OWN, Value
+from vaultsync.model.scope import sees
+from vaultsync.model.serialization import to_json, to_values
+from vaultsync.ports.store import RevisionMismatch, Write
 
 BATCH = 1000
 

@@ -7,10 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import FIELD, Owner, Value
 from vaultsync.core.merge import differing, merge
-from vaultsync.core.paths import VaultPath
 from vaultsync.core.reconcile import Do
 from vaultsync.engine.give_back import give_back, take_again
 from vaultsync.engine.mirror import Mirror
@@ -18,8 +15,13 @@ from vaultsync.engine.record import place_of_grave
 from vaultsync.engine.report import ActionTaken, Progress, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.sync import remember_run, sync
-from vaultsync.errors import RevisionMismatchError, RunNotFoundError
-from vaultsync.ports import Attention, HistoryEntry, RevisionMismatch, Write
+from vaultsync.errors.sides import RevisionMismatchError
+from vaultsync.errors.usage import RunNotFoundError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import FIELD, Owner, Value
+from vaultsync.ports.records import Attention, HistoryEntry
+from vaultsync.ports.store import RevisionMismatch, Write
 
 TRIES = 20
 EVENTS = frozenset({"fact", "note", "path", "outbox"})

@@ -12,21 +12,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from vaultsync.core.entries import Entry, read_line
-from vaultsync.core.fact import Fact
 from vaultsync.core.lens import CLEAR, Lens
 from vaultsync.core.links import find_links
 from vaultsync.core.note import read_note
 from vaultsync.core.passage import Reasons, Terms, passage, said_by, why
-from vaultsync.core.paths import VaultPath, name_of, stem_of
 from vaultsync.core.query import Question
 from vaultsync.core.rank import Signals, Weights, recency, score, similarities, utility
-from vaultsync.core.scope import PUBLIC, is_scope, sees
 from vaultsync.core.tables import FOLDER
 from vaultsync.engine.answer import Hit, Recall
 from vaultsync.engine.asking import asked_for
-from vaultsync.errors import NoteError
-from vaultsync.ports import Clock, Filters, NoteIndex, Vault
-from vaultsync.ports import Entry as Indexed
+from vaultsync.errors.notes import NoteError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath, name_of, stem_of
+from vaultsync.model.scope import PUBLIC, is_scope, sees
+from vaultsync.ports.clock import Clock
+from vaultsync.ports.note_index import Entry as Indexed
+from vaultsync.ports.note_index import Filters, NoteIndex
+from vaultsync.ports.vault import Vault
 
 SOURCE = "index-files"
 READ = 3

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from vaultsync.core.edit import edited
-from vaultsync.core.fact import Fact
 from vaultsync.core.lens import Lens
 from vaultsync.core.merge import differing
 from vaultsync.core.note import read_note
@@ -14,8 +13,9 @@ from vaultsync.core.render import stale
 from vaultsync.engine.cases import base_note
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Difference, Progress, Verification
-from vaultsync.errors import NoteError
-from vaultsync.ports import Base
+from vaultsync.errors.notes import NoteError
+from vaultsync.model.fact import Fact
+from vaultsync.ports.records import Base
 
 CHUNK = 500
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vaultsync.engine.rhythm import BackOff, Rhythm
-from vaultsync.ports import Heard, Watcher
+from vaultsync.ports.watcher import Heard, Watcher
 
 OFTEN = 3
 """After so many failures a watcher that looks by itself takes over."""

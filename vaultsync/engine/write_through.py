@@ -11,22 +11,18 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import TYPES
 from vaultsync.core.note import read_note
-from vaultsync.core.paths import VaultPath, key_of, parent
 from vaultsync.core.render import render
 from vaultsync.engine.mirror import Links, Mirror
 from vaultsync.engine.planning import Taken, home_of, new_path
 from vaultsync.engine.snapshot import trusted
 from vaultsync.engine.witness import NEWEST, newest_row
-from vaultsync.errors import (
-    NoteChangedError,
-    NoteError,
-    NoteExistsError,
-    StoreUnavailableError,
-)
-from vaultsync.ports import Base, HistoryEntry, Run
+from vaultsync.errors.notes import NoteChangedError, NoteError, NoteExistsError
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath, key_of, parent
+from vaultsync.model.schema import TYPES
+from vaultsync.ports.records import Base, HistoryEntry, Run
 
 MANY = 256
 """How many facts share one wait for the disk."""

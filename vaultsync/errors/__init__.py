@@ -80,9 +80,7 @@ from vaultsync.errors.notes import (
     UnsafePathError,
     UnsafeSpliceError,
 )
-from vaultsync.errors.root import (
-    VaultsyncError,
-)
+from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.sides import (
     ArchiveError,
     MigrationError,

@@ -12,9 +12,9 @@ import msgspec
 
 from vaultsync import errors
 from vaultsync.core.error_json import error_json, trouble_json
-from vaultsync.core.fields import Value
 from vaultsync.core.redact import scrub
 from vaultsync.http_bridge.bodies import Body
+from vaultsync.model.schema import Value
 
 B = TypeVar("B", bound=Body)
 DEPTH = 20

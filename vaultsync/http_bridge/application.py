@@ -14,15 +14,10 @@ from starlette.routing import Route
 
 from vaultsync.app.serving import Serving
 from vaultsync.core.error_json import trouble_json
-from vaultsync.core.fields import Value
-from vaultsync.http_bridge.answers import (
-    encoded,
-    failed,
-    read_body,
-    read_query,
-)
+from vaultsync.http_bridge.answers import encoded, failed, read_body, read_query
 from vaultsync.http_bridge.routes import EVENTS, ROUTES, Asked
 from vaultsync.http_bridge.stream import events
+from vaultsync.model.schema import Value
 
 
 def make_app(serving: Serving) -> Starlette:

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 
 from vaultsync.app.serving import Serving
-from vaultsync.core.fields import Value
-from vaultsync.errors import IndexFileNotFoundError
+from vaultsync.errors.usage import IndexFileNotFoundError
 from vaultsync.http_bridge import bodies
+from vaultsync.model.schema import Value
 
 
 def recall(serving: Serving, _: str, asked: bodies.Recall) -> Mapping[str, Value]:

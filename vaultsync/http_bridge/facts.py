@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vaultsync.app.serving import Serving
-from vaultsync.core.fields import Value
-from vaultsync.core.wire import public
 from vaultsync.http_bridge import bodies
+from vaultsync.model.schema import Value
+from vaultsync.model.serialization import public
 
 
 def listing(serving: Serving, _: str, asked: bodies.Listing) -> Mapping[str, Value]:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from vaultsync.app.serving import Serving
 from vaultsync.core.conflict import conflict_json
-from vaultsync.core.fields import Value
 from vaultsync.engine.report import Report
-from vaultsync.errors import InvalidFieldError
+from vaultsync.errors.usage import InvalidFieldError
 from vaultsync.http_bridge import bodies
+from vaultsync.model.schema import Value
 
 
 def status(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:

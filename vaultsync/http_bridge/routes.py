@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from vaultsync.app.serving import Serving
-from vaultsync.core.fields import Value
 from vaultsync.http_bridge import ask, bodies, facts, mirror, shapes
 from vaultsync.http_bridge.bodies import Body
+from vaultsync.model.schema import Value
 
 Json: TypeAlias = Mapping[str, Value]
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from vaultsync.app.listening import listen
 from vaultsync.app.serving import Serving
-from vaultsync.errors import ConfigError
+from vaultsync.errors.usage import ConfigError
 from vaultsync.http_bridge.application import make_app
 
 PORT = 27125

@@ -12,9 +12,9 @@ from starlette.responses import Response, StreamingResponse
 
 from vaultsync.app.events import Subscription
 from vaultsync.app.serving import Serving
-from vaultsync.core.fields import Value
 from vaultsync.http_bridge import bodies, mirror
 from vaultsync.http_bridge.answers import encoded, read_query
+from vaultsync.model.schema import Value
 
 PING = 15.0
 """Seconds after which a silent stream shows that it lives."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from vaultsync.core.fields import Value
+from vaultsync.model.schema import Value
 
 TEXT, LEAST = 16_000, 100
 """Letters of one text: what it may have at first, and what is left to it at last."""

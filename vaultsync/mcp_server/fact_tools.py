@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
 from msgspec import Meta, field
 
-from vaultsync.core.fields import Value
-from vaultsync.core.wire import public
-from vaultsync.errors import (
-    FixedFieldError,
-    InvalidFieldError,
-)
+from vaultsync.errors.usage import FixedFieldError, InvalidFieldError
 from vaultsync.mcp_server.shapes import (
     Bounded,
     FactId,
@@ -23,6 +18,8 @@ from vaultsync.mcp_server.shapes import (
     TypeName,
 )
 from vaultsync.mcp_server.tool import Answer, Asked, Tool
+from vaultsync.model.schema import Value
+from vaultsync.model.serialization import public
 
 if TYPE_CHECKING:
     from vaultsync.app.agents import AgentMemory

@@ -7,8 +7,8 @@ import traceback
 
 from vaultsync import errors
 from vaultsync.core.error_json import error_json, trouble_json
-from vaultsync.core.fields import Value
 from vaultsync.core.redact import scrub
+from vaultsync.model.schema import Value
 
 _HINTS: tuple[tuple[type[errors.VaultsyncError], str], ...] = (
     (

@@ -9,9 +9,9 @@ from msgspec import Meta
 
 from vaultsync import __version__
 from vaultsync.core.conflict import conflict_json
-from vaultsync.core.fields import Value
 from vaultsync.mcp_server.shapes import Bounded, ConflictJson
 from vaultsync.mcp_server.tool import Answer, Asked, Tool
+from vaultsync.model.schema import Value
 
 if TYPE_CHECKING:
     from vaultsync.app.agents import AgentMemory

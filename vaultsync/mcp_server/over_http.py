@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vaultsync.app.listening import listen
 from vaultsync.config import Settings
-from vaultsync.errors import ConfigError
+from vaultsync.errors.usage import ConfigError
 from vaultsync.mcp_server.server import make_server
 from vaultsync.mcp_server.worker import AgentWorker
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from vaultsync.errors import InvalidArgumentsError
+from vaultsync.errors.usage import InvalidArgumentsError
 
 if TYPE_CHECKING:
     from vaultsync.app.agents import AgentMemory

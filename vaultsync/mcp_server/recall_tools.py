@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from msgspec import Meta, field
 
-from vaultsync.mcp_server.shapes import (
-    Bounded,
-    Query,
-    Scopes,
-    Since,
-    Tags,
-    TypeNames,
-)
+from vaultsync.mcp_server.shapes import Bounded, Query, Scopes, Since, Tags, TypeNames
 from vaultsync.mcp_server.tool import Answer, Asked, Tool
 
 if TYPE_CHECKING:

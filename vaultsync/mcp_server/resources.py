@@ -7,7 +7,7 @@ from urllib.parse import quote, unquote
 
 from mcp import types
 
-from vaultsync.errors import NotFoundError
+from vaultsync.errors.usage import NotFoundError
 
 if TYPE_CHECKING:
     from vaultsync.app.agents import AgentMemory

@@ -9,8 +9,7 @@ from mcp import McpError, types
 from mcp.server.lowlevel import Server
 
 from vaultsync import __version__
-from vaultsync.core.fields import Value
-from vaultsync.errors import VaultsyncError
+from vaultsync.errors.root import VaultsyncError
 from vaultsync.mcp_server import resources
 from vaultsync.mcp_server.bounds import bounded, encoded
 from vaultsync.mcp_server.failure import in_words, told
@@ -18,6 +17,7 @@ from vaultsync.mcp_server.prompts import PROMPTS, written
 from vaultsync.mcp_server.tool import Tool
 from vaultsync.mcp_server.tools import TOOLS
 from vaultsync.mcp_server.worker import AgentWorker
+from vaultsync.model.schema import Value
 
 if TYPE_CHECKING:
     from vaultsync.app.agents import AgentMemory

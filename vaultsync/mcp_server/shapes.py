@@ -6,7 +6,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from msgspec import Meta
 
-from vaultsync.core.fields import TYPES
+from vaultsync.model.schema import TYPES
 
 # ---------------------------------------------------------------------------- arguments
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
-from vaultsync.core.fields import Value
-from vaultsync.errors import InvalidArgumentsError
+from vaultsync.errors.usage import InvalidArgumentsError
+from vaultsync.model.schema import Value
 
 if TYPE_CHECKING:
     from vaultsync.app.agents import AgentMemory

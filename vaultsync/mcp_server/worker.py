@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from vaultsync.app.worker import Worker
-from vaultsync.errors import VaultsyncError
+from vaultsync.errors.root import VaultsyncError
 
 if TYPE_CHECKING:
     from vaultsync.app.agents import AgentMemory

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from vaultsync.core.conflict import Conflict
-from vaultsync.core.paths import VaultPath
+from vaultsync.model.paths import VaultPath
 from vaultsync.ports.records import (
     Attention,
     Base,

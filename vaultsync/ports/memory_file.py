@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from vaultsync.core.fields import Value
+from vaultsync.model.schema import Value
 
 
 class MemoryFile(Protocol):

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from vaultsync.core.around import Turn
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import tier_of
-from vaultsync.core.values import FOREVER, moment, plain_tag, with_parents
+from vaultsync.model.canonical import FOREVER, moment, plain_tag, with_parents
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import tier_of
 
 
 class Filters(NamedTuple):

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import Value
-from vaultsync.core.paths import VaultPath
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
 from vaultsync.ports.vault import Stamp
 
 

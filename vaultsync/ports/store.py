@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from vaultsync.core.fact import Fact
+from vaultsync.model.fact import Fact
 
 
 class Written(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from vaultsync.core.paths import VaultPath
+from vaultsync.model.paths import VaultPath
 
 
 class Stamp(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from vaultsync.core.paths import VaultPath
+from vaultsync.model.paths import VaultPath
 
 
 @dataclass(frozen=True, slots=True)

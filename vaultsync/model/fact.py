@@ -6,7 +6,19 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from vaultsync.core.fields import (
+from vaultsync.model.canonical import (
+    LINK,
+    canonical,
+    check_id,
+    check_property,
+    clean_line,
+    clean_text,
+    clean_time,
+    link_name,
+    plain,
+)
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import (
     DEFAULT_PRIORITY,
     DEFAULT_STATUS,
     DEFAULT_TYPE,
@@ -24,19 +36,7 @@ from vaultsync.core.fields import (
     snake_case,
     tier_of,
 )
-from vaultsync.core.paths import VaultPath
-from vaultsync.core.scope import PUBLIC
-from vaultsync.core.values import (
-    LINK,
-    canonical,
-    check_id,
-    check_property,
-    clean_line,
-    clean_text,
-    clean_time,
-    link_name,
-    plain,
-)
+from vaultsync.model.scope import PUBLIC
 
 __all__ = [
     "DEFAULT_PRIORITY",

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from vaultsync.core.fact import TIERS, TYPES
-from vaultsync.core.paths import (
+from vaultsync.errors.notes import UnsafePathError
+from vaultsync.model.paths import (
     NAME_BYTES,
     Place,
     VaultPath,
@@ -23,7 +23,7 @@ from vaultsync.core.paths import (
     stem_of,
     vault_path,
 )
-from vaultsync.errors import UnsafePathError
+from vaultsync.model.schema import TIERS, TYPES
 
 ID = "0193f6c2-7b1e-7c3d-9a4f-5e6d7c8b9a0f"
 ROOT = VaultPath("")

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from operator import itemgetter
 
-from vaultsync.core.fact import Fact
-from vaultsync.core.fields import FIELDS, OWN, Value
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import FIELDS, OWN, Value
 
 _ATTRS = tuple(row.attr for row in FIELDS)
 _KEYS = tuple(row.key for row in FIELDS)

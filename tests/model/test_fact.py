@@ -9,17 +9,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import edits, facts, json_values
-from vaultsync.core.fact import Fact, make_fact, relations, title_from
-from vaultsync.core.fields import FIELD, FIELDS, OWN, TIERS, TYPES, Value, tier_of
-from vaultsync.core.scope import check_scope, is_scope, private, sees
-from vaultsync.core.values import canonical, check_id, check_property, link_name, plain
-from vaultsync.core.wire import from_json, from_values, public, to_json, to_values
-from vaultsync.errors import (
+from vaultsync.errors.usage import (
     InvalidFieldError,
     InvalidIdError,
     InvalidScopeError,
     UnknownTypeError,
     UsageError,
+)
+from vaultsync.model.canonical import (
+    canonical,
+    check_id,
+    check_property,
+    link_name,
+    plain,
+)
+from vaultsync.model.fact import Fact, make_fact, relations, title_from
+from vaultsync.model.schema import FIELD, FIELDS, OWN, TIERS, TYPES, Value, tier_of
+from vaultsync.model.scope import check_scope, is_scope, private, sees
+from vaultsync.model.serialization import (
+    from_json,
+    from_values,
+    public,
+    to_json,
+    to_values,
 )
 
 ID = "0193f6c2-0000-7000-8000-00000000000a"

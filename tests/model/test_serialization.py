@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import edits, facts
-from vaultsync.core import wire
-from vaultsync.core.fact import Fact
-from vaultsync.core.paths import VaultPath
+from vaultsync.model import serialization as wire
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
 
 counts = st.sampled_from([1, wire.MANY])
 

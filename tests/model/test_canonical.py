@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.values import (
+from vaultsync.model.canonical import (
     FOREVER,
     NEVER,
     clean_time,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vaultsync.core.paths import (
+from vaultsync.model.paths import (
     SLUG_LENGTH,
     STEM_BYTES,
     entity_name,

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 
-from vaultsync.core.fields import (
+from vaultsync.errors.usage import InvalidFieldError, InvalidIdError, UnknownTypeError
+from vaultsync.model.schema import (
     DEFAULT_PRIORITY,
     DEFAULT_STATUS,
     FIELD,
@@ -21,8 +22,7 @@ from vaultsync.core.fields import (
     Kind,
     Value,
 )
-from vaultsync.core.scope import check_scope
-from vaultsync.errors import InvalidFieldError, InvalidIdError, UnknownTypeError
+from vaultsync.model.scope import check_scope
 
 # Patterns are compiled when they are first used: a question loads this module, too.
 _UUID = r"\A[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z"

@@ -14,8 +14,8 @@ from collections.abc import Container, Iterator
 from functools import lru_cache
 from typing import NamedTuple, NewType
 
-from vaultsync.core.scope import is_scope
-from vaultsync.errors import UnsafePathError
+from vaultsync.errors.notes import UnsafePathError
+from vaultsync.model.scope import is_scope
 
 VaultPath = NewType("VaultPath", str)
 """Vault-relative, `/` between names, NFC. `""` is the root."""
