@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from vaultsync.core.frontmatter import Parts, split
-from vaultsync.core.yaml_emit import emit
+from vaultsync.markdown.frontmatter import Parts, split
+from vaultsync.markdown.yaml.writer import emit
 from vaultsync.model.schema import Value
 
 PATH = "public/a.md"

@@ -18,7 +18,7 @@ from tests.bench import corpus, floors
 from tests.bench.measure import in_turns, p95
 from tests.bench.table import Row, row_of
 from tests.bench.worlds import World, new_folder
-from vaultsync.core.frontmatter import splice, split
+from vaultsync.markdown.frontmatter import splice, split
 
 ROOT = Path(__file__).parents[2]
 

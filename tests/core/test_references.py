@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultsync.core.links import find_links, passages, whole_link
-from vaultsync.core.prose import HEADING, ROW, TEXT, blocks, paragraphs
 from vaultsync.core.references import (
     Anchors,
     comparable,
@@ -13,6 +12,7 @@ from vaultsync.core.references import (
     property_links,
     references,
 )
+from vaultsync.markdown.blocks import HEADING, ROW, TEXT, blocks, paragraphs
 from vaultsync.model.fact import make_fact
 from vaultsync.model.schema import Value
 

@@ -10,7 +10,6 @@ import pytest
 from tests.world import World, changed_lines, taken
 from vaultsync.adapters.links_memory import MemoryLinks
 from vaultsync.core.conflict import Conflict
-from vaultsync.core.frontmatter import split_note
 from vaultsync.core.links import find_links
 from vaultsync.engine import respelling
 from vaultsync.engine.conflict_notes import relink_conflict_notes
@@ -20,6 +19,7 @@ from vaultsync.engine.request import Request
 from vaultsync.engine.respelling import respell
 from vaultsync.engine.undo import undo
 from vaultsync.errors.notes import UnsafeSpliceError
+from vaultsync.markdown.frontmatter import split_note
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value

@@ -21,7 +21,7 @@ CORE_BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "frontmatter is dumped anew",
-        "core/frontmatter.py",
+        "markdown/frontmatter.py",
         (
             (
                 (
@@ -41,7 +41,7 @@ CORE_BUGS: tuple[Bug, ...] = (
                 ),
             ),
         ),
-        "core/test_splice.py::test_an_edit_keeps_comments_spelling_and_line_ends",
+        "markdown/test_splice.py::test_an_edit_keeps_comments_spelling_and_line_ends",
     ),
     Bug(
         "a note whose properties are those of its fact is taken for its note",

@@ -15,7 +15,7 @@ from vaultsync.core.links import (
     passages,
 )
 from vaultsync.core.mentions import Mention, Vocabulary
-from vaultsync.core.prose import HEADING, ROW
+from vaultsync.markdown.blocks import HEADING, ROW
 
 
 class Target(NamedTuple):

@@ -24,8 +24,8 @@ from hashlib import sha256
 from itertools import pairwise
 from operator import itemgetter
 
-from vaultsync.core.fences import Line, closed_title, lines
 from vaultsync.core.links import find_links
+from vaultsync.markdown.fences import Line, closed_title, lines
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import OWN, Kind
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 
-from vaultsync.core.diff3 import differing_lines
+from vaultsync.markdown.diff3 import differing_lines
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from vaultsync.core.prose import Block, blocks, paragraphs
+from vaultsync.markdown.blocks import Block, blocks, paragraphs
 from vaultsync.model.paths import VaultPath, name_of, parent
 
 WIKI = "wiki"

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from vaultsync.core.conflict import FieldConflict
-from vaultsync.core.diff3 import merge_text
+from vaultsync.markdown.diff3 import merge_text
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import FIELDS, OWN, Field, Kind, Owner, Rule, Value
 

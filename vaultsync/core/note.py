@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from vaultsync.core import frontmatter
 from vaultsync.core.body import Body, read_body
-from vaultsync.core.frontmatter import Parts
 from vaultsync.errors.notes import UnreadableNoteError
 from vaultsync.errors.usage import InvalidIdError, UsageError
+from vaultsync.markdown import frontmatter
+from vaultsync.markdown.frontmatter import Parts
 from vaultsync.model.canonical import canonical, check_id, check_property, plain
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import Place, VaultPath, place, stem_of

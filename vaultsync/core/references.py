@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vaultsync.core.links import Link, Passage, find_links, passages, whole_link
-from vaultsync.core.prose import HEADING
+from vaultsync.markdown.blocks import HEADING
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import OWN, Kind, Value
 

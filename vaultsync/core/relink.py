@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping
 from itertools import repeat
 from typing import NamedTuple, TypeAlias
 
-from vaultsync.core import frontmatter
-from vaultsync.core.frontmatter import Parts
 from vaultsync.core.links import (
     DESTINATION,
     MARKDOWN,
@@ -25,8 +23,10 @@ from vaultsync.core.links import (
     passages,
     whole_link,
 )
-from vaultsync.core.prose import ROW
 from vaultsync.errors.notes import UnreadableNoteError
+from vaultsync.markdown import frontmatter
+from vaultsync.markdown.blocks import ROW
+from vaultsync.markdown.frontmatter import Parts
 from vaultsync.model.paths import VaultPath, parent
 from vaultsync.model.schema import Value
 

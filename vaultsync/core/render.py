@@ -10,15 +10,15 @@ from functools import lru_cache
 from operator import itemgetter
 
 from vaultsync.core import body as bodies
-from vaultsync.core import frontmatter
 from vaultsync.core.body import Body
 from vaultsync.core.edit import edited
-from vaultsync.core.frontmatter import Parts
 from vaultsync.core.lens import CLEAR, Lens
 from vaultsync.core.merge import differing
 from vaultsync.core.note import Note, read_note
 from vaultsync.core.redact import MARK
 from vaultsync.errors.notes import UnsafeSpliceError
+from vaultsync.markdown import frontmatter
+from vaultsync.markdown.frontmatter import Parts
 from vaultsync.model.canonical import canonical, link_name
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import stem_of

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha1, sha256
 
-from vaultsync.core.fences import Line, closed_title, lines
+from vaultsync.markdown.fences import Line, closed_title, lines
 from vaultsync.model.fact import title_from
 
 LONGEST = 4096

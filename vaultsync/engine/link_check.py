@@ -7,10 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from vaultsync.core import frontmatter
 from vaultsync.core.body import read_body
 from vaultsync.core.conflict import is_conflict_note
-from vaultsync.core.frontmatter import Parts
 from vaultsync.core.lens import Lens
 from vaultsync.core.link_check import (
     ALIAS_ONLY,
@@ -28,6 +26,8 @@ from vaultsync.engine.relink import ACTOR, Files, vault_notes
 from vaultsync.engine.report import Progress
 from vaultsync.engine.respelling import respell
 from vaultsync.errors.notes import NoteError, UnreadableNoteError
+from vaultsync.markdown import frontmatter
+from vaultsync.markdown.frontmatter import Parts
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 

@@ -11,13 +11,13 @@ from vaultsync.core.merge import differing
 from vaultsync.core.note import UnknownPlaceholder, id_in
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.core.render import rewrite, with_id
-from vaultsync.core.yaml_emit import inline
 from vaultsync.engine.cases import Case, Identities, adopted_folders
 from vaultsync.engine.item import EXCHANGES
 from vaultsync.engine.mirror import Links, Mirror
 from vaultsync.engine.record import notice
 from vaultsync.engine.snapshot import Seen, Snapshot, invalid, is_managed
 from vaultsync.errors.notes import NoteError
+from vaultsync.markdown.yaml.writer import inline
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELD, Owner
 from vaultsync.ports.records import Attention

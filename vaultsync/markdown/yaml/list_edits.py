@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from vaultsync.core.yaml_emit import inline
+from vaultsync.markdown.yaml.writer import inline
 from vaultsync.model.schema import Value
 
 # `  - item  # comment`: an item that is complete on its line.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from tests.frontmatters import frontmatters, yamlish
-from vaultsync.core.yaml_marks import key_marks, outline
+from vaultsync.markdown.yaml.positions import key_marks, outline
 
 
 @given(yamlish)

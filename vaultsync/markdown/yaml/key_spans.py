@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from vaultsync.core.yaml_emit import key_text
-from vaultsync.core.yaml_marks import KeyMark, key_marks
+from vaultsync.markdown.yaml.positions import KeyMark, key_marks
+from vaultsync.markdown.yaml.writer import key_text
 
 
 @dataclass(frozen=True, slots=True)

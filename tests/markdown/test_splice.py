@@ -18,8 +18,8 @@ from tests.frontmatters import (
     written,
     yamlish,
 )
-from vaultsync.core.frontmatter import Parts, read, splice, split, split_note
 from vaultsync.errors.notes import UnreadableNoteError, UnsafeSpliceError
+from vaultsync.markdown.frontmatter import Parts, read, splice, split, split_note
 from vaultsync.model.schema import Value
 
 

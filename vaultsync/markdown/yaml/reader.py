@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 
 import yaml_rs
 
-from vaultsync.core.yaml_emit import non_finite
-from vaultsync.core.yaml_marks import Node, outline
 from vaultsync.errors.notes import UnreadableNoteError
+from vaultsync.markdown.yaml.positions import Node, outline
+from vaultsync.markdown.yaml.writer import non_finite
 from vaultsync.model.schema import Value
 
 MAX_BYTES = 64 * 1024

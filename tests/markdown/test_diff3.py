@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import edited_lines, texts
-from vaultsync.core.diff3 import MOST_EDITS, differing_lines, merge_text
+from vaultsync.markdown.diff3 import MOST_EDITS, differing_lines, merge_text
 
 GIT = shutil.which("git")
 needs_git = pytest.mark.skipif(GIT is None, reason="git is the oracle of this test")

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from itertools import product
 from typing import NamedTuple
 
-from vaultsync.core.item_lines import edit_flow, edit_items
-from vaultsync.core.key_lines import Span, mark_spans, scan_spans
-from vaultsync.core.yaml_emit import INDENT, block, emit, flow, is_tall
-from vaultsync.core.yaml_read import jsonable, load
 from vaultsync.errors.notes import UnreadableNoteError, UnsafeSpliceError
+from vaultsync.markdown.yaml.key_spans import Span, mark_spans, scan_spans
+from vaultsync.markdown.yaml.list_edits import edit_flow, edit_items
+from vaultsync.markdown.yaml.reader import jsonable, load
+from vaultsync.markdown.yaml.writer import INDENT, block, emit, flow, is_tall
 from vaultsync.model.schema import Value
 
 __all__ = ["Parts", "emit", "read", "splice", "split", "split_note"]

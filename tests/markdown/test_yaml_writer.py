@@ -8,8 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.frontmatters import PATH, keys, nested, note, same, words, written
-from vaultsync.core.frontmatter import read, split_note
-from vaultsync.core.yaml_emit import emit
+from vaultsync.markdown.frontmatter import read, split_note
+from vaultsync.markdown.yaml.writer import emit
 from vaultsync.model.schema import Value
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from vaultsync.core.prose import paragraphs
+from vaultsync.markdown.blocks import paragraphs
 
 _FENCE = re.compile(r"(?:[\s>]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*(`{3,}|~{3,})")
 
