@@ -18,13 +18,13 @@ from vaultsync.core.edit import edited
 from vaultsync.core.lens import Lens
 from vaultsync.core.merge import differing
 from vaultsync.core.note import read_note
-from vaultsync.core.redact import Redactor
 from vaultsync.core.render import render, rewrite
 from vaultsync.errors.notes import UnsafeSpliceError
 from vaultsync.model.canonical import link_name
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import TYPES
+from vaultsync.privacy.redaction import Redactor
 
 NOTES = sorted(GOLDEN.glob("notes/*.md"))
 EDITS = sorted(GOLDEN.glob("edits/*.md"))

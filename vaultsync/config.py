@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from vaultsync.core.language import ENGLISH, LANGUAGES
 from vaultsync.core.rank import FIELDS, FLOOR, Weights
-from vaultsync.core.secret_forms import OPTIONAL
 from vaultsync.errors.notes import UnsafePathError
 from vaultsync.errors.usage import ConfigError, NotAVaultError
 from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.model.scope import PUBLIC, check_scope
+from vaultsync.privacy.secret_forms import OPTIONAL
 
 MARKER = Path(".meta") / "config.toml"
 

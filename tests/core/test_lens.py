@@ -14,14 +14,14 @@ from tests.strategies import edits, facts
 from vaultsync.core.edit import edited
 from vaultsync.core.lens import CLEAR, MOST, Lens
 from vaultsync.core.merge import differing
-from vaultsync.core.neutral import running
 from vaultsync.core.note import Note, UnknownPlaceholder, read_note
-from vaultsync.core.redact import PLACEHOLDER, Redactor
 from vaultsync.core.render import render, rewrite, stale
 from vaultsync.errors.notes import UnsafeSpliceError
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
+from vaultsync.privacy.escaping import running
+from vaultsync.privacy.redaction import PLACEHOLDER, Redactor
 
 PATH = VaultPath("team-core/notes/A note.md")
 ID = "019c5c7e-8d20-7b3a-9f41-3c5d0e8a7b62"

@@ -11,8 +11,6 @@ from tests import secrets
 from tests.world import LINES, World, kinds, notice
 from vaultsync.core.entries import Entry
 from vaultsync.core.lens import Lens
-from vaultsync.core.neutral import running
-from vaultsync.core.redact import Redactor
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.conflict_notes import hidden_conflict
 from vaultsync.engine.conflicts import Verdict, settle
@@ -25,6 +23,8 @@ from vaultsync.engine.verify import verify
 from vaultsync.engine.write_through import WriteThrough
 from vaultsync.errors.usage import InvalidFieldError, UnknownPlaceholderError
 from vaultsync.model.paths import VaultPath
+from vaultsync.privacy.escaping import running
+from vaultsync.privacy.redaction import Redactor
 
 DICE = random.Random("vaultsync passes")
 TOKEN, OTHER = secrets.token("github", DICE), secrets.token("stripe", DICE)

@@ -6,10 +6,10 @@ import pytest
 
 from tests.world import World
 from vaultsync.core.lens import Lens
-from vaultsync.core.redact import Redactor
 from vaultsync.engine import shown
 from vaultsync.engine.shown import Read, ShownStore
 from vaultsync.ports.store import Write
+from vaultsync.privacy.redaction import Redactor
 
 LENS = Lens.of(Redactor(b"key"), hides=True, disarms=True)
 

@@ -33,7 +33,6 @@ from vaultsync.app.answering import ask_files
 from vaultsync.app.memory import Memory
 from vaultsync.cli import cli
 from vaultsync.cli.log_lines import LogLines
-from vaultsync.core import redact
 from vaultsync.engine.daemon_state import DaemonState
 from vaultsync.http_bridge import answers
 from vaultsync.http_bridge.routes import ROUTES
@@ -41,6 +40,7 @@ from vaultsync.mcp_server import resources
 from vaultsync.mcp_server.prompts import PROMPTS, written
 from vaultsync.mcp_server.server import run
 from vaultsync.mcp_server.tools import TOOLS
+from vaultsync.privacy import redaction as redact
 
 MAY_HOLD = {
     "store.sqlite3",

@@ -62,7 +62,7 @@ def hand_over(
         VaultsyncError: what it failed with.
     """
     from vaultsync.adapters.announcement import Announcement
-    from vaultsync.core.error_json import error_of
+    from vaultsync.privacy.error_json import error_of
 
     if Announcement(settings.state_dir).is_own():
         raise busy  # the bridge of this process waits for this very answer

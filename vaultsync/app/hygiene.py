@@ -9,8 +9,8 @@ from vaultsync.adapters.environment import values_of
 from vaultsync.adapters.key_file import read_or_make_key
 from vaultsync.config import Settings
 from vaultsync.core.lens import Lens
-from vaultsync.core.redact import Redactor, never_tell
-from vaultsync.core.secret_kinds import PROVIDERS
+from vaultsync.privacy.providers import PROVIDERS
+from vaultsync.privacy.redaction import Redactor, never_tell
 
 KEY = "hygiene.key"
 SHORTEST = 6

@@ -124,7 +124,7 @@ def _tell(
 ) -> None:
     try:
         if as_json:
-            from vaultsync.core.error_json import trouble_json
+            from vaultsync.privacy.error_json import trouble_json
 
             emit(trouble_json(kind, message, hint, run=run))
             _flush()
@@ -140,7 +140,7 @@ def _tell(
 
 def _scrubbed(text: str) -> str:
     """Words for the screen and for logs: what an error repeats may be a secret."""
-    from vaultsync.core.redact import scrub
+    from vaultsync.privacy.redaction import scrub
 
     return scrub(text)
 

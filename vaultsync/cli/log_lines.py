@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TextIO
 
-from vaultsync.core.redact import scrub
+from vaultsync.privacy.redaction import scrub
 
 LEVELS = {"error": "error", "watcher": "info", "store": "warning", "rescan": "info"}
 FEW = 20

@@ -1,7 +1,7 @@
 """The lens between facts and notes: what a note shows of a text, and what it means by it.
 
-Facts hold true texts. Notes hold them with their secrets hidden (`core/redact.py`) and
-disarmed (`core/neutral.py`). Merging is done with true texts on all sides: a note is read
+Facts hold true texts. Notes hold them with their secrets hidden (`privacy/redaction.py`) and
+disarmed (`privacy/escaping.py`). Merging is done with true texts on all sides: a note is read
 for what it means, and written so that it means what was merged.
 
 - What is written and read again is the same fact.
@@ -18,8 +18,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from vaultsync.core.fact_texts import LINKS, changed, gist, inside, mapped, pieces
-from vaultsync.core.redact import (
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import Value
+from vaultsync.privacy.detection import is_calm
+from vaultsync.privacy.fact_texts import LINKS, changed, gist, inside, mapped, pieces
+from vaultsync.privacy.providers import PROVIDERS
+from vaultsync.privacy.redaction import (
     MARK,
     NO_SECRETS,
     NOTHING_TO_HIDE,
@@ -29,10 +33,6 @@ from vaultsync.core.redact import (
     hiding,
     joined,
 )
-from vaultsync.core.secret_kinds import PROVIDERS
-from vaultsync.core.secret_spans import is_calm
-from vaultsync.model.fact import Fact
-from vaultsync.model.schema import Value
 
 if TYPE_CHECKING:  # answers are seen through a lens too, and know no notes
     from vaultsync.core.note import Note
@@ -93,7 +93,7 @@ class Lens:
         """The fact as a new note shows it."""
         if self.redactor is None or self._shows_all(fact):
             return fact
-        from vaultsync.core.neutral import escaped  # noqa: PLC0415 - see above
+        from vaultsync.privacy.escaping import escaped  # noqa: PLC0415 - see above
 
         fact = self.hidden(fact)
         runs = not self.disarms
@@ -109,7 +109,7 @@ class Lens:
         if safe is None:
             if not self._is_plain(words, key):
                 return False
-            from vaultsync.core.neutral import may_run  # noqa: PLC0415 - see above
+            from vaultsync.privacy.escaping import may_run  # noqa: PLC0415 - see above
 
             safe = self._seen[key] = not may_run(words)
         return safe
@@ -159,7 +159,7 @@ class Lens:
 
     def disarmed(self, value: Value) -> Value:
         """A value as a file of the vault may show it that is never read back."""
-        from vaultsync.core.neutral import escaped  # noqa: PLC0415 - see above
+        from vaultsync.privacy.escaping import escaped  # noqa: PLC0415 - see above
 
         if self.redactor is None or not self.disarms:
             return value

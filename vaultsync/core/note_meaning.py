@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from vaultsync.core.fact_texts import LINKS, changed, spellings
-from vaultsync.core.neutral import unescaped
 from vaultsync.core.note import Note, Problem, UnknownPlaceholder
-from vaultsync.core.redact import MARK, Secrets, learned
 from vaultsync.model.schema import Value
+from vaultsync.privacy.escaping import unescaped
+from vaultsync.privacy.fact_texts import LINKS, changed, spellings
+from vaultsync.privacy.redaction import MARK, Secrets, learned
 
 _MARK = MARK.encode()
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from vaultsync.core.fact_texts import LINKS, LISTS, TEXTS, changed, spellings
-from vaultsync.core.neutral import disarmed, escaped, running, unescaped
 from vaultsync.core.note import Note
-from vaultsync.core.redact import Hiding
 from vaultsync.markdown.diff3 import common_lines
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
+from vaultsync.privacy.escaping import disarmed, escaped, running, unescaped
+from vaultsync.privacy.fact_texts import LINKS, LISTS, TEXTS, changed, spellings
+from vaultsync.privacy.redaction import Hiding
 
 
 @dataclass(frozen=True, slots=True)

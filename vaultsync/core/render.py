@@ -15,7 +15,6 @@ from vaultsync.core.edit import edited
 from vaultsync.core.lens import CLEAR, Lens
 from vaultsync.core.merge import differing
 from vaultsync.core.note import Note, read_note
-from vaultsync.core.redact import MARK
 from vaultsync.errors.notes import UnsafeSpliceError
 from vaultsync.markdown import frontmatter
 from vaultsync.markdown.frontmatter import Parts
@@ -23,6 +22,7 @@ from vaultsync.model.canonical import canonical, link_name
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import stem_of
 from vaultsync.model.schema import FIELD, FIELDS, OWN, Field, Kind, Owner, Value
+from vaultsync.privacy.redaction import MARK
 
 _IN_BODY = frozenset({"content", "scope"})
 _UNSET: tuple[Value, ...] = ("", (), [])

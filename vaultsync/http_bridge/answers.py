@@ -11,10 +11,10 @@ from typing import TypeVar
 import msgspec
 
 from vaultsync import errors
-from vaultsync.core.error_json import error_json, trouble_json
-from vaultsync.core.redact import scrub
 from vaultsync.http_bridge.bodies import Body
 from vaultsync.model.schema import Value
+from vaultsync.privacy.error_json import error_json, trouble_json
+from vaultsync.privacy.redaction import scrub
 
 B = TypeVar("B", bound=Body)
 DEPTH = 20

@@ -13,11 +13,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from vaultsync.app.serving import Serving
-from vaultsync.core.error_json import trouble_json
 from vaultsync.http_bridge.answers import encoded, failed, read_body, read_query
 from vaultsync.http_bridge.routes import EVENTS, ROUTES, Asked
 from vaultsync.http_bridge.stream import events
 from vaultsync.model.schema import Value
+from vaultsync.privacy.error_json import trouble_json
 
 
 def make_app(serving: Serving) -> Starlette:

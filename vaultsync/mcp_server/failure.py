@@ -6,9 +6,9 @@ import sys
 import traceback
 
 from vaultsync import errors
-from vaultsync.core.error_json import error_json, trouble_json
-from vaultsync.core.redact import scrub
 from vaultsync.model.schema import Value
+from vaultsync.privacy.error_json import error_json, trouble_json
+from vaultsync.privacy.redaction import scrub
 
 _HINTS: tuple[tuple[type[errors.VaultsyncError], str], ...] = (
     (

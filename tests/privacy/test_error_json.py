@@ -5,9 +5,9 @@ import inspect
 import pytest
 
 from vaultsync import errors
-from vaultsync.core.error_json import error_json, error_of, trouble_json
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.work import GuardError
+from vaultsync.privacy.error_json import error_json, error_of, trouble_json
 
 KINDS = [
     each

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests import secrets
-from vaultsync.core.redact import Redactor
-from vaultsync.core.secret_forms import ASSIGNED, OPTIONAL, PRIVATE_KEY, URL_LOGIN
-from vaultsync.core.secret_kinds import PROVIDERS
-from vaultsync.core.secret_spans import Span, merged, spans_of
-from vaultsync.core.seed_words import WORDS
+from vaultsync.privacy.detection import Span, merged, spans_of
+from vaultsync.privacy.providers import PROVIDERS
+from vaultsync.privacy.redaction import Redactor
+from vaultsync.privacy.secret_forms import ASSIGNED, OPTIONAL, PRIVATE_KEY, URL_LOGIN
+from vaultsync.privacy.seed_words import WORDS
 
 REDACTOR = Redactor(b"k" * 32)
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import secrets
-from vaultsync.core import redact
-from vaultsync.core.redact import (
+from vaultsync.privacy import redaction as redact
+from vaultsync.privacy.redaction import (
     NO_SECRETS,
     NOTHING_TO_HIDE,
     PLACEHOLDER,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 
-from vaultsync.core.redact import Piece
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import FIELDS, OWN, Kind, Value
+from vaultsync.privacy.redaction import Piece
 
 TEXTS = tuple(row for row in FIELDS if row.kind in (Kind.LINE, Kind.TEXT))
 LISTS = tuple(row for row in FIELDS if row.kind in (Kind.LINES, Kind.LINKS))

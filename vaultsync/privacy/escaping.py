@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import cache
 
-from vaultsync.core.runs import TAG_NAMES, Look, Site, is_run
+from vaultsync.privacy.active_content import TAG_NAMES, Look, Site, is_run
 
 _FOLLOWED = r"\\*(?=\$=|(?:INPUT|VIEW|BUTTON)\[)"
 _SIGNS = (

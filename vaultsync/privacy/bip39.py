@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from vaultsync.core.seed_words import WORDS
+from vaultsync.privacy.seed_words import WORDS
 
 SIZES = (24, 21, 18, 15, 12)
 MOST = 60

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vaultsync import errors
-from vaultsync.core.redact import scrub
 from vaultsync.model.schema import Value
+from vaultsync.privacy.redaction import scrub
 
 
 def trouble(kind: str, message: str, hint: str = "") -> dict[str, Value]:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from vaultsync.core.secret_spans import (
+from vaultsync.privacy.detection import (
     Span,
     and_unseen,
     everywhere,

@@ -1,4 +1,4 @@
-"""Where the secrets of a text are, by the tables of `core/secret_kinds.py`.
+"""Where the secrets of a text are, by the tables of `privacy/providers.py`.
 
 A text without any costs a few microseconds: tokens are looked for only in texts with a
 long word, and secrets that have a name only in texts with such a name.
@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from vaultsync.core.secret_forms import (
+from vaultsync.privacy.providers import PROVIDERS, SHORTEST
+from vaultsync.privacy.secret_forms import (
     ASSIGNED,
     KEYS_OF,
     OPTIONAL,
@@ -22,7 +23,6 @@ from vaultsync.core.secret_forms import (
     STEMS,
     URL_LOGIN,
 )
-from vaultsync.core.secret_kinds import PROVIDERS, SHORTEST
 
 compiled = cache(re.compile)
 """Most texts need none of the patterns, so none is compiled before it is needed."""
@@ -280,7 +280,7 @@ _CHECKED = {"card": _is_card, "iban": _is_iban}
 def optional_spans(text: str, kind: str) -> Iterator[Span]:
     """The secrets of a kind that is looked for only when it is asked for."""
     if kind == SEED:
-        from vaultsync.core.seed_phrases import seed_phrases  # noqa: PLC0415 - its list is long
+        from vaultsync.privacy.bip39 import seed_phrases  # noqa: PLC0415 - its list is long
 
         yield from (Span(start, end, kind) for start, end in seed_phrases(text))
         return

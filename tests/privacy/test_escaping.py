@@ -12,9 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from vaultsync.core.neutral import disarmed, escaped, may_run, running, unescaped
-from vaultsync.core.runs import TAGS
-from vaultsync.core.secret_spans import is_calm, spans_of
+from vaultsync.privacy.active_content import TAGS
+from vaultsync.privacy.detection import is_calm, spans_of
+from vaultsync.privacy.escaping import disarmed, escaped, may_run, running, unescaped
 
 _BITS = [
     "<", "%", "<%", "%>", "\\", "`", "``", "```", "~~~", "~~~~", " ", "\n", "\n\n",

@@ -1,0 +1,3 @@
+"""Secrets and active content: detect, redact, escape."""
+
+from __future__ import annotations
