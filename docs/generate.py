@@ -23,15 +23,7 @@ from vaultsync import errors
 from vaultsync.cli import cli
 from vaultsync.core import reconcile
 from vaultsync.core.changes import StoreChange, VaultChange
-from vaultsync.core.conflict import (
-    Conflict,
-    FieldConflict,
-    conflict_id,
-    conflict_path,
-    render_conflict,
-)
 from vaultsync.core.reconcile import KNOWN, UNKNOWN, Row
-from vaultsync.core.render import render
 from vaultsync.engine.planning import Taken, new_path
 from vaultsync.http_bridge.answers import STATUSES
 from vaultsync.http_bridge.routes import EVENTS, ROUTES
@@ -41,6 +33,14 @@ from vaultsync.mcp_server.tool import Tool
 from vaultsync.mcp_server.tools import TOOLS
 from vaultsync.model.fact import make_fact
 from vaultsync.model.schema import FIELDS, TYPES, Field, Owner
+from vaultsync.notes.conflict_note import (
+    Conflict,
+    FieldConflict,
+    conflict_id,
+    conflict_path,
+    render_conflict,
+)
+from vaultsync.notes.render import render
 
 ROOT = Path(__file__).resolve().parent.parent
 PART = re.compile(

@@ -10,10 +10,10 @@ from pathlib import Path
 from tests.fakes import FakeClock
 from tests.memory_archive import MemoryArchive
 from vaultsync.adapters.archive_sqlite import SqliteArchive
-from vaultsync.core.conflict import Conflict, FieldConflict
 from vaultsync.model.fact import make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
+from vaultsync.notes.conflict_note import Conflict, FieldConflict
 from vaultsync.ports.archive import Archive
 from vaultsync.ports.records import Base, HistoryEntry, Intent, Outgoing
 from vaultsync.ports.vault import Stamp

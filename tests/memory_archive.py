@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from vaultsync.core.conflict import Conflict
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.conflict_note import Conflict
 from vaultsync.ports.records import (
     Attention,
     Base,

@@ -8,9 +8,9 @@ from functools import cache
 
 from hypothesis import strategies as st
 
-from vaultsync.core.conflict import FieldConflict
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import FIELD, FIELDS, OWN, TYPES, Field, Kind, Owner, Value
+from vaultsync.notes.conflict_note import FieldConflict
 
 _LETTERS = string.ascii_letters + string.digits + "äßжλ漢🙂 -_.,:;'\"#*[]()`~"
 

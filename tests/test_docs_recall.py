@@ -18,10 +18,10 @@ from vaultsync.adapters.tokens_fitted import FittedTokens
 from vaultsync.core.context import pack
 from vaultsync.core.entries import entry_of, line_of
 from vaultsync.core.index import index_texts
-from vaultsync.core.note import read_note
 from vaultsync.core.packed import INTENTS, TIERS, Candidate
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.parse import read_note
 
 CONCEPTS = Path(__file__).parents[1] / "docs" / "concepts"
 EXAMPLE = re.compile(

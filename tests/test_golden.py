@@ -14,16 +14,16 @@ import pytest
 
 from tests import golden_errors, golden_passes
 from tests.golden import GOLDEN, RENEW, check, fenced, sections
-from vaultsync.core.edit import edited
-from vaultsync.core.lens import Lens
 from vaultsync.core.merge import differing
-from vaultsync.core.note import read_note
-from vaultsync.core.render import render, rewrite
 from vaultsync.errors.notes import UnsafeSpliceError
 from vaultsync.model.canonical import link_name
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import TYPES
+from vaultsync.notes.edits import edited
+from vaultsync.notes.parse import read_note
+from vaultsync.notes.render import render, rewrite
+from vaultsync.notes.view import Lens
 from vaultsync.privacy.redaction import Redactor
 
 NOTES = sorted(GOLDEN.glob("notes/*.md"))

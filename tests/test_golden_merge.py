@@ -14,7 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from vaultsync.core.conflict import (
+from vaultsync.core.merge import Merged, merge
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
+from vaultsync.notes.conflict_note import (
     Conflict,
     FieldConflict,
     conflict_id,
@@ -22,10 +26,6 @@ from vaultsync.core.conflict import (
     render_conflict,
     ticked,
 )
-from vaultsync.core.merge import Merged, merge
-from vaultsync.model.fact import Fact, make_fact
-from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import Value
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 MERGES = sorted(GOLDEN.glob("merge/*.md"))

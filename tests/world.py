@@ -11,8 +11,6 @@ from tests.memory_archive import MemoryArchive
 from tests.sim import SimVault
 from tests.sim_disk import Inode
 from vaultsync.adapters.store_memory import MemoryStore
-from vaultsync.core.conflict import Conflict, is_conflict_note
-from vaultsync.core.lens import CLEAR, Lens
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.mirror import Mirror, Policy
 from vaultsync.engine.report import ActionTaken, Report
@@ -22,6 +20,8 @@ from vaultsync.engine.verify import verify
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
+from vaultsync.notes.conflict_note import Conflict, is_conflict_note
+from vaultsync.notes.view import CLEAR, Lens
 from vaultsync.ports.records import Attention, Base
 from vaultsync.ports.store import Write
 

@@ -12,7 +12,7 @@ from tests.bench.passes import ADOPT, IDLE, KINDS, OUT
 from tests.bench.table import Row
 from tests.bench.worlds import World, new_folder, settle_disk, with_facts, with_notes
 from vaultsync.app.memory import Memory
-from vaultsync.core.lens import CLEAR
+from vaultsync.notes.view import CLEAR
 
 HYGIENE = "hygiene"
 WITHOUT = "the same pass, notes are what they show"

@@ -15,10 +15,10 @@ from vaultsync.core.changes import (
     vault_change,
 )
 from vaultsync.core.merge import differing
-from vaultsync.core.note import read_note
-from vaultsync.core.render import render
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.parse import read_note
+from vaultsync.notes.render import render
 
 ID = "0193f6c2-0000-7000-8000-00000000000a"
 PATH = VaultPath("team-core/notes/a.md")

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import edits, facts, versions
-from vaultsync.core.conflict import FieldConflict
 from vaultsync.core.merge import RULES, Merged, differing, merge, same
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELDS, OWN, Owner, Rule, Value
+from vaultsync.notes.conflict_note import FieldConflict
 
 ID = "0193f6c2-0000-7000-8000-000000000000"
 SHARED = (Owner.SHARED,)

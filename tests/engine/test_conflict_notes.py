@@ -8,8 +8,8 @@ import pytest
 
 from tests.disputes import AGENTS, ALPHA, PERSONS, conflict_in, place_of, tick
 from tests.world import LINES, World, notice
-from vaultsync.core.conflict import FieldConflict, conflict_id
 from vaultsync.engine.conflicts import Verdict, settle
+from vaultsync.notes.conflict_note import FieldConflict, conflict_id
 
 
 def test_the_agents_text_is_in_the_conflict_note_once() -> None:

@@ -8,13 +8,13 @@ import pytest
 
 from tests.disputes import AGENTS, ALPHA, PERSONS, conflict_in, place_of, tick
 from tests.world import LINES, SCOPE, World, notice
-from vaultsync.core.conflict import Conflict, FieldConflict
 from vaultsync.engine.conflicts import Verdict, find_conflict, settle, visible_conflicts
 from vaultsync.engine.report import Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.status import status
 from vaultsync.errors.usage import ConflictNotFoundError
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.conflict_note import Conflict, FieldConflict
 
 
 def test_the_persons_text_stands_on_both_sides() -> None:

@@ -16,11 +16,11 @@ from tests.world import AGENTS, LINES, MERGED, PERSONS, World
 from vaultsync.core.changes import StoreChange as S
 from vaultsync.core.changes import VaultChange as V
 from vaultsync.core.reconcile import KNOWN, UNKNOWN, Row, decide
-from vaultsync.core.render import render
 from vaultsync.engine import agreed, planning
 from vaultsync.engine.request import Request
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.render import render
 from vaultsync.ports.store import Write
 
 Change = Callable[[World, Fact], None]

@@ -10,7 +10,6 @@ import pytest
 from tests import secrets
 from tests.world import LINES, World, kinds, notice
 from vaultsync.core.entries import Entry
-from vaultsync.core.lens import Lens
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.conflict_notes import hidden_conflict
 from vaultsync.engine.conflicts import Verdict, settle
@@ -23,6 +22,7 @@ from vaultsync.engine.verify import verify
 from vaultsync.engine.write_through import WriteThrough
 from vaultsync.errors.usage import InvalidFieldError, UnknownPlaceholderError
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.view import Lens
 from vaultsync.privacy.escaping import running
 from vaultsync.privacy.redaction import Redactor
 

@@ -9,7 +9,6 @@ import pytest
 
 from tests.world import World, changed_lines, taken
 from vaultsync.adapters.links_memory import MemoryLinks
-from vaultsync.core.conflict import Conflict
 from vaultsync.core.links import find_links
 from vaultsync.engine import respelling
 from vaultsync.engine.conflict_notes import relink_conflict_notes
@@ -23,6 +22,7 @@ from vaultsync.markdown.frontmatter import split_note
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
+from vaultsync.notes.conflict_note import Conflict
 
 NEW = "team-core/people/Alice Smith.md"
 

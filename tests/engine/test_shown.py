@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.world import World
-from vaultsync.core.lens import Lens
 from vaultsync.engine import shown
 from vaultsync.engine.shown import Read, ShownStore
+from vaultsync.notes.view import Lens
 from vaultsync.ports.store import Write
 from vaultsync.privacy.redaction import Redactor
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from tests.engine.test_hygiene import LENS
 from tests.world import AGENTS, LINES, PERSONS, World, taken
-from vaultsync.core import verbatim
-from vaultsync.core.note import Note
 from vaultsync.engine import snapshot
 from vaultsync.engine.request import Request
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent
+from vaultsync.notes import canonical_form as verbatim
+from vaultsync.notes.parse import Note
 
 
 def _no_reading(data: bytes, path: VaultPath) -> Note:

@@ -8,7 +8,6 @@ from tests.memory_archive import MemoryArchive
 from tests.sim import SimVault
 from tests.world import AGENTS, LINES, PERSONS, World, action, kinds, taken
 from vaultsync.adapters.store_memory import MemoryStore
-from vaultsync.core.render import render
 from vaultsync.engine import verify as verify_module
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.rebuild import rebuild
@@ -16,6 +15,7 @@ from vaultsync.engine.undo import undo
 from vaultsync.engine.verify import verify
 from vaultsync.errors.sides import StoreUnavailableError, VaultMissingError
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.render import render
 from vaultsync.ports.vault import Scan
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]

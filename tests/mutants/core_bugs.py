@@ -45,9 +45,9 @@ CORE_BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a note whose properties are those of its fact is taken for its note",
-        "core/verbatim.py",
+        "notes/canonical_form.py",
         (("    if body != others_body:\n", "    if False:\n"),),
-        "core/test_verbatim.py::test_each_byte_counts",
+        "notes/test_canonical_form.py::test_each_byte_counts",
     ),
     Bug(
         "the guard knows a share only",
@@ -62,7 +62,7 @@ CORE_BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a note that cannot be parsed is a new one",
-        "core/note.py",
+        "notes/parse.py",
         (
             (
                 "    parts, raw = frontmatter.split_note(text, path)\n",
@@ -90,18 +90,18 @@ CORE_BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "bytes that are no UTF-8 are replaced",
-        "core/note.py",
+        "notes/parse.py",
         (
             (
                 "        text = data.decode()\n",
                 '        text = data.decode(errors="replace")\n',
             ),
         ),
-        "core/test_note.py::test_what_is_no_note_is_named_with_its_line",
+        "notes/test_parse.py::test_what_is_no_note_is_named_with_its_line",
     ),
     Bug(
         "updatedAt decides",
-        "core/edit.py",
+        "notes/edits.py",
         (
             (
                 "    held = {problem.key for problem in now.problems}\n",
@@ -145,7 +145,7 @@ CORE_BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "what is only counted causes a write",
-        "core/render.py",
+        "notes/render.py",
         (
             (
                 "(row and row.owner is Owner.VOLATILE)",

@@ -40,10 +40,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vaultsync.core.merge import differing
-from vaultsync.core.note import TYPE_FOLDERS
 from vaultsync.engine.verify import verify
 from vaultsync.model import serialization as wire
 from vaultsync.model.paths import VaultPath, place
+from vaultsync.notes.parse import TYPE_FOLDERS
 
 if TYPE_CHECKING:
     from tests.proofs.sides import Sides

@@ -12,7 +12,6 @@ from click.testing import CliRunner, Result
 
 from vaultsync.app.memory import Memory
 from vaultsync.cli import cli
-from vaultsync.core.conflict import Conflict, FieldConflict
 from vaultsync.engine.facts import Forgotten
 from vaultsync.engine.listing import Page
 from vaultsync.engine.memory_report import Added, FileDone, MemoryFileReport
@@ -27,6 +26,7 @@ from vaultsync.engine.report import (
 )
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.conflict_note import Conflict, FieldConflict
 from vaultsync.ports.records import Attention, HistoryEntry
 
 ID = "01a1fd60-1a69-7519-9d31-4f851abc2190"

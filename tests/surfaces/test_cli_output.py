@@ -27,10 +27,10 @@ from vaultsync.cli import output
 from vaultsync.cli.options import Options
 from vaultsync.cli.output import clean, emit, one_line
 from vaultsync.cli.progress import LateBar, progress
-from vaultsync.core.conflict import Conflict, FieldConflict
 from vaultsync.engine.listing import Page
 from vaultsync.errors.notes import UnreadableNoteError
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.conflict_note import Conflict, FieldConflict
 from vaultsync.ports.records import HistoryEntry
 
 HOSTILE = "\x1b]8;;http://evil\x07a\x1b[2J\x1b[31mb\x9b1m\x08\u202ec[bold]d[/bold]"

@@ -17,7 +17,7 @@ from vaultsync.model.paths import VaultPath
 if TYPE_CHECKING:  # a question opens an archive, too, and asks for none of them
     import msgspec
 
-    from vaultsync.core.conflict import Conflict
+    from vaultsync.notes.conflict_note import Conflict
     from vaultsync.ports.records import (
         Attention,
         Base,
@@ -193,7 +193,7 @@ def attention_of(body: str) -> Attention:
 
 def conflict_of(body: str) -> Conflict:
     """The conflict of a line of JSON."""
-    from vaultsync.core.conflict import Conflict, FieldConflict
+    from vaultsync.notes.conflict_note import Conflict, FieldConflict
 
     held = json.loads(body)
     fields = tuple(FieldConflict(**each) for each in held.pop("fields"))

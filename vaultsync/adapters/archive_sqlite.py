@@ -16,7 +16,7 @@ from vaultsync.errors.sides import ArchiveError
 from vaultsync.model.paths import VaultPath
 
 if TYPE_CHECKING:  # a question opens an archive, too, and asks for none of them
-    from vaultsync.core.conflict import Conflict
+    from vaultsync.notes.conflict_note import Conflict
     from vaultsync.ports.records import (
         Attention,
         Base,

@@ -140,8 +140,8 @@ class AgentMemory(Memory):
         Raises:
             FactNotFoundError, InvalidIdError.
         """
-        from vaultsync.core.render import render
         from vaultsync.engine.facts import get
+        from vaultsync.notes.render import render
 
         fact, lens = get(self._mirror, id, agent=self.agent), self._mirror.lens
         if fact.path is not None:

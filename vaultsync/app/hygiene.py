@@ -8,7 +8,7 @@ import re
 from vaultsync.adapters.environment import values_of
 from vaultsync.adapters.key_file import read_or_make_key
 from vaultsync.config import Settings
-from vaultsync.core.lens import Lens
+from vaultsync.notes.view import Lens
 from vaultsync.privacy.providers import PROVIDERS
 from vaultsync.privacy.redaction import Redactor, never_tell
 

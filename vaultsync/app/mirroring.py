@@ -16,8 +16,8 @@ from vaultsync.errors.usage import InvalidFieldError
 from vaultsync.errors.work import EngineBusyError
 
 if TYPE_CHECKING:
-    from vaultsync.core.conflict import Conflict
     from vaultsync.engine.report import Check, Progress, Report, Status, Verification
+    from vaultsync.notes.conflict_note import Conflict
     from vaultsync.ports.records import HistoryEntry
 
 SOURCES = ("vault", "store")
@@ -205,7 +205,7 @@ class Mirroring(Indexing):
         agent: str | None,
         busy: EngineBusyError,
     ) -> Conflict:
-        from vaultsync.core.conflict import Conflict, FieldConflict
+        from vaultsync.notes.conflict_note import Conflict, FieldConflict
 
         path = f"/v1/conflicts/{quote(conflict_id, safe='')}/resolve"
         done = hand_over(self.settings, path, said, agent=agent, busy=busy)["resolved"]
@@ -229,11 +229,11 @@ class Mirroring(Indexing):
         text: str | None,
         agent: str | None,
     ) -> Conflict:
-        from vaultsync.core.conflict import is_deletion
         from vaultsync.engine.conflict_notes import hidden_conflict
         from vaultsync.engine.conflicts import Verdict, find_conflict, settle
         from vaultsync.engine.request import Request
         from vaultsync.engine.sync import sync
+        from vaultsync.notes.conflict_note import is_deletion
 
         with self._engine() as mirror:
             conflict = find_conflict(mirror, conflict_id, agent=agent)

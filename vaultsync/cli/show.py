@@ -20,12 +20,12 @@ from vaultsync.cli.output import (
     style,
     table,
 )
-from vaultsync.core.conflict import Conflict
 from vaultsync.engine.facts import Forgotten
 from vaultsync.engine.listing import Page
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import public
+from vaultsync.notes.conflict_note import Conflict
 
 WIDE = 120
 """Columns of a terminal that has room for a scope beside a path."""

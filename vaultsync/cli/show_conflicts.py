@@ -23,8 +23,13 @@ from vaultsync.cli.output import (
     table,
 )
 from vaultsync.cli.show import count, pairs, shown
-from vaultsync.core.conflict import Conflict, FieldConflict, conflict_json, is_deletion
 from vaultsync.model.schema import Value
+from vaultsync.notes.conflict_note import (
+    Conflict,
+    FieldConflict,
+    conflict_json,
+    is_deletion,
+)
 from vaultsync.ports.records import HistoryEntry
 
 

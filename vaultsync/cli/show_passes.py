@@ -20,7 +20,6 @@ from vaultsync.cli.output import (
     table,
 )
 from vaultsync.cli.show import count, pairs, shown
-from vaultsync.core.conflict import Conflict
 from vaultsync.core.reconcile import SAME_MEANING
 from vaultsync.engine.report import (
     ActionTaken,
@@ -31,6 +30,7 @@ from vaultsync.engine.report import (
     Verification,
 )
 from vaultsync.model.schema import Value
+from vaultsync.notes.conflict_note import Conflict
 from vaultsync.ports.records import Attention
 
 MANY = 20

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
 
-from vaultsync.core.body import END
-from vaultsync.core.edit import edited
 from vaultsync.core.merge import differing
-from vaultsync.core.note import Note
-from vaultsync.core.render import stale
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.scope import is_scope
+from vaultsync.notes.body import END
+from vaultsync.notes.edits import edited
+from vaultsync.notes.parse import Note
+from vaultsync.notes.render import stale
 
 _BLOCK_END = END.encode()
 

@@ -12,10 +12,10 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from vaultsync.core.conflict import FieldConflict
 from vaultsync.markdown.diff3 import merge_text
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import FIELDS, OWN, Field, Kind, Owner, Rule, Value
+from vaultsync.notes.conflict_note import FieldConflict
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from vaultsync.core.changes import StoreChange, VaultChange
-from vaultsync.core.conflict import FieldConflict
-from vaultsync.core.note import Note
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.conflict_note import FieldConflict
+from vaultsync.notes.parse import Note
 
 
 class Do(Enum):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from vaultsync.core.conflict import is_conflict_note
-from vaultsync.core.note import read_note
 from vaultsync.core.tables import is_table
 from vaultsync.engine.cases import adopted_folders
 from vaultsync.engine.mirror import Mirror
@@ -26,6 +24,8 @@ from vaultsync.model.paths import (
     name_of,
 )
 from vaultsync.model.scope import check_scope
+from vaultsync.notes.conflict_note import is_conflict_note
+from vaultsync.notes.parse import read_note
 from vaultsync.ports.records import Attention
 
 

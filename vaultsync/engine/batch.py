@@ -19,7 +19,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from vaultsync.core.conflict import Conflict
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.engine.conflict_notes import conflict_of, write_conflict_note
 from vaultsync.engine.item import (
@@ -45,6 +44,7 @@ from vaultsync.errors.notes import (
     NoteMissingError,
 )
 from vaultsync.model.paths import VaultPath, parent
+from vaultsync.notes.conflict_note import Conflict
 from vaultsync.ports.records import Attention, Base, HistoryEntry, Intent, Linger
 from vaultsync.ports.store import RevisionMismatch, Write
 

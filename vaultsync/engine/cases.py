@@ -18,7 +18,6 @@ from vaultsync.core.changes import (
     store_change,
     vault_change,
 )
-from vaultsync.core.note import Note, id_in, read_note
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.record import place_of_grave
 from vaultsync.engine.snapshot import Seen, Snapshot, is_managed
@@ -26,6 +25,7 @@ from vaultsync.errors.notes import NoteError
 from vaultsync.errors.sides import ArchiveError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, key_of
+from vaultsync.notes.parse import Note, id_in, read_note
 from vaultsync.ports.records import Base
 from vaultsync.ports.store import Written
 

@@ -8,15 +8,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from vaultsync.core.conflict import (
-    Conflict,
-    FieldConflict,
-    conflict_id,
-    conflict_json,
-    conflict_of_text,
-    conflict_path,
-    render_conflict,
-)
 from vaultsync.core.reconcile import Action
 from vaultsync.core.relink import Turner, relink_note
 from vaultsync.engine.item import agent_of
@@ -25,6 +16,15 @@ from vaultsync.errors.notes import NoteChangedError, NoteError, NoteExistsError
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.conflict_note import (
+    Conflict,
+    FieldConflict,
+    conflict_id,
+    conflict_json,
+    conflict_of_text,
+    conflict_path,
+    render_conflict,
+)
 
 
 def conflict_of(action: Action, fact: Fact, run: str, at: str) -> Conflict:

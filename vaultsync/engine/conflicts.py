@@ -6,14 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from vaultsync.core.changes import StoreChange, StoreSide
-from vaultsync.core.conflict import (
-    DELETED,
-    Conflict,
-    FieldConflict,
-    conflict_id,
-    is_deletion,
-    ticked,
-)
 from vaultsync.core.merge import Merged, differing, merge
 from vaultsync.engine.conflict_notes import (
     holds,
@@ -30,6 +22,14 @@ from vaultsync.errors.usage import ConflictNotFoundError, UnknownPlaceholderErro
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
+from vaultsync.notes.conflict_note import (
+    DELETED,
+    Conflict,
+    FieldConflict,
+    conflict_id,
+    is_deletion,
+    ticked,
+)
 from vaultsync.ports.store import RevisionMismatch, Write
 
 

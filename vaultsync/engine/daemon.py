@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from vaultsync.core.conflict import is_conflict_note
 from vaultsync.engine.daemon_state import DaemonState, Wanted
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress, Report
@@ -22,6 +21,7 @@ from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.work import DaemonStoppedError
 from vaultsync.model.paths import VaultPath, parent
 from vaultsync.model.schema import Value
+from vaultsync.notes.conflict_note import is_conflict_note
 
 MANY_FOLDERS = 100
 """From so many on, a look at all folders is as cheap."""

@@ -12,14 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vaultsync.core.merge import differing
-from vaultsync.core.note import read_note
-from vaultsync.core.render import with_id, without_id
 from vaultsync.engine.item import FEW_LINGERS, MANY_UNTIL
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.newcomers import leave_alone, left_alone
 from vaultsync.errors.notes import NoteChangedError, NoteError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent
+from vaultsync.notes.parse import read_note
+from vaultsync.notes.render import with_id, without_id
 from vaultsync.ports.records import Base, Linger
 from vaultsync.ports.store import RevisionMismatch, Write
 from vaultsync.ports.vault import NoteFile

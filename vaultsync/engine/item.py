@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from vaultsync.core.conflict import Conflict
-from vaultsync.core.note import Note
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.conflict_note import Conflict
+from vaultsync.notes.parse import Note
 from vaultsync.ports.records import Attention
 from vaultsync.ports.vault import Stamp
 

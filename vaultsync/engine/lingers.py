@@ -9,13 +9,13 @@ import hashlib
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from vaultsync.core.edit import edited
-from vaultsync.core.note import read_note
 from vaultsync.engine.cases import base_note
 from vaultsync.engine.item import MANY_UNTIL
 from vaultsync.engine.mirror import Mirror
 from vaultsync.errors.notes import NoteError, NoteExistsError, UnreadableNoteError
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.edits import edited
+from vaultsync.notes.parse import read_note
 from vaultsync.ports.records import Base, Linger
 from vaultsync.ports.vault import NoteFile
 

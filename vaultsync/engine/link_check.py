@@ -7,9 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from vaultsync.core.body import read_body
-from vaultsync.core.conflict import is_conflict_note
-from vaultsync.core.lens import Lens
 from vaultsync.core.link_check import (
     ALIAS_ONLY,
     AMBIGUOUS,
@@ -30,6 +27,9 @@ from vaultsync.markdown import frontmatter
 from vaultsync.markdown.frontmatter import Parts
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
+from vaultsync.notes.body import read_body
+from vaultsync.notes.conflict_note import is_conflict_note
+from vaultsync.notes.view import Lens
 
 REASON = "links that left no doubt were mended"
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from vaultsync.core.lens import CLEAR, Lens
 from vaultsync.engine.entity_names import EntityNames
 from vaultsync.engine.shown import Read, ShownStore
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import DEFAULT_TYPE
 from vaultsync.model.scope import PUBLIC
+from vaultsync.notes.view import CLEAR, Lens
 
 if TYPE_CHECKING:  # a question has a mirror too, and needs little of it
     from vaultsync.core.links import Names

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vaultsync.core.note import read_note
 from vaultsync.engine.mirror import Mirror
 from vaultsync.errors.notes import NoteError, NoteMissingError
 from vaultsync.model.paths import name_of, parent
+from vaultsync.notes.parse import read_note
 from vaultsync.ports.records import Base
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 
 from vaultsync.core.changes import StoreChange, StoreSide, VaultChange, VaultSide
-from vaultsync.core.note import Note
 from vaultsync.core.tables import is_table
 from vaultsync.engine.cases import Case, Identities, adopted_folders, base_note
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.snapshot import Seen, is_managed
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.parse import Note
 
 
 def newcomers(

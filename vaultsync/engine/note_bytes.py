@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from vaultsync.core.note import read_note
 from vaultsync.core.reconcile import Action, Do
-from vaultsync.core.render import render, rewrite, stale, with_id
 from vaultsync.engine.item import CREATES_NOTE, EXCHANGES, text_of
 from vaultsync.engine.mirror import Links, Mirror
 from vaultsync.engine.record import exhume
 from vaultsync.errors.notes import NoteError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.parse import read_note
+from vaultsync.notes.render import render, rewrite, stale, with_id
 from vaultsync.ports.records import HistoryEntry
 
 

@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from vaultsync.core.changes import VaultChange
-from vaultsync.core.lens import Lens
 from vaultsync.core.merge import differing
-from vaultsync.core.note import UnknownPlaceholder, id_in
 from vaultsync.core.reconcile import Action, Do
-from vaultsync.core.render import rewrite, with_id
 from vaultsync.engine.cases import Case, Identities, adopted_folders
 from vaultsync.engine.item import EXCHANGES
 from vaultsync.engine.mirror import Links, Mirror
@@ -20,6 +17,9 @@ from vaultsync.errors.notes import NoteError
 from vaultsync.markdown.yaml.writer import inline
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELD, Owner
+from vaultsync.notes.parse import UnknownPlaceholder, id_in
+from vaultsync.notes.render import rewrite, with_id
+from vaultsync.notes.view import Lens
 from vaultsync.ports.records import Attention
 
 ODD_HINT = "vaultsync reads and writes regular files only; rename it or move it away"

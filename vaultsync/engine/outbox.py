@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from vaultsync.core.conflict import Conflict, FieldConflict, conflict_id
 from vaultsync.core.merge import differing, merge
 from vaultsync.engine.conflict_notes import write_conflict_note
 from vaultsync.engine.mirror import Mirror
@@ -10,6 +9,7 @@ from vaultsync.engine.planning import Taken, new_path
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.model.serialization import from_values
+from vaultsync.notes.conflict_note import Conflict, FieldConflict, conflict_id
 from vaultsync.ports.records import HistoryEntry, Outgoing
 from vaultsync.ports.store import RevisionMismatch, Write
 

@@ -7,12 +7,8 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 
 from vaultsync.core.changes import VaultChange, moved_scope
-from vaultsync.core.conflict import CHANGED, DELETED, NOTE, FieldConflict
-from vaultsync.core.lens import CLEAR, Lens
 from vaultsync.core.merge import differing, merge
-from vaultsync.core.note import TYPE_FOLDERS, Note, tier_folder, type_of_folder
 from vaultsync.core.reconcile import Action, Do, decide
-from vaultsync.core.render import stale
 from vaultsync.engine.cases import Case
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import (
@@ -27,6 +23,10 @@ from vaultsync.model.paths import (
 )
 from vaultsync.model.schema import DEFAULT_PRIORITY, FIELDS, TIERS, TYPES, Owner, Value
 from vaultsync.model.serialization import to_values
+from vaultsync.notes.conflict_note import CHANGED, DELETED, NOTE, FieldConflict
+from vaultsync.notes.parse import TYPE_FOLDERS, Note, tier_folder, type_of_folder
+from vaultsync.notes.render import stale
+from vaultsync.notes.view import CLEAR, Lens
 from vaultsync.ports.records import Attention
 
 

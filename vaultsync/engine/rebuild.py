@@ -7,7 +7,6 @@ from dataclasses import replace
 from vaultsync.core.changes import StoreChange, VaultChange, VaultSide
 from vaultsync.core.merge import differing, plain
 from vaultsync.core.reconcile import Action, Do
-from vaultsync.core.render import stale
 from vaultsync.engine.cases import Case, base_note
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.planning import Rules, laid_over, shown_by
@@ -15,6 +14,7 @@ from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.snapshot import path_in
 from vaultsync.engine.sync import ByTheTable, sync_with
+from vaultsync.notes.render import stale
 from vaultsync.ports.records import Base
 
 _TOMBSTONE = (StoreChange.DELETED, StoreChange.BURIED)

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from vaultsync.core.conflict import is_deletion
-from vaultsync.core.lens import Lens
 from vaultsync.core.merge import differing, plain
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.errors.notes import NoteError
@@ -15,6 +13,8 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import from_json, to_json
+from vaultsync.notes.conflict_note import is_deletion
+from vaultsync.notes.view import Lens
 from vaultsync.ports.archive import Archive
 from vaultsync.ports.records import Attention, HistoryEntry
 

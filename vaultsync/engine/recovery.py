@@ -12,9 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vaultsync.core.changes import half_saved
-from vaultsync.core.edit import edited
 from vaultsync.core.merge import differing
-from vaultsync.core.note import read_note
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.engine.cases import base_note
 from vaultsync.engine.lingers import examine_lingers, put_back, wait_for_many
@@ -25,6 +23,8 @@ from vaultsync.errors.notes import NoteError
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, name_of, parent
+from vaultsync.notes.edits import edited
+from vaultsync.notes.parse import read_note
 from vaultsync.ports.records import Base, Intent, Linger
 from vaultsync.ports.vault import NoteFile
 

@@ -11,9 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from vaultsync.core.changes import StoreChange
-from vaultsync.core.edit import edited
 from vaultsync.core.merge import differing
-from vaultsync.core.note import Note, read_note
 from vaultsync.core.reconcile import Action, Do
 from vaultsync.core.relink import Turner, relink_note
 from vaultsync.engine.cases import Case
@@ -24,6 +22,8 @@ from vaultsync.engine.request import Pass, Request
 from vaultsync.engine.sync import ByTheTable, sync_with
 from vaultsync.errors.notes import NoteError
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.edits import edited
+from vaultsync.notes.parse import Note, read_note
 
 ROUNDS = 3
 """How often notes are tried that somebody writes to meanwhile."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from vaultsync.core.lens import Lens
 from vaultsync.model.fact import Fact
+from vaultsync.notes.view import Lens
 from vaultsync.ports.store import RevisionMismatch, Store, StoreState, Write, Written
 
 HELD = 10_000

@@ -12,15 +12,15 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from vaultsync.core import verbatim
 from vaultsync.core.changes import half_saved
-from vaultsync.core.conflict import is_conflict_note
-from vaultsync.core.note import TYPE_FOLDERS, Note, Problem, read_note
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress
 from vaultsync.errors.notes import NoteError, UnreadableNoteError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, name_of, parent, place
+from vaultsync.notes import canonical_form as verbatim
+from vaultsync.notes.conflict_note import is_conflict_note
+from vaultsync.notes.parse import TYPE_FOLDERS, Note, Problem, read_note
 from vaultsync.ports.records import Attention, Base
 from vaultsync.ports.vault import Folder, NoteFile, Scan, Stamp
 

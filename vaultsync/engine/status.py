@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vaultsync.core.conflict import is_conflict_note
 from vaultsync.core.reconcile import Do
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Status
@@ -13,6 +12,7 @@ from vaultsync.engine.sync import preview
 from vaultsync.engine.tables import is_listed_there
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.model.schema import Value
+from vaultsync.notes.conflict_note import is_conflict_note
 
 _NO_CHANGE = frozenset({Do.NOTHING, Do.ATTEND, Do.RECORD, Do.DROP_BASE})
 """What changes neither side: each recall counts in the store, and nobody waits for it."""

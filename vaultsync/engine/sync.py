@@ -13,7 +13,6 @@ from datetime import datetime
 from typing import Protocol
 
 from vaultsync.core.changes import StoreSide
-from vaultsync.core.lens import CLEAR
 from vaultsync.core.reconcile import Action, Do, guard
 from vaultsync.engine.agreed import take_agreed
 from vaultsync.engine.apply import apply_plan
@@ -44,6 +43,7 @@ from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import GuardError
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
+from vaultsync.notes.view import CLEAR
 from vaultsync.ports.records import Attention, Run
 from vaultsync.ports.store import StoreState, Written
 

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 
 from vaultsync.core.entries import Entry, entry_of
 from vaultsync.core.index import index_texts
-from vaultsync.core.lens import Lens
 from vaultsync.core.tables import FOLDER, is_table
 from vaultsync.engine.follow import behind, version_at
 from vaultsync.engine.mirror import Mirror
 from vaultsync.errors.notes import NoteError, NoteMissingError
 from vaultsync.model.paths import VaultPath, join, name_of
 from vaultsync.model.scope import sees
+from vaultsync.notes.view import Lens
 from vaultsync.ports.entries import EntryFile, Held
 from vaultsync.privacy.escaping import may_run
 

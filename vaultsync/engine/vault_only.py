@@ -12,9 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from vaultsync.core.entries import Entry, read_line
-from vaultsync.core.lens import CLEAR, Lens
 from vaultsync.core.links import find_links
-from vaultsync.core.note import read_note
 from vaultsync.core.passage import Reasons, Terms, passage, said_by, why
 from vaultsync.core.query import Question
 from vaultsync.core.rank import Signals, Weights, recency, score, similarities, utility
@@ -25,6 +23,8 @@ from vaultsync.errors.notes import NoteError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, name_of, stem_of
 from vaultsync.model.scope import PUBLIC, is_scope, sees
+from vaultsync.notes.parse import read_note
+from vaultsync.notes.view import CLEAR, Lens
 from vaultsync.ports.clock import Clock
 from vaultsync.ports.note_index import Entry as Indexed
 from vaultsync.ports.note_index import Filters, NoteIndex

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from vaultsync.core.edit import edited
-from vaultsync.core.lens import Lens
 from vaultsync.core.merge import differing
-from vaultsync.core.note import read_note
-from vaultsync.core.render import stale
 from vaultsync.engine.cases import base_note
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Difference, Progress, Verification
 from vaultsync.errors.notes import NoteError
 from vaultsync.model.fact import Fact
+from vaultsync.notes.edits import edited
+from vaultsync.notes.parse import read_note
+from vaultsync.notes.render import stale
+from vaultsync.notes.view import Lens
 from vaultsync.ports.records import Base
 
 CHUNK = 500

@@ -11,8 +11,6 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from vaultsync.core.note import read_note
-from vaultsync.core.render import render
 from vaultsync.engine.mirror import Links, Mirror
 from vaultsync.engine.planning import Taken, home_of, new_path
 from vaultsync.engine.snapshot import trusted
@@ -22,6 +20,8 @@ from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, key_of, parent
 from vaultsync.model.schema import TYPES
+from vaultsync.notes.parse import read_note
+from vaultsync.notes.render import render
 from vaultsync.ports.records import Base, HistoryEntry, Run
 
 MANY = 256

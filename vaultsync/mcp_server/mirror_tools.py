@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDic
 from msgspec import Meta
 
 from vaultsync import __version__
-from vaultsync.core.conflict import conflict_json
 from vaultsync.mcp_server.shapes import Bounded, ConflictJson
 from vaultsync.mcp_server.tool import Answer, Asked, Tool
 from vaultsync.model.schema import Value
+from vaultsync.notes.conflict_note import conflict_json
 
 if TYPE_CHECKING:
     from vaultsync.app.agents import AgentMemory

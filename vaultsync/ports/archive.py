@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from vaultsync.core.conflict import Conflict
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.conflict_note import Conflict
 from vaultsync.ports.records import (
     Attention,
     Base,

@@ -35,7 +35,7 @@ from vaultsync.privacy.redaction import (
 )
 
 if TYPE_CHECKING:  # answers are seen through a lens too, and know no notes
-    from vaultsync.core.note import Note
+    from vaultsync.notes.parse import Note
 
 RULES = "1"
 """Changes with what is a secret, where the table of providers does not."""
@@ -186,7 +186,7 @@ class Lens:
         Placeholders that were made with another key, or by other rules, are told from
         what the fact says in their place.
         """
-        from vaultsync.core.note_meaning import Reading, is_marked  # noqa: PLC0415 - see above
+        from vaultsync.notes.view_read import Reading, is_marked  # noqa: PLC0415 - see above
 
         if self.redactor is None or not is_marked(note.parts.text):
             return note
@@ -215,7 +215,7 @@ class Lens:
             facts: the versions of its fact that are known, of base and store.
             before: what `agreed()` said of the note of the base.
         """
-        from vaultsync.core.note_meaning import Reading, is_marked  # noqa: PLC0415 - see above
+        from vaultsync.notes.view_read import Reading, is_marked  # noqa: PLC0415 - see above
 
         if self.redactor is None or not is_marked(note.parts.text):
             return note
@@ -254,7 +254,7 @@ class Lens:
 
     def told(self, note: Note, merged: Fact) -> Fact:
         """The merged fact as this note is to spell it: what it shows already, as it does."""
-        from vaultsync.core.note_spelling import Telling  # noqa: PLC0415 - see above
+        from vaultsync.notes.view_write import Telling  # noqa: PLC0415 - see above
 
         if self.redactor is None:
             return merged

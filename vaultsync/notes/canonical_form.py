@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 
-from vaultsync.core.body import RELATED
-from vaultsync.core.lens import Lens
-from vaultsync.core.note import TYPE_FOLDERS
-from vaultsync.core.note_meaning import is_marked
-from vaultsync.core.render import render
 from vaultsync.errors.usage import UsageError
 from vaultsync.model.canonical import canonical
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, place
 from vaultsync.model.schema import FIELD, FIELDS, Owner
+from vaultsync.notes.body import RELATED
+from vaultsync.notes.parse import TYPE_FOLDERS
+from vaultsync.notes.render import render
+from vaultsync.notes.view import Lens
+from vaultsync.notes.view_read import is_marked
 
 _FIRST = re.compile(
     rb"---\nid: ([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\n"

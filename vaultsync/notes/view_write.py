@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from vaultsync.core.note import Note
 from vaultsync.markdown.diff3 import common_lines
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
+from vaultsync.notes.parse import Note
 from vaultsync.privacy.escaping import disarmed, escaped, running, unescaped
 from vaultsync.privacy.fact_texts import LINKS, LISTS, TEXTS, changed, spellings
 from vaultsync.privacy.redaction import Hiding

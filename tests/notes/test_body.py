@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.body import (
+from vaultsync.notes.body import (
     END,
     ENTITIES,
     RELATED,

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from tests import secrets
 from tests.strategies import edits, facts
-from vaultsync.core.edit import edited
-from vaultsync.core.lens import CLEAR, MOST, Lens
 from vaultsync.core.merge import differing
-from vaultsync.core.note import Note, UnknownPlaceholder, read_note
-from vaultsync.core.render import render, rewrite, stale
 from vaultsync.errors.notes import UnsafeSpliceError
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
+from vaultsync.notes.edits import edited
+from vaultsync.notes.parse import Note, UnknownPlaceholder, read_note
+from vaultsync.notes.render import render, rewrite, stale
+from vaultsync.notes.view import CLEAR, MOST, Lens
 from vaultsync.privacy.escaping import running
 from vaultsync.privacy.redaction import PLACEHOLDER, Redactor
 

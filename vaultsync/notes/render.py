@@ -9,12 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter
 
-from vaultsync.core import body as bodies
-from vaultsync.core.body import Body
-from vaultsync.core.edit import edited
-from vaultsync.core.lens import CLEAR, Lens
 from vaultsync.core.merge import differing
-from vaultsync.core.note import Note, read_note
 from vaultsync.errors.notes import UnsafeSpliceError
 from vaultsync.markdown import frontmatter
 from vaultsync.markdown.frontmatter import Parts
@@ -22,6 +17,11 @@ from vaultsync.model.canonical import canonical, link_name
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import stem_of
 from vaultsync.model.schema import FIELD, FIELDS, OWN, Field, Kind, Owner, Value
+from vaultsync.notes import body as bodies
+from vaultsync.notes.body import Body
+from vaultsync.notes.edits import edited
+from vaultsync.notes.parse import Note, read_note
+from vaultsync.notes.view import CLEAR, Lens
 from vaultsync.privacy.redaction import MARK
 
 _IN_BODY = frozenset({"content", "scope"})

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vaultsync.core.note import Note, type_of_folder
 from vaultsync.model.canonical import link_name
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import TIERS, Value
+from vaultsync.notes.parse import Note, type_of_folder
 
 
 def edited(

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from vaultsync.core.body import Body, read_body
 from vaultsync.errors.notes import UnreadableNoteError
 from vaultsync.errors.usage import InvalidIdError, UsageError
 from vaultsync.markdown import frontmatter
@@ -17,6 +16,7 @@ from vaultsync.model.canonical import canonical, check_id, check_property, plain
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import Place, VaultPath, place, stem_of
 from vaultsync.model.schema import FIELD, OWN, TYPES, Value, tier_of
+from vaultsync.notes.body import Body, read_body
 
 _IN_BODY = frozenset({"content", "scope"})
 _NESTED = frozenset({"decision", "commitment", "lesson", "observation", "entity"})
@@ -57,7 +57,7 @@ class Note(NamedTuple):
     """The author's other properties."""
     problems: tuple[Problem, ...] = ()
     spelled: Mapping[str, Value] = MappingProxyType({})
-    """What it shows, by key, where that is not what it means: `core/lens.py`."""
+    """What it shows, by key, where that is not what it means: `notes/view.py`."""
 
     @property
     def links(self) -> frozenset[str]:

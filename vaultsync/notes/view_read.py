@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from vaultsync.core.note import Note, Problem, UnknownPlaceholder
 from vaultsync.model.schema import Value
+from vaultsync.notes.parse import Note, Problem, UnknownPlaceholder
 from vaultsync.privacy.escaping import unescaped
 from vaultsync.privacy.fact_texts import LINKS, changed, spellings
 from vaultsync.privacy.redaction import MARK, Secrets, learned

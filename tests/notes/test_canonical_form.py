@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.core.test_lens import LENS, OPEN, planted
+from tests.notes.test_view import LENS, OPEN, planted
 from tests.strategies import edits, facts
-from vaultsync.core import render as rendering
-from vaultsync.core.lens import CLEAR, Lens
 from vaultsync.core.merge import differing
-from vaultsync.core.note import read_note
-from vaultsync.core.render import render
-from vaultsync.core.verbatim import id_of, is_verbatim
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Owner
+from vaultsync.notes import render as rendering
+from vaultsync.notes.canonical_form import id_of, is_verbatim
+from vaultsync.notes.parse import read_note
+from vaultsync.notes.render import render
+from vaultsync.notes.view import CLEAR, Lens
 
 ID = "0193f6c2-0000-7000-8000-00000000000a"
 OTHER = "0193f6c2-0000-7000-8000-00000000000b"

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from tests.strategies import field_conflicts, lines
-from vaultsync.core.conflict import (
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
+from vaultsync.notes.conflict_note import (
     CHANGED,
     DELETED,
     NOTE,
@@ -27,8 +29,6 @@ from vaultsync.core.conflict import (
     render_conflict,
     ticked,
 )
-from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import Value
 
 ID = "0193f6c2-0000-7000-8000-000000000000"
 GONE_FROM_VAULT = FieldConflict("note", None, DELETED, CHANGED)

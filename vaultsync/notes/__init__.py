@@ -1,0 +1,3 @@
+"""Fact <-> note, and the conflict note."""
+
+from __future__ import annotations
