@@ -14,9 +14,9 @@ from vaultsync.model.fact import make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
-from vaultsync.ports.archive import Archive
-from vaultsync.ports.records import Base, HistoryEntry, Intent, Outgoing
-from vaultsync.ports.vault import Stamp
+from vaultsync.storage.archive import Archive
+from vaultsync.storage.records import Base, HistoryEntry, Intent, Outgoing
+from vaultsync.storage.vault import Stamp
 
 ARCHIVES: dict[str, Callable[[Path], Archive]] = {
     "file": lambda folder: SqliteArchive.open(folder / "archive.sqlite3"),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict
-from vaultsync.ports.records import (
+from vaultsync.storage.records import (
     Attention,
     Base,
     HistoryEntry,

@@ -12,7 +12,7 @@ import vaultsync
 from tests import secrets
 from vaultsync.app.memory import Memory
 from vaultsync.model.schema import FIELDS, TYPES, Field, Kind, Owner, Value
-from vaultsync.ports.store import Write
+from vaultsync.storage.store import Write
 
 DICE = random.Random("vaultsync answers")
 TOKEN, OTHER = secrets.token("github", DICE), secrets.token("stripe", DICE)

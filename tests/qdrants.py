@@ -19,7 +19,7 @@ from vaultsync.adapters.qdrant_edge_points import EdgePoints
 from vaultsync.adapters.qdrant_place import QdrantPlace, place_of
 from vaultsync.adapters.qdrant_points import Forget, Points, Where
 from vaultsync.adapters.qdrant_store import QdrantStore
-from vaultsync.ports.clock import Clock
+from vaultsync.storage.clock import Clock
 
 PLACE = QdrantPlace("local", "agent_memory_test")
 

@@ -21,7 +21,7 @@ from vaultsync.errors.notes import (
 )
 from vaultsync.errors.sides import VaultMissingError
 from vaultsync.model.paths import VaultPath, vault_path
-from vaultsync.ports.vault import Folder, NoteFile, Scan, Stamp
+from vaultsync.storage.vault import Folder, NoteFile, Scan, Stamp
 
 WHERE = "memory"
 STAGING = ".meta/staging/"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from vaultsync.model.paths import VaultPath, is_foreign_conflict_copy
-from vaultsync.ports.vault import Stamp
+from vaultsync.storage.vault import Stamp
 
 MARKER = ".meta/config.toml"
 

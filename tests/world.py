@@ -22,8 +22,8 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict, is_conflict_note
 from vaultsync.notes.view import CLEAR, Lens
-from vaultsync.ports.records import Attention, Base
-from vaultsync.ports.store import Write
+from vaultsync.storage.records import Attention, Base
+from vaultsync.storage.store import Write
 
 SCOPE = "team-core"
 PASSES = 12

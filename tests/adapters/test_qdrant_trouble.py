@@ -48,7 +48,7 @@ from vaultsync.errors.sides import StoreLayoutError, StoreUnavailableError
 from vaultsync.errors.usage import ConfigError
 from vaultsync.errors.work import DerivedError
 from vaultsync.model.fact import make_fact
-from vaultsync.ports.store import RevisionMismatch, Write
+from vaultsync.storage.store import RevisionMismatch, Write
 
 CLOCK = FakeClock()
 A, B, C = (CLOCK.new_id() for _ in range(3))

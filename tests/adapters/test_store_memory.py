@@ -7,7 +7,7 @@ from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.usage import FactNotFoundError
 from vaultsync.model.fact import make_fact
-from vaultsync.ports.store import Write
+from vaultsync.storage.store import Write
 
 A = FakeClock().new_id()
 FACT = make_fact({"id": A, "title": "Tea"})

@@ -15,7 +15,7 @@ from tests.fakes import FakeClock
 from vaultsync.adapters.clock import SystemClock
 from vaultsync.adapters.store_sqlite import SqliteStore
 from vaultsync.model.fact import Fact, make_fact
-from vaultsync.ports.store import Write
+from vaultsync.storage.store import Write
 
 CLOCK = FakeClock()
 IDS = [CLOCK.new_id() for _ in range(2_000)]

@@ -14,7 +14,7 @@ from vaultsync.adapters import sqlite_file, store_sqlite
 from vaultsync.adapters.store_sqlite import SqliteStore
 from vaultsync.errors.sides import StoreError, StoreUnavailableError
 from vaultsync.model.fact import Fact, make_fact
-from vaultsync.ports.store import RevisionMismatch, Write
+from vaultsync.storage.store import RevisionMismatch, Write
 
 CLOCK = FakeClock()
 IDS = [CLOCK.new_id() for _ in range(2_000)]

@@ -27,7 +27,7 @@ from vaultsync.errors.notes import (
 )
 from vaultsync.errors.sides import VaultMissingError
 from vaultsync.model.paths import VaultPath
-from vaultsync.ports.vault import Stamp
+from vaultsync.storage.vault import Stamp
 
 NOTE = VaultPath("public/note.md")
 STAGING = ".meta/staging"

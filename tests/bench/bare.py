@@ -25,7 +25,7 @@ from vaultsync.adapters.clock import SystemClock
 from vaultsync.adapters.store_sqlite import SqliteStore
 from vaultsync.adapters.vault_fs import VaultFs
 from vaultsync.engine.snapshot import path_in
-from vaultsync.ports.records import Base
+from vaultsync.storage.records import Base
 
 _Base: TypeAlias = tuple[str, str, str, str]
 _Blob: TypeAlias = tuple[str, bytes]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.worlds import APPLYING, WORLDS, World, open_world
-from vaultsync.ports.vault import Vault
+from vaultsync.storage.vault import Vault
 
 
 @pytest.fixture(params=[*WORLDS, APPLYING])

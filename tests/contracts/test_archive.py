@@ -25,9 +25,9 @@ from tests.archives import (
     sha,
 )
 from vaultsync.model.paths import VaultPath
-from vaultsync.ports.archive import Archive
-from vaultsync.ports.records import Attention, Base, Linger, Run
-from vaultsync.ports.vault import Stamp
+from vaultsync.storage.archive import Archive
+from vaultsync.storage.records import Attention, Base, Linger, Run
+from vaultsync.storage.vault import Stamp
 
 
 @pytest.fixture(params=ARCHIVES)

@@ -19,8 +19,8 @@ from tests.archives import (
     an_outgoing,
 )
 from vaultsync.model.paths import VaultPath
-from vaultsync.ports.archive import Archive
-from vaultsync.ports.records import Attention, Linger, Outgoing, Run
+from vaultsync.storage.archive import Archive
+from vaultsync.storage.records import Attention, Linger, Outgoing, Run
 
 
 @pytest.fixture(params=ARCHIVES)

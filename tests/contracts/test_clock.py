@@ -10,7 +10,7 @@ import pytest
 from tests.fakes import START, FakeClock
 from vaultsync.adapters.clock import IdSource, SystemClock
 from vaultsync.model.canonical import check_id
-from vaultsync.ports.clock import Clock
+from vaultsync.storage.clock import Clock
 
 CLOCKS: dict[str, Callable[[], Clock]] = {"system": SystemClock, "fake": FakeClock}
 

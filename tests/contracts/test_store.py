@@ -19,8 +19,8 @@ from vaultsync.errors.usage import FactNotFoundError
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.ports.clock import Clock
-from vaultsync.ports.store import RevisionMismatch, Store, Write, Written
+from vaultsync.storage.clock import Clock
+from vaultsync.storage.store import RevisionMismatch, Store, Write, Written
 
 
 def _sqlite(folder: Path, clock: Clock) -> Store:

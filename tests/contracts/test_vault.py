@@ -19,7 +19,7 @@ from vaultsync.errors.notes import (
     UnreadableNoteError,
 )
 from vaultsync.model.paths import VaultPath
-from vaultsync.ports.vault import Vault
+from vaultsync.storage.vault import Vault
 
 NOTE = VaultPath("public/decisions/note.md")
 OTHER = VaultPath("public/lessons/other.md")

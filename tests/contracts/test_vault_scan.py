@@ -10,7 +10,7 @@ from tests.worlds import VAULT_ID, World, sha
 from vaultsync.errors.notes import UnreadableNoteError, UnsafePathError
 from vaultsync.errors.sides import VaultMissingError
 from vaultsync.model.paths import VaultPath
-from vaultsync.ports.vault import Vault
+from vaultsync.storage.vault import Vault
 
 NOTE = VaultPath("public/decisions/note.md")
 OTHER = VaultPath("public/lessons/other.md")

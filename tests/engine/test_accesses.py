@@ -11,7 +11,7 @@ from vaultsync.engine.accesses import Accesses
 from vaultsync.engine.indexing import catch_up
 from vaultsync.engine.verify import verify
 from vaultsync.ports.note_index import Filters
-from vaultsync.ports.store import Write
+from vaultsync.storage.store import Write
 
 
 def test_recalls_are_counted_and_written_all_at_once() -> None:

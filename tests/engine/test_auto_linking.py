@@ -11,11 +11,11 @@ from vaultsync.adapters.links_memory import MemoryLinks
 from vaultsync.engine import entity_names
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.entity_names import EntityNames
-from vaultsync.engine.follow import seq_of
 from vaultsync.engine.link_feed import follow
 from vaultsync.engine.mirror import Policy
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
+from vaultsync.storage.feed_cursor import seq_of
 
 
 def entity(world: World, title: str, *, agent: str = "indy", **values: Value) -> Fact:

@@ -21,7 +21,7 @@ from vaultsync.engine.request import Request
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.render import render
-from vaultsync.ports.store import Write
+from vaultsync.storage.store import Write
 
 Change = Callable[[World, Fact], None]
 ELSEWHERE = "team-core/notes/kept/moved by hand.md"

@@ -26,7 +26,7 @@ from vaultsync.errors.usage import (
 )
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.ports.store import Write
+from vaultsync.storage.store import Write
 
 
 def test_what_is_remembered_can_be_got() -> None:

@@ -12,7 +12,7 @@ from vaultsync.engine.report import COUNTS, ActionTaken, Report, report_of
 from vaultsync.engine.request import Request
 from vaultsync.engine.status import status
 from vaultsync.model.paths import VaultPath
-from vaultsync.ports.records import Attention, HistoryEntry
+from vaultsync.storage.records import Attention, HistoryEntry
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 

@@ -15,7 +15,6 @@ from vaultsync.engine.conflict_notes import hidden_conflict
 from vaultsync.engine.conflicts import Verdict, settle
 from vaultsync.engine.listing import select
 from vaultsync.engine.rebuild import rebuild
-from vaultsync.engine.shown import ShownStore
 from vaultsync.engine.tables import _disarmed
 from vaultsync.engine.undo import undo
 from vaultsync.engine.verify import verify
@@ -25,6 +24,7 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.notes.view import Lens
 from vaultsync.privacy.escaping import running
 from vaultsync.privacy.redaction import Redactor
+from vaultsync.storage.redacted_store import ShownStore
 
 DICE = random.Random("vaultsync passes")
 TOKEN, OTHER = secrets.token("github", DICE), secrets.token("stripe", DICE)

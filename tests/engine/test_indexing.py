@@ -20,7 +20,7 @@ from vaultsync.engine.neighbours import surroundings
 from vaultsync.errors.work import IndexBusyError
 from vaultsync.model.fact import Fact
 from vaultsync.ports.note_index import Entry, Filters
-from vaultsync.ports.store import Write
+from vaultsync.storage.store import Write
 
 
 class Watched(MemoryIndex):

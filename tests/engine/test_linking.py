@@ -7,14 +7,14 @@ import pytest
 from tests.linked import LinkedWorld
 from vaultsync.engine import link_feed
 from vaultsync.engine.entity_names import EntityNames
-from vaultsync.engine.follow import version_at
 from vaultsync.engine.link_feed import SCHEMA
 from vaultsync.engine.linking import backlinks, catch_up
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.ports.link_index import Entity
-from vaultsync.ports.records import Base
+from vaultsync.storage.feed_cursor import version_at
+from vaultsync.storage.records import Base
 
 
 class Linked(LinkedWorld):

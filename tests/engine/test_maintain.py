@@ -15,7 +15,7 @@ from vaultsync.engine.report import Report
 from vaultsync.engine.undo import undo
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import GuardError
-from vaultsync.ports.store import Write
+from vaultsync.storage.store import Write
 
 
 def an_old_world(faded: int = 2, fresh: int = 20) -> World:

@@ -24,7 +24,7 @@ from vaultsync.errors.sides import (
     StoreUnavailableError,
 )
 from vaultsync.model.fact import make_fact
-from vaultsync.ports.store import Write
+from vaultsync.storage.store import Write
 
 
 def two_stores(facts: int = 3) -> tuple[World, MemoryStore]:

@@ -15,7 +15,6 @@ from vaultsync.adapters.embed_hash import HashEmbedder
 from vaultsync.core.rank import MISFIT, Weights
 from vaultsync.engine.answer import Sources
 from vaultsync.engine.candidates import JUDGED
-from vaultsync.engine.follow import version_at
 from vaultsync.engine.indexing import SCHEMA
 from vaultsync.engine.recall import recall
 from vaultsync.engine.recalling import ENOUGH
@@ -28,7 +27,8 @@ from vaultsync.errors.usage import (
 from vaultsync.errors.work import IndexBusyError
 from vaultsync.model.fact import Fact
 from vaultsync.ports.note_index import Filters
-from vaultsync.ports.store import Write
+from vaultsync.storage.feed_cursor import version_at
+from vaultsync.storage.store import Write
 
 
 def test_what_was_just_remembered_is_found_at_once() -> None:

@@ -10,7 +10,7 @@ from tests.proofs.world import Crash, World
 from vaultsync.engine.rebuild import rebuild
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.model import serialization as wire
-from vaultsync.ports.store import Write
+from vaultsync.storage.store import Write
 
 
 def _mirrored(count: int = 1, *, batch: int = 1000, **more: str) -> World:

@@ -18,7 +18,7 @@ from vaultsync.errors.sides import (
 )
 from vaultsync.errors.usage import FactNotFoundError
 from vaultsync.errors.work import GuardError
-from vaultsync.ports.store import StoreState
+from vaultsync.storage.store import StoreState
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 

@@ -20,7 +20,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.ports.note_index import Filters
-from vaultsync.ports.store import Write
+from vaultsync.storage.store import Write
 
 
 class CloneWorld(World):

@@ -10,7 +10,7 @@ from tests.world import AGENTS, LINES, MERGED, PERSONS, World, kinds, notice
 from vaultsync.engine.request import Request
 from vaultsync.errors.sides import VaultMismatchError, VaultMissingError
 from vaultsync.model.paths import VaultPath
-from vaultsync.ports.store import Store
+from vaultsync.storage.store import Store
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 

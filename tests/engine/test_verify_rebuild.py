@@ -16,7 +16,7 @@ from vaultsync.engine.verify import verify
 from vaultsync.errors.sides import StoreUnavailableError, VaultMissingError
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.render import render
-from vaultsync.ports.vault import Scan
+from vaultsync.storage.vault import Scan
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 

@@ -13,7 +13,7 @@ from vaultsync.adapters.clock import SystemClock
 from vaultsync.engine.mirror import Policy
 from vaultsync.engine.waiting import MANY, rest, wait
 from vaultsync.model.fact import make_fact
-from vaultsync.ports.store import Write
+from vaultsync.storage.store import Write
 
 STEPS = 100
 

@@ -16,7 +16,7 @@ from vaultsync.errors.sides import StoreRewoundError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.ports.vault import NoteFile
+from vaultsync.storage.vault import NoteFile
 
 
 def _remembered(

@@ -13,7 +13,7 @@ from tests.eval.collections import HERE, Asked, Collection, retrieval
 from tests.fakes import FakeClock
 from vaultsync.app.memory import Memory
 from vaultsync.engine.answer import Sources
-from vaultsync.ports.store import Write
+from vaultsync.storage.store import Write
 
 VAULT = HERE / "sample-vault"
 MODELS = HERE / "build" / "models"

@@ -24,9 +24,9 @@ from vaultsync.adapters.vectors_memory import MemoryVectors
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.request import Request
 from vaultsync.errors.work import GuardError
-from vaultsync.ports.clock import Clock
-from vaultsync.ports.store import Store
 from vaultsync.ports.vector_index import VectorIndex
+from vaultsync.storage.clock import Clock
+from vaultsync.storage.store import Store
 
 Sides = tuple[Store, VectorIndex]
 WORDS = (

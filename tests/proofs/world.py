@@ -29,7 +29,7 @@ from vaultsync.errors.work import GuardError
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.ports.store import RevisionMismatch, Write
+from vaultsync.storage.store import RevisionMismatch, Write
 
 PASSES = 12
 """Within how many passes everything must be done once people and faults rest."""

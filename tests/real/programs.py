@@ -15,7 +15,7 @@ from typing import Any
 import vaultsync.app
 from tests.real.home import Home, say
 from vaultsync.errors.work import EngineBusyError
-from vaultsync.ports.store import RevisionMismatch, Write
+from vaultsync.storage.store import RevisionMismatch, Write
 
 ROOT = Path(__file__).parents[2]
 

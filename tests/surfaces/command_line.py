@@ -27,7 +27,7 @@ from vaultsync.engine.report import (
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
-from vaultsync.ports.records import Attention, HistoryEntry
+from vaultsync.storage.records import Attention, HistoryEntry
 
 ID = "01a1fd60-1a69-7519-9d31-4f851abc2190"
 RUN = "01a1fd60-2f48-7295-9528-7c812ae42a9d"

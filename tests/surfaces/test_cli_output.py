@@ -31,7 +31,7 @@ from vaultsync.engine.listing import Page
 from vaultsync.errors.notes import UnreadableNoteError
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
-from vaultsync.ports.records import HistoryEntry
+from vaultsync.storage.records import HistoryEntry
 
 HOSTILE = "\x1b]8;;http://evil\x07a\x1b[2J\x1b[31mb\x9b1m\x08\u202ec[bold]d[/bold]"
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # a question opens an archive, too, and asks for none of them
     import msgspec
 
     from vaultsync.notes.conflict_note import Conflict
-    from vaultsync.ports.records import (
+    from vaultsync.storage.records import (
         Attention,
         Base,
         HistoryEntry,
@@ -136,8 +136,8 @@ def base_row(base: Base) -> Row:
 
 def base_of(row: Row) -> Base:
     """The base that `base_row()` made a row of."""
-    from vaultsync.ports.records import Base
-    from vaultsync.ports.vault import Stamp
+    from vaultsync.storage.records import Base
+    from vaultsync.storage.vault import Stamp
 
     _, folder, name, sha, revision, size, mtime_ns, ctime_ns, inode, since, fact = row
     return Base(
@@ -161,7 +161,7 @@ def to_json(value: object) -> str:
 
 def intent_of(body: str) -> Intent:
     """The intent of a line of JSON."""
-    from vaultsync.ports.records import Intent
+    from vaultsync.storage.records import Intent
 
     held = json.loads(body)
     values = held.pop("fact")
@@ -172,21 +172,21 @@ def intent_of(body: str) -> Intent:
 
 def linger_of(body: str) -> Linger:
     """The linger of a line of JSON."""
-    from vaultsync.ports.records import Linger
+    from vaultsync.storage.records import Linger
 
     return Linger(**json.loads(body))
 
 
 def outgoing_of(body: str) -> Outgoing:
     """The queued change of a line of JSON."""
-    from vaultsync.ports.records import Outgoing
+    from vaultsync.storage.records import Outgoing
 
     return Outgoing(**json.loads(body))
 
 
 def attention_of(body: str) -> Attention:
     """The notice of a line of JSON."""
-    from vaultsync.ports.records import Attention
+    from vaultsync.storage.records import Attention
 
     return Attention(**json.loads(body))
 
@@ -216,7 +216,7 @@ def history_row(entry: HistoryEntry) -> Row:
 
 def history_of(row: Row) -> HistoryEntry:
     """The entry that `history_row()` made a row of."""
-    from vaultsync.ports.records import HistoryEntry
+    from vaultsync.storage.records import HistoryEntry
 
     run, at, fact_id, side, actor, field, before, after = row
     return HistoryEntry(
@@ -226,7 +226,7 @@ def history_of(row: Row) -> HistoryEntry:
 
 def run_of(row: Row) -> Run:
     """The pass of a row of run, time, kind and report."""
-    from vaultsync.ports.records import Run
+    from vaultsync.storage.records import Run
 
     run, at, kind, report = row
     return Run(run, at, kind, json.loads(report))

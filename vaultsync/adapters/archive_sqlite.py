@@ -17,7 +17,7 @@ from vaultsync.model.paths import VaultPath
 
 if TYPE_CHECKING:  # a question opens an archive, too, and asks for none of them
     from vaultsync.notes.conflict_note import Conflict
-    from vaultsync.ports.records import (
+    from vaultsync.storage.records import (
         Attention,
         Base,
         HistoryEntry,

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from vaultsync.errors.usage import ConfigError
 from vaultsync.errors.work import EmbedderError
-from vaultsync.ports.clock import Clock
+from vaultsync.storage.clock import Clock
 
 _BATCH = 100
 _AT_ONCE = 3

@@ -37,7 +37,7 @@ from vaultsync.adapters.qdrant_trouble import (
 )
 from vaultsync.errors.sides import StoreLayoutError
 from vaultsync.errors.usage import ConfigError
-from vaultsync.ports.clock import Clock
+from vaultsync.storage.clock import Clock
 
 _OLDEST = (1, 17)
 """The first server with `update_mode`."""

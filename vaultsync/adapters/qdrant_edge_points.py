@@ -30,7 +30,7 @@ from vaultsync.adapters.qdrant_rows import INDEXED
 from vaultsync.adapters.qdrant_trouble import ClosedError
 from vaultsync.errors.sides import StoreLayoutError
 from vaultsync.errors.usage import ConfigError
-from vaultsync.ports.clock import Clock
+from vaultsync.storage.clock import Clock
 
 _ASKED = (
     *("kind", "seq", "fact", "chunk", "scope", "supersededById", "above", "type"),

@@ -22,7 +22,7 @@ import msgspec
 from vaultsync.adapters.qdrant_points import Is, Point, Where
 from vaultsync.adapters.qdrant_rows import Row
 from vaultsync.model import serialization as wire
-from vaultsync.ports.store import RevisionMismatch, Write, Written
+from vaultsync.storage.store import RevisionMismatch, Write, Written
 
 _NAMES = UUID("6f0c9a4e-8a5b-5d0e-9a53-7a1d6c0f2b11")
 IN_HEAD = 128

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from vaultsync.errors.sides import StoreUnavailableError
-from vaultsync.ports.clock import Clock
+from vaultsync.storage.clock import Clock
 
 FIRST, LONGEST = 1.0, 30.0
 HANGS = 1.0

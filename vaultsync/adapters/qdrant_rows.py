@@ -16,7 +16,7 @@ from vaultsync.model import serialization as wire
 from vaultsync.model.canonical import NEVER, moment
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.ports.store import Written
+from vaultsync.storage.store import Written
 
 FACT, TOMBSTONE = "fact", "tombstone"
 """The kinds of points that facts are. Words, for the engine in this process cannot ask for

@@ -43,8 +43,8 @@ from vaultsync.adapters.qdrant_rows import (
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.usage import FactNotFoundError
 from vaultsync.model.fact import Fact
-from vaultsync.ports.clock import Clock
-from vaultsync.ports.store import RevisionMismatch, StoreState, Write, Written
+from vaultsync.storage.clock import Clock
+from vaultsync.storage.store import RevisionMismatch, StoreState, Write, Written
 
 _TRIES = 200
 """How often a head is read anew because another writer was faster; of those who read the

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.model.fact import Fact
-from vaultsync.ports.store import RevisionMismatch, StoreState, Write, Written
+from vaultsync.storage.store import RevisionMismatch, StoreState, Write, Written
 
 
 class StoreAway:

@@ -10,8 +10,8 @@ from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.usage import FactNotFoundError
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
-from vaultsync.ports.clock import Clock
-from vaultsync.ports.store import RevisionMismatch, StoreState, Write, Written
+from vaultsync.storage.clock import Clock
+from vaultsync.storage.store import RevisionMismatch, StoreState, Write, Written
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from vaultsync.errors.sides import StoreError, StoreUnavailableError
 from vaultsync.errors.usage import FactNotFoundError
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
-from vaultsync.ports.clock import Clock
-from vaultsync.ports.store import RevisionMismatch, StoreState, Write, Written
+from vaultsync.storage.clock import Clock
+from vaultsync.storage.store import RevisionMismatch, StoreState, Write, Written
 
 _LOG_PAGES = 250
 """A short log is soon written over instead of growing: what one small write waits for."""

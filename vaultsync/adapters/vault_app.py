@@ -23,7 +23,7 @@ from typing import Protocol
 
 from vaultsync.errors.notes import NoteChangedError, UnreadableNoteError
 from vaultsync.model.paths import VaultPath
-from vaultsync.ports.vault import Folder, NoteFile, Scan, Stamp, Vault
+from vaultsync.storage.vault import Folder, NoteFile, Scan, Stamp, Vault
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ from vaultsync.errors.notes import (
 )
 from vaultsync.errors.sides import VaultMissingError
 from vaultsync.model.paths import VaultPath, key_of, vault_path
-from vaultsync.ports.vault import Folder, NoteFile, Scan, Stamp
+from vaultsync.storage.vault import Folder, NoteFile, Scan, Stamp
 
 _MARKER = ".meta/config.toml"
 _DERIVED = re.compile(

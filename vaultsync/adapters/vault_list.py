@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate, chain, repeat
 
 from vaultsync.model.paths import VaultPath, is_foreign_conflict_copy, key_of
-from vaultsync.ports.vault import Folder, Stamp
+from vaultsync.storage.vault import Folder, Stamp
 
 _NO_PATH = re.compile(r"[\x01-\x1f\x7f-\x9f\\\ud800-\udfff]")
 _FOREIGN = ("/~$", ".sync-conflict-", "conflicted copy")

@@ -12,7 +12,7 @@ from vaultsync.adapters.syscalls import Place
 from vaultsync.adapters.vault_tree import Tree
 from vaultsync.errors.notes import NoteMissingError, UnsafePathError
 from vaultsync.errors.sides import VaultMissingError
-from vaultsync.ports.vault import NoteFile
+from vaultsync.storage.vault import NoteFile
 
 STAGING = ".meta/staging"
 _OP = re.compile(r"[A-Za-z0-9_-]{1,80}")

@@ -30,7 +30,7 @@ from vaultsync.errors.notes import (
 )
 from vaultsync.errors.sides import VaultMissingError
 from vaultsync.model.paths import VaultPath
-from vaultsync.ports.vault import Folder, NoteFile, Scan, Stamp
+from vaultsync.storage.vault import Folder, NoteFile, Scan, Stamp
 
 ANY = sys.maxsize
 """No limit."""

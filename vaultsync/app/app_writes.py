@@ -11,7 +11,7 @@ import threading
 from vaultsync.adapters.vault_app import Answer, Offer
 from vaultsync.app.events import Event, Events
 from vaultsync.errors.usage import WriteNotFoundError
-from vaultsync.ports.clock import Clock
+from vaultsync.storage.clock import Clock
 
 WAIT = 2.0
 """Seconds in which the app must answer."""

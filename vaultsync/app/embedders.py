@@ -20,9 +20,9 @@ from vaultsync.adapters.embed_sentence import (
 )
 from vaultsync.config import check_embedder
 from vaultsync.errors.usage import ConfigError
-from vaultsync.ports.clock import Clock
 from vaultsync.ports.embedder import Embedder
 from vaultsync.ports.reranker import Reranker
+from vaultsync.storage.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)

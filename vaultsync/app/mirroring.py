@@ -18,7 +18,7 @@ from vaultsync.errors.work import EngineBusyError
 if TYPE_CHECKING:
     from vaultsync.engine.report import Check, Progress, Report, Status, Verification
     from vaultsync.notes.conflict_note import Conflict
-    from vaultsync.ports.records import HistoryEntry
+    from vaultsync.storage.records import HistoryEntry
 
 SOURCES = ("vault", "store")
 _BY_ITSELF = "it does this by itself, and `vaultsync status` shows how far it is"

@@ -22,8 +22,8 @@ if TYPE_CHECKING:  # only a daemon or a bridge has one
     from vaultsync.adapters.vault_app import App
     from vaultsync.engine.accesses import Accesses
     from vaultsync.ports.link_index import LinkIndex
-    from vaultsync.ports.store import Store
-    from vaultsync.ports.vault import Vault
+    from vaultsync.storage.store import Store
+    from vaultsync.storage.vault import Vault
 
 
 _T = TypeVar("_T")

@@ -15,9 +15,9 @@ from vaultsync.errors.work import EmbedderError
 if TYPE_CHECKING:
     from vaultsync.adapters.qdrant_place import QdrantPlace
     from vaultsync.adapters.qdrant_points import Points
-    from vaultsync.ports.clock import Clock
     from vaultsync.ports.embedder import Embedder
-    from vaultsync.ports.store import Store
+    from vaultsync.storage.clock import Clock
+    from vaultsync.storage.store import Store
 
 
 class Stores:

@@ -30,7 +30,7 @@ from vaultsync.notes.conflict_note import (
     conflict_json,
     is_deletion,
 )
-from vaultsync.ports.records import HistoryEntry
+from vaultsync.storage.records import HistoryEntry
 
 
 def conflicts(options: Options, found: Sequence[Conflict]) -> int:

@@ -31,7 +31,7 @@ from vaultsync.engine.report import (
 )
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict
-from vaultsync.ports.records import Attention
+from vaultsync.storage.records import Attention
 
 MANY = 20
 """Actions that are listed unless all are wanted."""

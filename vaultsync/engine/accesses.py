@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from vaultsync.engine.follow import version_at
 from vaultsync.engine.indexing import SCHEMA
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import DerivedError
-from vaultsync.ports.store import Write
+from vaultsync.storage.feed_cursor import version_at
+from vaultsync.storage.store import Write
 
 if TYPE_CHECKING:  # loaded with every question
     from vaultsync.engine.mirror import Mirror
     from vaultsync.ports.note_index import NoteIndex
     from vaultsync.ports.recall_log import RecallLog
-    from vaultsync.ports.store import StoreState
+    from vaultsync.storage.store import StoreState
 
 ACTOR = "recall"
 """Who writes, in the store's feed."""

@@ -26,7 +26,7 @@ from vaultsync.model.paths import (
 from vaultsync.model.scope import check_scope
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.parse import read_note
-from vaultsync.ports.records import Attention
+from vaultsync.storage.records import Attention
 
 
 def adopt(

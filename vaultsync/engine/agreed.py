@@ -15,9 +15,9 @@ from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.snapshot import Seen, trusted
 from vaultsync.engine.witness import NEWEST, newest_row
 from vaultsync.model.paths import VaultPath, parent
-from vaultsync.ports.records import Base
-from vaultsync.ports.store import Written
-from vaultsync.ports.vault import Stamp
+from vaultsync.storage.records import Base
+from vaultsync.storage.store import Written
+from vaultsync.storage.vault import Stamp
 
 MANY = 10_000
 """So many bases go into one transaction: each page of the archive is written but once."""

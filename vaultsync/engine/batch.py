@@ -45,8 +45,8 @@ from vaultsync.errors.notes import (
 )
 from vaultsync.model.paths import VaultPath, parent
 from vaultsync.notes.conflict_note import Conflict
-from vaultsync.ports.records import Attention, Base, HistoryEntry, Intent, Linger
-from vaultsync.ports.store import RevisionMismatch, Write
+from vaultsync.storage.records import Attention, Base, HistoryEntry, Intent, Linger
+from vaultsync.storage.store import RevisionMismatch, Write
 
 
 class Batch:

@@ -26,8 +26,8 @@ from vaultsync.errors.sides import ArchiveError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, key_of
 from vaultsync.notes.parse import Note, id_in, read_note
-from vaultsync.ports.records import Base
-from vaultsync.ports.store import Written
+from vaultsync.storage.records import Base
+from vaultsync.storage.store import Written
 
 
 class Case(NamedTuple):

@@ -30,7 +30,7 @@ from vaultsync.notes.conflict_note import (
     is_deletion,
     ticked,
 )
-from vaultsync.ports.store import RevisionMismatch, Write
+from vaultsync.storage.store import RevisionMismatch, Write
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from vaultsync.engine.rhythm import Rhythm
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.ports.archive import Archive
 from vaultsync.privacy.error_json import trouble
+from vaultsync.storage.archive import Archive
 
 LOOKS = 2
 """Whole passes that a deletion needs; what waits longer waits for somebody."""

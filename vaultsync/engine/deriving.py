@@ -9,10 +9,8 @@ from vaultsync.engine import indexing, linking
 from vaultsync.engine.embed_cost import Cost, cost_of_change
 from vaultsync.engine.embed_texts import identity_of
 from vaultsync.engine.embedding import EmbedReport, embed_pending
-from vaultsync.engine.follow import version_at
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress
-from vaultsync.engine.shown import Read
 from vaultsync.engine.tables import Making, tables_stand, write_tables
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import DerivedError
@@ -21,6 +19,8 @@ from vaultsync.ports.embedder import Embedder
 from vaultsync.ports.link_index import LinkIndex
 from vaultsync.ports.note_index import NoteIndex
 from vaultsync.ports.vector_index import VectorIndex
+from vaultsync.storage.feed_cursor import version_at
+from vaultsync.storage.redacted_store import Read
 
 DERIVED = "derived"
 """The setting that says up to where all of it was brought."""

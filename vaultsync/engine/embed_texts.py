@@ -11,8 +11,8 @@ from vaultsync.engine.neighbours import surroundings
 from vaultsync.model.fact import Fact
 from vaultsync.ports.embedder import Embedder, Identity
 from vaultsync.ports.note_index import NoteIndex
-from vaultsync.ports.store import Store
 from vaultsync.ports.vector_index import VectorIndex
+from vaultsync.storage.store import Store
 
 
 def identity_of(embedder: Embedder, *, lends: bool = False) -> Identity:

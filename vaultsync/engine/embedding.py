@@ -14,7 +14,6 @@ from vaultsync.engine.embed_texts import (
     identity_of,
     neighbours_of,
 )
-from vaultsync.engine.follow import behind, seq_of, version_at
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress
 from vaultsync.errors.sides import StoreUnavailableError
@@ -23,8 +22,9 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.ports.embedder import Embedder
 from vaultsync.ports.note_index import NoteIndex
-from vaultsync.ports.store import Written
 from vaultsync.ports.vector_index import VectorIndex, VectorRow
+from vaultsync.storage.feed_cursor import behind, seq_of, version_at
+from vaultsync.storage.store import Written
 
 PAGE = 256
 """Facts that are looked at together."""

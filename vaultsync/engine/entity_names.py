@@ -10,13 +10,13 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from vaultsync.engine.follow import seen_of, version_at
 from vaultsync.errors.work import DerivedError
+from vaultsync.storage.feed_cursor import seen_of, version_at
 
 if TYPE_CHECKING:  # every opened vault has one of these, and few are ever asked
     from vaultsync.core.mentions import Mention, Vocabulary
     from vaultsync.ports.link_index import Entity, LinkIndex
-    from vaultsync.ports.store import Store, StoreState
+    from vaultsync.storage.store import Store, StoreState
 
 FAR = 500
 """Rows of the feed from which on the link index is brought up first."""

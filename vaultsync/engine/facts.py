@@ -32,8 +32,8 @@ from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import FIELD, NO_FIELDS, OWN, Owner, Value
 from vaultsync.model.scope import private, sees
-from vaultsync.ports.records import HistoryEntry
-from vaultsync.ports.store import RevisionMismatch, Write
+from vaultsync.storage.records import HistoryEntry
+from vaultsync.storage.store import RevisionMismatch, Write
 
 FORGOTTEN, ACTIVE = "forgotten", "active"
 TRIES = 20

@@ -11,7 +11,7 @@ from vaultsync.errors.sides import (
     StoreUnavailableError,
     VaultMismatchError,
 )
-from vaultsync.ports.store import StoreState
+from vaultsync.storage.store import StoreState
 
 
 def check_vault(mirror: Mirror, *, dry_run: bool) -> None:

@@ -20,9 +20,9 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import with_id, without_id
-from vaultsync.ports.records import Base, Linger
-from vaultsync.ports.store import RevisionMismatch, Write
-from vaultsync.ports.vault import NoteFile
+from vaultsync.storage.records import Base, Linger
+from vaultsync.storage.store import RevisionMismatch, Write
+from vaultsync.storage.vault import NoteFile
 
 TOGETHER = FEW_LINGERS
 """How many notes share their waits for the disk."""

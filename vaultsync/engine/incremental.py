@@ -15,7 +15,7 @@ from vaultsync.engine.report import Progress
 from vaultsync.engine.request import Request
 from vaultsync.engine.snapshot import Snapshot, no_facts, take_snapshot
 from vaultsync.model.paths import VaultPath, parent
-from vaultsync.ports.store import Written
+from vaultsync.storage.store import Written
 
 
 def folders_of(mirror: Mirror, named: Sequence[str]) -> set[VaultPath]:

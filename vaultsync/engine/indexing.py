@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from vaultsync.engine.follow import behind, version_at
 from vaultsync.engine.neighbours import entries
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import IndexBusyError
 from vaultsync.model.schema import Value
 from vaultsync.ports.note_index import NoteIndex
-from vaultsync.ports.store import Written
+from vaultsync.storage.feed_cursor import behind, version_at
+from vaultsync.storage.store import Written
 
 if TYPE_CHECKING:  # a question asks here first, and loads little
     from vaultsync.engine.mirror import Mirror

@@ -9,8 +9,8 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict
 from vaultsync.notes.parse import Note
-from vaultsync.ports.records import Attention
-from vaultsync.ports.vault import Stamp
+from vaultsync.storage.records import Attention
+from vaultsync.storage.vault import Stamp
 
 WRITES_STORE = frozenset(
     {

@@ -16,8 +16,8 @@ from vaultsync.errors.notes import NoteError, NoteExistsError, UnreadableNoteErr
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.edits import edited
 from vaultsync.notes.parse import read_note
-from vaultsync.ports.records import Base, Linger
-from vaultsync.ports.vault import NoteFile
+from vaultsync.storage.records import Base, Linger
+from vaultsync.storage.vault import NoteFile
 
 AT_ONCE = 500
 """How many displaced files one pass looks into: removing them takes the disk long."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vaultsync.engine.follow import behind, version_at
 from vaultsync.model.fact import Fact
 from vaultsync.ports.link_index import Entity, LinkIndex, Reference
-from vaultsync.ports.store import Store, Written
+from vaultsync.storage.feed_cursor import behind, version_at
+from vaultsync.storage.store import Store, Written
 
 SCHEMA = "1"
 """Of what `references_of()` makes; another one has the index built anew."""

@@ -15,7 +15,7 @@ from vaultsync.engine.report import ActionTaken, Progress, Report
 from vaultsync.engine.request import Request
 from vaultsync.engine.sync import remember_run, sync
 from vaultsync.errors.work import GuardError
-from vaultsync.ports.store import RevisionMismatch, Write
+from vaultsync.storage.store import RevisionMismatch, Write
 
 BATCH = 500
 STOPPED = "stopped_upkeep"

@@ -11,7 +11,7 @@ from vaultsync.core.sections import Section, section_id
 from vaultsync.engine.mirror import Mirror
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
-from vaultsync.ports.store import RevisionMismatch, Write
+from vaultsync.storage.store import RevisionMismatch, Write
 
 ACTOR = "memory-file"
 """Who writes these facts, in the feed and in the history."""

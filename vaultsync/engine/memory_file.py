@@ -26,7 +26,7 @@ from vaultsync.errors.files import (
     UnreadableMemoryFileError,
 )
 from vaultsync.ports.memory_file import MemoryFile, MetadataReader, WriteQueue
-from vaultsync.ports.records import Attention
+from vaultsync.storage.records import Attention
 
 FILES = 50
 """Files that are taken at once (seed 000); more are told about."""

@@ -25,9 +25,9 @@ from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.usage import UsageError
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.ports.clock import Clock
 from vaultsync.ports.memory_file import MemoryFile, Waiting, WriteQueue
-from vaultsync.ports.records import Attention
+from vaultsync.storage.clock import Clock
+from vaultsync.storage.records import Attention
 
 WRITTEN, UNCHANGED, QUEUED = "written", "unchanged", "queued"
 LARGEST = 5 << 20

@@ -14,7 +14,7 @@ from vaultsync.model.canonical import canonical
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELD, TYPES, Value
 from vaultsync.ports.memory_file import MetadataReader
-from vaultsync.ports.records import Attention
+from vaultsync.storage.records import Attention
 
 LARGE = 1 << 20
 """Bytes above which a file is taken, but told about (seed 000)."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from vaultsync.engine.report import attention_json
 from vaultsync.model.schema import Value
-from vaultsync.ports.records import Attention
+from vaultsync.storage.records import Attention
 
 COUNTS = ("created", "updated", "forgotten", "let_go", "unchanged")
 

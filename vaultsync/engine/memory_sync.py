@@ -8,7 +8,6 @@ from hashlib import sha256
 
 from vaultsync.core.section_plan import Do, Metadata, Said, Step, plan_sections, type_of
 from vaultsync.core.sections import Section
-from vaultsync.engine.follow import version_at
 from vaultsync.engine.memory_facts import Owner, carry_out
 from vaultsync.engine.memory_queue import PATIENCE, drain
 from vaultsync.engine.memory_read import Reading, notice, read_memory
@@ -31,8 +30,9 @@ from vaultsync.errors.usage import ScopeDeniedError
 from vaultsync.model.fact import Fact
 from vaultsync.model.scope import check_scope, private, sees
 from vaultsync.ports.memory_file import MemoryFile, MetadataReader, WriteQueue
-from vaultsync.ports.records import Attention
-from vaultsync.ports.store import StoreState
+from vaultsync.storage.feed_cursor import version_at
+from vaultsync.storage.records import Attention
+from vaultsync.storage.store import StoreState
 
 BYTES = 5 << 20
 """Bytes of all files together (seed 000)."""

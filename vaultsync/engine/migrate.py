@@ -11,8 +11,8 @@ from vaultsync.errors.sides import MigrationError
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import to_json
-from vaultsync.ports.store import Store, Write, Written
 from vaultsync.ports.vector_index import VectorIndex, VectorRow
+from vaultsync.storage.store import Store, Write, Written
 
 ACTOR = "migrate"
 """Who writes, in the feed of the new store."""

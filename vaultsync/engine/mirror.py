@@ -8,19 +8,19 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from vaultsync.engine.entity_names import EntityNames
-from vaultsync.engine.shown import Read, ShownStore
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import DEFAULT_TYPE
 from vaultsync.model.scope import PUBLIC
 from vaultsync.notes.view import CLEAR, Lens
+from vaultsync.storage.redacted_store import Read, ShownStore
 
 if TYPE_CHECKING:  # a question has a mirror too, and needs little of it
     from vaultsync.core.links import Names
-    from vaultsync.ports.archive import Archive
-    from vaultsync.ports.clock import Clock
-    from vaultsync.ports.store import Store
-    from vaultsync.ports.vault import Vault
+    from vaultsync.storage.archive import Archive
+    from vaultsync.storage.clock import Clock
+    from vaultsync.storage.store import Store
+    from vaultsync.storage.vault import Vault
 
 
 class Policy(NamedTuple):

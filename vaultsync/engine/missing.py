@@ -8,7 +8,7 @@ from vaultsync.engine.mirror import Mirror
 from vaultsync.errors.notes import NoteError, NoteMissingError
 from vaultsync.model.paths import name_of, parent
 from vaultsync.notes.parse import read_note
-from vaultsync.ports.records import Base
+from vaultsync.storage.records import Base
 
 
 def is_back(mirror: Mirror, base: Base) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from vaultsync.core.around import AFTER, BEFORE, Turn, around, lent, turn_of
 from vaultsync.model.fact import Fact
 from vaultsync.ports.note_index import Entry, NoteIndex
-from vaultsync.ports.store import Store
+from vaultsync.storage.store import Store
 
 
 def entries(

@@ -13,7 +13,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import render, rewrite, stale, with_id
-from vaultsync.ports.records import HistoryEntry
+from vaultsync.storage.records import HistoryEntry
 
 
 class NoteBytes:

@@ -20,7 +20,7 @@ from vaultsync.model.schema import FIELD, Owner
 from vaultsync.notes.parse import UnknownPlaceholder, id_in
 from vaultsync.notes.render import rewrite, with_id
 from vaultsync.notes.view import Lens
-from vaultsync.ports.records import Attention
+from vaultsync.storage.records import Attention
 
 ODD_HINT = "vaultsync reads and writes regular files only; rename it or move it away"
 

@@ -14,7 +14,7 @@ from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import from_values, to_values
-from vaultsync.ports.records import Outgoing
+from vaultsync.storage.records import Outgoing
 
 
 def queue(mirror: Mirror, *rows: Outgoing) -> None:

@@ -10,8 +10,8 @@ from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.model.serialization import from_values
 from vaultsync.notes.conflict_note import Conflict, FieldConflict, conflict_id
-from vaultsync.ports.records import HistoryEntry, Outgoing
-from vaultsync.ports.store import RevisionMismatch, Write
+from vaultsync.storage.records import HistoryEntry, Outgoing
+from vaultsync.storage.store import RevisionMismatch, Write
 
 
 def drain_outbox(mirror: Mirror) -> list[str]:

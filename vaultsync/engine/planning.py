@@ -27,7 +27,7 @@ from vaultsync.notes.conflict_note import CHANGED, DELETED, NOTE, FieldConflict
 from vaultsync.notes.parse import TYPE_FOLDERS, Note, tier_folder, type_of_folder
 from vaultsync.notes.render import stale
 from vaultsync.notes.view import CLEAR, Lens
-from vaultsync.ports.records import Attention
+from vaultsync.storage.records import Attention
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from vaultsync.engine.request import Request
 from vaultsync.engine.snapshot import path_in
 from vaultsync.engine.sync import ByTheTable, sync_with
 from vaultsync.notes.render import stale
-from vaultsync.ports.records import Base
+from vaultsync.storage.records import Base
 
 _TOMBSTONE = (StoreChange.DELETED, StoreChange.BURIED)
 _ABSENT = (StoreChange.NONE, StoreChange.MISSING)

@@ -15,8 +15,8 @@ from vaultsync.model.schema import Value
 from vaultsync.model.serialization import from_json, to_json
 from vaultsync.notes.conflict_note import is_deletion
 from vaultsync.notes.view import Lens
-from vaultsync.ports.archive import Archive
-from vaultsync.ports.records import Attention, HistoryEntry
+from vaultsync.storage.archive import Archive
+from vaultsync.storage.records import Attention, HistoryEntry
 
 VAULT, STORE = "vault", "store"
 

@@ -25,8 +25,8 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, name_of, parent
 from vaultsync.notes.edits import edited
 from vaultsync.notes.parse import read_note
-from vaultsync.ports.records import Base, Intent, Linger
-from vaultsync.ports.vault import NoteFile
+from vaultsync.storage.records import Base, Intent, Linger
+from vaultsync.storage.vault import NoteFile
 
 
 def recover(mirror: Mirror, run: str, *, rescue: bool = True) -> list[str]:

@@ -11,7 +11,7 @@ from vaultsync.engine.planning import Plan
 from vaultsync.engine.report import Report
 from vaultsync.engine.snapshot import Seen, Snapshot
 from vaultsync.model.paths import VaultPath
-from vaultsync.ports.store import StoreState, Written
+from vaultsync.storage.store import StoreState, Written
 
 
 @dataclass(frozen=True, slots=True)

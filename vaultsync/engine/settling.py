@@ -15,9 +15,9 @@ from vaultsync.engine.snapshot import path_in, trusted
 from vaultsync.engine.witness import NEWEST, row
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.model.paths import VaultPath, name_of, parent
-from vaultsync.ports.records import Attention
-from vaultsync.ports.store import Written
-from vaultsync.ports.vault import Folder, Stamp
+from vaultsync.storage.records import Attention
+from vaultsync.storage.store import Written
+from vaultsync.storage.vault import Folder, Stamp
 
 
 def record_gone(work: Pass) -> None:

@@ -21,8 +21,8 @@ from vaultsync.model.paths import VaultPath, name_of, parent, place
 from vaultsync.notes import canonical_form as verbatim
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.parse import TYPE_FOLDERS, Note, Problem, read_note
-from vaultsync.ports.records import Attention, Base
-from vaultsync.ports.vault import Folder, NoteFile, Scan, Stamp
+from vaultsync.storage.records import Attention, Base
+from vaultsync.storage.vault import Folder, NoteFile, Scan, Stamp
 
 RACY_NS = 20_000_000
 """A file changed so shortly before it was looked at could change again without its stamp

@@ -44,8 +44,8 @@ from vaultsync.errors.work import GuardError
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.view import CLEAR
-from vaultsync.ports.records import Attention, Run
-from vaultsync.ports.store import StoreState, Written
+from vaultsync.storage.records import Attention, Run
+from vaultsync.storage.store import StoreState, Written
 
 SHOWN = 2000
 """How many actions a remembered run lists."""

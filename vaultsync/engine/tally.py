@@ -12,7 +12,7 @@ from vaultsync.engine.request import Pass
 from vaultsync.engine.settling import changed_notices
 from vaultsync.engine.snapshot import Seen
 from vaultsync.model.paths import VaultPath
-from vaultsync.ports.records import Attention
+from vaultsync.storage.records import Attention
 
 _CONFIRM = (
     "if it is meant, let a pass be stopped: its error names the run for `vaultsync sync"

@@ -17,7 +17,7 @@ from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import FIELD, NO_FIELDS, OWN, Value
 from vaultsync.model.scope import sees
 from vaultsync.model.serialization import to_json, to_values
-from vaultsync.ports.store import RevisionMismatch, Write
+from vaultsync.storage.store import RevisionMismatch, Write
 
 BATCH = 1000
 

@@ -20,8 +20,8 @@ from vaultsync.errors.usage import RunNotFoundError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELD, Owner, Value
-from vaultsync.ports.records import Attention, HistoryEntry
-from vaultsync.ports.store import RevisionMismatch, Write
+from vaultsync.storage.records import Attention, HistoryEntry
+from vaultsync.storage.store import RevisionMismatch, Write
 
 TRIES = 20
 EVENTS = frozenset({"fact", "note", "path", "outbox"})

@@ -25,10 +25,10 @@ from vaultsync.model.paths import VaultPath, name_of, stem_of
 from vaultsync.model.scope import PUBLIC, is_scope, sees
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.view import CLEAR, Lens
-from vaultsync.ports.clock import Clock
 from vaultsync.ports.note_index import Entry as Indexed
 from vaultsync.ports.note_index import Filters, NoteIndex
-from vaultsync.ports.vault import Vault
+from vaultsync.storage.clock import Clock
+from vaultsync.storage.vault import Vault
 
 SOURCE = "index-files"
 READ = 3

@@ -15,7 +15,7 @@ from vaultsync.notes.edits import edited
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import stale
 from vaultsync.notes.view import Lens
-from vaultsync.ports.records import Base
+from vaultsync.storage.records import Base
 
 CHUNK = 500
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from vaultsync.ports.clock import Clock
+from vaultsync.storage.clock import Clock
 
 MANY = 100
 """From so many actions on, a wait is long enough for a thread."""

@@ -22,7 +22,7 @@ from vaultsync.model.paths import VaultPath, key_of, parent
 from vaultsync.model.schema import TYPES
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import render
-from vaultsync.ports.records import Base, HistoryEntry, Run
+from vaultsync.storage.records import Base, HistoryEntry, Run
 
 MANY = 256
 """How many facts share one wait for the disk."""

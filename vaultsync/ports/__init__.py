@@ -10,8 +10,6 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vaultsync.ports.archive import Archive
-    from vaultsync.ports.clock import Clock
     from vaultsync.ports.embedder import Embedder, Identity
     from vaultsync.ports.link_index import LinkIndex, Reference
     from vaultsync.ports.memory_file import (
@@ -22,7 +20,13 @@ if TYPE_CHECKING:
     )
     from vaultsync.ports.note_index import Entry, Filters, Match, NoteIndex
     from vaultsync.ports.recall_log import Recalled, RecallLog
-    from vaultsync.ports.records import (
+    from vaultsync.ports.reranker import Reranker
+    from vaultsync.ports.tokens import TokenCounter
+    from vaultsync.ports.vector_index import Near, VectorIndex, VectorRow
+    from vaultsync.ports.watcher import Heard, Watcher
+    from vaultsync.storage.archive import Archive
+    from vaultsync.storage.clock import Clock
+    from vaultsync.storage.records import (
         Attention,
         Base,
         HistoryEntry,
@@ -31,18 +35,14 @@ if TYPE_CHECKING:
         Outgoing,
         Run,
     )
-    from vaultsync.ports.reranker import Reranker
-    from vaultsync.ports.store import (
+    from vaultsync.storage.store import (
         RevisionMismatch,
         Store,
         StoreState,
         Write,
         Written,
     )
-    from vaultsync.ports.tokens import TokenCounter
-    from vaultsync.ports.vault import Folder, NoteFile, Scan, Stamp, Vault
-    from vaultsync.ports.vector_index import Near, VectorIndex, VectorRow
-    from vaultsync.ports.watcher import Heard, Watcher
+    from vaultsync.storage.vault import Folder, NoteFile, Scan, Stamp, Vault
 
 _NAMES = {
     "archive": "Archive",

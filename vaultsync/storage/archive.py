@@ -8,7 +8,7 @@ from typing import Protocol
 
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict
-from vaultsync.ports.records import (
+from vaultsync.storage.records import (
     Attention,
     Base,
     HistoryEntry,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from vaultsync.model.fact import Fact
 from vaultsync.notes.view import Lens
-from vaultsync.ports.store import RevisionMismatch, Store, StoreState, Write, Written
+from vaultsync.storage.store import RevisionMismatch, Store, StoreState, Write, Written
 
 HELD = 10_000
 """Facts that are held at most: as many as the note index takes in at once."""

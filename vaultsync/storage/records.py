@@ -9,7 +9,7 @@ from typing import NamedTuple
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.ports.vault import Stamp
+from vaultsync.storage.vault import Stamp
 
 
 class Base(NamedTuple):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.world import World
-from vaultsync.engine import shown
-from vaultsync.engine.shown import Read, ShownStore
 from vaultsync.notes.view import Lens
-from vaultsync.ports.store import Write
 from vaultsync.privacy.redaction import Redactor
+from vaultsync.storage import redacted_store as shown
+from vaultsync.storage.redacted_store import Read, ShownStore
+from vaultsync.storage.store import Write
 
 LENS = Lens.of(Redactor(b"key"), hides=True, disarms=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vaultsync.ports.store import Store, Written
+from vaultsync.storage.store import Store, Written
 
 
 class Behind(NamedTuple):
