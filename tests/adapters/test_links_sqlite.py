@@ -11,7 +11,7 @@ import pytest
 from vaultsync.adapters import sqlite_file
 from vaultsync.adapters.links_sqlite import SqliteLinks
 from vaultsync.errors.work import IndexBusyError
-from vaultsync.ports.link_index import Reference
+from vaultsync.links.ports import Reference
 
 LINK = Reference("a", "x", "", "wiki")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from vaultsync.adapters.links_memory import MemoryLinks
 from vaultsync.adapters.links_sqlite import SqliteLinks
-from vaultsync.ports.link_index import Entity, LinkIndex, Reference
+from vaultsync.links.ports import Entity, LinkIndex, Reference
 
 INDEXES: dict[str, Callable[[Path], LinkIndex]] = {
     "sqlite": lambda folder: SqliteLinks(folder / "index" / "links.sqlite3"),

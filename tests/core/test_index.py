@@ -22,9 +22,9 @@ from vaultsync.core.entries import (
     read_line,
 )
 from vaultsync.core.index import PER_ENTITY, PER_PRIORITY, PER_TYPE, RECENT, index_texts
-from vaultsync.core.links import Names, find_links
 from vaultsync.core.tables import Item, files, is_table
 from vaultsync.errors.notes import UnsafePathError
+from vaultsync.links.wikilinks import Names, find_links
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath, stem_of, vault_path
 

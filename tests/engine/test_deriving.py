@@ -21,8 +21,8 @@ from vaultsync.engine.embed_cost import Cost
 from vaultsync.engine.mirror import Policy
 from vaultsync.engine.tables import Making
 from vaultsync.errors.work import EmbedderError, IndexBusyError
+from vaultsync.links.ports import Entity, Reference
 from vaultsync.model.paths import VaultPath
-from vaultsync.ports.link_index import Entity, Reference
 
 
 def parts() -> Parts:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.linked import LinkedWorld
-from vaultsync.engine import link_feed
-from vaultsync.engine.entity_names import EntityNames
-from vaultsync.engine.link_feed import SCHEMA
 from vaultsync.engine.linking import backlinks, catch_up
 from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.links import index_sync as link_feed
+from vaultsync.links.entity_names import EntityNames
+from vaultsync.links.index_sync import SCHEMA
+from vaultsync.links.ports import Entity
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.ports.link_index import Entity
 from vaultsync.storage.feed_cursor import version_at
 from vaultsync.storage.records import Base
 

@@ -9,7 +9,6 @@ import pytest
 
 from tests.world import World, changed_lines, taken
 from vaultsync.adapters.links_memory import MemoryLinks
-from vaultsync.core.links import find_links
 from vaultsync.engine import respelling
 from vaultsync.engine.conflict_notes import relink_conflict_notes
 from vaultsync.engine.relink import relink, shifted, sync_and_relink
@@ -18,6 +17,7 @@ from vaultsync.engine.request import Request
 from vaultsync.engine.respelling import respell
 from vaultsync.engine.undo import undo
 from vaultsync.errors.notes import UnsafeSpliceError
+from vaultsync.links.wikilinks import find_links
 from vaultsync.markdown.frontmatter import split_note
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from vaultsync.core.links import name_key
-from vaultsync.ports.link_index import Entity, Reference
+from vaultsync.links.ports import Entity, Reference
+from vaultsync.links.wikilinks import name_key
 
 
 class MemoryLinks:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vaultsync.adapters import sqlite_file
-from vaultsync.core.links import name_key
 from vaultsync.errors.work import IndexBusyError
-from vaultsync.ports.link_index import Entity, Reference
+from vaultsync.links.ports import Entity, Reference
+from vaultsync.links.wikilinks import name_key
 
 _LOG_PAGES = 1_000
 _COLUMNS = "fact_id, target, subpath, kind, key"

@@ -15,8 +15,8 @@ from vaultsync.errors.work import EmbedderError
 
 if TYPE_CHECKING:
     from vaultsync.engine.tables import Making
+    from vaultsync.links.ports import LinkIndex
     from vaultsync.ports.embedder import Embedder
-    from vaultsync.ports.link_index import LinkIndex
     from vaultsync.ports.note_index import NoteIndex
     from vaultsync.ports.reranker import Reranker
     from vaultsync.ports.tokens import TokenCounter

@@ -15,13 +15,13 @@ from vaultsync.app.derived import Derived
 from vaultsync.app.hygiene import lens_of
 from vaultsync.app.stores import Stores
 from vaultsync.config import Settings
-from vaultsync.engine.entity_names import EntityNames
 from vaultsync.engine.mirror import Mirror, Policy
+from vaultsync.links.entity_names import EntityNames
 
 if TYPE_CHECKING:  # only a daemon or a bridge has one
     from vaultsync.adapters.vault_app import App
     from vaultsync.engine.accesses import Accesses
-    from vaultsync.ports.link_index import LinkIndex
+    from vaultsync.links.ports import LinkIndex
     from vaultsync.storage.store import Store
     from vaultsync.storage.vault import Vault
 

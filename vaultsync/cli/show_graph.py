@@ -12,9 +12,9 @@ from vaultsync.cli.output import echo, emit, is_terminal, one_line, say, style, 
 from vaultsync.cli.show import count, pairs
 from vaultsync.core.graph import Edge, Node
 from vaultsync.core.graph_stats import GraphStats
-from vaultsync.core.link_check import ALIAS_ONLY, AMBIGUOUS, BROKEN
 from vaultsync.engine.graphing import Neighborhood, stats_json
 from vaultsync.engine.link_check import LinkProblem, LinkReport
+from vaultsync.links.check import ALIAS_ONLY, AMBIGUOUS, BROKEN
 
 MANY = 20
 """What is listed unless all is wanted."""

@@ -24,7 +24,7 @@ from hashlib import sha256
 from itertools import pairwise
 from operator import itemgetter
 
-from vaultsync.core.links import find_links
+from vaultsync.links.wikilinks import find_links
 from vaultsync.markdown.fences import Line, closed_title, lines
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import OWN, Kind

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from vaultsync.core.links import is_linkable, wiki_link
 from vaultsync.core.pack_text import body_of, is_code, paragraphs
+from vaultsync.links.wikilinks import is_linkable, wiki_link
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import DEFAULT_STATUS

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from vaultsync.core.links import Names, folded
-from vaultsync.core.references import fact_links
+from vaultsync.links.references import fact_links
+from vaultsync.links.wikilinks import Names, folded
 from vaultsync.model.fact import Fact, relations
 from vaultsync.model.paths import VaultPath, stem_of
 

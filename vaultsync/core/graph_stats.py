@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from vaultsync.core.graph import Edge, Graph, Node
-from vaultsync.core.links import folded
+from vaultsync.links.wikilinks import folded
 from vaultsync.model.paths import stem_of
 
 DAMPING = 0.85

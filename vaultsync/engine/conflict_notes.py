@@ -9,11 +9,11 @@ from contextlib import suppress
 from dataclasses import replace
 
 from vaultsync.core.reconcile import Action
-from vaultsync.core.relink import Turner, relink_note
 from vaultsync.engine.item import agent_of
 from vaultsync.engine.mirror import Mirror
 from vaultsync.errors.notes import NoteChangedError, NoteError, NoteExistsError
 from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.links.rewrite import Turner, relink_note
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import (

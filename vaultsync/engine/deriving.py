@@ -14,9 +14,9 @@ from vaultsync.engine.report import Progress
 from vaultsync.engine.tables import Making, tables_stand, write_tables
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import DerivedError
+from vaultsync.links.ports import LinkIndex
 from vaultsync.model.schema import Value
 from vaultsync.ports.embedder import Embedder
-from vaultsync.ports.link_index import LinkIndex
 from vaultsync.ports.note_index import NoteIndex
 from vaultsync.ports.vector_index import VectorIndex
 from vaultsync.storage.feed_cursor import version_at

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vaultsync.core.links import Names, folded
-from vaultsync.engine.link_feed import RELATED
 from vaultsync.engine.linking import backlinks, catch_up
 from vaultsync.engine.mirror import Mirror
 from vaultsync.errors.usage import InvalidIdError, NotFoundError
+from vaultsync.links.index_sync import RELATED
+from vaultsync.links.ports import LinkIndex
+from vaultsync.links.wikilinks import Names, folded
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, stem_of
 from vaultsync.model.scope import sees
-from vaultsync.ports.link_index import LinkIndex
 
 MANY = 5
 """Names that a hint lists."""

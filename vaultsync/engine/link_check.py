@@ -7,7 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from vaultsync.core.link_check import (
+from vaultsync.engine.mirror import Mirror
+from vaultsync.engine.relink import ACTOR, Files, vault_notes
+from vaultsync.engine.report import Progress
+from vaultsync.engine.respelling import respell
+from vaultsync.errors.notes import NoteError, UnreadableNoteError
+from vaultsync.links.check import (
     ALIAS_ONLY,
     AMBIGUOUS,
     BROKEN,
@@ -15,14 +20,9 @@ from vaultsync.core.link_check import (
     Verdict,
     aliases_of,
 )
-from vaultsync.core.links import Link, Names
-from vaultsync.core.references import References, references
-from vaultsync.core.relink import Turner, relink
-from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.relink import ACTOR, Files, vault_notes
-from vaultsync.engine.report import Progress
-from vaultsync.engine.respelling import respell
-from vaultsync.errors.notes import NoteError, UnreadableNoteError
+from vaultsync.links.references import References, references
+from vaultsync.links.rewrite import Turner, relink
+from vaultsync.links.wikilinks import Link, Names
 from vaultsync.markdown import frontmatter
 from vaultsync.markdown.frontmatter import Parts
 from vaultsync.model.paths import VaultPath

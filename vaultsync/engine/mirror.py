@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from vaultsync.engine.entity_names import EntityNames
+from vaultsync.links.entity_names import EntityNames
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import DEFAULT_TYPE
@@ -16,7 +16,7 @@ from vaultsync.notes.view import CLEAR, Lens
 from vaultsync.storage.redacted_store import Read, ShownStore
 
 if TYPE_CHECKING:  # a question has a mirror too, and needs little of it
-    from vaultsync.core.links import Names
+    from vaultsync.links.wikilinks import Names
     from vaultsync.storage.archive import Archive
     from vaultsync.storage.clock import Clock
     from vaultsync.storage.store import Store
@@ -79,7 +79,7 @@ class Mirror:
 
     def ids(self, targets: frozenset[str], source: VaultPath) -> Mapping[str, str]:
         """The facts that links of a note lead to, by target; dead links are left out."""
-        from vaultsync.core.links import Names  # noqa: PLC0415 - see above
+        from vaultsync.links.wikilinks import Names  # noqa: PLC0415 - see above
 
         if not targets:
             return {}
@@ -112,7 +112,7 @@ class Links:
 
     def to(self, fact_ids: Sequence[str]) -> Mapping[str, str]:
         """The text of the link to each of the facts; those without a note are left out."""
-        from vaultsync.core.links import Names, is_linkable, wiki_link  # noqa: PLC0415 - see above
+        from vaultsync.links.wikilinks import Names, is_linkable, wiki_link  # noqa: PLC0415 - see above
 
         if not fact_ids:
             return {}

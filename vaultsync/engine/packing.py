@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from vaultsync.core.context import pack
-from vaultsync.core.links import folded
 from vaultsync.core.pack_text import FORMS
 from vaultsync.core.packed import INTENTS, Candidate, ContextPack
 from vaultsync.engine.answer import Hit, Sources
 from vaultsync.engine.recall import recall
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.links.wikilinks import folded
 from vaultsync.model.fact import Fact
 from vaultsync.model.scope import sees
 from vaultsync.ports.note_index import Filters

@@ -10,10 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from vaultsync.core.links import MARKDOWN, WIKI, Link, Names
-from vaultsync.core.relink import Shift, Turner
 from vaultsync.engine.conflict_notes import relink_conflict_notes
-from vaultsync.engine.link_feed import RELATED
 from vaultsync.engine.linking import catch_up
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.report import Progress, Report
@@ -23,8 +20,11 @@ from vaultsync.engine.snapshot import path_in
 from vaultsync.engine.sync import sync
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import DerivedError
+from vaultsync.links.index_sync import RELATED
+from vaultsync.links.ports import LinkIndex, Reference
+from vaultsync.links.rewrite import Shift, Turner
+from vaultsync.links.wikilinks import MARKDOWN, WIKI, Link, Names
 from vaultsync.model.paths import VaultPath
-from vaultsync.ports.link_index import LinkIndex, Reference
 
 ACTOR = "links"
 """Who rewrites links, in the history."""

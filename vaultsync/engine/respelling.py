@@ -13,7 +13,6 @@ from typing import Protocol
 from vaultsync.core.changes import StoreChange
 from vaultsync.core.merge import differing
 from vaultsync.core.reconcile import Action, Do
-from vaultsync.core.relink import Turner, relink_note
 from vaultsync.engine.cases import Case
 from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.planning import Rules
@@ -21,6 +20,7 @@ from vaultsync.engine.report import Progress, Report
 from vaultsync.engine.request import Pass, Request
 from vaultsync.engine.sync import ByTheTable, sync_with
 from vaultsync.errors.notes import NoteError
+from vaultsync.links.rewrite import Turner, relink_note
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.edits import edited
 from vaultsync.notes.parse import Note, read_note

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from vaultsync.core.entries import Entry, read_line
-from vaultsync.core.links import find_links
 from vaultsync.core.passage import Reasons, Terms, passage, said_by, why
 from vaultsync.core.query import Question
 from vaultsync.core.rank import Signals, Weights, recency, score, similarities, utility
@@ -20,6 +19,7 @@ from vaultsync.core.tables import FOLDER
 from vaultsync.engine.answer import Hit, Recall
 from vaultsync.engine.asking import asked_for
 from vaultsync.errors.notes import NoteError
+from vaultsync.links.wikilinks import find_links
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, name_of, stem_of
 from vaultsync.model.scope import PUBLIC, is_scope, sees

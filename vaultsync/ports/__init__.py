@@ -10,8 +10,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from vaultsync.links.ports import LinkIndex, Reference
     from vaultsync.ports.embedder import Embedder, Identity
-    from vaultsync.ports.link_index import LinkIndex, Reference
     from vaultsync.ports.memory_file import (
         MemoryFile,
         MetadataReader,

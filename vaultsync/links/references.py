@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vaultsync.core.links import Link, Passage, find_links, passages, whole_link
+from vaultsync.links.wikilinks import Link, Passage, find_links, passages, whole_link
 from vaultsync.markdown.blocks import HEADING
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import OWN, Kind, Value

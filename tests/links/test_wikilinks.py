@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.links import (
+from vaultsync.links.wikilinks import (
     MARKDOWN,
     WIKI,
     Link,

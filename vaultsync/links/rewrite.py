@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from itertools import repeat
 from typing import NamedTuple, TypeAlias
 
-from vaultsync.core.links import (
+from vaultsync.errors.notes import UnreadableNoteError
+from vaultsync.links.wikilinks import (
     DESTINATION,
     MARKDOWN,
     WIKI,
@@ -23,7 +24,6 @@ from vaultsync.core.links import (
     passages,
     whole_link,
 )
-from vaultsync.errors.notes import UnreadableNoteError
 from vaultsync.markdown import frontmatter
 from vaultsync.markdown.blocks import ROW
 from vaultsync.markdown.frontmatter import Parts

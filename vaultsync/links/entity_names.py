@@ -14,8 +14,8 @@ from vaultsync.errors.work import DerivedError
 from vaultsync.storage.feed_cursor import seen_of, version_at
 
 if TYPE_CHECKING:  # every opened vault has one of these, and few are ever asked
-    from vaultsync.core.mentions import Mention, Vocabulary
-    from vaultsync.ports.link_index import Entity, LinkIndex
+    from vaultsync.links.mentions import Mention, Vocabulary
+    from vaultsync.links.ports import Entity, LinkIndex
     from vaultsync.storage.store import Store, StoreState
 
 FAR = 500
@@ -53,13 +53,13 @@ class EntityNames:
 
     def twins(self, name: str) -> set[str]:
         """The ids of all entities of that very name, whatever its case."""
-        from vaultsync.core.links import folded  # noqa: PLC0415 - see above
+        from vaultsync.links.wikilinks import folded  # noqa: PLC0415 - see above
 
         with self._lock:
             return set(self._titles.get(folded(name), ()))
 
     def _refresh(self, store: Store) -> None:
-        from vaultsync.engine.link_feed import SCHEMA, entity_of  # noqa: PLC0415 - see above
+        from vaultsync.links.index_sync import SCHEMA, entity_of  # noqa: PLC0415 - see above
 
         state = store.state()
         if version_at(store, state.store_id, self._seq, SCHEMA) != self._version:
@@ -76,8 +76,8 @@ class EntityNames:
 
     def _begin(self, store: Store, state: StoreState) -> None:
         """Forget everything, and take what the link index knows."""
-        from vaultsync.core.mentions import Vocabulary  # noqa: PLC0415 - see above
-        from vaultsync.engine.link_feed import SCHEMA, follow  # noqa: PLC0415 - see above
+        from vaultsync.links.index_sync import SCHEMA, follow  # noqa: PLC0415 - see above
+        from vaultsync.links.mentions import Vocabulary  # noqa: PLC0415 - see above
 
         self._seq = 0
         self._entities, self._names, self._titles = {}, Vocabulary(), {}
@@ -100,7 +100,7 @@ class EntityNames:
             return  # the feed tells it all, only slower
 
     def _set(self, fact_id: str, entity: Entity | None) -> None:
-        from vaultsync.core.links import folded  # noqa: PLC0415 - see above
+        from vaultsync.links.wikilinks import folded  # noqa: PLC0415 - see above
 
         old = self._entities.pop(fact_id, None)
         if old is not None:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vaultsync.core.links import WIKI, Link, Names, folded, name_key
-from vaultsync.core.references import Anchors
-from vaultsync.core.relink import Turn, target_text
+from vaultsync.links.references import Anchors
+from vaultsync.links.rewrite import Turn, target_text
+from vaultsync.links.wikilinks import WIKI, Link, Names, folded, name_key
 from vaultsync.model.paths import VaultPath, name_of, parent
 from vaultsync.model.schema import Value
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.links import Names, find_links, wiki_link
+from vaultsync.links.wikilinks import Names, find_links, wiki_link
 from vaultsync.model.paths import VaultPath, key_of, vault_path
 
 ROOT_NOTE = VaultPath("source.md")

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.auto_link import Target, auto_link, link_mentions
-from vaultsync.core.links import find_links
-from vaultsync.core.mentions import Vocabulary
+from vaultsync.links.autolink import Target, auto_link, link_mentions
+from vaultsync.links.mentions import Vocabulary
+from vaultsync.links.wikilinks import find_links
 
 TARGETS = [
     Target("Alice", ("Alice", "Al B.")),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vaultsync.links.ports import Entity, LinkIndex, Reference
 from vaultsync.model.fact import Fact
-from vaultsync.ports.link_index import Entity, LinkIndex, Reference
 from vaultsync.storage.feed_cursor import behind, version_at
 from vaultsync.storage.store import Store, Written
 
@@ -52,7 +52,7 @@ def _put(store: Store, links: LinkIndex, rows: Sequence[Written], version: str) 
 
 def references_of(fact: Fact) -> list[Reference]:
     """The links in the note of a fact; related facts by their ids."""
-    from vaultsync.core.references import fact_links  # noqa: PLC0415 - dear, and late
+    from vaultsync.links.references import fact_links  # noqa: PLC0415 - dear, and late
 
     found = [
         Reference(

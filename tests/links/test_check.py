@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from vaultsync.core.link_check import (
+from vaultsync.links.check import (
     ALIAS_ONLY,
     AMBIGUOUS,
     BROKEN,
@@ -13,9 +13,9 @@ from vaultsync.core.link_check import (
     aliases_of,
     alike_key,
 )
-from vaultsync.core.links import Names, find_links
-from vaultsync.core.references import references
-from vaultsync.core.relink import relink
+from vaultsync.links.references import references
+from vaultsync.links.rewrite import relink
+from vaultsync.links.wikilinks import Names, find_links
 from vaultsync.model.paths import VaultPath
 
 SOURCE = VaultPath("b/source.md")

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.links import find_links, passages, whole_link
-from vaultsync.core.references import (
+from vaultsync.links.references import (
     Anchors,
     comparable,
     fact_links,
     property_links,
     references,
 )
+from vaultsync.links.wikilinks import find_links, passages, whole_link
 from vaultsync.markdown.blocks import HEADING, ROW, TEXT, blocks, paragraphs
 from vaultsync.model.fact import make_fact
 from vaultsync.model.schema import Value

@@ -4,9 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.links import Link, Names, find_links
-from vaultsync.core.relink import Shift, Turn, Turner, relink, relink_note, target_text
 from vaultsync.errors.notes import UnreadableNoteError
+from vaultsync.links.rewrite import (
+    Shift,
+    Turn,
+    Turner,
+    relink,
+    relink_note,
+    target_text,
+)
+from vaultsync.links.wikilinks import Link, Names, find_links
 from vaultsync.model.paths import VaultPath
 
 PATH = "note.md"

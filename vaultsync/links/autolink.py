@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from vaultsync.core.links import (
+from vaultsync.links.mentions import Mention, Vocabulary
+from vaultsync.links.wikilinks import (
     Link,
     Passage,
     find_links,
@@ -14,7 +15,6 @@ from vaultsync.core.links import (
     name_key,
     passages,
 )
-from vaultsync.core.mentions import Mention, Vocabulary
 from vaultsync.markdown.blocks import HEADING, ROW
 
 
