@@ -21,10 +21,6 @@ import click
 
 from vaultsync import errors
 from vaultsync.cli import cli
-from vaultsync.core import reconcile
-from vaultsync.core.changes import StoreChange, VaultChange
-from vaultsync.core.reconcile import KNOWN, UNKNOWN, Row
-from vaultsync.engine.planning import Taken, new_path
 from vaultsync.http_bridge.answers import STATUSES
 from vaultsync.http_bridge.routes import EVENTS, ROUTES
 from vaultsync.mcp_server.prompts import PROMPTS
@@ -41,6 +37,10 @@ from vaultsync.notes.conflict_note import (
     render_conflict,
 )
 from vaultsync.notes.render import render
+from vaultsync.sync import decision_table as reconcile
+from vaultsync.sync.changes import StoreChange, VaultChange
+from vaultsync.sync.decision_table import KNOWN, UNKNOWN, Row
+from vaultsync.sync.planning import Taken, new_path
 
 ROOT = Path(__file__).resolve().parent.parent
 PART = re.compile(

@@ -21,13 +21,13 @@ from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.adapters.vault_fs import VaultFs
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.adopt import adopt
-from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.rebuild import rebuild
-from vaultsync.engine.report import Report
-from vaultsync.engine.request import Request
-from vaultsync.engine.sync import sync
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.serialization import to_values
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.pass_types import Request
+from vaultsync.sync.report import Report
+from vaultsync.sync.run import sync
 
 MARKER = 'vault_id = "0193f6c2-0000-7000-8000-000000000000"\n'
 STEP = 60

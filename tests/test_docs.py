@@ -17,8 +17,8 @@ import pytest
 
 from vaultsync import config, errors
 from vaultsync.cli import cli, failure
-from vaultsync.core.changes import StoreChange, VaultChange
-from vaultsync.core.reconcile import Do
+from vaultsync.sync.changes import StoreChange, VaultChange
+from vaultsync.sync.decision_table import Do
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

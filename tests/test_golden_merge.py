@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from vaultsync.core.merge import Merged, merge
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
@@ -26,6 +25,7 @@ from vaultsync.notes.conflict_note import (
     render_conflict,
     ticked,
 )
+from vaultsync.sync.merge import Merged, merge
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 MERGES = sorted(GOLDEN.glob("merge/*.md"))

@@ -19,11 +19,11 @@ from vaultsync.adapters.vault_files import vault_files
 from vaultsync.adapters.vault_fs import VaultFs
 from vaultsync.engine.adopt import adopt
 from vaultsync.engine.link_check import LinkReport, check_links
-from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.relink import sync_and_relink
 from vaultsync.engine.undo import undo
 from vaultsync.engine.verify import verify
 from vaultsync.links.wikilinks import find_links
+from vaultsync.sync.context import Mirror
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "concepts" / "links-and-graph.md"

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from tests.world import World
 from vaultsync.engine.daemon import Daemon
-from vaultsync.engine.mirror import Mirror, Policy
-from vaultsync.engine.report import Progress, Report
-from vaultsync.engine.request import Request
 from vaultsync.engine.rhythm import Rhythm
-from vaultsync.engine.sync import sync
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.ports.watcher import Heard
+from vaultsync.sync.context import Mirror, Policy
+from vaultsync.sync.pass_types import Request
+from vaultsync.sync.report import Progress, Report
+from vaultsync.sync.run import sync
 
 
 @dataclass

@@ -12,10 +12,6 @@ from tests.sim import SimVault
 from tests.sim_disk import Inode
 from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.engine import facts as fact_work
-from vaultsync.engine.mirror import Mirror, Policy
-from vaultsync.engine.report import ActionTaken, Report
-from vaultsync.engine.request import Request
-from vaultsync.engine.sync import sync
 from vaultsync.engine.verify import verify
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -24,6 +20,10 @@ from vaultsync.notes.conflict_note import Conflict, is_conflict_note
 from vaultsync.notes.view import CLEAR, Lens
 from vaultsync.storage.records import Attention, Base
 from vaultsync.storage.store import Write
+from vaultsync.sync.context import Mirror, Policy
+from vaultsync.sync.pass_types import Request
+from vaultsync.sync.report import ActionTaken, Report
+from vaultsync.sync.run import sync
 
 SCOPE = "team-core"
 PASSES = 12

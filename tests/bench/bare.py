@@ -24,8 +24,8 @@ from vaultsync.adapters.archive_sqlite import SqliteArchive
 from vaultsync.adapters.clock import SystemClock
 from vaultsync.adapters.store_sqlite import SqliteStore
 from vaultsync.adapters.vault_fs import VaultFs
-from vaultsync.engine.snapshot import path_in
 from vaultsync.storage.records import Base
+from vaultsync.sync.snapshot import path_in
 
 _Base: TypeAlias = tuple[str, str, str, str]
 _Blob: TypeAlias = tuple[str, bytes]

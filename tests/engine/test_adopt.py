@@ -6,7 +6,6 @@ import pytest
 
 from tests.world import World, kinds, notice
 from vaultsync.engine.adopt import adopt, note_of_id
-from vaultsync.engine.status import status
 from vaultsync.engine.undo import undo
 from vaultsync.errors.notes import NoteMissingError
 from vaultsync.errors.usage import (
@@ -16,6 +15,7 @@ from vaultsync.errors.usage import (
     UnknownTypeError,
 )
 from vaultsync.model.paths import VaultPath
+from vaultsync.sync.status import status
 
 DIARY = "# Today\n\nDear diary. [[Tomorrow]]\n"
 

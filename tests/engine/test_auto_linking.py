@@ -9,13 +9,13 @@ import pytest
 from tests.world import World
 from vaultsync.adapters.links_memory import MemoryLinks
 from vaultsync.engine import facts as fact_work
-from vaultsync.engine.mirror import Policy
 from vaultsync.links import entity_names
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.links.index_sync import follow
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.storage.feed_cursor import seq_of
+from vaultsync.sync.context import Policy
 
 
 def entity(world: World, title: str, *, agent: str = "indy", **values: Value) -> Fact:

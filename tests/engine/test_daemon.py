@@ -7,13 +7,13 @@ import pytest
 
 from tests.watching import Daemonic
 from tests.world import LINES, SCOPE
-from vaultsync.engine.report import Progress
-from vaultsync.engine.request import Request
 from vaultsync.engine.rhythm import Rhythm
-from vaultsync.engine.status import known_status, status
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import DaemonStoppedError, GuardError
 from vaultsync.model.fact import Fact
+from vaultsync.sync.pass_types import Request
+from vaultsync.sync.report import Progress
+from vaultsync.sync.status import known_status, status
 
 OLD, NEW = "Alpha says this.", "Alpha says what a person says."
 

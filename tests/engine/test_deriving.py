@@ -18,11 +18,11 @@ from vaultsync.adapters.store_away import StoreAway
 from vaultsync.adapters.vectors_memory import MemoryVectors
 from vaultsync.engine.deriving import Parts, derive, is_derived
 from vaultsync.engine.embed_cost import Cost
-from vaultsync.engine.mirror import Policy
 from vaultsync.engine.tables import Making
 from vaultsync.errors.work import EmbedderError, IndexBusyError
 from vaultsync.links.ports import Entity, Reference
 from vaultsync.model.paths import VaultPath
+from vaultsync.sync.context import Policy
 
 
 def parts() -> Parts:

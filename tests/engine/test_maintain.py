@@ -11,11 +11,11 @@ from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.maintain import maintain
 from vaultsync.engine.overlooked import look_again
-from vaultsync.engine.report import Report
 from vaultsync.engine.undo import undo
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import GuardError
 from vaultsync.storage.store import Write
+from vaultsync.sync.report import Report
 
 
 def an_old_world(faded: int = 2, fresh: int = 20) -> World:

@@ -16,8 +16,6 @@ from vaultsync.engine.migrate import (
     copy,
     expect_store,
 )
-from vaultsync.engine.request import Request
-from vaultsync.engine.status import status
 from vaultsync.errors.sides import (
     MigrationError,
     StoreMismatchError,
@@ -25,6 +23,8 @@ from vaultsync.errors.sides import (
 )
 from vaultsync.model.fact import make_fact
 from vaultsync.storage.store import Write
+from vaultsync.sync.pass_types import Request
+from vaultsync.sync.status import status
 
 
 def two_stores(facts: int = 3) -> tuple[World, MemoryStore]:

@@ -10,10 +10,7 @@ import pytest
 from tests.world import World, changed_lines, taken
 from vaultsync.adapters.links_memory import MemoryLinks
 from vaultsync.engine import respelling
-from vaultsync.engine.conflict_notes import relink_conflict_notes
 from vaultsync.engine.relink import relink, shifted, sync_and_relink
-from vaultsync.engine.report import Report
-from vaultsync.engine.request import Request
 from vaultsync.engine.respelling import respell
 from vaultsync.engine.undo import undo
 from vaultsync.errors.notes import UnsafeSpliceError
@@ -23,6 +20,9 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict
+from vaultsync.sync.conflict_notes import relink_conflict_notes
+from vaultsync.sync.pass_types import Request
+from vaultsync.sync.report import Report
 
 NEW = "team-core/people/Alice Smith.md"
 

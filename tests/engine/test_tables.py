@@ -9,14 +9,14 @@ from tests.entries import EntriesInMemory, making
 from tests.packs import words
 from tests.world import LINES, SCOPE, World
 from vaultsync.adapters.store_memory import MemoryStore
-from vaultsync.engine.mirror import Policy
-from vaultsync.engine.request import Request
-from vaultsync.engine.status import status
 from vaultsync.engine.tables import DONE, Making, hidden_texts, tables_for, write_tables
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
+from vaultsync.sync.context import Policy
+from vaultsync.sync.pass_types import Request
+from vaultsync.sync.status import status
 
 MASTER, BY_TYPE = ".index/vault-index.md", ".index/by-type.md"
 FOUR = [

@@ -9,7 +9,6 @@ from tests.sim import SimVault
 from tests.world import AGENTS, LINES, PERSONS, World, action, kinds, taken
 from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.engine import verify as verify_module
-from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.rebuild import rebuild
 from vaultsync.engine.undo import undo
 from vaultsync.engine.verify import verify
@@ -17,6 +16,7 @@ from vaultsync.errors.sides import StoreUnavailableError, VaultMissingError
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.render import render
 from vaultsync.storage.vault import Scan
+from vaultsync.sync.context import Mirror
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 

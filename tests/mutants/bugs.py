@@ -48,7 +48,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "base first",
-        "engine/batch.py",
+        "sync/apply.py",
         (
             (
                 "            self.mirror.archive.put_intents(intents)\n",
@@ -63,7 +63,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "conflict note after the writes",
-        "engine/batch.py",
+        "sync/apply.py",
         (
             (
                 (
@@ -88,7 +88,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "conflict notes named by time",
-        "engine/conflict_notes.py",
+        "sync/conflict_notes.py",
         (
             (
                 "        id=conflict_id(action.fact_id, action.conflicts),\n",
@@ -99,7 +99,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "the base moves before the files are durable",
-        "engine/batch.py",
+        "sync/apply.py",
         (
             (
                 ("        if writing:\n            self._wait(following.steps)\n"),
@@ -110,7 +110,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a note is deleted on the first listing",
-        "engine/cases.py",
+        "sync/identity.py",
         (
             (
                 (
@@ -120,18 +120,18 @@ BUGS: tuple[Bug, ...] = (
                 "    return True\n",
             ),
         ),
-        "engine/test_deletions.py::"
+        "sync/test_deletions.py::"
         "test_a_note_that_is_gone_is_deleted_only_at_the_second_look",
     ),
     Bug(
         "no look at the marker",
-        "engine/gate.py",
+        "sync/preconditions.py",
         (("    elif expected not in (None, found):\n", "    elif False:\n"),),
-        "engine/test_vault_trouble.py::test_another_vault_at_the_same_place_stops_the_pass",
+        "sync/test_vault_errors.py::test_another_vault_at_the_same_place_stops_the_pass",
     ),
     Bug(
         "every stamp is trusted",
-        "engine/snapshot.py",
+        "sync/snapshot.py",
         (
             (
                 "    return None if stamp.ctime_ns > at_ns - RACY_NS else stamp\n",
@@ -142,21 +142,21 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "what was read of a fact stays true while the vault is looked at",
-        "engine/agreed.py",
+        "sync/fast_path.py",
         (("row and row.revision == seen.verbatim.revision and", "row and"),),
-        "engine/test_verbatim.py"
+        "sync/test_canonical_form.py"
         "::test_what_an_agent_writes_while_the_vault_is_looked_at_is_no_base",
     ),
     Bug(
         "what a deletion took away goes when the pass crashed",
-        "engine/recovery.py",
+        "sync/recovery.py",
         (("        linger = _linger(mirror, intent, staged)\n", ""),),
-        "engine/test_recovery.py"
+        "sync/test_recovery.py"
         "::test_a_save_into_the_file_of_a_note_that_was_just_being_deleted_is_kept",
     ),
     Bug(
         "size decides instead of bytes",
-        "engine/snapshot.py",
+        "sync/snapshot.py",
         (
             (
                 "file.sha == base.sha and not",
@@ -178,7 +178,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a full disk is swallowed",
-        "engine/batch.py",
+        "sync/apply.py",
         (
             (
                 (
@@ -192,7 +192,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "displaced files are not examined",
-        "engine/lingers.py",
+        "sync/displaced_files.py",
         (
             (
                 (
@@ -207,33 +207,33 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "the outbox keeps copies and no deltas",
-        "engine/outbox.py",
+        "sync/outbox.py",
         (
             (
                 "    merged = merge(before, current, wanted, peers=True)\n",
                 "    merged = merge(current, current, wanted)\n",
             ),
         ),
-        "engine/test_store_trouble.py::"
+        "sync/test_store_errors.py::"
         "test_what_others_wrote_during_our_outage_is_not_overwritten_by_the_outbox",
     ),
     Bug(
         "the outbox waits for no conflict note",
-        "engine/outbox.py",
+        "sync/outbox.py",
         (("    if merged.conflicts:\n", "    if False:\n"),),
-        "engine/test_regressions.py::"
+        "sync/test_regressions.py::"
         "test_two_writers_of_one_line_in_an_outage_both_keep_their_words",
     ),
     Bug(
         "a store that went back goes unnoticed",
-        "engine/gate.py",
+        "sync/preconditions.py",
         (
             (
                 " else _rewound(mirror, state, request)\n",
                 " else None\n",
             ),
         ),
-        "engine/test_store_trouble.py::test_a_store_from_an_old_backup_stops_the_pass",
+        "sync/test_store_errors.py::test_a_store_from_an_old_backup_stops_the_pass",
     ),
     Bug(
         "a note that could not be given back is not looked at again",
@@ -259,18 +259,18 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a copy keeps the id",
-        "engine/newcomers.py",
+        "sync/newcomers.py",
         (
             (
                 "Case(mirror.clock.new_id(), None",
                 "Case(seen.note.id or mirror.clock.new_id(), None",
             ),
         ),
-        "engine/test_identity.py::test_a_copy_becomes_a_fact_of_its_own",
+        "sync/test_identity.py::test_a_copy_becomes_a_fact_of_its_own",
     ),
     Bug(
         "intents are forgotten",
-        "engine/recovery.py",
+        "sync/recovery.py",
         (
             (
                 "    for intent in mirror.archive.intents():\n",
@@ -281,14 +281,14 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a write of ours is not known beneath an agent's",
-        "engine/recovery.py",
+        "sync/recovery.py",
         (
             (
                 "mirror.store.did(intent.fact_id, intent.op)\n",
                 '""\n',
             ),
         ),
-        "engine/test_regressions.py"
+        "sync/test_regressions.py"
         "::test_what_is_saved_again_after_a_crash_is_no_deletion_by_an_agent",
     ),
 )

@@ -7,7 +7,7 @@ from tests.mutants.bug import EDIT_VS_EDIT, MODEL, Bug
 CORE_BUGS: tuple[Bug, ...] = (
     Bug(
         "a deletion beats an edit",
-        "core/reconcile.py",
+        "sync/decision_table.py",
         (
             (
                 (
@@ -51,14 +51,14 @@ CORE_BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "the guard knows a share only",
-        "core/reconcile.py",
+        "sync/decision_table.py",
         (
             (
                 "    if facts <= MAX_DELETES:\n",
                 "    allowed = facts * 9 // 10\n    if False:\n",
             ),
         ),
-        "engine/test_guard.py::test_too_many_deletions_by_a_person_stop_the_whole_pass",
+        "sync/test_guard.py::test_too_many_deletions_by_a_person_stop_the_whole_pass",
     ),
     Bug(
         "a note that cannot be parsed is a new one",
@@ -74,7 +74,7 @@ CORE_BUGS: tuple[Bug, ...] = (
                 ),
             ),
         ),
-        "engine/test_unreadable.py::"
+        "sync/test_unreadable.py::"
         "test_what_cannot_be_read_is_left_alone_until_it_is_mended",
     ),
     Bug(
@@ -86,7 +86,7 @@ CORE_BUGS: tuple[Bug, ...] = (
                 '    return value.replace("\\r\\n", "\\n").strip("\\n").lower()\n',
             ),
         ),
-        "engine/test_person_edits.py::test_a_persons_edit_reaches_the_store",
+        "sync/test_person_edits.py::test_a_persons_edit_reaches_the_store",
     ),
     Bug(
         "bytes that are no UTF-8 are replaced",
@@ -112,17 +112,17 @@ CORE_BUGS: tuple[Bug, ...] = (
                 ),
             ),
         ),
-        "engine/test_person_edits.py::test_nothing_depends_on_updated_at",
+        "sync/test_person_edits.py::test_nothing_depends_on_updated_at",
     ),
     Bug(
         "lists unite without a base",
-        "core/merge.py",
+        "sync/merge.py",
         (("each in in_store or each not in before]", "True]"),),
-        "engine/test_person_edits.py::test_a_tag_removed_by_one_side_stays_removed",
+        "sync/test_person_edits.py::test_a_tag_removed_by_one_side_stays_removed",
     ),
     Bug(
         "the last writer of a scalar wins",
-        "core/merge.py",
+        "sync/merge.py",
         (
             (
                 "    return _Outcome(vault, not (same(store, base) or same(vault, store)))\n",
@@ -134,7 +134,7 @@ CORE_BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a conflict takes the agent's text",
-        "core/merge.py",
+        "sync/merge.py",
         (
             (
                 "        return _Outcome(vault, conflict=True)\n",
@@ -152,6 +152,6 @@ CORE_BUGS: tuple[Bug, ...] = (
                 "(row and row.key == 'updatedAt')",
             ),
         ),
-        "engine/test_regressions.py::test_a_count_is_no_reason_to_write_a_note",
+        "sync/test_regressions.py::test_a_count_is_no_reason_to_write_a_note",
     ),
 )

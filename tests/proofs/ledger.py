@@ -39,16 +39,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from vaultsync.core.merge import differing
 from vaultsync.engine.verify import verify
 from vaultsync.model import serialization as wire
 from vaultsync.model.paths import VaultPath, place
 from vaultsync.notes.parse import TYPE_FOLDERS
+from vaultsync.sync.merge import differing
 
 if TYPE_CHECKING:
     from tests.proofs.sides import Sides
     from tests.proofs.world import World
-    from vaultsync.engine.report import Report
+    from vaultsync.sync.report import Report
 
 WORD = re.compile(r"w\d+w")
 SEEN, KEPT, FREE = "seen", "kept", "free"

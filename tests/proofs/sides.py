@@ -14,10 +14,10 @@ from tests.proofs.ledger import Ledger
 from tests.proofs.watched import WatchedVault
 from tests.sim_disk import Handle
 from vaultsync.adapters.store_memory import MemoryStore, StoreBackup
-from vaultsync.engine.mirror import Mirror, Policy
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.notes.conflict_note import is_conflict_note
+from vaultsync.sync.context import Mirror, Policy
 
 T = TypeVar("T")
 

@@ -22,11 +22,11 @@ from vaultsync.adapters.store_sqlite import SqliteStore
 from vaultsync.adapters.vectors_local import LocalVectors
 from vaultsync.adapters.vectors_memory import MemoryVectors
 from vaultsync.engine import facts as fact_work
-from vaultsync.engine.request import Request
 from vaultsync.errors.work import GuardError
 from vaultsync.ports.vector_index import VectorIndex
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import Store
+from vaultsync.sync.pass_types import Request
 
 Sides = tuple[Store, VectorIndex]
 WORDS = (

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from tests.proofs import texts
 from tests.proofs.agents import CHANGES
 from tests.proofs.world import World
-from vaultsync.core.reconcile import Action
-from vaultsync.engine import sync as passes
-from vaultsync.engine.apply import apply_plan
-from vaultsync.engine.report import Report
+from vaultsync.sync import run as passes
+from vaultsync.sync.apply_plan import apply_plan
+from vaultsync.sync.decision_table import Action
+from vaultsync.sync.report import Report
 
 _SHARE = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 400
 TYPES = ("note", "decision", "person", "observation")

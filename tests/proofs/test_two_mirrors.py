@@ -29,10 +29,10 @@ from tests.qdrants import in_memory, store_in
 from tests.sim import SimVault
 from tests.world import World
 from vaultsync.adapters.qdrant_points import Points, Step
-from vaultsync.engine.mirror import Mirror, Policy
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.usage import FactNotFoundError
 from vaultsync.model.serialization import to_json
+from vaultsync.sync.context import Mirror, Policy
 
 machine = st.integers(0, 1)
 which = st.integers(0, 7)

@@ -13,12 +13,8 @@ from tests.memory_archive import MemoryArchive
 from tests.proofs import ledger as proofs
 from tests.proofs import texts
 from tests.proofs.people import People
-from vaultsync.core.merge import differing
 from vaultsync.engine import facts
 from vaultsync.engine.rebuild import rebuild
-from vaultsync.engine.report import Report
-from vaultsync.engine.request import Request
-from vaultsync.engine.sync import sync
 from vaultsync.errors.sides import (
     StoreRewoundError,
     StoreUnavailableError,
@@ -30,6 +26,10 @@ from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.storage.store import RevisionMismatch, Write
+from vaultsync.sync.merge import differing
+from vaultsync.sync.pass_types import Request
+from vaultsync.sync.report import Report
+from vaultsync.sync.run import sync
 
 PASSES = 12
 """Within how many passes everything must be done once people and faults rest."""

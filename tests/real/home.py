@@ -22,9 +22,9 @@ from tests.proofs import agents
 from tests.proofs.ledger import KEPT, SEEN, Ledger, words
 from vaultsync.app.memory import Memory
 from vaultsync.engine import facts as fact_work
-from vaultsync.engine.report import Report
 from vaultsync.model import serialization as wire
 from vaultsync.model.schema import Value
+from vaultsync.sync.report import Report
 
 AGENT = "indy"
 SETTINGS = """

@@ -15,7 +15,11 @@ from vaultsync.cli import cli
 from vaultsync.engine.facts import Forgotten
 from vaultsync.engine.listing import Page
 from vaultsync.engine.memory_report import Added, FileDone, MemoryFileReport
-from vaultsync.engine.report import (
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.notes.conflict_note import Conflict, FieldConflict
+from vaultsync.storage.records import Attention, HistoryEntry
+from vaultsync.sync.report import (
     COUNTS,
     ActionTaken,
     Check,
@@ -24,10 +28,6 @@ from vaultsync.engine.report import (
     Status,
     Verification,
 )
-from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath
-from vaultsync.notes.conflict_note import Conflict, FieldConflict
-from vaultsync.storage.records import Attention, HistoryEntry
 
 ID = "01a1fd60-1a69-7519-9d31-4f851abc2190"
 RUN = "01a1fd60-2f48-7295-9528-7c812ae42a9d"

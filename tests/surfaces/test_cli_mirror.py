@@ -21,11 +21,11 @@ from tests.surfaces.command_line import (
     one_object,
     run,
 )
-from vaultsync.core.reconcile import SAME_MEANING
-from vaultsync.engine.report import COUNTS, ActionTaken, Report, Verification
 from vaultsync.errors.sides import StoreUnavailableError, VaultMissingError
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import FieldConflict
+from vaultsync.sync.decision_table import SAME_MEANING
+from vaultsync.sync.report import COUNTS, ActionTaken, Report, Verification
 
 REPORTS = [
     ("sync", ["sync"]),

@@ -18,9 +18,9 @@ from vaultsync.cli import cli
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.units import unit
 from vaultsync.cli.watch import log_to
-from vaultsync.engine.report import COUNTS
 from vaultsync.http_bridge import answers
 from vaultsync.model.schema import Value
+from vaultsync.sync.report import COUNTS
 
 BUSY, WAITS, WRONG = 5, 3, 2
 REPORT: dict[str, Value] = {

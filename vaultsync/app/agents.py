@@ -9,12 +9,12 @@ from vaultsync.app.agent_settings import NAMELESS
 from vaultsync.app.memory import Memory
 from vaultsync.config import Settings
 from vaultsync.engine.listing import Page
-from vaultsync.engine.report import Status
 from vaultsync.errors.notes import NoteError
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.usage import NotFoundError, UsageError
 from vaultsync.model.fact import Fact
 from vaultsync.model.scope import private, sees
+from vaultsync.sync.report import Status
 
 PATIENCE = 0.5
 """Seconds to wait for another engine; who has the vault for longer is a daemon, and
@@ -44,7 +44,7 @@ class AgentMemory(Memory):
             Why it could not be done, in a sentence; empty when all is well.
         """
         from vaultsync.engine.relink import sync_and_relink
-        from vaultsync.engine.request import Request
+        from vaultsync.sync.pass_types import Request
 
         if not self._get_engine():
             return ""

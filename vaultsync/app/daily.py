@@ -10,7 +10,7 @@ from vaultsync.model.schema import Value
 
 if TYPE_CHECKING:
     from vaultsync.app.keeping import Keeping
-    from vaultsync.engine.mirror import Mirror
+    from vaultsync.sync.context import Mirror
 
 LOOKS = 600.0
 """Seconds between two looks at the calendar."""

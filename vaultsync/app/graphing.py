@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # each method loads what it calls
     from vaultsync.engine.graphing import Neighborhood
     from vaultsync.engine.link_check import LinkReport
     from vaultsync.engine.related import Related
-    from vaultsync.engine.report import Progress
+    from vaultsync.sync.report import Progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from vaultsync.app.session import Session
 if TYPE_CHECKING:
     from vaultsync.engine.deriving import Indexed, Parts
     from vaultsync.engine.embed_cost import Cost
-    from vaultsync.engine.mirror import Mirror
-    from vaultsync.engine.report import Progress, Report
+    from vaultsync.sync.context import Mirror
+    from vaultsync.sync.report import Progress, Report
 
 
 _KEPT = (

@@ -11,7 +11,7 @@ from vaultsync.errors.work import EngineBusyError
 if TYPE_CHECKING:
     from vaultsync.app.stores import Stores
     from vaultsync.engine.migrate import Migrated
-    from vaultsync.engine.report import Progress, Report
+    from vaultsync.sync.report import Progress, Report
 
 
 _AND_AGAIN = "stop it first, and start it again when this is done"
@@ -77,8 +77,8 @@ class Keeping(Mirroring):
         from vaultsync.app.derived import Derived
         from vaultsync.app.stores import Stores
         from vaultsync.engine import migrate as work
-        from vaultsync.engine.request import Request
-        from vaultsync.engine.sync import sync
+        from vaultsync.sync.pass_types import Request
+        from vaultsync.sync.run import sync
 
         settings = self.settings._replace(store=to)
         began = self._mirror.clock.monotonic()

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from vaultsync.adapters.memory_disk import DiskMemoryFile
     from vaultsync.engine.memory_report import Added, MemoryFileReport
     from vaultsync.engine.memory_sync import Asked
-    from vaultsync.engine.report import Progress, Status
     from vaultsync.ports.memory_file import WriteQueue
+    from vaultsync.sync.report import Progress, Status
 
 
 class MemoryFiles(Mirroring):
@@ -185,7 +185,7 @@ class MemoryFiles(Mirroring):
     def _carry_on(self, fact_ids: Sequence[str], progress: Progress | None) -> None:
         """Notes and indexes of what was written, unless another engine does it."""
         from vaultsync.engine.relink import sync_and_relink
-        from vaultsync.engine.request import Request
+        from vaultsync.sync.pass_types import Request
 
         request = Request(
             kind="memory-file",

@@ -16,9 +16,9 @@ from vaultsync.errors.usage import InvalidFieldError
 from vaultsync.errors.work import EngineBusyError
 
 if TYPE_CHECKING:
-    from vaultsync.engine.report import Check, Progress, Report, Status, Verification
     from vaultsync.notes.conflict_note import Conflict
     from vaultsync.storage.records import HistoryEntry
+    from vaultsync.sync.report import Check, Progress, Report, Status, Verification
 
 SOURCES = ("vault", "store")
 _BY_ITSELF = "it does this by itself, and `vaultsync status` shows how far it is"
@@ -49,7 +49,7 @@ class Mirroring(Indexing):
             GuardError: the plan is not plausible; nothing was done.
         """
         from vaultsync.engine.relink import sync_and_relink
-        from vaultsync.engine.request import Request
+        from vaultsync.sync.pass_types import Request
 
         said: dict[str, Any] = {
             "dry_run": dry_run,
@@ -137,7 +137,7 @@ class Mirroring(Indexing):
     def status(self) -> Status:
         """What waits and what is wrong; changes nothing."""
         from vaultsync.adapters.daemon_file import DaemonFile
-        from vaultsync.engine.status import status
+        from vaultsync.sync.status import status
 
         self._flush()
         holder = self._lock.holder()
@@ -147,8 +147,8 @@ class Mirroring(Indexing):
 
     def conflicts(self) -> tuple[Conflict, ...]:
         """The open conflicts, but for those about other agents' private facts."""
-        from vaultsync.engine.conflict_notes import hidden_conflict
-        from vaultsync.engine.conflicts import visible_conflicts
+        from vaultsync.sync.conflict_notes import hidden_conflict
+        from vaultsync.sync.conflicts import visible_conflicts
 
         found = visible_conflicts(self._mirror, agent=self.agent)
         return tuple(hidden_conflict(self._mirror, each) for each in found)
@@ -215,7 +215,7 @@ class Mirroring(Indexing):
     def _report_of_daemon(
         self, path: str, said: Mapping[str, object], busy: EngineBusyError
     ) -> Report:
-        from vaultsync.engine.report import report_of
+        from vaultsync.sync.report import report_of
 
         return report_of(
             hand_over(self.settings, path, said, agent=self.agent, busy=busy)
@@ -229,11 +229,11 @@ class Mirroring(Indexing):
         text: str | None,
         agent: str | None,
     ) -> Conflict:
-        from vaultsync.engine.conflict_notes import hidden_conflict
-        from vaultsync.engine.conflicts import Verdict, find_conflict, settle
-        from vaultsync.engine.request import Request
-        from vaultsync.engine.sync import sync
         from vaultsync.notes.conflict_note import is_deletion
+        from vaultsync.sync.conflict_notes import hidden_conflict
+        from vaultsync.sync.conflicts import Verdict, find_conflict, settle
+        from vaultsync.sync.pass_types import Request
+        from vaultsync.sync.run import sync
 
         with self._engine() as mirror:
             conflict = find_conflict(mirror, conflict_id, agent=agent)
@@ -284,8 +284,8 @@ class Mirroring(Indexing):
         Raises:
             EngineBusyError: who has the vault cannot be asked.
         """
-        from vaultsync.engine.report import verification_of
         from vaultsync.engine.verify import verify
+        from vaultsync.sync.report import verification_of
 
         try:
             with self._engine() as mirror:
@@ -321,7 +321,7 @@ class Mirroring(Indexing):
         from vaultsync.app.derived import embedder_check
         from vaultsync.app.hygiene import hygiene_check
         from vaultsync.app.stray_settings import settings_check
-        from vaultsync.engine.report import Check
+        from vaultsync.sync.report import Check
 
         settings = self.settings
         found = [

@@ -15,8 +15,8 @@ from vaultsync.app.derived import Derived
 from vaultsync.app.hygiene import lens_of
 from vaultsync.app.stores import Stores
 from vaultsync.config import Settings
-from vaultsync.engine.mirror import Mirror, Policy
 from vaultsync.links.entity_names import EntityNames
+from vaultsync.sync.context import Mirror, Policy
 
 if TYPE_CHECKING:  # only a daemon or a bridge has one
     from vaultsync.adapters.vault_app import App

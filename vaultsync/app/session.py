@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from vaultsync.adapters.engine_lock import EngineLock
 from vaultsync.app.opened import Opened, at_hand
 from vaultsync.config import Settings
-from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.write_through import WriteThrough
 from vaultsync.errors.notes import NoteMissingError, UnsafePathError
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.sides import StoreUnavailableError, VaultError
 from vaultsync.errors.work import EngineBusyError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, vault_path
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.write_through import WriteThrough
 
 if TYPE_CHECKING:  # only a daemon or a bridge has one
     from vaultsync.adapters.vault_app import App
@@ -106,7 +106,7 @@ class Session(Opened):
     def _follow(self, *fact_ids: str) -> None:
         """Bring changes of facts into their notes now, if this process may."""
         from vaultsync.engine.relink import sync_and_relink
-        from vaultsync.engine.request import Request
+        from vaultsync.sync.pass_types import Request
 
         if not self._lock.try_lock():
             return

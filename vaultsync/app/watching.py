@@ -22,13 +22,13 @@ from vaultsync.app.waking import Wake
 from vaultsync.app.watchers import watcher_maker
 from vaultsync.config import Settings
 from vaultsync.engine.daemon import Daemon
-from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.report import Progress, Report
-from vaultsync.engine.request import Request
 from vaultsync.engine.rhythm import Rhythm
-from vaultsync.engine.status import known_status
 from vaultsync.errors.work import DaemonStoppedError, EngineBusyError
 from vaultsync.model.schema import Value
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.pass_types import Request
+from vaultsync.sync.report import Progress, Report
+from vaultsync.sync.status import known_status
 
 T = TypeVar("T")
 Tell = Callable[[str, Mapping[str, Value]], None]

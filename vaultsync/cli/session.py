@@ -27,8 +27,8 @@ if TYPE_CHECKING:  # what is only asked for an answer need not load all of it
     from vaultsync.config import Settings
     from vaultsync.engine.answer import Recall
     from vaultsync.engine.embed_cost import Cost
-    from vaultsync.engine.report import Check
     from vaultsync.model.schema import Value
+    from vaultsync.sync.report import Check
 
 
 def answers(options: Options, *, agent: str | None = None) -> Recalling:
@@ -139,6 +139,6 @@ def doctor(options: Options) -> Sequence[Check]:
     except UsageError:
         raise
     except VaultsyncError as error:
-        from vaultsync.engine.report import Check
+        from vaultsync.sync.report import Check
 
         return [Check("open", ok=False, message=error.message, hint=error.hint)]

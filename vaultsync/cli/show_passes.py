@@ -20,8 +20,11 @@ from vaultsync.cli.output import (
     table,
 )
 from vaultsync.cli.show import count, pairs, shown
-from vaultsync.core.reconcile import SAME_MEANING
-from vaultsync.engine.report import (
+from vaultsync.model.schema import Value
+from vaultsync.notes.conflict_note import Conflict
+from vaultsync.storage.records import Attention
+from vaultsync.sync.decision_table import SAME_MEANING
+from vaultsync.sync.report import (
     ActionTaken,
     Check,
     Difference,
@@ -29,9 +32,6 @@ from vaultsync.engine.report import (
     Status,
     Verification,
 )
-from vaultsync.model.schema import Value
-from vaultsync.notes.conflict_note import Conflict
-from vaultsync.storage.records import Attention
 
 MANY = 20
 """Actions that are listed unless all are wanted."""

@@ -13,10 +13,10 @@ from vaultsync.storage.feed_cursor import version_at
 from vaultsync.storage.store import Write
 
 if TYPE_CHECKING:  # loaded with every question
-    from vaultsync.engine.mirror import Mirror
     from vaultsync.ports.note_index import NoteIndex
     from vaultsync.ports.recall_log import RecallLog
     from vaultsync.storage.store import StoreState
+    from vaultsync.sync.context import Mirror
 
 ACTOR = "recall"
 """Who writes, in the store's feed."""

@@ -6,13 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from vaultsync.core.tables import is_table
-from vaultsync.engine.cases import adopted_folders
-from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.newcomers import leave_alone, left_alone
-from vaultsync.engine.report import Progress, Report
-from vaultsync.engine.request import Request
-from vaultsync.engine.snapshot import path_in
-from vaultsync.engine.sync import sync
 from vaultsync.errors.notes import NoteError, NoteMissingError
 from vaultsync.errors.usage import IdNotInVaultError
 from vaultsync.model.canonical import check_id
@@ -27,6 +20,13 @@ from vaultsync.model.scope import check_scope
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.parse import read_note
 from vaultsync.storage.records import Attention
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.identity import adopted_folders
+from vaultsync.sync.newcomers import leave_alone, left_alone
+from vaultsync.sync.pass_types import Request
+from vaultsync.sync.report import Progress, Report
+from vaultsync.sync.run import sync
+from vaultsync.sync.snapshot import path_in
 
 
 def adopt(

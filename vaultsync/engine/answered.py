@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from vaultsync.engine.mirror import Mirror
 from vaultsync.errors.usage import InvalidFieldError, UnknownPlaceholderError
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
+from vaultsync.sync.context import Mirror
 
 _ADD, _REMOVE = "+tags", "-tags"
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from vaultsync.engine.mirror import Mirror
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.links.autolink import Target, link_mentions
 from vaultsync.links.ports import Entity
 from vaultsync.links.wikilinks import Names, folded
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, entity_name
+from vaultsync.sync.context import Mirror
 
 
 def linked(

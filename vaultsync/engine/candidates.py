@@ -12,11 +12,11 @@ from itertools import islice
 from vaultsync.core.passage import has_all, said_by
 from vaultsync.core.query import Question
 from vaultsync.core.rank import similarities
-from vaultsync.engine.mirror import Mirror
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.model.scope import sees
 from vaultsync.ports.note_index import Filters
+from vaultsync.sync.context import Mirror
 
 POOL = 30
 """How many of the best fitting facts are loaded, and scored with their time and use; three

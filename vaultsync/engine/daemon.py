@@ -11,9 +11,6 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from vaultsync.engine.daemon_state import DaemonState, Wanted
-from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.report import Progress, Report
-from vaultsync.engine.request import Request
 from vaultsync.engine.rhythm import BackOff, Rhythm
 from vaultsync.engine.settle_table import SettleTable
 from vaultsync.engine.watch_keeping import Make, WatchKeeper
@@ -22,6 +19,9 @@ from vaultsync.errors.work import DaemonStoppedError
 from vaultsync.model.paths import VaultPath, parent
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import is_conflict_note
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.pass_types import Request
+from vaultsync.sync.report import Progress, Report
 
 MANY_FOLDERS = 100
 """From so many on, a look at all folders is as cheap."""

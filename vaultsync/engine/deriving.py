@@ -9,8 +9,6 @@ from vaultsync.engine import indexing, linking
 from vaultsync.engine.embed_cost import Cost, cost_of_change
 from vaultsync.engine.embed_texts import identity_of
 from vaultsync.engine.embedding import EmbedReport, embed_pending
-from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.report import Progress
 from vaultsync.engine.tables import Making, tables_stand, write_tables
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import DerivedError
@@ -21,6 +19,8 @@ from vaultsync.ports.note_index import NoteIndex
 from vaultsync.ports.vector_index import VectorIndex
 from vaultsync.storage.feed_cursor import version_at
 from vaultsync.storage.redacted_store import Read
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.report import Progress
 
 DERIVED = "derived"
 """The setting that says up to where all of it was brought."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vaultsync.engine.embed_texts import chunks_of, identity_of
-from vaultsync.engine.mirror import Mirror
 from vaultsync.model.schema import Value
 from vaultsync.ports.embedder import Embedder
 from vaultsync.ports.note_index import NoteIndex
 from vaultsync.ports.vector_index import VectorIndex
+from vaultsync.sync.context import Mirror
 
 SAMPLE = 64
 """Facts whose chunks are counted."""

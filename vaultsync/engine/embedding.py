@@ -14,8 +14,6 @@ from vaultsync.engine.embed_texts import (
     identity_of,
     neighbours_of,
 )
-from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.report import Progress
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import DerivedError, EmbedderError
 from vaultsync.model.fact import Fact
@@ -25,6 +23,8 @@ from vaultsync.ports.note_index import NoteIndex
 from vaultsync.ports.vector_index import VectorIndex, VectorRow
 from vaultsync.storage.feed_cursor import behind, seq_of, version_at
 from vaultsync.storage.store import Written
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.report import Progress
 
 PAGE = 256
 """Facts that are looked at together."""

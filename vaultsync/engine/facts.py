@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from vaultsync.engine.access import check_access, check_head
 from vaultsync.engine.answered import changed_by
 from vaultsync.engine.auto_linking import linked
-from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.offline import (
     changed,
     created,
@@ -18,7 +17,6 @@ from vaultsync.engine.offline import (
     update_later,
     waits_for,
 )
-from vaultsync.engine.record import readable
 from vaultsync.errors.sides import RevisionMismatchError, StoreUnavailableError
 from vaultsync.errors.usage import (
     ComputedFieldError,
@@ -34,6 +32,8 @@ from vaultsync.model.schema import FIELD, NO_FIELDS, OWN, Owner, Value
 from vaultsync.model.scope import private, sees
 from vaultsync.storage.records import HistoryEntry
 from vaultsync.storage.store import RevisionMismatch, Write
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.history import readable
 
 FORGOTTEN, ACTIVE = "forgotten", "active"
 TRIES = 20

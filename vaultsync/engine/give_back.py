@@ -11,10 +11,6 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vaultsync.core.merge import differing
-from vaultsync.engine.item import FEW_LINGERS, MANY_UNTIL
-from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.newcomers import leave_alone, left_alone
 from vaultsync.errors.notes import NoteChangedError, NoteError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent
@@ -23,6 +19,10 @@ from vaultsync.notes.render import with_id, without_id
 from vaultsync.storage.records import Base, Linger
 from vaultsync.storage.store import RevisionMismatch, Write
 from vaultsync.storage.vault import NoteFile
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.item import FEW_LINGERS, MANY_UNTIL
+from vaultsync.sync.merge import differing
+from vaultsync.sync.newcomers import leave_alone, left_alone
 
 TOGETHER = FEW_LINGERS
 """How many notes share their waits for the disk."""

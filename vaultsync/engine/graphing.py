@@ -12,10 +12,10 @@ from vaultsync.core.graph_stats import (
     graph_stats,
     neighbors,
 )
-from vaultsync.engine.mirror import Mirror
 from vaultsync.errors.usage import NotFoundError
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import check_scope, sees
+from vaultsync.sync.context import Mirror
 
 MANY = 5
 """Names that a hint lists."""

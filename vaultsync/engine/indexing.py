@@ -13,8 +13,8 @@ from vaultsync.storage.feed_cursor import behind, version_at
 from vaultsync.storage.store import Written
 
 if TYPE_CHECKING:  # a question asks here first, and loads little
-    from vaultsync.engine.mirror import Mirror
-    from vaultsync.engine.report import Progress
+    from vaultsync.sync.context import Mirror
+    from vaultsync.sync.report import Progress
 
 SCHEMA = "2"
 """Changes with what is put into the index for a fact."""

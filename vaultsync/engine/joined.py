@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vaultsync.engine.linking import backlinks, catch_up
-from vaultsync.engine.mirror import Mirror
 from vaultsync.errors.usage import InvalidIdError, NotFoundError
 from vaultsync.links.index_sync import RELATED
 from vaultsync.links.ports import LinkIndex
@@ -14,6 +13,7 @@ from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, stem_of
 from vaultsync.model.scope import sees
+from vaultsync.sync.context import Mirror
 
 MANY = 5
 """Names that a hint lists."""

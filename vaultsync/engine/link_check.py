@@ -7,9 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.relink import ACTOR, Files, vault_notes
-from vaultsync.engine.report import Progress
 from vaultsync.engine.respelling import respell
 from vaultsync.errors.notes import NoteError, UnreadableNoteError
 from vaultsync.links.check import (
@@ -30,6 +28,8 @@ from vaultsync.model.schema import Value
 from vaultsync.notes.body import read_body
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.view import Lens
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.report import Progress
 
 REASON = "links that left no doubt were mended"
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from vaultsync.engine.mirror import Mirror
 from vaultsync.links.index_sync import RELATED, follow
 from vaultsync.links.ports import LinkIndex, Reference
 from vaultsync.links.wikilinks import Names, name_key
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.scope import sees
+from vaultsync.sync.context import Mirror
 
 
 class Backlink(NamedTuple):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from vaultsync.core.query import span_of
 from vaultsync.engine.facts import FORGOTTEN
-from vaultsync.engine.mirror import Mirror
 from vaultsync.errors.usage import InvalidFieldError
 from vaultsync.model.canonical import check_id, check_type
 from vaultsync.model.fact import Fact
@@ -15,6 +14,7 @@ from vaultsync.model.schema import Value
 from vaultsync.model.scope import check_scope, sees
 from vaultsync.model.serialization import public
 from vaultsync.ports.note_index import Filters
+from vaultsync.sync.context import Mirror
 
 
 @dataclass(frozen=True, slots=True)

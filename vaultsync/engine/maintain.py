@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from vaultsync.core.rank import FLOOR
-from vaultsync.core.reconcile import Action, Do, guard
 from vaultsync.core.upkeep import LONGEST, Duty, upkeep
-from vaultsync.engine.mirror import Mirror
 from vaultsync.engine.overlooked import look_again
-from vaultsync.engine.report import ActionTaken, Progress, Report
-from vaultsync.engine.request import Request
-from vaultsync.engine.sync import remember_run, sync
 from vaultsync.errors.work import GuardError
 from vaultsync.storage.store import RevisionMismatch, Write
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.decision_table import Action, Do, guard
+from vaultsync.sync.pass_types import Request
+from vaultsync.sync.report import ActionTaken, Progress, Report
+from vaultsync.sync.run import remember_run, sync
 
 BATCH = 500
 STOPPED = "stopped_upkeep"

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from vaultsync.core.section_plan import Do, Step
 from vaultsync.core.sections import Section, section_id
-from vaultsync.engine.mirror import Mirror
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
 from vaultsync.storage.store import RevisionMismatch, Write
+from vaultsync.sync.context import Mirror
 
 ACTOR = "memory-file"
 """Who writes these facts, in the feed and in the history."""

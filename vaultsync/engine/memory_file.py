@@ -18,7 +18,6 @@ from vaultsync.engine.memory_read import notice
 from vaultsync.engine.memory_report import FileDone, MemoryFileReport
 from vaultsync.engine.memory_state import key_of, read_states, write_states
 from vaultsync.engine.memory_sync import Asked, FileSync, Room
-from vaultsync.engine.mirror import Mirror
 from vaultsync.errors.files import (
     MemoryFileBusyError,
     MemoryFileError,
@@ -27,6 +26,7 @@ from vaultsync.errors.files import (
 )
 from vaultsync.ports.memory_file import MemoryFile, MetadataReader, WriteQueue
 from vaultsync.storage.records import Attention
+from vaultsync.sync.context import Mirror
 
 FILES = 50
 """Files that are taken at once (seed 000); more are told about."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from vaultsync.engine.report import attention_json
 from vaultsync.model.schema import Value
 from vaultsync.storage.records import Attention
+from vaultsync.sync.report import attention_json
 
 COUNTS = ("created", "updated", "forgotten", "let_go", "unchanged")
 

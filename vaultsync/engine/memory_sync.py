@@ -23,7 +23,6 @@ from vaultsync.engine.memory_state import (
     state_of,
     write_states,
 )
-from vaultsync.engine.mirror import Mirror
 from vaultsync.errors.files import MemoryFileMissingError
 from vaultsync.errors.sides import RevisionMismatchError
 from vaultsync.errors.usage import ScopeDeniedError
@@ -33,6 +32,7 @@ from vaultsync.ports.memory_file import MemoryFile, MetadataReader, WriteQueue
 from vaultsync.storage.feed_cursor import version_at
 from vaultsync.storage.records import Attention
 from vaultsync.storage.store import StoreState
+from vaultsync.sync.context import Mirror
 
 BYTES = 5 << 20
 """Bytes of all files together (seed 000)."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.report import Progress
 from vaultsync.errors.sides import MigrationError
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import to_json
 from vaultsync.ports.vector_index import VectorIndex, VectorRow
 from vaultsync.storage.store import Store, Write, Written
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.report import Progress
 
 ACTOR = "migrate"
 """Who writes, in the feed of the new store."""

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from vaultsync.core.merge import plain
 from vaultsync.engine.answered import changed_by
-from vaultsync.engine.mirror import Mirror
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import from_values, to_values
 from vaultsync.storage.records import Outgoing
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.merge import plain
 
 
 def queue(mirror: Mirror, *rows: Outgoing) -> None:

@@ -6,7 +6,7 @@ backup with some of its points, nobody wrote; a comparison of all revisions find
 
 from __future__ import annotations
 
-from vaultsync.engine.mirror import Mirror
+from vaultsync.sync.context import Mirror
 
 
 def look_again(mirror: Mirror) -> list[str]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vaultsync.core.changes import StoreChange, VaultChange, VaultSide
-from vaultsync.core.merge import differing, plain
-from vaultsync.core.reconcile import Action, Do
-from vaultsync.engine.cases import Case, base_note
-from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.planning import Rules, laid_over, shown_by
-from vaultsync.engine.report import Progress, Report
-from vaultsync.engine.request import Request
-from vaultsync.engine.snapshot import path_in
-from vaultsync.engine.sync import ByTheTable, sync_with
 from vaultsync.notes.render import stale
 from vaultsync.storage.records import Base
+from vaultsync.sync.changes import StoreChange, VaultChange, VaultSide
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.decision_table import Action, Do
+from vaultsync.sync.identity import Case, base_note
+from vaultsync.sync.merge import differing, plain
+from vaultsync.sync.pass_types import Request
+from vaultsync.sync.planning import Rules, laid_over, shown_by
+from vaultsync.sync.report import Progress, Report
+from vaultsync.sync.run import ByTheTable, sync_with
+from vaultsync.sync.snapshot import path_in
 
 _TOMBSTONE = (StoreChange.DELETED, StoreChange.BURIED)
 _ABSENT = (StoreChange.NONE, StoreChange.MISSING)

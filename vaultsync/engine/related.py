@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from vaultsync.core.rank import utility
 from vaultsync.engine import facts as fact_work
 from vaultsync.engine.linking import backlinks
-from vaultsync.engine.mirror import Mirror
 from vaultsync.links.ports import LinkIndex
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import sees
+from vaultsync.sync.context import Mirror
 
 LONGEST = 100
 """So many facts of a chain are followed, each way."""

@@ -10,14 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from vaultsync.engine.conflict_notes import relink_conflict_notes
 from vaultsync.engine.linking import catch_up
-from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.report import Progress, Report
-from vaultsync.engine.request import Request
 from vaultsync.engine.respelling import respell
-from vaultsync.engine.snapshot import path_in
-from vaultsync.engine.sync import sync
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import DerivedError
 from vaultsync.links.index_sync import RELATED
@@ -25,6 +19,12 @@ from vaultsync.links.ports import LinkIndex, Reference
 from vaultsync.links.rewrite import Shift, Turner
 from vaultsync.links.wikilinks import MARKDOWN, WIKI, Link, Names
 from vaultsync.model.paths import VaultPath
+from vaultsync.sync.conflict_notes import relink_conflict_notes
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.pass_types import Request
+from vaultsync.sync.report import Progress, Report
+from vaultsync.sync.run import sync
+from vaultsync.sync.snapshot import path_in
 
 ACTOR = "links"
 """Who rewrites links, in the history."""

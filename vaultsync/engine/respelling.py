@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from vaultsync.core.changes import StoreChange
-from vaultsync.core.merge import differing
-from vaultsync.core.reconcile import Action, Do
-from vaultsync.engine.cases import Case
-from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.planning import Rules
-from vaultsync.engine.report import Progress, Report
-from vaultsync.engine.request import Pass, Request
-from vaultsync.engine.sync import ByTheTable, sync_with
 from vaultsync.errors.notes import NoteError
 from vaultsync.links.rewrite import Turner, relink_note
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.edits import edited
 from vaultsync.notes.parse import Note, read_note
+from vaultsync.sync.changes import StoreChange
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.decision_table import Action, Do
+from vaultsync.sync.identity import Case
+from vaultsync.sync.merge import differing
+from vaultsync.sync.pass_types import Pass, Request
+from vaultsync.sync.planning import Rules
+from vaultsync.sync.report import Progress, Report
+from vaultsync.sync.run import ByTheTable, sync_with
 
 ROUNDS = 3
 """How often notes are tried that somebody writes to meanwhile."""

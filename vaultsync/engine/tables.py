@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from vaultsync.core.entries import Entry, entry_of
 from vaultsync.core.index import index_texts
 from vaultsync.core.tables import FOLDER, is_table
-from vaultsync.engine.mirror import Mirror
 from vaultsync.errors.notes import NoteError, NoteMissingError
 from vaultsync.model.paths import VaultPath, join, name_of
 from vaultsync.model.scope import sees
@@ -25,6 +24,7 @@ from vaultsync.notes.view import Lens
 from vaultsync.ports.entries import EntryFile, Held
 from vaultsync.privacy.escaping import may_run
 from vaultsync.storage.feed_cursor import behind, version_at
+from vaultsync.sync.context import Mirror
 
 SCHEMA = "2"
 """Changes with what an entry, or a table, says."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 
-from vaultsync.engine.mirror import Mirror
 from vaultsync.errors.sides import RevisionMismatchError
 from vaultsync.errors.usage import (
     ImportLineError,
@@ -18,6 +17,7 @@ from vaultsync.model.schema import FIELD, NO_FIELDS, OWN, Value
 from vaultsync.model.scope import sees
 from vaultsync.model.serialization import to_json, to_values
 from vaultsync.storage.store import RevisionMismatch, Write
+from vaultsync.sync.context import Mirror
 
 BATCH = 1000
 

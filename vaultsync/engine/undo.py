@@ -7,14 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
-from vaultsync.core.merge import differing, merge
-from vaultsync.core.reconcile import Do
 from vaultsync.engine.give_back import give_back, take_again
-from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.record import place_of_grave
-from vaultsync.engine.report import ActionTaken, Progress, Report
-from vaultsync.engine.request import Request
-from vaultsync.engine.sync import remember_run, sync
 from vaultsync.errors.sides import RevisionMismatchError
 from vaultsync.errors.usage import RunNotFoundError
 from vaultsync.model.fact import Fact
@@ -22,6 +15,13 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELD, Owner, Value
 from vaultsync.storage.records import Attention, HistoryEntry
 from vaultsync.storage.store import RevisionMismatch, Write
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.decision_table import Do
+from vaultsync.sync.history import place_of_grave
+from vaultsync.sync.merge import differing, merge
+from vaultsync.sync.pass_types import Request
+from vaultsync.sync.report import ActionTaken, Progress, Report
+from vaultsync.sync.run import remember_run, sync
 
 TRIES = 20
 EVENTS = frozenset({"fact", "note", "path", "outbox"})

@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from vaultsync.core.merge import differing
-from vaultsync.engine.cases import base_note
-from vaultsync.engine.mirror import Mirror
-from vaultsync.engine.report import Difference, Progress, Verification
 from vaultsync.errors.notes import NoteError
 from vaultsync.model.fact import Fact
 from vaultsync.notes.edits import edited
@@ -16,6 +12,10 @@ from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import stale
 from vaultsync.notes.view import Lens
 from vaultsync.storage.records import Base
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.identity import base_note
+from vaultsync.sync.merge import differing
+from vaultsync.sync.report import Difference, Progress, Verification
 
 CHUNK = 500
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vaultsync.app.serving import Serving
-from vaultsync.engine.report import Report
 from vaultsync.errors.usage import InvalidFieldError
 from vaultsync.http_bridge import bodies
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import conflict_json
+from vaultsync.sync.report import Report
 
 
 def status(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:

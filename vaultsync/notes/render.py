@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter
 
-from vaultsync.core.merge import differing
 from vaultsync.errors.notes import UnsafeSpliceError
 from vaultsync.markdown import frontmatter
 from vaultsync.markdown.frontmatter import Parts
@@ -23,6 +22,7 @@ from vaultsync.notes.edits import edited
 from vaultsync.notes.parse import Note, read_note
 from vaultsync.notes.view import CLEAR, Lens
 from vaultsync.privacy.redaction import MARK
+from vaultsync.sync.merge import differing
 
 _IN_BODY = frozenset({"content", "scope"})
 _UNSET: tuple[Value, ...] = ("", (), [])

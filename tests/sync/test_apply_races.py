@@ -1,0 +1,212 @@
+"""What changes between the scan and the write: given up for now, and nothing is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice, taken
+from vaultsync.engine import facts as fact_work
+from vaultsync.sync.item import FEW_LINGERS
+
+ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
+PATH = "team-core/notes/mine.md"
+TO_LESSON = "team-core/lessons/mine.md"
+
+
+def _shapeless(world: World, text: str = "Just words.\n") -> str:
+    """A fact that a person wrote as a note without heading; its id."""
+    world.person_writes(PATH, text)
+    world.quiesce()
+    (fact,) = world.facts()
+    return fact.id
+
+
+def test_a_note_that_cannot_take_the_agents_words_is_named_and_left_as_it_is() -> None:
+    world = World()
+    fact_id = _shapeless(world)
+    before = world.text(PATH)
+    world.agent_updates(fact_id, content="# A heading\n\nAgent's words.")
+    for _ in range(2):
+        told = notice(world.sync(), "unsafe_splice")
+        assert told.path == PATH
+        assert told.hint
+        assert world.text(PATH) == before
+    world.agent_updates(fact_id, content="Agent's words.")
+    world.quiesce()
+    assert "Agent's words." in world.text(PATH)
+    world.assert_at_rest()
+
+
+def test_what_a_note_never_showed_can_be_taken_out() -> None:
+    world = World()
+    fact = world.agent_remembers("Words.", title="Mine", confidence=0.5)
+    world.person_writes(PATH, f"---\nid: {fact.id}\n---\n# Mine\n\nWords.\n")
+    world.quiesce()
+    world.agent_updates(fact.id, confidence=None)
+    assert kinds(world.sync()) == []
+    world.assert_at_rest()
+
+
+def test_a_revived_fact_is_of_the_type_of_the_folder_its_note_was_moved_to() -> None:
+    world = World()
+    fact = world.mirrored(type="decision")
+    world.mirrored("Stays.", title="A bystander")
+    world.person_renames(world.path(fact.id), TO_LESSON)
+    world.person_edits(TO_LESSON, ALPHA, PERSONS_ALPHA)
+    world.agent_forgets(fact.id)
+    world.quiesce()
+    assert world.fact(fact.id).type == "lesson"
+    assert "\ntype: lesson\n" in world.text(TO_LESSON)
+    assert PERSONS_ALPHA in world.text(TO_LESSON)
+    world.assert_at_rest()
+
+
+def test_a_note_whose_last_form_cannot_take_what_it_is_to_say_gets_a_new_form() -> None:
+    world = World()
+    fact_id = _shapeless(world)
+    world.mirrored("Stays.", title="A bystander")
+    world.agent_forgets(fact_id)
+    world.quiesce()
+    assert PATH not in world.notes()
+    content = "# A heading\n\nAgent's words."
+    fact_work.restore(world.mirror, fact_id, agent="indy")
+    world.agent_updates(fact_id, content=content)
+    world.quiesce()
+    assert "# mine" in world.note(fact_id)
+    assert content in world.note(fact_id)
+    world.assert_at_rest()
+
+
+def test_a_scope_that_an_agent_changes_moves_a_note_of_which_no_line_changes() -> None:
+    world = World()
+    fact_id = _shapeless(world)
+    text = world.text(PATH)
+    world.agent_updates(fact_id, scope="public")
+    world.quiesce()
+    assert world.path(fact_id) == "public/notes/mine.md"
+    assert world.note(fact_id) == text
+    world.assert_at_rest()
+
+
+def test_two_saves_while_a_note_is_written_are_both_kept() -> None:
+    world = World()
+    fact = world.mirrored()
+    path, data = world.path(fact.id), world.data(world.path(fact.id))
+    first = data.replace(ALPHA.encode(), b"Alpha, saved first.")
+    second = data.replace(ALPHA.encode(), b"Alpha, saved second.")
+    world.agent_updates(fact.id, content=AGENTS)
+
+    def save_again() -> None:
+        world.vault.save_by_rename(path, second)
+
+    def save() -> None:
+        world.vault.save_by_rename(path, first)
+        world.at("exchange.back", save_again)
+
+    world.at("exchange.swap", save)
+    world.sync()
+    world.quiesce()
+    assert "Alpha, saved second." in world.fact(fact.id).content
+    assert "what the agent says" in world.fact(fact.id).content
+    assert "Alpha, saved first." in world.everything_kept()
+    world.assert_at_rest()
+
+
+def _refuse() -> None:
+    raise PermissionError(13, "Permission denied")
+
+
+@pytest.mark.parametrize("person_edits", [False, True])
+def test_a_note_that_may_not_be_written_is_named_and_stops_no_other(
+    person_edits: bool,
+) -> None:
+    world = World()
+    fact, other = world.mirrored(), world.mirrored("Another.", title="Another")
+    if person_edits:
+        world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.agent_updates(fact.id, content=AGENTS)
+    world.agent_updates(other.id, content="Changed.")
+    world.at("exchange", _refuse)
+    report = world.sync()
+    told = notice(report, "not_written")
+    refused = fact if told.path == world.path(fact.id) else other
+    assert "Permission denied" in told.message
+    assert taken(report, refused.id) == []
+    world.quiesce()
+    assert "what the agent says" in world.note(fact.id)
+    assert (PERSONS_ALPHA in world.note(fact.id)) is person_edits
+    assert "Changed." in world.note(other.id)
+    world.assert_at_rest()
+
+
+def test_a_note_that_becomes_a_link_before_it_is_written_is_named_and_left() -> None:
+    world = World()
+    fact = world.mirrored()
+    path, data = world.path(fact.id), world.data(world.path(fact.id))
+    world.agent_updates(fact.id, content=AGENTS)
+
+    def replace() -> None:
+        world.vault.delete(path)
+        world.vault.make_odd(path, "a link")
+
+    world.at("exchange", replace)
+    report = world.sync()
+    assert notice(report, "not_written").path == path
+    assert world.vault.names[path].kind == "a link"
+    world.quiesce()
+    world.vault.delete(path)
+    world.vault.save_by_rename(path, data)
+    world.quiesce()
+    assert "what the agent says" in world.note(fact.id)
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize(
+    "happens",
+    [
+        lambda world, path: world.vault.delete(path),
+        lambda world, path: world.vault.save_by_rename(path, b"Mine.\n"),
+    ],
+    ids=["deleted", "saved"],
+)
+def test_what_happens_right_after_a_write_is_seen_by_the_next_pass(
+    happens: Callable[[World, str], None],
+) -> None:
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    path = world.path(fact.id)
+    world.agent_updates(fact.id, content=AGENTS)
+    world.at("exchange", lambda: world.at("sync", lambda: happens(world, path)))
+    world.sync()
+    world.quiesce()
+    if path in world.notes():
+        assert world.fact(fact.id).content == "Mine."
+    else:
+        assert not world.is_alive(fact.id)
+    world.assert_at_rest()
+
+
+def test_many_displaced_files_are_looked_into_when_they_are_due_and_no_sooner() -> None:
+    world = World()
+    for number in range(FEW_LINGERS + 1):
+        world.person_writes(f"team-core/notes/{number}.md", f"Number {number}.\n")
+    path = "team-core/notes/7.md"
+    editor = world.vault.open_handle(path)
+    world.sync()
+    editor.write(b"Number 7, saved late.\n")
+    looked: list[str] = []
+    world.vault.before = looked.append
+    world.clock.advance(10)
+    world.sync()
+    assert "staged" not in looked
+    world.vault.before = lambda _: None
+    world.clock.advance(60)
+    world.sync()
+    world.quiesce()
+    assert "Number 7, saved late." in world.text(path)
+    assert world.vault.ops() == []
+    assert len(world.facts()) == FEW_LINGERS + 1
+    world.assert_at_rest()

@@ -1,0 +1,200 @@
+"""Without the archive nobody knows what both sides last agreed on; nothing is lost."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.strategies import values
+from tests.world import LINES, SCOPE, World, taken
+from vaultsync.engine import facts as fact_work
+from vaultsync.engine.adopt import adopt
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Owner, Value
+from vaultsync.sync.pass_types import Request
+from vaultsync.sync.write_through import WriteThrough
+
+JOURNAL = "Journal/today.md"
+
+
+def _adopted(text: str = "Words.\n", *, type_name: str | None = None) -> World:
+    """A note that its author gave a shape of their own."""
+    world = World()
+    world.person_writes(JOURNAL, text)
+    adopt(world.mirror, [VaultPath(JOURNAL)], type_name=type_name)
+    world.quiesce()
+    return world
+
+
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        ({"importance": 0.8}, "importance: 0.8"),
+        ({"tags": ["a"]}, "tags:\n  - a"),
+        ({"entities": ["Pier"]}, 'entities:\n  - "[[Pier]]"'),
+        ({"status": "archived"}, "status: archived"),
+        ({"priority": 0}, "priority: 0"),
+        ({"decisionOutcome": "done"}, "decisionOutcome: done"),
+        ({"context": "at lunch"}, "context: at lunch"),
+        ({"mood": "sunny"}, "mood: sunny"),
+    ],
+)
+def test_what_only_the_store_knows_stays_there_and_becomes_a_property(
+    value: dict[str, Value], line: str
+) -> None:
+    world = _adopted()
+    (fact,) = world.facts()
+    text = world.text(JOURNAL)
+    fact_work.update(world.mirror, fact.id, value, agent="indy")
+    world.lose_archive()
+    report = world.sync()
+    assert taken(report, fact.id) == ["update_vault"]
+    now = world.fact(fact.id)
+    for key, each in value.items():
+        held = now.value(key)
+        assert (list(held) if isinstance(held, tuple) else held) == each
+    assert world.text(JOURNAL) == text.replace("---\nWords", f"{line}\n---\nWords")
+    assert world.conflicts() == []
+    world.assert_at_rest()
+
+
+def test_what_an_agent_changed_before_a_new_note_had_its_base_reaches_the_note() -> (
+    None
+):
+    world = World()
+    notes = WriteThrough(world.mirror)
+    fact = notes.note(world.agent_remembers(LINES, title="New"), actor="indy")
+    world.agent_updates(fact.id, tags=["a"], importance=0.8)
+    world.assert_at_rest()
+    assert "tags:\n  - a\n" in world.note(fact.id)
+    assert "importance: 0.8\n" in world.note(fact.id)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Words.\n",
+        "---\npriority: high\ntags: {a: b}\nimportance: much\n---\nWords.\n",
+        "---\ndecision: {outcome: open}\n---\nWords.\n",
+        "# T\n\n<!-- vaultsync:managed -->\n- [[Pier]]\n<!-- /vaultsync:managed -->\n",
+    ],
+)
+def test_a_note_that_agreed_with_its_fact_keeps_its_shape(text: str) -> None:
+    world = _adopted(text, type_name="lesson")
+    (fact,) = world.facts()
+    before = world.text(JOURNAL)
+    world.lose_archive()
+    world.sync()
+    assert world.text(JOURNAL) == before
+    assert world.fact(fact.id).revision == fact.revision
+    world.assert_at_rest()
+
+
+def test_a_priority_that_the_folder_tells_is_not_written_into_the_note() -> None:
+    world = World()
+    path = "team-core/observations/critical/seen.md"
+    world.person_writes(path, "Seen.\n")
+    world.quiesce()
+    (fact,) = world.facts()
+    before = world.text(path)
+    world.lose_archive()
+    world.sync()
+    assert world.fact(fact.id).priority == 0
+    assert world.text(path) == before
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("heading", ["Entities", "Related Facts"])
+def test_links_that_stand_in_the_block_alone_are_not_written_as_properties(
+    heading: str,
+) -> None:
+    world = World()
+    world.mirrored("Other.", title="Other", type="person")
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(
+        path, "## Provenance", f"## {heading}\n- [[Other]]\n\n## Provenance"
+    )
+    world.quiesce()
+    now = world.fact(fact.id)
+    assert now.entities or now.related_fact_ids
+    before = world.text(path)
+    world.lose_archive()
+    world.sync()
+    assert world.text(path) == before
+    assert world.fact(fact.id).revision == now.revision
+    world.assert_at_rest()
+
+
+@given(st.data())
+def test_whatever_both_sides_say_alike_is_taken_as_agreed(data: st.DataObject) -> None:
+    world = World()
+    said = data.draw(values(Owner.SHARED, Owner.MACHINE))
+    said = {
+        k: v for k, v in said.items() if k not in ("relatedFactIds", "content", "title")
+    }
+    made = {**said, "content": LINES, "title": "Made", "scope": SCOPE}
+    fact_work.remember(world.mirror, made, agent="indy")
+    world.person_writes(JOURNAL, "Words.\n")
+    adopt(world.mirror, [VaultPath(JOURNAL)])
+    fact_id = world.archive.paths()[VaultPath(JOURNAL)]
+    fact_work.update(world.mirror, fact_id, said, agent="indy")
+    world.quiesce()
+    notes = {path: world.data(path) for path in world.notes()}
+    revisions = {fact.id: fact.revision for fact in world.facts()}
+    world.lose_archive()
+    world.sync()
+    assert {path: world.data(path) for path in world.notes()} == notes
+    assert {fact.id: fact.revision for fact in world.facts()} == revisions
+    world.assert_at_rest()
+
+
+def _broken_elsewhere() -> tuple[World, Fact]:
+    """A note that was renamed and broken, of which no archive knows any more."""
+    world = World()
+    fact = world.mirrored()
+    world.person_renames(world.path(fact.id), JOURNAL)
+    world.person_edits(JOURNAL, "status: active", "status: [active")
+    world.lose_archive()
+    return world, fact
+
+
+def test_a_broken_note_is_not_taken_for_a_note_that_is_missing() -> None:
+    world, fact = _broken_elsewhere()
+    broken = world.data(JOURNAL)
+    for _ in range(2):
+        report = world.sync()
+        assert [each.path for each in report.attention] == [JOURNAL]
+        assert report.attention[0].kind == "unreadable"
+    world.agent_updates(fact.id, tags=["a"])
+    world.sync(Request(kind="follow", named=(fact.id,), only_named=True))
+    world.sync()
+    assert {path: world.data(path) for path in world.notes()} == {JOURNAL: broken}
+    world.person_edits(JOURNAL, "status: [active", "status: active")
+    world.assert_at_rest()
+    assert world.path(fact.id) == JOURNAL
+    assert "  - a\n" in world.text(JOURNAL)
+    assert [each.id for each in world.facts()] == [fact.id]
+
+
+def test_a_fact_whose_broken_note_is_taken_away_gets_another_one() -> None:
+    world, fact = _broken_elsewhere()
+    world.sync()
+    world.person_deletes(JOURNAL)
+    report = world.sync()
+    assert taken(report, fact.id) == ["create_note"]
+    assert world.sync().attention == []
+    world.assert_at_rest()
+
+
+def test_a_new_note_links_to_one_that_had_no_base_either() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), "Alpha says", "Alpha wrote")
+    world.lose_archive()
+    other = world.agent_remembers(title="Another", relatedFactIds=[fact.id])
+    world.sync()
+    assert "- [[2026-02-14-a-plain-fact|A plain fact]]\n" in world.note(other.id)
+    world.assert_at_rest()

@@ -1,0 +1,236 @@
+"""The archive is lost: notes that say what their facts are written as are not parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.sync.test_redaction import LENS
+from tests.world import AGENTS, LINES, PERSONS, World, taken
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath, parent
+from vaultsync.notes import canonical_form as verbatim
+from vaultsync.notes.parse import Note
+from vaultsync.sync import snapshot
+from vaultsync.sync.pass_types import Request
+
+
+def _no_reading(data: bytes, path: VaultPath) -> Note:
+    raise AssertionError(f"{path} was parsed")
+
+
+def test_nothing_is_parsed_and_the_archive_is_what_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World()
+    ids = [
+        world.mirrored(f"{LINES} {n}", title=f"Fact {n}", agent=agent).id
+        for n, agent in enumerate(["indy", "otto"])
+    ]
+    ids.append(world.mirrored(title="Related", relatedFactIds=ids, priority=0).id)
+    before = [world.base(each) for each in ids]
+    world.lose_archive()
+    with monkeypatch.context() as patch:
+        patch.setattr(snapshot, "read_note", _no_reading)
+        report = world.sync()
+    assert [taken(report, each) for each in ids] == [["record_base"]] * len(ids)
+    assert [world.base(each) for each in ids] == before
+    assert [world.base(each).fact for each in ids] == [each.fact for each in before]
+    assert all(world.archive.blob(each.sha) == world.data(each.path) for each in before)
+    assert world.archive.history(run=report.run) == []
+    world.assert_second_pass_writes_nothing()
+    world.assert_equal_sides()
+
+
+def test_many_facts_are_asked_for_a_few_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World()
+    for scope in ("public", "team-core", "team-other"):
+        world.mirrored(scope=scope)
+    world.lose_archive()
+    monkeypatch.setattr(snapshot, "SOME", 1)
+    find, asked = world.store.find_many, []
+
+    def told(ids: Iterable[str]) -> dict[str, Fact]:
+        asked.append(list(ids))
+        return find(asked[-1])
+
+    world.store.find_many = told  # type: ignore[assignment, method-assign]
+    world.sync()
+    assert [len(each) for each in asked if each] == [1, 1, 1]
+    world.assert_at_rest()
+
+
+def _during_the_look(world: World, act: Callable[[], object]) -> None:
+    """Let an agent act right after its fact was compared with the note."""
+    find = world.store.find_many
+
+    def slowly(ids: Iterable[str]) -> dict[str, Fact]:
+        found = find(ids)
+        world.store.find_many = find  # type: ignore[method-assign]
+        act()
+        return found
+
+    world.store.find_many = slowly  # type: ignore[assignment, method-assign]
+
+
+def test_what_an_agent_writes_while_the_vault_is_looked_at_is_no_base() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.lose_archive()
+    _during_the_look(world, lambda: world.agent_updates(fact.id, content=AGENTS))
+    report = world.sync()
+    assert taken(report, fact.id) != ["record_base"]  # nobody knows which was first
+    world.assert_at_rest()
+    assert "Charlie says what the agent says." in world.everything_kept()
+
+
+def test_what_an_agent_forgets_while_the_vault_is_looked_at_comes_back() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.lose_archive()
+    _during_the_look(world, lambda: world.agent_forgets(fact.id))
+    report = world.sync()
+    assert taken(report, fact.id) == ["restore_fact"]
+    world.assert_at_rest()
+
+
+def test_a_fact_that_is_asked_for_by_name_keeps_its_one_note() -> None:
+    world = World()
+    world.mirrored()
+    keys = ("cursor", "cursor_row")
+    before = {key: world.archive.setting(key) for key in keys}
+    fact = world.mirrored(title="Another")
+    folder, notes = parent(world.path(fact.id)), world.notes()
+    with world.archive.transaction():  # as if another machine had made its note
+        world.archive.drop_bases([fact.id])
+        world.archive.set_folders({folder: None})
+        for key, value in before.items():
+            world.archive.set_setting(key, value)
+    report = world.sync(Request(named=(fact.id,)))
+    assert taken(report, fact.id) == ["record_base"]
+    assert world.notes() == notes
+    world.assert_at_rest()
+
+
+def _copied(world: World, path: str) -> None:
+    world.person_copies(path, "team-core/notes/a copy.md")
+
+
+def _copied_and_edited(world: World, path: str) -> None:
+    _copied(world, path)
+    _edited(world, path)
+
+
+def _moved(world: World, path: str) -> None:
+    world.person_renames(path, "team-core/Projects/elsewhere.md")
+
+
+def _moved_out(world: World, path: str) -> None:
+    world.person_renames(path, "My Notes/elsewhere.md")
+
+
+def _in_another_scope(world: World, path: str) -> None:
+    world.person_renames(path, "public/notes/elsewhere.md")
+
+
+def _with(world: World, path: str, old: str, new: str) -> None:
+    world.person_writes(path, world.text(path).replace(old, new, 1))
+
+
+def _edited(world: World, path: str) -> None:
+    _with(world, path, "Alpha says this", "Alpha says what the person says")
+
+
+def _broken(world: World, path: str) -> None:
+    _with(world, path, "type: note", "type: [note")
+
+
+def _with_a_stray(world: World, path: str) -> None:
+    _with(world, path, "## Provenance", "My own line.\n\n## Provenance")
+
+
+def _updated(world: World, path: str) -> None:
+    del path
+    world.agent_updates(world.facts()[0].id, content=AGENTS)
+
+
+def _recalled(world: World, path: str) -> None:
+    del path
+    world.agent_updates(world.facts()[0].id, accessCount=3)
+
+
+def _forgotten(world: World, path: str) -> None:
+    del path
+    world.agent_forgets(world.facts()[0].id)
+
+
+def _deleted(world: World, path: str) -> None:
+    world.person_deletes(path)
+
+
+def _away(world: World, path: str) -> None:
+    del path
+    world.store.away = True
+
+
+ACTS: list[Callable[[World, str], None]] = [
+    _copied, _copied_and_edited, _moved, _moved_out, _in_another_scope, _edited, _broken,
+    _with_a_stray, _updated, _recalled, _forgotten, _deleted, _away,
+]  # fmt: skip
+
+
+def _told(acts: list[Callable[[World, str], None]], request: Request) -> object:
+    """All that can be seen after a loss of the archive and some acts before it."""
+    world = World(lens=LENS)
+    fact = world.mirrored(f"{LINES}\n\n<% tp.x %> and a\\b")
+    other = world.mirrored(title="Another", relatedFactIds=[fact.id])
+    path = world.path(fact.id)
+    for act in sorted(acts, key=lambda each: each is _away):
+        if act is _away or path in world.vault.files:
+            act(world, path)
+    world.lose_archive()
+    seen: list[object] = []
+    for _ in range(3):
+        report = world.sync(request)
+        seen.append(
+            (report.counts, sorted((x.action, x.reason) for x in report.actions))
+        )
+        seen.append(sorted((x.kind, x.path) for x in report.attention))
+        world.store.away = False
+    world.quiesce()
+    notes = {
+        each: world.text(each) for each in world.vault.files if ".meta" not in each
+    }
+    facts = [world.archive.find_base(each) for each in (fact.id, other.id)]
+    return seen, notes, [x and (x.fact, x.path, x.sha) for x in facts], world.facts()
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.sampled_from(ACTS), max_size=3, unique=True),
+    st.sampled_from(
+        [Request(), Request(dry_run=True), Request(allow_scope_moves=True)]
+    ),
+)
+def test_parsed_or_not_a_pass_does_the_same(
+    acts: list[Callable[[World, str], None]], request: Request
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        told = _told(acts, request)
+        patch.setattr(verbatim, "id_of", lambda _: None)
+        assert _told(acts, request) == told
+
+
+def test_a_note_that_was_edited_is_merged_as_ever() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), LINES, PERSONS)
+    world.lose_archive()
+    world.sync()
+    world.assert_at_rest()
+    assert world.fact(fact.id).content == PERSONS

@@ -1,0 +1,445 @@
+"""Every row of the table, reached by what people and agents do.
+
+What has to come of it is written down here a second time, in other words than the
+table's: which words are found on each side when everything is at rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import pytest
+
+from tests.world import AGENTS, LINES, MERGED, PERSONS, World
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.notes.render import render
+from vaultsync.storage.store import Write
+from vaultsync.sync import fast_path as agreed
+from vaultsync.sync import planning
+from vaultsync.sync.changes import StoreChange as S
+from vaultsync.sync.changes import VaultChange as V
+from vaultsync.sync.decision_table import KNOWN, UNKNOWN, Row, decide
+from vaultsync.sync.pass_types import Request
+
+Change = Callable[[World, Fact], None]
+ELSEWHERE = "team-core/notes/kept/moved by hand.md"
+
+
+@contextmanager
+def decisions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[list[tuple[V, S, bool]]]:
+    """Which pairs of changes were decided."""
+    seen: list[tuple[V, S, bool]] = []
+
+    def noted(vault: V, store: S, *, base: bool) -> Row:
+        seen.append((vault, store, base))
+        return decide(vault, store, base=base)
+
+    monkeypatch.setattr(planning, "decide", noted)
+    monkeypatch.setattr(agreed, "decide", noted)
+    yield seen
+
+
+# --- what happens in the vault ---------------------------------------------------------
+
+
+def _nothing(_: World, __: Fact) -> None:
+    pass
+
+
+def _reformat(world: World, fact: Fact) -> None:
+    world.person_edits(world.path(fact.id), "status: active", "status:   'active'")
+
+
+def _move(world: World, fact: Fact) -> None:
+    world.person_renames(world.path(fact.id), ELSEWHERE)
+
+
+def _modify(world: World, fact: Fact) -> None:
+    world.person_edits(world.path(fact.id), LINES[:16], PERSONS[: 16 + 16])
+
+
+def _delete(world: World, fact: Fact) -> None:
+    world.person_deletes(world.path(fact.id))
+
+
+def _break_yaml(world: World, fact: Fact) -> None:
+    world.person_edits(world.path(fact.id), "status: active", "status: [active")
+
+
+def _mend_yaml(world: World, fact: Fact) -> None:
+    world.person_edits(world.path(fact.id), "status: [active", "status: active")
+
+
+def _empty(world: World, fact: Fact) -> None:
+    world.person_writes(world.path(fact.id), b"")
+
+
+def _save_the_rest(world: World, fact: Fact) -> None:
+    before = world.archive.blob(world.base(fact.id).sha)
+    assert before is not None
+    world.person_writes(world.path(fact.id), before)
+
+
+def _lock_folder(world: World, _: Fact) -> None:
+    world.vault.break_folder("team-core/notes")
+
+
+def _unlock_folder(world: World, _: Fact) -> None:
+    world.vault.mend_folder("team-core/notes")
+
+
+def _move_and_copy(world: World, fact: Fact) -> None:
+    _move(world, fact)
+    world.person_edits(ELSEWHERE, "Bravo", "Big Bravo")
+    world.person_copies(ELSEWHERE, ELSEWHERE.replace("moved", "copied"))
+
+
+def _take_id_from_copy(world: World, fact: Fact) -> None:
+    copy = ELSEWHERE.replace("moved", "copied")
+    world.person_deletes(copy)
+    world.person_edits(ELSEWHERE, "Big Bravo", "Bravo")
+
+
+# --- what happens in the store ---------------------------------------------------------
+
+
+def _touch(world: World, fact: Fact) -> None:
+    world.agent_updates(fact.id, accessCount=7)
+
+
+def _agent_modifies(world: World, fact: Fact) -> None:
+    world.agent_updates(fact.id, content=AGENTS)
+
+
+def _agent_deletes(world: World, fact: Fact) -> None:
+    world.agent_forgets(fact.id)
+
+
+def _lose(world: World, fact: Fact) -> None:
+    del world.store._rows[fact.id]
+
+
+def _go_away(world: World, _: Fact) -> None:
+    world.store.away = True
+
+
+class Doing(NamedTuple):
+    """How a change comes about, and how what stands in the way is put right."""
+
+    do: Change
+    undo: Change = _nothing
+
+
+VAULT: dict[V, Doing] = {
+    V.UNCHANGED: Doing(_nothing),
+    V.REFORMATTED: Doing(_reformat),
+    V.MOVED: Doing(_move),
+    V.MODIFIED: Doing(_modify),
+    V.GONE: Doing(_delete),
+    V.DELETED: Doing(_delete),
+    V.UNREADABLE: Doing(_break_yaml, _mend_yaml),
+    V.UNSETTLED: Doing(_empty, _save_the_rest),
+    V.UNKNOWN: Doing(_lock_folder, _unlock_folder),
+    V.COPIED: Doing(_move_and_copy, _take_id_from_copy),
+}
+STORE: dict[S, Change] = {
+    S.UNCHANGED: _nothing,
+    S.TOUCHED: _touch,
+    S.MODIFIED: _agent_modifies,
+    S.DELETED: _agent_deletes,
+    S.MISSING: _lose,
+    S.AWAY: _go_away,
+}
+
+FIRST_LOOK = {V.GONE, V.UNREADABLE, V.UNSETTLED, V.UNKNOWN, V.COPIED}
+"""Where a pass must leave both sides alone."""
+
+
+def expected_end(vault: V, store: S) -> str | None:
+    """The content on both sides at rest; None when the fact is deleted."""
+    if vault is V.MODIFIED:
+        return MERGED if store is S.MODIFIED else PERSONS
+    if vault in (V.GONE, V.DELETED):
+        # An edit beats a deletion; without one, a deletion stands.
+        return AGENTS if store is S.MODIFIED else None
+    if store is S.DELETED:
+        return None
+    return AGENTS if store is S.MODIFIED else LINES
+
+
+def sides(world: World) -> tuple[dict[str, bytes], dict[str, str | None]]:
+    """All that people and agents can see."""
+    notes = {path: inode.data for path, inode in world.vault.files.items()}
+    return notes, {key: row.body for key, row in world.store._rows.items()}
+
+
+def test_the_examples_reach_all_rows_there_are() -> None:
+    assert set(KNOWN) == {(vault, store) for vault in VAULT for store in STORE}
+    assert set(UNKNOWN) == set(NEWCOMERS)
+
+
+@pytest.mark.parametrize("store", STORE, ids=lambda s: s.name.lower())
+@pytest.mark.parametrize("vault", VAULT, ids=lambda v: v.name.lower())
+def test_each_row_for_a_fact_with_a_base(
+    vault: V, store: S, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World()
+    fact = world.mirrored()
+    other = world.mirrored("Not touched by anybody.", title="A bystander")
+    bystander = world.note(other.id)
+    VAULT[vault].do(world, fact)
+    if vault is V.DELETED:
+        world.sync()
+        world.clock.advance(5)
+    STORE[store](world, fact)
+    before = sides(world)
+    with decisions(monkeypatch) as seen:
+        world.sync(Request(named=(fact.id,)))
+
+    assert (vault, store, True) in seen
+    if vault in FIRST_LOOK and (vault, store) != (V.GONE, S.DELETED):
+        assert sides(world) == before
+    if store is S.AWAY:
+        assert sides(world) == before
+        world.store.away = False
+    VAULT[vault].undo(world, fact)
+    world.sync(Request(named=(fact.id,)))
+    world.assert_at_rest()
+
+    content = expected_end(vault, store)
+    if content is None:
+        assert not world.is_alive(fact.id)
+        assert world.notes() == [world.path(other.id)]
+        assert "Alpha says this." in world.everything_kept()
+    else:
+        assert world.fact(fact.id).content == content
+        for line in content.split("\n"):
+            assert line in world.note(fact.id)
+        if vault in (V.MOVED, V.COPIED):
+            assert world.path(fact.id) == ELSEWHERE
+    assert world.note(other.id) == bystander
+
+
+@pytest.mark.parametrize("store", [S.UNCHANGED, S.TOUCHED, S.MISSING])
+def test_reformatting_writes_no_file_and_changes_no_fact(store: S) -> None:
+    world = World()
+    fact = world.mirrored()
+    _reformat(world, fact)
+    STORE[store](world, fact)
+    note = world.data(world.path(fact.id))
+    world.sync(Request(named=(fact.id,)))
+    world.quiesce()
+    assert world.data(world.path(fact.id)) == note
+
+
+def test_reformatting_writes_no_revision() -> None:
+    world = World()
+    fact = world.mirrored()
+    _reformat(world, fact)
+    world.quiesce()
+    assert world.fact(fact.id).revision == fact.revision
+
+
+def test_a_touched_fact_is_no_reason_to_write_its_note() -> None:
+    world = World()
+    fact = world.mirrored()
+    note, stamp = world.note(fact.id), world.vault.files[world.path(fact.id)].stamp
+    world.agent_updates(fact.id, accessCount=7, lastAccessedAt="2026-02-14T14:00:00Z")
+    world.quiesce()
+    assert world.note(fact.id) == note
+    assert world.vault.files[world.path(fact.id)].stamp == stamp
+
+
+# --- facts without a base ---------------------------------------------------------------
+
+NEW = "team-core/notes/new.md"
+
+
+def _name_unknown(world: World) -> Request:
+    return Request(named=(world.clock.new_id(),))
+
+
+def _remember(world: World) -> Request:
+    world.agent_remembers(LINES, title="New")
+    return Request()
+
+
+def _remember_and_forget(world: World) -> Request:
+    world.agent_forgets(world.agent_remembers(LINES, title="New").id)
+    return Request()
+
+
+def _name_unknown_while_away(world: World) -> Request:
+    world.store.away = True
+    return _name_unknown(world)
+
+
+def _write_note(world: World) -> Request:
+    world.person_writes(NEW, f"# New\n\n{LINES}\n")
+    return Request()
+
+
+def _write_note_while_away(world: World) -> Request:
+    world.store.away = True
+    return _write_note(world)
+
+
+def _note_with_id(world: World) -> str:
+    fact_id = world.clock.new_id()
+    text = f"---\nid: {fact_id}\n---\n\n# New\n\n{LINES}\n"
+    world.person_writes(NEW, text)
+    return fact_id
+
+
+def _foreign_note(world: World) -> Request:
+    _note_with_id(world)
+    return Request()
+
+
+def _foreign_note_while_away(world: World) -> Request:
+    world.store.away = True
+    return _foreign_note(world)
+
+
+def _note_of_a_fact(world: World) -> Request:
+    fact = Fact(_note_with_id(world), title="New", content=LINES, scope="team-core")
+    world.store.write([Write(fact.id, fact, None, "indy")])
+    return Request()
+
+
+def _new_note_of_a_fact(world: World) -> Request:
+    fact = world.agent_remembers(LINES, title="New")
+    world.person_writes(NEW, render(fact, links={}))
+    return Request()
+
+
+def _note_of_a_tombstone(world: World) -> Request:
+    _note_of_a_fact(world)
+    world.agent_forgets(world.facts()[0].id)
+    return Request()
+
+
+def _adopting(setup: Callable[[World], Request]) -> Callable[[World], Request]:
+    def act(world: World) -> Request:
+        setup(world)
+        return Request(kind="adopt", adopt=frozenset({VaultPath(NEW)}))
+
+    return act
+
+
+def _note_of_a_fact_while_away(world: World) -> Request:
+    _note_of_a_fact(world)
+    world.store.away = True
+    return Request()
+
+
+def _broken(setup: Callable[[World], Request]) -> Callable[[World], Request]:
+    """The note cannot be read at first."""
+
+    def act(world: World) -> Request:
+        request = setup(world)
+        world.person_edits(NEW, "---\n\n# New", "open: [\n---\n\n# New")
+        return request
+
+    return act
+
+
+def _half_saved(setup: Callable[[World], Request]) -> Callable[[World], Request]:
+    """Of the note only the beginning is there at first."""
+
+    def act(world: World) -> Request:
+        request = setup(world)
+        world.person_writes(NEW, world.text(NEW).partition("\n---\n")[0])
+        return request
+
+    return act
+
+
+def _complete(world: World) -> None:
+    """What was broken or half saved is whole."""
+    head = world.text(NEW).partition("\nopen")[0].partition("\n---\n")[0]
+    world.person_writes(NEW, f"{head}\n---\n\n# New\n\n{LINES}\n")
+
+
+class Newcomer(NamedTuple):
+    """How a fact without a base comes about, and whether it lives when all is done."""
+
+    act: Callable[[World], Request]
+    alive: bool
+
+
+NEWCOMERS: dict[tuple[V, S], Newcomer] = {
+    (V.NONE, S.NONE): Newcomer(_name_unknown, alive=False),
+    (V.NONE, S.CREATED): Newcomer(_remember, alive=True),
+    (V.NONE, S.BURIED): Newcomer(_remember_and_forget, alive=False),
+    (V.NONE, S.AWAY): Newcomer(_name_unknown_while_away, alive=False),
+    (V.CREATED, S.NONE): Newcomer(_write_note, alive=True),
+    (V.CREATED, S.CREATED): Newcomer(_adopting(_note_of_a_fact), alive=True),
+    (V.CREATED, S.BURIED): Newcomer(_adopting(_note_of_a_tombstone), alive=True),
+    (V.CREATED, S.AWAY): Newcomer(_write_note_while_away, alive=True),
+    (V.FOREIGN, S.NONE): Newcomer(_foreign_note, alive=False),
+    (V.FOREIGN, S.CREATED): Newcomer(_note_of_a_fact, alive=True),
+    (V.FOREIGN, S.BURIED): Newcomer(_note_of_a_tombstone, alive=True),
+    (V.FOREIGN, S.AWAY): Newcomer(_foreign_note_while_away, alive=False),
+    (V.EQUAL, S.CREATED): Newcomer(_new_note_of_a_fact, alive=True),
+    (V.UNREADABLE, S.NONE): Newcomer(_broken(_foreign_note), alive=False),
+    (V.UNREADABLE, S.CREATED): Newcomer(_broken(_note_of_a_fact), alive=True),
+    (V.UNREADABLE, S.BURIED): Newcomer(_broken(_note_of_a_tombstone), alive=True),
+    (V.UNREADABLE, S.AWAY): Newcomer(_broken(_note_of_a_fact_while_away), alive=True),
+    (V.UNSETTLED, S.NONE): Newcomer(_half_saved(_foreign_note), alive=False),
+    (V.UNSETTLED, S.CREATED): Newcomer(_half_saved(_note_of_a_fact), alive=True),
+    (V.UNSETTLED, S.BURIED): Newcomer(_half_saved(_note_of_a_tombstone), alive=True),
+    (V.UNSETTLED, S.AWAY): Newcomer(
+        _half_saved(_note_of_a_fact_while_away), alive=True
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "pair", NEWCOMERS, ids=lambda p: f"{p[0].name}-{p[1].name}".lower()
+)
+def test_each_row_for_a_fact_without_a_base(
+    pair: tuple[V, S], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World()
+    request = NEWCOMERS[pair].act(world)
+    before = sides(world)
+    with decisions(monkeypatch) as seen:
+        world.sync(request)
+    assert (*pair, False) in seen
+    if pair[1] is S.AWAY or pair[0] in FIRST_LOOK:
+        assert sides(world) == before
+    world.store.away = False
+    if pair[0] in FIRST_LOOK:
+        _complete(world)
+        before = sides(world)
+    world.assert_at_rest()
+    facts = world.facts()
+    assert len(facts) == (1 if NEWCOMERS[pair].alive else 0)
+    for fact in facts:
+        assert fact.content == LINES
+        assert LINES in world.note(fact.id)
+        assert world.notes() == [world.path(fact.id)]
+    if before[0] and not facts:
+        assert sides(world) == before
+
+
+def test_a_note_with_an_unknown_id_waits_for_a_person() -> None:
+    world = World()
+    fact_id = _note_with_id(world)
+    report = world.sync()
+    assert [each.kind for each in report.attention] == ["unknown_id"]
+    assert report.attention[0].hint
+    assert not world.is_alive(fact_id)
+
+
+def test_every_reason_is_a_sentence_for_a_report() -> None:
+    for row in (*KNOWN.values(), *UNKNOWN.values()):
+        assert row.reason
+        assert row.reason[0].islower()
+        assert not row.reason.endswith(".")

@@ -1,0 +1,249 @@
+"""Every change is written down: who, when, which field, from which side."""
+
+from __future__ import annotations
+
+import json
+
+from tests.world import AGENTS, LINES, PERSONS, World
+from vaultsync.adapters.recall_log import MemoryRecallLog
+from vaultsync.engine.accesses import Accesses
+from vaultsync.engine.rebuild import rebuild
+from vaultsync.model.paths import VaultPath
+from vaultsync.storage.records import Attention, HistoryEntry
+from vaultsync.sync.pass_types import Request
+from vaultsync.sync.report import COUNTS, ActionTaken, Report, report_of
+from vaultsync.sync.status import status
+
+ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
+
+
+def _of(world: World, fact_id: str, field: str) -> list[HistoryEntry]:
+    entries = world.archive.history(fact_id=fact_id)
+    return [each for each in entries if each.field == field]
+
+
+def test_a_persons_edit_is_written_down_with_both_values() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    run = world.sync(Request(actor="mara")).run
+    (entry,) = _of(world, fact.id, "content")
+    assert (entry.run, entry.side, entry.actor) == (run, "vault", "mara")
+    assert (entry.before, entry.after) == (LINES, PERSONS)
+    assert entry.at
+
+
+def test_an_agents_edit_is_written_down_with_the_agents_name() -> None:
+    world = World()
+    fact = world.mirrored(agent="indy")
+    world.agent_updates(fact.id, agent="ada", content=AGENTS)
+    world.sync()
+    (entry,) = _of(world, fact.id, "content")
+    assert (entry.side, entry.actor) == ("store", "ada")
+    assert (entry.before, entry.after) == (LINES, AGENTS)
+
+
+def test_of_a_merge_each_field_names_its_side() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), "status: active", "status: archived")
+    world.agent_updates(fact.id, priority=0)
+    world.sync()
+    assert [each.side for each in _of(world, fact.id, "status")] == ["vault"]
+    assert [each.side for each in _of(world, fact.id, "priority")] == ["store"]
+
+
+def test_what_lost_in_a_conflict_is_in_the_history() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), "status: active", "status: archived")
+    world.agent_updates(fact.id, status="dormant")
+    world.sync()
+    values = [each.before for each in _of(world, fact.id, "status")]
+    assert "dormant" in values
+    assert "active" in values
+
+
+def _told(world: World, fact_id: str, field: str) -> list[tuple[str, ...]]:
+    found = _of(world, fact_id, field)
+    return [(x.side, x.actor, str(x.before), str(x.after)) for x in found]
+
+
+def test_of_a_conflict_each_is_named_with_what_they_wrote() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), "status: active", "status: archived")
+    world.agent_updates(fact.id, agent="ada", status="dormant")
+    world.sync(Request(actor="mara"))
+    assert _told(world, fact.id, "status") == [
+        ("store", "ada", "active", "dormant"),
+        ("vault", "mara", "dormant", "archived"),
+    ]
+
+
+def test_of_lists_that_both_changed_each_is_named_with_what_they_wrote() -> None:
+    world = World()
+    fact = world.mirrored(tags=["a", "b"])
+    world.person_edits(world.path(fact.id), "  - a\n  - b", "  - b\n  - c")
+    world.agent_updates(fact.id, agent="ada", tags=["b"])
+    world.sync(Request(actor="mara"))
+    assert _told(world, fact.id, "tags") == [
+        ("store", "ada", "['a', 'b']", "['b']"),
+        ("vault", "mara", "['b']", "['b', 'c']"),
+    ]
+
+
+def test_a_deletion_that_an_edit_beat_is_told_with_who_did_which() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(path, ALPHA, PERSONS_ALPHA)
+    world.agent_forgets(fact.id, agent="ada")
+    world.sync(Request(actor="mara"))
+    assert _told(world, fact.id, "note")[1:] == [
+        ("store", "ada", path, "deleted"),
+        ("vault", "mara", "deleted", "changed"),
+    ]
+
+
+def test_creations_deletions_and_renames_are_written_down() -> None:
+    world = World()
+    world.mirrored("Stays.", title="A bystander")
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    (made,) = _of(world, fact.id, "note")
+    assert (made.before, made.after, made.side) == (None, path, "store")
+    world.person_renames(path, "team-core/notes/moved.md")
+    world.quiesce()
+    (moved,) = _of(world, fact.id, "path")
+    assert (moved.before, moved.after, moved.side) == (
+        path,
+        "team-core/notes/moved.md",
+        "vault",
+    )
+    world.person_deletes("team-core/notes/moved.md")
+    world.quiesce()
+    gone = _of(world, fact.id, "note")[-1]
+    assert (gone.after, gone.side) == (None, "vault")
+
+
+def test_a_new_note_is_written_down_as_a_new_fact() -> None:
+    world = World()
+    world.person_writes("team-core/notes/new.md", "Words.\n")
+    world.quiesce()
+    (fact,) = world.facts()
+    (entry,) = _of(world, fact.id, "fact")
+    assert (entry.before, entry.after) == (None, "team-core/notes/new.md")
+    assert entry.side == "vault"
+
+
+def test_a_quiet_pass_leaves_no_history_and_no_run() -> None:
+    world = World()
+    world.mirrored()
+    before, last = world.archive.history(), world.archive.last_run()
+    world.sync()
+    assert world.archive.history() == before
+    assert world.archive.last_run() == last
+
+
+def test_a_pass_that_did_something_is_remembered_with_its_report() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    report = world.sync()
+    run = world.archive.find_run(report.run)
+    assert run is not None
+    assert run.kind == "sync"
+    assert run.report == report.as_json()
+
+
+def test_the_status_says_what_the_next_pass_would_do() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.quiesce()
+    now = status(world.mirror)
+    assert (now.facts, now.notes, now.pending, now.conflicts) == (1, 1, 0, 0)
+    assert now.as_json()["engine"] == "idle"
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.agent_remembers("New.", title="New")
+    world.person_writes("loose.md", "Loose.\n")
+    with world.nobody_writes():
+        now = status(world.mirror, engine="watching")
+    assert (now.facts, now.notes, now.pending, now.foreign) == (2, 1, 2, 1)
+    assert now.engine == "watching"
+    assert now.last_run is not None
+    world.store.away = True
+    world.agent_updates(fact.id, priority=0)
+    now = status(world.mirror)
+    assert now.outbox == 1
+    assert "store_away" in [each.kind for each in now.attention]
+
+
+def test_the_status_shows_open_conflicts_and_what_waits_for_a_person() -> None:
+    world = World()
+    fact = world.mirrored()
+    other = world.mirrored("Other.", title="Other")
+    world.person_edits(world.path(fact.id), "status: active", "status: archived")
+    world.agent_updates(fact.id, status="dormant")
+    world.person_edits(world.path(other.id), "status: active", "status: [")
+    world.quiesce()
+    now = status(world.mirror)
+    assert now.conflicts == 1
+    assert [each.kind for each in now.attention] == ["unreadable"]
+    assert now.pending == 0
+
+
+def test_what_was_recalled_waits_for_nothing() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.quiesce()
+    recalled = Accesses(world.mirror, MemoryRecallLog())
+    recalled.add([fact.id])
+    assert recalled.flush() == 1
+    assert status(world.mirror).pending == 0
+
+
+def test_progress_is_told_of_scan_and_apply() -> None:
+    from vaultsync.sync.run import sync
+
+    world = World()
+    world.agent_remembers("New.", title="New")
+    told: list[tuple[str, int, int]] = []
+    sync(world.mirror, progress=lambda *args: told.append(args))
+    assert told[0][0] == "scan"
+    assert told[-1] == ("apply", 1, 1)
+
+
+def test_what_a_rebuild_from_the_vault_runs_over_is_in_the_history() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.agent_updates(fact.id, status="archived")
+    rebuild(world.mirror, "vault")
+    assert world.fact(fact.id).status == "active"
+    (entry,) = _of(world, fact.id, "status")
+    assert (entry.before, entry.after) == ("archived", "active")
+    assert (entry.side, entry.actor) == ("vault", "person")
+
+
+def test_what_an_agent_wrote_is_named_where_a_rebuild_takes_a_persons_words() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), "status: active", "status: archived")
+    world.agent_updates(fact.id, agent="ada", status="dormant")
+    rebuild(world.mirror, "vault")
+    assert _told(world, fact.id, "status") == [
+        ("store", "ada", "active", "dormant"),
+        ("vault", "person", "dormant", "archived"),
+    ]
+
+
+def test_a_report_comes_back_from_its_json() -> None:
+    report = Report(
+        "r1",
+        dry_run=True,
+        seconds=0.25,
+        counts=dict.fromkeys(COUNTS, 1),
+        actions=[ActionTaken("move", "f1", "a.md", ("title",), "renamed")],
+        attention=[Attention("Kind", VaultPath("a.md"), "what", "how", 3)],
+    )
+    assert report_of(json.loads(json.dumps(report.as_json()))) == report

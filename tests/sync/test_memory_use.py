@@ -1,0 +1,26 @@
+"""What a pass leaves behind in memory when it is over."""
+
+from __future__ import annotations
+
+import gc
+
+from tests.world import World
+from vaultsync.sync.decision_table import Action
+
+
+def _actions() -> int:
+    return sum(isinstance(each, Action) for each in gc.get_objects())
+
+
+def test_a_pass_holds_nothing_when_it_is_over() -> None:
+    world = World()
+    world.mirrored()
+    world.lose_archive()
+    gc.collect()
+    before = _actions()
+    gc.disable()
+    try:
+        world.sync()
+        assert _actions() == before
+    finally:
+        gc.enable()

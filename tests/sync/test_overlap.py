@@ -1,0 +1,179 @@
+"""While a batch waits for the disk or the clock, the next one is decided; nothing else changes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.world import SCOPE, World
+from vaultsync.adapters.clock import SystemClock
+from vaultsync.model.fact import make_fact
+from vaultsync.storage.store import Write
+from vaultsync.sync.context import Policy
+from vaultsync.sync.waiting import MANY, rest, wait
+
+STEPS = 100
+
+
+class _Work:
+    """Steps that are counted."""
+
+    def __init__(self) -> None:
+        self.done = 0
+        self.some = threading.Event()
+
+    def steps(self) -> Iterator[None]:
+        for _ in range(STEPS):
+            self.done += 1
+            if self.done == 3:
+                self.some.set()
+            yield
+
+
+def test_little_work_is_done_before_the_disk_is_asked_and_in_no_thread() -> None:
+    work, seen = _Work(), []
+
+    def sync() -> None:
+        seen.append((work.done, threading.current_thread() is threading.main_thread()))
+
+    wait(sync, work.steps(), many=False)
+    assert seen == [(STEPS, True)]
+
+
+def test_work_goes_on_while_the_disk_is_waited_for() -> None:
+    work = _Work()
+    wait(lambda: _must(work.some.wait(10)), work.steps(), many=True)
+    assert work.done >= 3
+
+
+def test_what_is_left_of_the_work_when_the_disk_answers_can_be_done_later() -> None:
+    answered = threading.Event()
+
+    def steps() -> Iterator[int]:
+        for number in range(STEPS):
+            if number:
+                assert answered.wait(10)
+                _let_others_run()
+            yield number
+
+    work = steps()
+    wait(answered.set, work, many=True)
+    assert next(work, None)
+
+
+def test_without_work_the_disk_is_waited_for_all_the_same() -> None:
+    synced = threading.Event()
+    wait(synced.set, iter(()), many=True)
+    assert synced.is_set()
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_what_the_disk_says_is_raised(many: bool) -> None:
+    def sync() -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        wait(sync, _Work().steps(), many=many)
+
+
+def test_work_that_fails_does_not_leave_the_disk_at_work() -> None:
+    failing, ended = threading.Event(), threading.Event()
+
+    def sync() -> None:
+        assert failing.wait(10)
+        _let_others_run()
+        ended.set()
+
+    def steps() -> Iterator[None]:
+        yield
+        failing.set()
+        raise ValueError
+
+    with pytest.raises(ValueError, match=r"^$"):
+        wait(sync, steps(), many=True)
+    assert ended.is_set()
+
+
+def test_work_goes_on_while_the_clock_is_waited_for() -> None:
+    clock, work, began = SystemClock(), _Work(), time.monotonic()
+
+    def slowly() -> Iterator[None]:
+        for each in work.steps():
+            clock.sleep(0.005)
+            yield each
+
+    rest(clock, 0.05, slowly())
+    assert 3 <= work.done <= 11
+    assert time.monotonic() - began >= 0.05
+
+
+@pytest.mark.parametrize("steps", [0, 3])
+def test_what_is_left_of_the_time_when_the_work_is_done_is_slept(steps: int) -> None:
+    clock, began = SystemClock(), time.monotonic()
+    rest(clock, 0.05, iter(range(steps)))
+    assert time.monotonic() - began >= 0.05
+
+
+@pytest.mark.parametrize("seconds", [0, -1])
+def test_where_there_is_nothing_to_wait_for_no_work_is_begun(seconds: float) -> None:
+    work = _Work()
+    rest(SystemClock(), seconds, work.steps())
+    assert work.done == 0
+
+
+def _with_facts(count: int) -> World:
+    world = World(Policy(batch=MANY))
+    world.store.write(
+        [
+            Write(
+                f"0193f6c2-0000-7000-8000-{number:012d}",
+                make_fact(
+                    {
+                        "id": f"0193f6c2-0000-7000-8000-{number:012d}",
+                        "title": f"Fact {number}",
+                        "content": f"What fact {number} says.",
+                        "scope": SCOPE,
+                    }
+                ),
+                None,
+                "indy",
+            )
+            for number in range(count)
+        ]
+    )
+    return world
+
+
+def test_a_pass_of_several_batches_writes_what_one_batch_would() -> None:
+    world = _with_facts(2 * MANY + 50)
+    assert world.sync().counts["created_in_vault"] == 2 * MANY + 50
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_a_disk_that_fails_in_a_thread_stops_the_pass_before_the_base(
+    number: int,
+) -> None:
+    world = _with_facts(2 * MANY + 50)
+
+    def fails() -> None:
+        raise OSError(5, "Input/output error")
+
+    world.at("sync", fails, number=number)
+    with pytest.raises(OSError, match="Input/output"):
+        world.sync()
+    whole_batches = (number - 1) // 2
+    assert world.archive.count_bases() == whole_batches * MANY
+    world.assert_at_rest()
+    assert len(world.notes()) == 2 * MANY + 50
+
+
+def _must(held: bool) -> None:
+    assert held
+
+
+def _let_others_run() -> None:
+    threading.Event().wait(0.05)

@@ -1,0 +1,597 @@
+"""What a person writes reaches the store, and only what must change in a note changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.world import (
+    AGENTS,
+    LINES,
+    MERGED,
+    PERSONS,
+    World,
+    action,
+    changed_lines,
+    kinds,
+    notice,
+    taken,
+)
+from vaultsync.model.schema import Value
+from vaultsync.sync.pass_types import Request
+from vaultsync.sync.run import sync
+from vaultsync.sync.status import status
+
+ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
+
+
+def test_a_persons_edit_reaches_the_store() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    note = world.note(fact.id)
+    report = world.sync()
+    assert world.fact(fact.id).content == PERSONS
+    assert world.note(fact.id) == note
+    assert report.counts["updated_in_store"] == 1
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("by_rename", [False, True])
+def test_how_an_editor_saves_makes_no_difference(by_rename: bool) -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA, by_rename=by_rename)
+    world.sync()
+    assert world.fact(fact.id).content == PERSONS
+    world.assert_at_rest()
+
+
+def test_an_agents_edit_changes_only_its_line() -> None:
+    world = World()
+    fact = world.mirrored()
+    before = world.note(fact.id)
+    world.agent_updates(fact.id, content=AGENTS)
+    report = world.sync()
+    gone, fresh = changed_lines(before, world.note(fact.id))
+    said = [line for line in gone if not line.startswith("updatedAt")]
+    assert said == ["Charlie says more."]
+    assert "Charlie says what the agent says." in fresh
+    assert len(fresh) <= 2
+    assert report.counts["updated_in_vault"] == 1
+    world.assert_at_rest()
+
+
+def test_edits_of_different_lines_merge() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.agent_updates(fact.id, content=AGENTS)
+    report = world.sync()
+    assert world.fact(fact.id).content == MERGED
+    assert MERGED in world.note(fact.id)
+    assert report.counts["merged"] == 1
+    assert report.counts["conflicts"] == 0
+    assert world.conflict_notes() == []
+    world.assert_at_rest()
+
+
+def test_edits_of_different_fields_merge() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), "status: active", "status: archived")
+    world.agent_updates(fact.id, priority=0)
+    world.sync()
+    now = world.fact(fact.id)
+    assert (now.status, now.priority) == ("archived", 0)
+    assert world.conflict_notes() == []
+    world.assert_at_rest()
+
+
+def test_the_same_edit_on_both_sides_is_no_conflict() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.agent_updates(fact.id, content=PERSONS)
+    revision = world.fact(fact.id).revision
+    world.sync()
+    assert world.fact(fact.id).revision == revision
+    assert world.conflicts() == []
+    world.assert_at_rest()
+
+
+def test_a_tag_removed_by_one_side_stays_removed() -> None:
+    world = World()
+    fact = world.mirrored(tags=["alpha", "bravo", "charlie"])
+    world.person_edits(world.path(fact.id), "  - alpha\n", "")
+    world.agent_updates(fact.id, tags=["alpha", "bravo", "charlie", "delta"])
+    world.quiesce()
+    assert set(world.fact(fact.id).tags) == {"bravo", "charlie", "delta"}
+    assert "- alpha" not in world.note(fact.id)
+    world.agent_updates(fact.id, tags=["charlie", "delta"])
+    world.person_edits(world.path(fact.id), "- charlie\n", "- charlie\n  - echo\n")
+    world.quiesce()
+    assert set(world.fact(fact.id).tags) == {"charlie", "delta", "echo"}
+    world.assert_at_rest()
+
+
+def test_the_order_of_tags_is_no_edit() -> None:
+    world = World()
+    fact = world.mirrored(tags=["alpha", "bravo"])
+    world.person_edits(
+        world.path(fact.id), "  - alpha\n  - bravo\n", "  - bravo\n  - alpha\n"
+    )
+    revision = fact.revision
+    note = world.note(fact.id)
+    world.quiesce()
+    assert world.fact(fact.id).revision == revision
+    assert world.note(fact.id) == note
+
+
+def test_nothing_depends_on_updated_at() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    line = next(x for x in world.text(path).split("\n") if x.startswith("updatedAt"))
+    # Older than anything, yet it is the person's newest word.
+    world.person_edits(path, line, "updatedAt: 1999-01-01T00:00:00Z")
+    world.quiesce()
+    assert world.fact(fact.id).revision == fact.revision
+    world.person_edits(path, ALPHA, PERSONS_ALPHA)
+    world.agent_updates(fact.id, content=AGENTS)
+    world.quiesce()
+    assert world.fact(fact.id).content == MERGED
+
+
+def test_updated_at_taken_out_by_a_person_is_no_edit() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    line = next(x for x in world.text(path).split("\n") if x.startswith("updatedAt"))
+    world.person_edits(path, line + "\n", "")
+    note = world.note(fact.id)
+    world.quiesce()
+    assert world.note(fact.id) == note
+    assert world.fact(fact.id).revision == fact.revision
+    world.assert_at_rest()
+
+
+def test_what_obsidians_property_editor_rewrites_is_no_edit() -> None:
+    world = World()
+    path = "team-core/notes/mine.md"
+    world.person_writes(
+        path,
+        "---\n# why this note\nstatus: 'active' # yes\ntags: [a, \"b\"]\n"
+        'due: "2026-03-01"\n---\n# Mine\n\nText.\n',
+    )
+    world.quiesce()
+    (fact,) = world.facts()
+    world.person_writes(
+        path,
+        "---\nstatus: active\ntags:\n  - a\n  - b\ndue: 2026-03-01\n"
+        f"id: {fact.id}\n---\n# Mine\n\nText.\n",
+    )
+    note = world.text(path)
+    report = world.sync()
+    assert world.fact(fact.id).revision == fact.revision
+    assert world.text(path) == note
+    assert report.quiet
+    world.assert_at_rest()
+
+
+def test_an_edit_after_a_reformat_is_seen_against_the_reformatted_note() -> None:
+    world = World()
+    fact = world.mirrored(tags=["alpha", "bravo"])
+    path = world.path(fact.id)
+    world.person_edits(path, "  - alpha\n  - bravo", "  - 'alpha'\n  - 'bravo'")
+    world.quiesce()
+    world.person_edits(path, "  - 'alpha'\n", "")
+    world.quiesce()
+    assert world.fact(fact.id).tags == ("bravo",)
+    world.assert_at_rest()
+
+
+def test_a_new_title_is_an_edit_and_no_rename() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(path, "# A plain fact", "# A fancy fact")
+    world.quiesce()
+    assert world.fact(fact.id).title == "A fancy fact"
+    assert world.path(fact.id) == path
+    world.agent_updates(fact.id, title="A final fact")
+    world.quiesce()
+    assert "# A final fact\n" in world.note(fact.id)
+    assert world.path(fact.id) == path
+
+
+def test_a_field_taken_out_by_a_person_is_cleared() -> None:
+    world = World()
+    fact = world.mirrored(type="decision", decisionOutcome="implemented")
+    world.person_edits(world.path(fact.id), "decisionOutcome: implemented\n", "")
+    world.quiesce()
+    assert "decisionOutcome" not in world.fact(fact.id).own
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "value"),
+    [
+        ("mood: sunny", "mood", "sunny"),
+        ("reports_to: ['[[Bob]]']", "reports_to", ["[[Bob]]"]),
+        ("due: 2026-03-01", "due", "2026-03-01"),
+        ("count: 3", "count", 3),
+        ("done: true", "done", True),
+    ],
+)
+def test_a_persons_own_properties_are_shared(
+    line: str, field: str, value: Value
+) -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), "priority:", f"{line}\npriority:")
+    world.quiesce()
+    assert world.fact(fact.id).properties == {field: value}
+    assert line in world.note(fact.id)
+    world.assert_at_rest()
+    world.person_edits(world.path(fact.id), f"{line}\n", "")
+    world.quiesce()
+    assert world.fact(fact.id).properties == {}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ("agentId: indy", "agentId: mallory", "agentId"),
+        ("createdAt: 2026", "createdAt: 1999", "createdAt"),
+        ("confidence: 0.5", "confidence: 1.0", "confidence"),
+        ("source: session", "source: hearsay", "source"),
+    ],
+)
+def test_an_edit_of_what_is_not_a_persons_is_reported_and_put_back(
+    old: str, new: str, key: str
+) -> None:
+    world = World()
+    fact = world.mirrored(confidence=0.5, source="session")
+    note = world.note(fact.id)
+    world.person_edits(world.path(fact.id), old, new)
+    report = world.sync()
+    assert kinds(report) == ["put_back"]
+    assert key in notice(report, "put_back").message
+    assert world.note(fact.id) == note
+    assert world.fact(fact.id).value(key) == fact.value(key)
+    world.assert_at_rest()
+
+
+def test_a_value_that_its_field_does_not_take_is_named_and_left_in_place() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(path, "priority: 2", "priority: high")
+    world.person_edits(path, ALPHA, PERSONS_ALPHA)
+    report = world.sync()
+    assert kinds(report) == ["invalid_field"]
+    said = notice(report, "invalid_field")
+    assert said.line == 4
+    assert "priority" in said.message
+    assert said.hint
+    assert world.fact(fact.id).priority == 2
+    assert world.fact(fact.id).content == PERSONS
+    assert "priority: high" in world.note(fact.id)
+    world.quiesce()
+    assert kinds(world.sync()) == ["invalid_field"]
+    world.person_edits(path, "priority: high", "priority: 0")
+    report = world.sync()
+    assert kinds(report) == []
+    assert world.fact(fact.id).priority == 0
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("content", [LINES, AGENTS])
+def test_only_the_field_that_a_note_cannot_say_is_held_when_an_agent_changes_it(
+    content: str,
+) -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(path, "priority: 2", "priority: 7")
+    world.sync()
+    world.agent_updates(fact.id, content=content, priority=0, status="archived")
+    report = world.sync()
+    assert kinds(report) == ["held_field", "invalid_field"]
+    said = notice(report, "held_field")
+    assert (said.path, said.line) == (path, 4)
+    assert "priority" in said.message
+    assert "0" in said.hint
+    assert "priority" not in action(report, fact.id).fields
+    assert content in world.note(fact.id)
+    assert "status: archived\n" in world.note(fact.id)
+    assert "priority: 7\n" in world.note(fact.id)
+    assert world.fact(fact.id).priority == 0
+    world.assert_at_rest()
+    assert kinds(world.sync()) == ["invalid_field"]
+    world.person_edits(path, "priority: 7", "priority: 1")
+    world.assert_at_rest()
+    assert world.fact(fact.id).priority == 1
+
+
+def test_a_long_change_of_what_a_note_cannot_say_is_not_repeated_in_the_hint() -> None:
+    world = World()
+    fact = world.mirrored(type="lesson", lessonPrevention="Look.")
+    path = world.path(fact.id)
+    world.person_edits(path, "lessonPrevention: Look.", "lessonPrevention: [Look, Up]")
+    world.sync()
+    world.agent_updates(fact.id, lessonPrevention="Look twice. " * 9)
+    report = world.sync()
+    assert f"vaultsync get {fact.id}" in notice(report, "held_field").hint
+    world.assert_at_rest()
+
+
+def test_an_agents_change_of_nothing_but_what_a_note_cannot_say_is_named() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(path, "priority: 2", "priority: 7")
+    world.sync()
+    note = world.note(fact.id)
+    world.agent_updates(fact.id, priority=0)
+    assert kinds(world.sync()) == ["held_field", "invalid_field"]
+    assert world.note(fact.id) == note
+    world.assert_at_rest()
+
+
+def test_two_agents_update_the_same_fact_and_both_edits_reach_the_note() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.agent_updates(fact.id, agent="indy", priority=1)
+    world.agent_updates(fact.id, agent="ada", status="archived")
+    world.sync()
+    assert "priority: 1\n" in world.note(fact.id)
+    assert "status: archived\n" in world.note(fact.id)
+    world.assert_at_rest()
+
+
+def test_a_save_between_reading_and_writing_is_merged_and_not_overwritten() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.agent_updates(fact.id, content=AGENTS)
+
+    def person_saves(step: str) -> None:
+        if step == "exchange.swap":
+            world.vault.before = lambda _: None
+            world.vault.save_in_place(
+                path, world.data(path).replace(ALPHA.encode(), PERSONS_ALPHA.encode())
+            )
+
+    world.vault.before = person_saves
+    world.sync()
+    assert PERSONS_ALPHA in world.note(fact.id)
+    world.quiesce()
+    assert world.fact(fact.id).content == MERGED
+    assert MERGED in world.note(fact.id)
+    assert world.conflict_notes() == []
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize(
+    "step", ["exchange", "exchange.swap", "exchange.examine", "stage", "sync", "scan"]
+)
+@pytest.mark.parametrize("by_rename", [False, True])
+def test_a_save_at_any_step_of_a_merge_is_kept(step: str, by_rename: bool) -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_edits(path, ALPHA, PERSONS_ALPHA)
+    world.agent_updates(fact.id, content=AGENTS)
+    fresh = world.data(path).replace(b"Bravo says that.", b"Bravo, saved late.")
+
+    def person_saves(now: str) -> None:
+        if now == step:
+            world.vault.before = lambda _: None
+            save = (
+                world.vault.save_by_rename if by_rename else world.vault.save_in_place
+            )
+            save(path, fresh)
+
+    world.vault.before = person_saves
+    world.sync()
+    world.vault.before = lambda _: None
+    world.quiesce()
+    content = world.fact(fact.id).content
+    # A person who saves over what we just wrote says so: only the words of the
+    # person are sure to be there; those of the agent may have been seen.
+    assert PERSONS_ALPHA in content
+    assert "Bravo, saved late." in content
+    assert "what the agent says" in world.everything_kept()
+    world.assert_at_rest()
+
+
+def test_an_editor_that_writes_into_the_displaced_file_loses_nothing() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    editor = world.vault.open_handle(path)
+    data = world.data(path)
+    world.agent_updates(fact.id, content=AGENTS)
+    world.sync()
+    # The editor holds the old file open and saves into it: nobody sees it there.
+    world.clock.advance(1)
+    editor.write(data.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
+    world.quiesce()
+    assert world.fact(fact.id).content == MERGED
+    assert MERGED in world.note(fact.id)
+    world.assert_at_rest()
+
+
+def test_entities_and_links_of_the_managed_block_are_edits_of_their_fields() -> None:
+    world = World()
+    other = world.mirrored("About something else.", title="Another fact")
+    fact = world.mirrored(entities=["Convex"])
+    path = world.path(fact.id)
+    stem = world.path(other.id).rpartition("/")[2].removesuffix(".md")
+    world.person_edits(
+        path, "## Provenance", f"## Related Facts\n- [[{stem}]]\n\n## Provenance"
+    )
+    world.person_edits(path, "- [[Convex]]\n", "- [[Convex]]\n- [[LanceDB]]\n")
+    world.quiesce()
+    now = world.fact(fact.id)
+    assert set(now.entities) == {"Convex", "LanceDB"}
+    assert now.related_fact_ids == (other.id,)
+    world.assert_at_rest()
+
+
+def test_text_in_or_below_the_managed_block_is_content() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_writes(path, world.text(path) + "\nWritten below.\n")
+    world.quiesce()
+    assert world.fact(fact.id).content == f"{LINES}\n\nWritten below."
+    world.person_edits(path, "## Provenance\n", "A word within.\n\n## Provenance\n")
+    world.quiesce()
+    assert "A word within." in world.fact(fact.id).content
+    assert "Written below." in world.fact(fact.id).content
+    world.agent_updates(fact.id, content=world.fact(fact.id).content + "\n\nAnd more.")
+    world.quiesce()
+    for words in ("Written below.", "A word within.", "And more."):
+        assert world.note(fact.id).count(words) == 1
+    world.assert_at_rest()
+
+
+def test_a_note_keeps_the_shape_its_author_gave_it() -> None:
+    world = World()
+    path = "team-core/notes/shapeless.md"
+    world.person_writes(path, "Just words, no heading.\n")
+    world.quiesce()
+    (fact,) = world.facts()
+    assert fact.title == "shapeless"
+    assert world.text(path) == f"---\nid: {fact.id}\n---\nJust words, no heading.\n"
+    world.agent_updates(
+        fact.id, content="Just words, and more.", context="at lunch", entities=["Bob"]
+    )
+    world.quiesce()
+    text = world.text(path)
+    assert "# " not in text
+    assert "managed" not in text
+    assert "context: at lunch" in text
+    assert '"[[Bob]]"' in text
+    assert "Just words, and more." in text
+    world.assert_at_rest()
+
+
+STRUCTURED = """## A heading
+
+```python
+# no heading
+<!-- vaultsync:managed -->
+```
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+> [!note] A callout
+> with text
+
+---
+
+<!-- a comment -->
+%% one of Obsidian's %%
+![[image.png]]
+- [ ] a task
+\tindented with a tab\x20\x20
+## Related Facts
+- [[not ours]]
+Emoji 🙂, עברית, العربية, zero\u200bwidth."""
+
+
+def test_content_with_structure_of_its_own_comes_through_unchanged() -> None:
+    content = STRUCTURED
+    world = World()
+    fact = world.mirrored(content)
+    assert world.fact(fact.id).content == content
+    assert content in world.note(fact.id)
+    world.person_edits(world.path(fact.id), "## A heading", "## The heading")
+    world.quiesce()
+    assert world.fact(fact.id).content == content.replace("A head", "The head")
+    world.agent_updates(
+        fact.id, content=world.fact(fact.id).content.replace("| 1 |", "| 7 |")
+    )
+    world.quiesce()
+    assert "| 7 | 2 |" in world.note(fact.id)
+    assert world.fact(fact.id).related_fact_ids == ()
+    world.assert_at_rest()
+
+
+def test_a_pass_with_nothing_to_do_reads_no_note() -> None:
+    world = World()
+    for number in range(3):
+        world.mirrored(f"Number {number}.", title=f"Fact {number}")
+    read: list[str] = []
+    world.vault.before = read.append
+    world.sync()
+    assert "read" not in read
+    assert "stage" not in read
+
+
+def test_a_new_file_time_without_new_bytes_is_no_edit() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_writes(path, world.data(path))
+    report = world.sync()
+    assert report.quiet
+    assert world.fact(fact.id).revision == fact.revision
+    world.assert_at_rest()
+
+
+def test_the_report_names_what_was_done_and_why() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    report = world.sync()
+    assert taken(report, fact.id) == ["update_store"]
+    (line,) = report.actions
+    assert line.path == world.path(fact.id)
+    assert line.fields == ("content",)
+    assert line.reason == "changed in the vault"
+
+
+def test_an_empty_property_of_a_persons_note_does_not_stop_an_agents_edit() -> None:
+    world = World()
+    world.person_writes("team-core/notes/n.md", "---\nabout:\n---\nOne.\n")
+    world.clock.advance(60)
+    world.quiesce()
+    (fact,) = world.facts()
+    world.agent_updates(fact.id, content="Two.")
+    report = world.sync()
+    assert kinds(report) == []
+    assert world.note(fact.id).startswith("---\nabout:\nid: ")
+    assert world.note(fact.id).endswith("---\nTwo.\n")
+    world.assert_at_rest()
+
+
+def test_a_change_that_cannot_be_written_is_named_before_and_after_a_pass() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.agent_updates(fact.id, content="# A heading\n\nWords.", tags=["a"])
+    path = world.path(fact.id)
+    world.person_edits(path, "# A plain fact\n", "")
+    for look in (status, lambda mirror: sync(mirror, Request(dry_run=True))):
+        with world.nobody_writes():
+            (said,) = look(world.mirror).attention
+        assert (said.kind, said.path) == ("unsafe_splice", path)
+        assert "content" in said.message
+    assert kinds(world.sync()) == ["unsafe_splice"]
+    assert [each.kind for each in status(world.mirror).attention] == ["unsafe_splice"]
+    assert status(world.mirror).pending == 1
+
+
+def test_a_note_that_cannot_be_given_an_id_is_named_before_it_is_adopted() -> None:
+    world = World()
+    path = "team-core/notes/odd.md"
+    world.person_writes(path, "---\n{a: 1}\n---\nWords.\n")
+    with world.nobody_writes():
+        (said,) = status(world.mirror).attention
+    assert (said.kind, said.path) == ("unsafe_splice", path)
+    assert kinds(world.sync()) == ["unsafe_splice"]

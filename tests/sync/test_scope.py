@@ -1,0 +1,252 @@
+"""Who may see a fact is said by its folder, and only a person may change it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.world import LINES, PERSONS, World, kinds, notice
+from vaultsync.engine import facts as work
+from vaultsync.engine.listing import select
+from vaultsync.errors.usage import (
+    ConflictNotFoundError,
+    FactForgottenError,
+    FactNotFoundError,
+    ScopeDeniedError,
+)
+from vaultsync.model.schema import Value
+from vaultsync.sync.conflicts import find_conflict, visible_conflicts
+from vaultsync.sync.pass_types import Request
+
+ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
+OTHER = "project-tide/notes/moved.md"
+ALLOWED = Request(allow_scope_moves=True)
+
+
+def test_a_move_into_another_scope_is_reported_and_changes_nothing() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_renames(world.path(fact.id), OTHER)
+    report = world.sync()
+    assert kinds(report) == ["scope_move"]
+    said = notice(report, "scope_move")
+    assert "--allow-scope-moves" in said.hint
+    assert said.path == OTHER
+    assert world.fact(fact.id).scope == "team-core"
+    assert world.fact(fact.id).revision == fact.revision
+    assert world.notes() == [OTHER]
+    assert kinds(world.sync()) == ["scope_move"]
+    world.quiesce()
+    assert world.notes() == [OTHER]
+    assert world.fact(fact.id).scope == "team-core"
+
+
+def test_a_move_into_another_scope_is_applied_when_a_person_says_so() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_renames(world.path(fact.id), OTHER)
+    report = world.sync(ALLOWED)
+    assert kinds(report) == []
+    assert world.fact(fact.id).scope == "project-tide"
+    assert world.notes() == [OTHER]
+    world.assert_at_rest()
+
+
+def test_a_move_that_was_reported_can_be_allowed_later() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_renames(world.path(fact.id), OTHER)
+    world.quiesce()
+    report = world.sync(ALLOWED)
+    assert world.fact(fact.id).scope == "project-tide"
+    assert kinds(report) == []
+    world.assert_at_rest()
+
+
+def test_a_note_moved_back_needs_no_word() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.person_renames(path, OTHER)
+    world.quiesce()
+    world.person_renames(OTHER, path)
+    report = world.sync()
+    assert kinds(report) == []
+    assert world.archive.attention() == []
+    world.assert_at_rest()
+
+
+def test_edits_of_a_note_in_another_scope_still_reach_its_fact() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_renames(world.path(fact.id), OTHER)
+    world.quiesce()
+    world.person_edits(OTHER, ALPHA, PERSONS_ALPHA)
+    world.quiesce()
+    assert world.fact(fact.id).content == PERSONS
+    assert world.fact(fact.id).scope == "team-core"
+    assert kinds(world.sync()) == ["scope_move"]
+    world.agent_updates(fact.id, status="archived")
+    world.quiesce()
+    assert "status: archived" in world.text(OTHER)
+    assert world.notes() == [OTHER]
+
+
+def test_a_scope_in_frontmatter_is_a_property_and_moves_nothing() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), "priority:", "scope: public\npriority:")
+    note = world.note(fact.id)
+    world.quiesce()
+    assert world.fact(fact.id).scope == "team-core"
+    assert world.note(fact.id) == note
+
+
+def test_a_move_out_of_all_scopes_keeps_the_scope() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_renames(world.path(fact.id), "Desk/moved.md")
+    world.quiesce()
+    assert world.fact(fact.id).scope == "team-core"
+    assert world.notes() == ["Desk/moved.md"]
+    world.assert_at_rest()
+
+
+def test_an_agent_that_changes_the_scope_moves_the_note() -> None:
+    world = World()
+    fact = world.mirrored()
+    path = world.path(fact.id)
+    world.agent_updates(fact.id, scope="project-tide")
+    world.quiesce()
+    assert world.path(fact.id) == path.replace("team-core", "project-tide")
+    assert world.notes() == [world.path(fact.id)]
+    world.assert_at_rest()
+
+
+def test_a_private_note_never_becomes_public_by_a_copy_or_a_template() -> None:
+    world = World()
+    fact = work.remember(
+        world.mirror, {"content": "Secret.", "title": "Secret"}, agent="indy"
+    )
+    world.quiesce()
+    world.person_renames(world.path(fact.id), "public/notes/open.md")
+    world.quiesce()
+    assert world.fact(fact.id).scope == "private-indy"
+    with pytest.raises(FactNotFoundError):
+        work.get(world.mirror, fact.id, agent="ada")
+
+
+def test_an_agent_sees_and_writes_only_what_is_its_own_or_shared() -> None:
+    world = World()
+    mine = work.remember(world.mirror, {"content": "Mine."}, agent="indy")
+    shared = world.agent_remembers("Shared.")
+    for agent in ("indy", "INDY", None):
+        assert work.get(world.mirror, mine.id, agent=agent)
+    assert work.get(world.mirror, shared.id, agent="ada")
+    for act in (work.get, work.forget):
+        with pytest.raises(FactNotFoundError):
+            act(world.mirror, mine.id, agent="ada")
+    with pytest.raises(FactNotFoundError):
+        work.update(world.mirror, mine.id, {"priority": 0}, agent="ada")
+    with pytest.raises(FactNotFoundError):
+        work.supersede(world.mirror, mine.id, "x", agent="ada")
+    with pytest.raises(ScopeDeniedError):
+        work.update(world.mirror, shared.id, {"scope": "private-ada"}, agent="indy")
+    assert [x.id for x in select(world.mirror, agent="ada").facts] == [shared.id]
+    work.forget(world.mirror, mine.id, agent="indy")
+    with pytest.raises(FactNotFoundError):
+        work.restore(world.mirror, mine.id, agent="ada")
+    assert work.restore(world.mirror, mine.id, agent="indy").status == "active"
+
+
+@pytest.mark.parametrize("away", [False, True])
+def test_another_agents_fact_is_not_even_named_during_an_outage(away: bool) -> None:
+    world = World()
+    mine = work.remember(world.mirror, {"content": "Mine."}, agent="indy")
+    world.quiesce()
+    world.store.away = away
+    with pytest.raises(FactNotFoundError):
+        work.get(world.mirror, mine.id, agent="ada")
+    with pytest.raises(FactNotFoundError):
+        work.update(world.mirror, mine.id, {"priority": 0}, agent="ada")
+    with pytest.raises(FactNotFoundError):
+        work.forget(world.mirror, mine.id, agent="ada")
+    assert world.archive.outbox() == []
+
+
+def test_without_a_base_a_note_in_another_scope_moves_no_fact_into_it() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_renames(world.path(fact.id), OTHER)
+    world.lose_archive()
+    world.quiesce()
+    assert world.path(fact.id) == OTHER
+    assert world.fact(fact.id).scope == "team-core"
+
+
+def test_a_move_into_the_scope_that_an_agent_chose_too_is_no_question() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_renames(world.path(fact.id), OTHER)
+    world.agent_updates(fact.id, scope="project-tide")
+    assert kinds(world.sync()) == []
+    world.quiesce()
+    assert world.fact(fact.id).scope == "project-tide"
+    assert world.notes() == [OTHER]
+    world.assert_at_rest()
+
+
+def test_another_agents_history_and_conflicts_are_not_shown() -> None:
+    world = World()
+    made = {"content": LINES, "title": "Mine"}
+    mine = work.remember(world.mirror, made, agent="indy")
+    world.quiesce()
+    world.person_edits(world.path(mine.id), "Alpha says", "I say")
+    world.agent_updates(mine.id, content=LINES.replace("Alpha says", "Indy says"))
+    world.quiesce()
+    (conflict,) = visible_conflicts(world.mirror, agent=None)
+    assert visible_conflicts(world.mirror, agent="indy") == [conflict]
+    assert visible_conflicts(world.mirror, agent="ada") == []
+    assert find_conflict(world.mirror, conflict.id, agent="indy") == conflict
+    with pytest.raises(ConflictNotFoundError):
+        find_conflict(world.mirror, conflict.id, agent="ada")
+    assert work.history(world.mirror, mine.id, agent="indy")
+    with pytest.raises(FactNotFoundError):
+        work.history(world.mirror, mine.id, agent="ada")
+    work.forget(world.mirror, mine.id, agent="indy")
+    world.quiesce()
+    assert work.history(world.mirror, mine.id, agent="indy")
+    assert work.history(world.mirror, mine.id, agent=None)
+    assert visible_conflicts(world.mirror, agent="indy") == [conflict]
+    assert visible_conflicts(world.mirror, agent="ada") == []
+    with pytest.raises(FactNotFoundError):
+        work.history(world.mirror, mine.id, agent="ada")
+
+
+def test_a_fact_that_never_was_has_no_history() -> None:
+    world = World()
+    with pytest.raises(FactNotFoundError):
+        work.history(world.mirror, world.clock.new_id(), agent=None)
+    fact = world.agent_remembers("New.")
+    assert work.history(world.mirror, fact.id, agent="ada") == []
+    world.agent_forgets(fact.id)
+    with pytest.raises(FactForgottenError):
+        work.history(world.mirror, fact.id, agent=None)
+
+
+def test_an_agent_relates_facts_to_those_that_it_sees_alone() -> None:
+    world = World()
+    hidden = work.remember(world.mirror, {"content": "Ada's."}, agent="ada")
+    shared = world.agent_remembers("Shared.", agent="ada")
+    own = world.agent_remembers("Indy's.", agent="indy")
+    both: dict[str, Value] = {"relatedFactIds": [shared.id, hidden.id]}
+    with pytest.raises(FactNotFoundError):
+        work.remember(world.mirror, {"content": "-", **both}, agent="indy")
+    with pytest.raises(FactNotFoundError):
+        work.update(world.mirror, own.id, both, agent="indy")
+    one: dict[str, Value] = {"relatedFactIds": [shared.id]}
+    related = work.update(world.mirror, own.id, one, agent="indy")
+    assert related.related_fact_ids == (shared.id,)
+    # What somebody else related stays, whoever changes the rest.
+    work.update(world.mirror, own.id, both, agent=None)
+    done = work.update(world.mirror, own.id, {"priority": 0}, agent="indy")
+    assert done.related_fact_ids == (shared.id, hidden.id)

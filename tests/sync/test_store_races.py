@@ -1,0 +1,290 @@
+"""Other writers are faster than we are: the write is repeated, or it is said."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice
+from vaultsync.engine import facts as fact_work
+from vaultsync.engine.transfer import import_lines
+from vaultsync.engine.undo import undo
+from vaultsync.errors.sides import (
+    RevisionMismatchError,
+    StoreRewoundError,
+    StoreUnavailableError,
+)
+from vaultsync.errors.usage import FactNotFoundError
+from vaultsync.sync.conflicts import Verdict, settle
+from vaultsync.sync.pass_types import Request
+
+ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
+ALWAYS = 1_000
+
+
+def _quiet(world: World) -> None:
+    world.store.before = lambda _: None
+
+
+# --- the outbox ------------------------------------------------------------------------
+
+
+def test_an_outbox_that_others_overtake_is_delivered_on_top_of_them() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.store.away = True
+    world.agent_updates(fact.id, status="archived")
+    world.store.away = False
+    world.others_write_first(fact.id, times=2)
+    world.sync()
+    _quiet(world)
+    now = world.fact(fact.id)
+    assert (now.status, now.access_count) == ("archived", 2)
+    assert world.archive.outbox() == []
+    world.assert_at_rest()
+
+
+def test_an_outbox_that_others_overtake_every_time_waits_for_the_next_pass() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.store.away = True
+    world.agent_updates(fact.id, status="archived")
+    world.store.away = False
+    world.others_write_first(fact.id, times=ALWAYS)
+    world.sync()
+    _quiet(world)
+    world.quiesce()
+    assert world.fact(fact.id).status == "archived"
+    world.assert_at_rest()
+
+
+def test_an_edit_in_an_outage_beats_a_deletion_meanwhile() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    world.store.away = True
+    world.agent_updates(fact.id, content=AGENTS)
+    world.store.away = False
+    world.agent_forgets(fact.id, agent="ada")
+    world.quiesce()
+    assert world.fact(fact.id).content == AGENTS
+    assert "what the agent says" in world.note(fact.id)
+    world.assert_at_rest()
+
+
+def test_an_edit_in_an_outage_of_what_the_store_lost_gives_it_back() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.store.away = True
+    world.agent_updates(fact.id, status="archived")
+    world.store.away = False
+    world.store.clear()
+    with pytest.raises(StoreRewoundError) as stopped:
+        world.sync()
+    world.sync(Request(confirm=stopped.value.run))
+    world.quiesce()
+    assert world.archive.outbox() == []
+    waited = [x for x in world.archive.history(fact_id=fact.id) if x.field == "outbox"]
+    assert [x.after for x in waited] == [{"status": "archived"}]
+    assert world.fact(fact.id).content == LINES
+    assert world.fact(fact.id).status == "archived"
+    world.assert_at_rest()
+
+
+def test_in_an_outage_each_fact_is_known_with_its_own_edits_only() -> None:
+    world = World()
+    one, two = world.mirrored(title="One"), world.mirrored(title="Two")
+    world.store.away = True
+    world.agent_updates(one.id, status="archived")
+    world.agent_updates(two.id, priority=0)
+    found = fact_work.get(world.mirror, two.id, agent="indy")
+    assert (found.title, found.status, found.priority) == ("Two", "active", 0)
+
+
+def test_what_an_agent_forgot_in_an_outage_is_gone_for_it() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.store.away = True
+    world.agent_forgets(fact.id)
+    with pytest.raises(FactNotFoundError):
+        fact_work.get(world.mirror, fact.id, agent="indy")
+
+
+def test_a_fact_that_only_the_store_knows_by_now_cannot_be_read_without_it() -> None:
+    world = World()
+    world.store.away = True
+    fact = world.agent_remembers("First.", title="Late")
+    world.agent_updates(fact.id, content="Second.")
+    world.store.away = False
+    writes = 0
+
+    def one_write(method: str) -> None:
+        nonlocal writes
+        writes += method == "write"
+        world.store.away = writes > 1
+
+    world.store.before = one_write
+    with pytest.raises(StoreUnavailableError):
+        world.sync()
+    assert len(world.archive.outbox()) == 1
+    with pytest.raises(StoreUnavailableError):
+        fact_work.get(world.mirror, fact.id, agent="indy")
+    _quiet(world)
+    world.store.away = False
+    world.quiesce()
+    assert world.fact(fact.id).content == "Second."
+
+
+# --- a store that comes and goes -------------------------------------------------------
+
+
+def test_a_store_that_comes_back_during_a_pass_is_named_as_such() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    asked = 0
+
+    def away_at_first(method: str) -> None:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            why = "not yet"
+            raise StoreUnavailableError(why)
+
+    world.store.before = away_at_first
+    assert "came back" in notice(world.sync(), "store_away").message
+    _quiet(world)
+    world.quiesce()
+    assert world.fact(fact.id).content == PERSONS
+    world.assert_at_rest()
+
+
+def test_a_store_that_goes_away_after_the_writes_of_a_pass_costs_nothing() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    wrote = False
+
+    def away_after_the_write(method: str) -> None:
+        nonlocal wrote
+        wrote = wrote or method == "write"
+        if wrote and method == "feed":
+            why = "gone"
+            raise StoreUnavailableError(why)
+
+    world.store.before = away_after_the_write
+    assert world.sync().counts["updated_in_store"] == 1
+    assert wrote
+    _quiet(world)
+    world.quiesce()
+    assert world.fact(fact.id).content == PERSONS
+    world.assert_at_rest()
+
+
+def test_a_dry_run_on_a_rewound_store_says_so_and_remembers_nothing() -> None:
+    world = World()
+    world.mirrored()
+    world.store.clear()
+    with pytest.raises(StoreRewoundError) as stopped:
+        world.sync(Request(dry_run=True))
+    with pytest.raises(StoreRewoundError) as again:
+        world.sync(Request(confirm=stopped.value.run))
+    # What was confirmed may be looked at first.
+    cursor = world.archive.setting("cursor")
+    world.sync(Request(dry_run=True, confirm=again.value.run))
+    assert world.archive.setting("cursor") == cursor
+    world.sync(Request(confirm=again.value.run))
+    world.quiesce()
+    assert len(world.facts()) == 1
+    world.assert_at_rest()
+
+
+# --- commands --------------------------------------------------------------------------
+
+
+def test_an_import_that_is_never_fast_enough_says_so() -> None:
+    world = World()
+    fact = world.mirrored()
+    line = json.dumps({"id": fact.id, "scope": "public", "content": "Other words."})
+    world.others_write_first(fact.id, times=ALWAYS)
+    with pytest.raises(RevisionMismatchError):
+        import_lines(world.mirror, [line])
+
+
+def test_a_line_may_say_what_only_the_store_can_know() -> None:
+    world = World()
+    line = {"content": "Words.", "path": "a.md", "revision": "7", "mirrored": True}
+    assert import_lines(world.mirror, [json.dumps(line)]) == 1
+    (fact,) = world.facts()
+    assert fact.properties == {}
+    assert fact.path is None
+
+
+def test_an_undo_that_others_overtake_is_done_on_top_of_them() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    run = world.sync().run
+    world.others_write_first(fact.id, times=2)
+    undo(world.mirror, run)
+    _quiet(world)
+    world.quiesce()
+    now = world.fact(fact.id)
+    assert (now.content, now.access_count) == (LINES, 2)
+    world.assert_at_rest()
+
+
+def test_an_undo_that_is_never_fast_enough_says_so() -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    run = world.sync().run
+    world.others_write_first(fact.id, times=ALWAYS)
+    with pytest.raises(RevisionMismatchError):
+        undo(world.mirror, run)
+
+
+@pytest.mark.parametrize(("times", "settled"), [(2, True), (ALWAYS, False)])
+def test_a_verdict_that_others_overtake_is_repeated_or_stays_open(
+    times: int, settled: bool
+) -> None:
+    world = World()
+    fact = world.mirrored()
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.agent_updates(fact.id, content=LINES.replace(ALPHA, "Alpha, agent's."))
+    world.sync()
+    (conflict,) = world.conflicts()
+    world.others_write_first(fact.id, times=times)
+    verdict = Verdict(conflict, "store", ("content",))
+    if settled:
+        settle(world.mirror, verdict)
+    else:
+        with pytest.raises(RevisionMismatchError):
+            settle(world.mirror, verdict)
+    _quiet(world)
+    world.quiesce()
+    assert (world.conflicts() == []) is settled
+    assert ("Alpha, agent's." in world.fact(fact.id).content) is settled
+    assert kinds(world.sync()) == []
+    world.assert_at_rest()
+
+
+def test_an_edit_in_an_outage_of_what_nobody_knows_any_more_stays_in_the_history() -> (
+    None
+):
+    world = World()
+    fact = world.mirrored()
+    world.mirrored("Stays.", title="A bystander")
+    world.store.away = True
+    world.agent_updates(fact.id, status="archived")
+    world.store.away = False
+    del world.store._rows[fact.id]
+    world.person_deletes(world.path(fact.id))
+    with world.archive.transaction():
+        world.archive.drop_bases([fact.id])
+    world.quiesce()
+    waited = [x for x in world.archive.history(fact_id=fact.id) if x.field == "outbox"]
+    assert [x.after for x in waited] == [{"status": "archived"}]
+    assert not world.is_alive(fact.id)
+    world.assert_at_rest()

@@ -1,0 +1,269 @@
+"""Notes that an app has open: it writes into them, and a pass may end at any step of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.apps import APPS, FakeApp
+from tests.world import AGENTS, LINES, MERGED, PERSONS, World
+from tests.worlds import sha
+from vaultsync.adapters.vault_app import Answer, Offer, VaultThroughApp
+from vaultsync.model.paths import VaultPath
+from vaultsync.sync.pass_types import Request
+
+ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
+STEPS = ("exchange", "touched", "stage", "staged", "read", "sync", "move", "stamp")
+
+
+class Files:
+    """The files of a simulated vault, as an app has them."""
+
+    def __init__(self, world: World) -> None:
+        self.vault = world.vault
+        self.keeps = True
+        """Whether what is written survives a power cut at once."""
+
+    def content(self, path: str) -> bytes | None:
+        return self.vault.names[path].data if path in self.vault.names else None
+
+    def save_in_place(self, path: str, data: bytes) -> None:
+        inode = self.vault.names[path]
+        before = inode.synced
+        self.vault.save_in_place(path, data)
+        if not self.keeps:
+            inode.synced = before
+
+    def rename(self, path: str, to: str) -> None:
+        self.vault.rename(path, to)
+
+    def make_folder(self, path: str) -> None:
+        self.vault.make_folder(path)
+
+
+class Opened(World):
+    """A world in which an app has the vault open."""
+
+    def __init__(self, kind: str = "applies") -> None:
+        super().__init__()
+        self.app = FakeApp(Files(self), kind, sha)
+        through = VaultThroughApp(self.vault, self.app)
+        self.mirror = replace(self.mirror, vault=through)
+
+    def rewritten(self) -> str:
+        """A fact that was mirrored, and changed by an agent since; its id."""
+        fact = self.mirrored()
+        self.agent_updates(fact.id, content=AGENTS)
+        return fact.id
+
+
+def test_what_an_agent_writes_is_written_by_the_app() -> None:
+    world = Opened()
+    key = world.rewritten()
+    before = world.vault.names[world.path(key)].number
+
+    world.sync()
+
+    assert [offer.action for offer in world.app.offers] == ["modify"]
+    assert AGENTS in world.note(key)
+    assert world.vault.names[world.path(key)].number == before
+    assert world.conflicts() == []
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("kind", APPS)
+@pytest.mark.parametrize("edits", [False, True])
+def test_nothing_is_lost_whatever_the_app_does(kind: str, edits: bool) -> None:
+    world = Opened(kind)
+    key = world.rewritten()
+    path = world.path(key)
+
+    def edit() -> None:
+        world.app.before = lambda: None
+        world.person_edits(path, ALPHA, PERSONS_ALPHA)
+
+    if edits:
+        world.app.before = edit
+    world.sync()
+    world.app.kind = "applies"
+    world.quiesce()
+
+    assert world.fact(key).content.startswith(MERGED if edits else AGENTS)
+    # What an app adds of its own is a person's, and stands beside the agent's.
+    assert world.conflicts() == [] or kind == "adds a word"
+    world.assert_at_rest()
+
+
+def test_unsaved_text_waits_and_is_merged_when_it_is_saved() -> None:
+    world = Opened("holds unsaved text")
+    key = world.rewritten()
+    before = world.note(key)
+
+    world.sync()
+    assert world.note(key) == before
+    assert world.fact(key).content == AGENTS
+
+    world.app.kind = "applies"
+    world.person_edits(world.path(key), ALPHA, PERSONS_ALPHA)
+    world.quiesce()
+    assert world.fact(key).content == MERGED
+    assert world.conflicts() == []
+    world.assert_at_rest()
+
+
+def test_a_note_with_unsaved_text_stays_though_an_agent_forgot_it() -> None:
+    world = Opened("holds unsaved text")
+    fact = world.mirrored()
+    world.agent_forgets(fact.id)
+    world.sync()
+    assert ALPHA in world.note(fact.id)
+
+    world.app.kind = "applies"
+    world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
+    world.quiesce()
+    assert PERSONS_ALPHA in world.fact(fact.id).content
+    assert world.conflicts() != []  # and the deletion is offered there
+
+
+def _died(world: World, step: str, number: int) -> bool:
+    try:
+        world.dies_at(step, number=number)
+    except AssertionError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("number", range(1, 8))
+def test_a_pass_that_ends_anywhere_is_taken_up(step: str, number: int) -> None:
+    world = Opened()
+    key = world.rewritten()
+    if not _died(world, step, number):
+        return
+
+    world.quiesce()
+
+    assert AGENTS in world.note(key)
+    assert world.fact(key).content == AGENTS
+    assert world.conflicts() == []
+    world.assert_at_rest()
+
+
+def _cut(world: Opened, key: str, left: int) -> bytes:
+    """Let the power go while the app writes, so that this much of it is left."""
+    path = world.path(key)
+    text = b""
+
+    def tear() -> None:
+        nonlocal text
+        text = world.data(path)
+        inode = world.vault.names[path]
+        inode.data = inode.synced = text[:left]
+        raise KeyboardInterrupt
+
+    world.app.after = tear
+    with pytest.raises(KeyboardInterrupt):
+        world.sync()
+    world.app.after = lambda: None
+    world.vault.crash(lambda _: True)
+    return text
+
+
+@pytest.mark.parametrize("left", [0, 2, 30, 200, -3])
+def test_what_a_power_cut_tore_is_written_again(left: int) -> None:
+    world = Opened()
+    key = world.rewritten()
+    text = _cut(world, key, left)
+    world.app.is_open = False
+
+    world.sync()
+
+    assert world.data(world.path(key)) == text
+    assert world.fact(key).content == AGENTS
+    assert world.conflicts() == []
+    world.assert_at_rest()
+
+
+def test_a_torn_note_is_written_again_though_an_agent_went_on() -> None:
+    world = Opened()
+    key = world.rewritten()
+    _cut(world, key, 30)
+    more = AGENTS + "\nAnd more."
+    world.agent_updates(key, content=more)
+
+    world.quiesce()
+
+    assert world.fact(key).content == more
+    assert more in world.note(key)
+    assert world.conflicts() == []
+    world.assert_at_rest()
+
+
+def test_a_torn_note_in_which_somebody_writes_is_left_to_them() -> None:
+    world = Opened()
+    key = world.rewritten()
+    _cut(world, key, 30)
+    path = world.path(key)
+    world.app.is_open = False
+    hers = world.archive.blob(world.base(key).sha) or b""
+    hers = hers.replace(ALPHA.encode(), PERSONS_ALPHA.encode())
+    world.at("exchange.swap", lambda: world.vault.save_in_place(path, hers))
+
+    world.sync()
+    world.quiesce()
+
+    assert world.fact(key).content == MERGED
+    assert world.conflicts() == []
+    world.assert_at_rest()
+
+
+def test_an_edit_after_a_crash_is_no_torn_note() -> None:
+    world = Opened()
+    key = world.rewritten()
+    path = world.path(key)
+    _cut(world, key, 10_000)
+    world.person_edits(path, ALPHA, PERSONS_ALPHA)
+
+    world.quiesce()
+
+    assert world.fact(key).content == MERGED
+    assert world.conflicts() == []
+    world.assert_at_rest()
+
+
+def test_a_note_moves_by_the_app() -> None:
+    world = Opened()
+    fact = world.mirrored()
+    before = world.path(fact.id)
+    world.agent_updates(fact.id, type="lesson")
+
+    world.sync()
+
+    assert [offer.action for offer in world.app.offers][:1] == ["rename"]
+    assert world.path(fact.id) != before
+    world.assert_at_rest()
+
+
+def test_a_rename_that_the_app_refuses_waits() -> None:
+    world = Opened("holds unsaved text")
+    fact = world.mirrored()
+    before = world.path(fact.id)
+    world.agent_updates(fact.id, type="lesson")
+
+    world.sync(Request())
+    assert before in world.notes()
+
+    world.app.kind = "applies"
+    world.quiesce()
+    assert before not in world.notes()
+    world.assert_at_rest()
+
+
+def test_an_offer_and_an_answer_are_values() -> None:
+    path = VaultPath("a.md")
+
+    assert Offer("modify", path, None, "x", "y") == Offer(
+        "modify", path, None, "x", "y"
+    )
+    assert Answer(applied=True) == Answer(True, None, "")

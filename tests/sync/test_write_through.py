@@ -1,0 +1,296 @@
+"""A new fact is a note at once; until its base is recorded, any pass may come between."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+
+from tests.sim import SimVault
+from tests.world import AGENTS, LINES, World, kinds, notice
+from vaultsync.errors.notes import NoteChangedError
+from vaultsync.errors.sides import StoreRewoundError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
+from vaultsync.storage.vault import NoteFile
+from vaultsync.sync.pass_types import Request
+from vaultsync.sync.write_through import MANY, WriteThrough
+
+
+def _remembered(
+    world: World, notes: WriteThrough, *, title: str = "At once", **values: Value
+) -> Fact:
+    fact = world.agent_remembers(LINES, agent="indy", title=title, **values)
+    return notes.note(fact, actor="indy")
+
+
+def test_a_new_fact_has_its_note_before_any_pass() -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    assert notes.empty
+    fact = _remembered(world, notes)
+    assert not notes.empty
+    assert fact.path is not None
+    assert LINES in world.text(fact.path)
+    notes.flush()
+    assert notes.empty
+    assert world.path(fact.id) == fact.path
+    (entry,) = world.archive.history(fact_id=fact.id)
+    assert (entry.field, entry.after, entry.actor) == ("note", fact.path, "indy")
+    world.assert_at_rest()
+    assert world.notes() == [fact.path]
+
+
+def test_nothing_to_flush_writes_nothing() -> None:
+    world = World()
+    with world.nobody_writes():
+        WriteThrough(world.mirror).flush()
+
+
+@pytest.mark.parametrize("flush", [True, False])
+def test_a_pass_that_comes_first_makes_no_second_note(flush: bool) -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    fact = _remembered(world, notes)
+    note = world.text(str(fact.path))
+    world.sync()
+    if flush:
+        notes.flush()
+    world.assert_at_rest()
+    assert world.notes() == [fact.path]
+    assert world.text(str(fact.path)) == note
+    assert world.conflicts() == []
+    assert world.fact(fact.id).revision == fact.revision
+
+
+@pytest.mark.parametrize("type_name", ["note", "person"])
+def test_two_facts_of_one_title_get_two_notes(type_name: str) -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    one = _remembered(world, notes, type=type_name)
+    two = _remembered(world, notes, type=type_name)
+    assert one.path != two.path
+    notes.flush()
+    world.assert_at_rest()
+    assert len(world.notes()) == 2
+
+
+def test_a_note_that_a_person_edited_before_its_base_is_merged() -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    fact = _remembered(world, notes)
+    world.person_edits(str(fact.path), "Alpha says this.", "Alpha says the person's.")
+    notes.flush()
+    world.quiesce()
+    assert "Alpha says the person's." in world.fact(fact.id).content
+    world.assert_at_rest()
+
+
+def test_an_edit_before_the_base_is_no_conflict() -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    fact = _remembered(world, notes)
+    world.agent_updates(fact.id, content=AGENTS)
+    world.person_edits(str(fact.path), "Alpha says this.", "Alpha says the person's.")
+    notes.flush()
+    world.quiesce()
+    assert world.conflicts() == []
+    assert "Alpha says the person's." in world.fact(fact.id).content
+    assert "Charlie says what the agent says." in world.note(fact.id)
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("left", [0, 9])
+def test_a_save_that_is_under_way_before_the_base_is_no_conflict(left: int) -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    fact = _remembered(world, notes)
+    path, whole = str(fact.path), world.text(str(fact.path))
+    world.person_writes(path, whole[:left])  # as an editor that saves in place does
+    notes.flush()
+    world.person_writes(path, whole.replace("Alpha says this.", "Alpha says more."))
+    world.quiesce()
+    assert world.conflicts() == []
+    assert "Alpha says more." in world.fact(fact.id).content
+    world.assert_at_rest()
+
+
+def test_a_note_that_keeps_changing_before_its_base_is_no_conflict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    fact = _remembered(world, notes)
+    world.person_edits(str(fact.path), "Alpha says this.", "Alpha says more.")
+
+    def changing(_: SimVault, path: VaultPath) -> NoteFile:
+        raise NoteChangedError(path)
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(SimVault, "read", changing)
+        notes.flush()
+    world.quiesce()
+    assert world.conflicts() == []
+    assert "Alpha says more." in world.fact(fact.id).content
+
+
+@pytest.mark.parametrize("text", ["Another text.\n", "---\nid: [\n---\n"])
+def test_what_took_the_place_of_a_note_before_its_base_is_another_note(
+    text: str,
+) -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    fact = _remembered(world, notes)
+    world.person_writes(str(fact.path), text)
+    notes.flush()
+    assert world.archive.find_base(fact.id) is None
+    world.quiesce()
+    assert world.text(str(fact.path)).endswith(text)
+    assert LINES in world.note(fact.id)
+
+
+def test_a_note_that_a_person_deleted_before_its_base_is_written_again() -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    fact = _remembered(world, notes)
+    world.person_deletes(str(fact.path))
+    notes.flush()
+    # Nobody can know that it was there: the fact gets a note.
+    world.assert_at_rest()
+    assert LINES in world.note(fact.id)
+
+
+def test_a_fact_that_was_updated_before_its_base_reaches_its_note() -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    fact = _remembered(world, notes)
+    world.agent_updates(fact.id, content="Changed.")
+    notes.flush()
+    world.assert_at_rest()
+    assert "Changed." in world.note(fact.id)
+    assert world.conflicts() == []
+
+
+def test_a_fact_that_was_forgotten_before_its_base_leaves_no_note() -> None:
+    world = World()
+    world.mirrored("Stays.", title="A bystander")
+    notes = WriteThrough(world.mirror)
+    fact = _remembered(world, notes)
+    world.agent_forgets(fact.id)
+    notes.flush()
+    world.quiesce()
+    assert not world.is_alive(fact.id)
+    assert len(world.notes()) == 1
+
+
+def test_a_folder_that_refuses_leaves_the_note_to_the_next_pass() -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    world.vault.make_odd("team-core/notes", "a link")
+    fact = _remembered(world, notes)
+    assert fact.path is None
+    assert notes.empty
+    assert world.is_alive(fact.id)
+    world.vault.delete("team-core/notes")
+    world.assert_at_rest()
+    assert LINES in world.note(fact.id)
+
+
+def test_a_new_note_may_take_the_place_of_one_that_is_gone() -> None:
+    world = World()
+    old = world.mirrored(title="At once")
+    world.mirrored("Stays.", title="A bystander")
+    path = world.path(old.id)
+    world.person_deletes(path)
+    notes = WriteThrough(world.mirror)
+    new = _remembered(world, notes)
+    assert new.path == path
+    notes.flush()
+    world.quiesce()
+    assert not world.is_alive(old.id)
+    assert world.path(new.id) == path
+    world.assert_at_rest()
+
+
+def test_many_notes_share_one_wait() -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    for number in range(MANY):
+        assert not notes.full
+        _remembered(world, notes, title=f"Number {number}")
+    assert notes.full
+    notes.flush()
+    assert world.archive.count_bases() == MANY
+
+
+def test_a_place_that_is_taken_in_a_folder_that_then_refuses_waits_for_a_pass() -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    one = _remembered(world, notes)
+    folder = "team-core/notes"
+    world.at("create", lambda: world.vault.make_odd(folder, "a link"), number=2)
+    two = _remembered(world, notes)
+    assert two.path is None
+    world.vault.delete(folder)
+    world.assert_at_rest()
+    assert LINES in world.note(one.id)
+    assert LINES in world.note(two.id)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_folder_that_may_not_be_written_leaves_the_note_to_a_pass_that_says_why(
+    number: int,
+) -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    made = [_remembered(world, notes) for _ in range(number - 1)]
+
+    def denied(step: str) -> None:
+        if step == "create" and len(world.notes()) == number - 1:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    world.vault.before = denied
+    fact = _remembered(world, notes)
+    assert fact.path is None
+    assert world.vault.ops() == []
+    assert world.is_alive(fact.id)
+    notes.flush()
+    report = world.sync()
+    assert kinds(report) == ["not_written"]
+    said = notice(report, "not_written")
+    assert "Permission denied" in said.message
+    assert said.hint
+    assert world.is_alive(fact.id)
+    world.vault.before = lambda _: None
+    world.assert_at_rest()
+    assert LINES in world.note(fact.id)
+    assert len(world.notes()) == len(made) + 1
+
+
+def test_a_store_that_does_not_know_a_new_note_any_more_is_noticed() -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    world.mirrored()
+    older = world.store.snapshot()
+    fact = _remembered(world, notes)
+    notes.flush()
+    world.store.restore(older)
+    with pytest.raises(StoreRewoundError) as stopped:
+        world.sync()
+    world.sync(Request(confirm=stopped.value.run))
+    assert world.fact(fact.id).content == LINES
+    world.assert_at_rest()
+
+
+def test_what_cannot_be_recorded_while_the_store_is_away_is_for_the_next_pass() -> None:
+    world = World()
+    notes = WriteThrough(world.mirror)
+    fact = _remembered(world, notes)
+    world.store.away = True
+    notes.flush()
+    assert world.archive.find_base(fact.id) is None
+    world.store.away = False
+    world.assert_at_rest()
+    assert world.path(fact.id) == fact.path

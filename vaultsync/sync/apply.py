@@ -1,0 +1,391 @@
+"""Some actions carried out together, so that they share their waits for the disk.
+
+The order of effects is that of the protocol (docs/concepts/what-is-safe.md), so that a
+crash anywhere leaves what `sync/recovery.py` can repair:
+
+1. one archive transaction: the bytes of before and after, conflicts, intents, and the
+   history of what is nowhere else once it has been replaced
+2. conflict notes and staged files, then one wait for the disk
+3. the store: conditional writes, all in one transaction
+4. the vault: atomic exchange, what was displaced is examined
+5. one wait for the disk
+6. one archive transaction: bases, history, what lingers; the intents go
+
+While a batch waits for the disk or the clock, the bytes of the next one are decided.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from vaultsync.errors.notes import (
+    NoteChangedError,
+    NoteError,
+    NoteExistsError,
+    NoteMissingError,
+)
+from vaultsync.model.paths import VaultPath, parent
+from vaultsync.notes.conflict_note import Conflict
+from vaultsync.storage.records import Attention, Base, HistoryEntry, Intent, Linger
+from vaultsync.storage.store import RevisionMismatch, Write
+from vaultsync.sync.conflict_notes import conflict_of, write_conflict_note
+from vaultsync.sync.context import Links, Mirror
+from vaultsync.sync.decision_table import Action, Do
+from vaultsync.sync.history import entries, notice
+from vaultsync.sync.item import (
+    CREATES_NOTE,
+    DROPS_BASE,
+    FEW_LINGERS,
+    MANY_UNTIL,
+    Item,
+    Outcome,
+    text_of,
+)
+from vaultsync.sync.missing import is_back, still_missing
+from vaultsync.sync.note_bytes import NoteBytes
+from vaultsync.sync.snapshot import RACY_NS, Seen, trusted
+from vaultsync.sync.waiting import MANY, rest, wait
+from vaultsync.sync.witness import NEWEST, newest_row
+
+
+class Batch:
+    """The six steps over some actions."""
+
+    def __init__(
+        self,
+        mirror: Mirror,
+        actions: Sequence[Action],
+        outcome: Outcome,
+        *,
+        run: str,
+        seen: Mapping[VaultPath, Seen],
+        links: Links,
+        actor: str,
+    ) -> None:
+        self.mirror = mirror
+        self.actions = actions
+        self.outcome = outcome
+        self.run = run
+        self.seen = seen
+        self.notes = NoteBytes(mirror, links)
+        self.actor = actor
+        self.at = mirror.now()
+        self.today = mirror.today()
+        self.began_ns = int(mirror.clock.now().timestamp() * 1e9)
+        self.blobs: dict[str, bytes] = {}
+        self.kept: set[str] = set()
+        self.lingers: list[Linger] = []
+        self.agreed: dict[str, Base] = {}
+        self.newest: str | None = None
+        self.items: list[Item] = []
+        # One that is never begun would hold all of the pass until the next collection.
+        self.steps = self._decide() if actions else iter(())
+
+    def apply(self, following: Batch) -> None:
+        """Carry the actions out; what cannot be done now is named in the outcome.
+
+        What comes after this batch is decided while it waits.
+        """
+        for _ in self.steps:
+            pass
+        items = [item for item in self.items if not self._is_back(item)]
+        self._begin(items)
+        self._stage(items, following.steps)
+        self._write_store(items)
+        writing = [item for item in items if item.writes_vault]
+        for item in (each for each in writing if not each.failed):
+            self._write_vault(item)
+        if writing:
+            self._wait(following.steps)
+        self._restamp(writing, following.steps)
+        self._record(items)
+
+    def _wait(self, ahead: Iterator[None]) -> None:
+        wait(self.mirror.vault.sync, ahead, many=len(self.actions) >= MANY)
+
+    # 0 ------------------------------------------------------------------ decide bytes
+
+    def _decide(self) -> Iterator[None]:
+        """Step by step, what is to be written: nothing is touched."""
+        self.notes.prepare(self.actions)
+        for action in self.actions:
+            item = self._prepare(action)
+            if item is not None:
+                self.items.append(item)
+            yield
+
+    def _prepare(self, action: Action) -> Item | None:
+        fact = action.merged or action.store or action.base
+        assert fact is not None  # noqa: S101 - what is carried out is about a fact
+        item = Item(action, "", fact)
+        try:
+            item.data = self.notes.of(action, fact)
+        except NoteError as unsafe:
+            self._give_up(item, notice("unsafe_splice", unsafe, self.at))
+            return None
+        if item.data is not None:
+            item.sha = hashlib.sha256(item.data).hexdigest()
+        if item.writes_store and action.do is not Do.DELETE_FACT:
+            item.fact = fact.but(updated_at=self.today, revision="")
+        if item.writes_vault or item.writes_store:
+            item.op = self.mirror.clock.new_id().replace("-", "")
+        return item
+
+    def _is_back(self, item: Item) -> bool:
+        """Whether the note is there after all: the last look before a deletion."""
+        base = item.action.base
+        if item.action.do is not Do.DELETE_FACT or base is None:
+            return False
+        back = is_back(self.mirror, Base(base, "", None))
+        if back:
+            self._give_up(item)
+        return back
+
+    # 1 -------------------------------------------------------------------- intents
+
+    def _begin(self, items: Sequence[Item]) -> None:
+        intents = []
+        for item in items:
+            action = item.action
+            if item.data is not None:
+                self.blobs[item.sha] = item.data
+            if action.note is not None and action.sha:
+                self.blobs[action.sha] = text_of(action.note)
+            if action.conflicts:
+                item.conflict = conflict_of(action, item.fact, self.run, self.at)
+            if item.op:
+                intents.append(_intent(item))
+        conflicts = [item.conflict for item in items if item.conflict]
+        history: list[HistoryEntry] = []
+        for item in items:
+            if item.action.replaces:  # it is nowhere else once the store is written
+                history += self._history(item)
+                item.told = True
+        self.newest = newest_row(self.mirror)
+        if not (intents or conflicts or history):
+            return
+        with self.mirror.archive.transaction():
+            # What notes are to show was read: an older store could not say it again.
+            self.mirror.archive.set_setting(NEWEST, self.newest)
+            self.mirror.archive.put_blobs(self.blobs)
+            self.mirror.archive.add_history(history)
+            for conflict in conflicts:
+                self.mirror.archive.put_conflict(conflict)
+            self.mirror.archive.put_intents(intents)
+        self.kept = set(self.blobs)
+        self.blobs = {}
+
+    # 2 --------------------------------------------------------------------- stage
+
+    def _stage(self, items: Sequence[Item], ahead: Iterator[None]) -> None:
+        staged = False
+        for item in items:
+            if item.conflict is not None:
+                staged = True
+                if not self._show_conflict(item, item.conflict):
+                    continue
+            if item.new_bytes and item.data is not None:
+                self.mirror.vault.stage(item.op, item.data)
+                staged = True
+        if staged:
+            self._wait(ahead)
+
+    def _show_conflict(self, item: Item, conflict: Conflict) -> bool:
+        """Write the conflict note; without it, nothing of the action is done."""
+        try:
+            written = write_conflict_note(self.mirror, conflict)
+        except (NoteError, PermissionError) as trouble:
+            path = conflict.path
+            why = f"{path}: no conflict note can be written beside it: {trouble}"
+            hint = "give yourself the right to write there; the next pass tries again"
+            told = Attention("not_written", path, why, hint, seen=self.at)
+            self._give_up(item, told)
+            return False
+        self.outcome.conflicts.append(written)
+        self.outcome.touched.add(parent(written.conflict_path or VaultPath("")))
+        return True
+
+    # 3 --------------------------------------------------------------------- store
+
+    def _write_store(self, items: Sequence[Item]) -> None:
+        todo = [i for i in items if i.writes_store and not i.failed]
+        writes = []
+        for item in todo:
+            action = item.action
+            gone = action.do is Do.DELETE_FACT
+            held = None if gone else item.fact.but(path=None)
+            expect = action.revision
+            writes.append(Write(item.fact.id, held, expect, "vault", op=item.op))
+        if not writes:
+            return
+        results = self.mirror.store.write(writes)
+        for item, result in zip(todo, results, strict=True):
+            if isinstance(result, RevisionMismatch):
+                self.mirror.vault.discard(item.op or "none")
+                self._give_up(item)
+            else:
+                item.store_done = True
+                self.outcome.revisions.add(result)
+                item.fact = item.fact.but(revision=result)
+        self.newest = newest_row(self.mirror)
+
+    # 4 --------------------------------------------------------------------- vault
+
+    def _write_vault(self, item: Item) -> None:
+        action, vault = item.action, self.mirror.vault
+        path = action.path or VaultPath("")
+        self.outcome.touched.add(parent(path))
+        try:
+            if action.do in CREATES_NOTE:
+                item.stamp = vault.create(item.op, path)
+            elif action.do is Do.DELETE_NOTE:
+                vault.withdraw(item.op, path, action.sha or "")
+                self.outcome.removed.add(path)
+                self._linger(item, path, action.sha or "")
+            else:
+                if action.to is not None:
+                    vault.move(path, action.to)
+                    self.outcome.removed.add(path)
+                    path = action.to
+                    self.outcome.touched.add(parent(path))
+                if item.new_bytes:
+                    item.stamp = vault.exchange(item.op, path, action.sha or "")
+                    self._linger(item, path, action.sha or "")
+        except NoteChangedError as changed:
+            for data in changed.displaced:
+                self.blobs[hashlib.sha256(data).hexdigest()] = data
+            self._half_done(item)
+        except (NoteMissingError, NoteExistsError):
+            self._half_done(item)
+        except PermissionError as denied:
+            self._half_done(item)
+            why = f"{path}: the note cannot be written: {denied.strerror}"
+            hint = "give yourself the right to write there; the next pass tries again"
+            told = Attention("not_written", path, why, hint, seen=self.at)
+            self.outcome.notices.append(told)
+        except NoteError as trouble:
+            self._half_done(item)
+            self.outcome.notices.append(notice("not_written", trouble, self.at))
+
+    def _linger(self, item: Item, path: VaultPath, sha: str) -> None:
+        due = self.mirror.clock.now().timestamp() + self.mirror.policy.linger_seconds
+        self.lingers.append(Linger(item.op, item.fact.id, path, sha, due))
+
+    def _half_done(self, item: Item) -> None:
+        """The note changed under our hands: the store may have what was merged already.
+
+        What the note said when we read it is in the store then, so it is the base now:
+        the next pass merges what the person wrote since.
+        """
+        staged = self.mirror.vault.staged(item.op)
+        action = item.action
+        if staged is not None and staged.sha != item.sha and action.path:
+            # An editor's own file was displaced and put back: it may still hold this one.
+            self.blobs[staged.sha] = staged.data
+            self._linger(item, action.path, staged.sha)
+        else:
+            self.mirror.vault.discard(item.op)
+        if item.store_done and action.vault is not None and action.sha and action.note:
+            fact = action.vault.but(revision=action.revision or "", path=action.path)
+            self.agreed[fact.id] = Base(fact, action.sha, None)
+        self._give_up(item)
+
+    def _give_up(self, item: Item, why: Attention | None = None) -> None:
+        item.failed = True
+        self.outcome.waiting.append(item.fact.id)
+        self.outcome.touched.add(parent(item.action.path or VaultPath("")))
+        if why is not None:
+            self.outcome.notices.append(why)
+
+    # 5 ------------------------------------------------------------------- durable
+
+    def _restamp(self, items: Sequence[Item], ahead: Iterator[None]) -> None:
+        """Trust no stamp that a change in the same tick of the clock could hide behind."""
+        now_ns = int(self.mirror.clock.now().timestamp() * 1e9)
+        racy = [
+            item
+            for item in items
+            if item.stamp and trusted(item.stamp, now_ns) is None and not item.failed
+        ]
+        if not racy:
+            return
+        newest = max(item.stamp.ctime_ns for item in racy if item.stamp)
+        rest(self.mirror.clock, (newest + RACY_NS - now_ns) / 1e9, ahead)
+        for item in racy:
+            path = item.action.to or item.action.path or VaultPath("")
+            try:
+                again = self.mirror.vault.read(path)
+            except NoteError:
+                item.stamp = None
+                continue
+            item.stamp = again.stamp if again.sha == item.sha else None
+
+    # 6 -------------------------------------------------------------------- record
+
+    def _record(self, items: Sequence[Item]) -> None:
+        bases: dict[str, Base] = dict(self.agreed)
+        dropped: list[str] = []
+        history: list[HistoryEntry] = []
+        places: set[VaultPath] = set()
+        for item in items:
+            if item.failed:
+                continue
+            action = item.action
+            if not item.told:
+                history += self._history(item)
+            if action.do in DROPS_BASE:
+                dropped.append(item.fact.id)
+            else:
+                base = bases[item.fact.id] = self._base(item)
+                path = base.path
+                if action.base is None or action.base.path != path:
+                    places.add(parent(path))
+            self.outcome.done.append(action)
+        bases |= {x.fact.id: x for x in still_missing(self.mirror, bases.values())}
+        with self.mirror.archive.transaction():
+            for item in items:
+                if item.data is not None and not (item.failed or item.sha in self.kept):
+                    self.blobs[item.sha] = item.data
+            self.mirror.archive.put_blobs(self.blobs)
+            self.mirror.archive.put_bases(bases.values())
+            self.mirror.archive.set_setting(NEWEST, self.newest)
+            # What was known of these folders is no more, should the pass end here.
+            places |= self.outcome.touched
+            self.mirror.archive.set_folders(dict.fromkeys(places, b""))
+            self.outcome.stamps.update({b.path: b.stamp for b in bases.values()})
+            self.mirror.archive.drop_bases(dropped)
+            self.mirror.archive.add_history(history)
+            self.mirror.archive.put_lingers(self.lingers)
+            if len(self.lingers) > FEW_LINGERS:
+                self.mirror.archive.set_setting(MANY_UNTIL, str(self.lingers[-1].due))
+            self.mirror.archive.drop_intents([i.op for i in items if i.op])
+
+    def _history(self, item: Item) -> Iterable[HistoryEntry]:
+        return entries(item.action, item.fact, self.run, self.at, self.actor)
+
+    def _base(self, item: Item) -> Base:
+        action = item.action
+        revision = item.fact.revision if item.store_done else action.revision or ""
+        path = action.to or action.path
+        fact = item.fact.but(path=path, revision=revision)
+        stamp = item.stamp
+        seen = self.seen.get(path) if path else None
+        if (
+            stamp is None
+            and not item.writes_vault
+            and seen is not None
+            and seen.file.sha == item.sha
+        ):
+            stamp = trusted(seen.file.stamp, self.began_ns)
+        return Base(fact, item.sha, stamp)
+
+
+def _intent(item: Item) -> Intent:
+    action, fact = item.action, item.fact
+    path, after = action.path or VaultPath(""), None if item.data is None else item.sha
+    before = None if action.do is Do.DELETE_FACT else action.sha
+    held = "" if item.writes_store else action.revision or ""
+    if fact.revision != held:
+        fact = fact.but(revision=held)
+    return Intent(item.op, fact.id, path, before, after, fact)

@@ -1,0 +1,155 @@
+"""What happened to one fact on each side since the base: a change per side.
+
+Bytes decide, never times: a note is unchanged when its bytes are the base's, reformatted
+when they differ but mean the same. `updatedAt` is never looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import NamedTuple
+
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.scope import is_scope
+from vaultsync.notes.body import END
+from vaultsync.notes.edits import edited
+from vaultsync.notes.parse import Note
+from vaultsync.notes.render import stale
+from vaultsync.sync.merge import differing
+
+_BLOCK_END = END.encode()
+
+
+class VaultChange(Enum):
+    """What happened to a note since the base."""
+
+    __hash__ = object.__hash__  # that of `Enum` is slow, and each fact asks the table
+    NONE = "no note"
+    CREATED = "new note"
+    FOREIGN = "note with an unknown id"
+    EQUAL = "note as its fact is written"
+    UNCHANGED = "unchanged"
+    REFORMATTED = "reformatted"
+    MODIFIED = "modified"
+    MOVED = "moved"
+    GONE = "gone"
+    DELETED = "deleted"
+    UNREADABLE = "unreadable"
+    UNSETTLED = "half saved"
+    UNKNOWN = "folder unreadable"
+    COPIED = "copied, owner unclear"
+
+
+class StoreChange(Enum):
+    """What happened to a fact in the store since the base."""
+
+    __hash__ = object.__hash__
+    NONE = "no fact"
+    CREATED = "new fact"
+    BURIED = "tombstone"
+    UNCHANGED = "unchanged"
+    TOUCHED = "touched"
+    MODIFIED = "modified"
+    DELETED = "deleted"
+    MISSING = "missing"
+    AWAY = "store away"
+
+
+class VaultSide(NamedTuple):
+    """One fact as the vault has it now."""
+
+    change: VaultChange
+    path: VaultPath | None = None
+    sha: str | None = None
+    note: Note | None = None
+    fact: Fact | None = None
+    """What the note is taken to mean."""
+    scope: str | None = None
+    """The scope of the folder it lies in, when that is not the fact's."""
+
+
+class StoreSide(NamedTuple):
+    """One fact as the store has it now."""
+
+    change: StoreChange
+    revision: str | None = None
+    fact: Fact | None = None
+    """What it says; for a tombstone, what it last said."""
+    actor: str = ""
+
+
+def vault_change(
+    base: Fact,
+    before: Note,
+    now: Note,
+    sha: str,
+    *,
+    ids: Mapping[str, str] | None = None,
+) -> VaultSide:
+    """How a note that has a base differs from it, given that its bytes or path do."""
+    fact = edited(base, before, now, ids=ids)
+    if now.id != base.id or stale(now, fact, fact) or differing(fact, base):
+        change = VaultChange.MODIFIED
+    elif now.path != base.path:
+        change = VaultChange.MOVED
+    else:
+        change = VaultChange.REFORMATTED
+    return VaultSide(change, now.path, sha, now, fact, moved_scope(base, now))
+
+
+def moved_scope(base: Fact, now: Note) -> str | None:
+    """The scope of the folder that a note was moved into, when it is another one."""
+    scope = now.place.scope
+    if scope is None or not is_scope(scope) or scope == base.scope:
+        return None
+    return scope
+
+
+def store_change(
+    base: Fact | None, current: Fact | None, *, known: bool, deleted: bool
+) -> StoreChange:
+    """How a fact in the store differs from its base.
+
+    `known` says whether the store has ever heard of the id, `deleted` whether what it
+    has is a tombstone.
+    """
+    if base is None:
+        if not known:
+            return StoreChange.NONE
+        return StoreChange.BURIED if deleted else StoreChange.CREATED
+    if not known:
+        return StoreChange.MISSING
+    if deleted or current is None:
+        return StoreChange.DELETED
+    if current.revision == base.revision:
+        return StoreChange.UNCHANGED
+    if differing(base, current):
+        return StoreChange.MODIFIED
+    return StoreChange.TOUCHED
+
+
+def half_saved(before: bytes, now: bytes) -> bool:
+    """Whether a file looks as if its editor were still writing it.
+
+    It is empty, was cut in the middle of a line or of the managed block of what it was,
+    ends inside the frontmatter it had, or ends inside a character.
+    """
+    if not now.strip():
+        return bool(before.strip())
+    if before.startswith(b"---") and b"\n---" in before and b"\n---" not in now:
+        return now.startswith(b"---") or before.startswith(now)
+    if len(now) < len(before) and before.startswith(now):
+        rest = before[len(now) : len(now) + 1]
+        in_line = not now.endswith(b"\n") and rest not in b"\r\n"
+        return in_line or (_BLOCK_END in before and _BLOCK_END not in now)
+    return _cut_in_character(now)
+
+
+def _cut_in_character(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError as broken:
+        return broken.end == len(data) and broken.reason == "unexpected end of data"
+    return False

@@ -1,0 +1,195 @@
+"""Conflict notes in the vault: what they show, how they are written and taken away."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+from vaultsync.errors.notes import NoteChangedError, NoteError, NoteExistsError
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.links.rewrite import Turner, relink_note
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.notes.conflict_note import (
+    Conflict,
+    FieldConflict,
+    conflict_id,
+    conflict_json,
+    conflict_of_text,
+    conflict_path,
+    render_conflict,
+)
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.decision_table import Action
+from vaultsync.sync.item import agent_of
+
+
+def conflict_of(action: Action, fact: Fact, run: str, at: str) -> Conflict:
+    """The record of what an action could not merge."""
+    return Conflict(
+        id=conflict_id(action.fact_id, action.conflicts),
+        fact_id=action.fact_id,
+        path=action.to or action.path or VaultPath(""),
+        conflict_path=None,
+        fields=action.conflicts,
+        actor=agent_of(action),
+        at=at,
+        run=run,
+        title=fact.title,
+    )
+
+
+def write_conflict_note(mirror: Mirror, conflict: Conflict) -> Conflict:
+    """Put the conflict note beside the note; the same conflict again changes nothing.
+
+    Returns the conflict with the path and the sha of its note.
+    """
+    shown = _shown(mirror, conflict)
+    data = render_conflict(shown).encode()
+    sha = hashlib.sha256(data).hexdigest()
+    op = f"conflict-{conflict.id}"
+    mirror.vault.stage(op, data)
+    mirror.vault.sync()  # whoever sees the conflict note sees all of it
+    taken: frozenset[str] = frozenset()
+    path = conflict_path(conflict.path)
+    while True:
+        try:
+            mirror.vault.create(op, path)
+        except NoteExistsError:
+            if holds(mirror, path, conflict.id):
+                break
+            taken |= {path.casefold()}
+            path = conflict_path(conflict.path, taken=taken, conflict_id=conflict.id)
+        else:
+            break
+    mirror.vault.discard(op)
+    written = replace(conflict, conflict_path=path, sha=sha)
+    _remember(mirror, written, shown)
+    return written
+
+
+def _remember(mirror: Mirror, conflict: Conflict, shown: Conflict) -> None:
+    """Note a conflict in the archive, and as the vault may show it in the vault."""
+    at = replace(shown, path=conflict.path, conflict_path=conflict.conflict_path)
+    mirror.vault.write_meta(_meta(conflict), _record(at))
+    with mirror.archive.transaction():
+        mirror.archive.put_conflict(conflict)
+
+
+def relink_conflict_notes(
+    mirror: Mirror,
+    moved: Mapping[VaultPath, VaultPath],
+    turner: Callable[[VaultPath], Turner],
+) -> None:
+    """The links of conflict notes follow the notes that moved.
+
+    What a person did to a conflict note stays; one that somebody saves just now, or that
+    cannot be read, keeps its links.
+    """
+    for conflict in mirror.archive.conflicts():
+        path = conflict.conflict_path
+        if path is not None:
+            with suppress(NoteError, PermissionError, UnicodeDecodeError):
+                _relink(mirror, f"links-{conflict.id}", path, turner(path))
+        if conflict.path in moved:
+            now = replace(conflict, path=moved[conflict.path])
+            _remember(mirror, now, _shown(mirror, now))
+
+
+def _relink(mirror: Mirror, op: str, path: VaultPath, turner: Turner) -> None:
+    file = mirror.vault.read(path)
+    data = relink_note(file.data.decode(), path, turner).encode()
+    if data == file.data:
+        return
+    mirror.vault.stage(op, data)
+    mirror.vault.sync()
+    kept = [file.data]
+    try:
+        mirror.vault.exchange(op, path, file.sha)
+    except NoteChangedError as changed:
+        kept = list(changed.displaced)
+    finally:
+        with mirror.archive.transaction():
+            mirror.archive.put_blobs({hashlib.sha256(x).hexdigest(): x for x in kept})
+        mirror.vault.discard(op)
+
+
+def _shown(mirror: Mirror, conflict: Conflict) -> Conflict:
+    """A conflict as a file of the vault may show it: no secrets, nothing that runs."""
+    hidden, lens = hidden_conflict(mirror, conflict), mirror.lens
+    fields = tuple(
+        FieldConflict(
+            each.field,
+            lens.disarmed(each.base),
+            lens.disarmed(each.vault),
+            lens.disarmed(each.store),
+        )
+        for each in hidden.fields
+    )
+    return replace(hidden, fields=fields, title=str(lens.disarmed(hidden.title)))
+
+
+def hidden_conflict(mirror: Mirror, conflict: Conflict) -> Conflict:
+    """A conflict as answers show it, without the secrets of its fact."""
+    lens = mirror.lens
+    if lens.redactor is None:
+        return conflict
+    sides = [
+        (each.field, side)
+        for each in conflict.fields
+        for side in (each.base, each.vault, each.store)
+    ]
+    many = [("title", conflict.title), *sides]
+    title, *told = lens.values(many, *versions_of(mirror, conflict))
+    fields = tuple(
+        FieldConflict(each.field, *told[at : at + 3])
+        for at, each in zip(range(0, len(told), 3), conflict.fields, strict=True)
+    )
+    return replace(conflict, fields=fields, title=str(title))
+
+
+def versions_of(mirror: Mirror, conflict: Conflict) -> list[Fact | None]:
+    """The fact of a conflict, of the base and of the store, as far as they are there."""
+    base = mirror.archive.find_base(conflict.fact_id)
+    found = [base.fact if base else None]
+    with suppress(StoreUnavailableError):
+        found += mirror.store.find_many([conflict.fact_id]).values()
+    return found
+
+
+def holds(mirror: Mirror, path: VaultPath, conflict_id: str) -> bool:
+    """Whether this is the note of that conflict."""
+    try:
+        data = mirror.vault.read(path).data
+    except NoteError:
+        return False
+    return conflict_of_text(data.decode(errors="replace")) == conflict_id
+
+
+def _meta(conflict: Conflict) -> VaultPath:
+    return VaultPath(f".meta/conflicts/{conflict.id}.json")
+
+
+def _record(conflict: Conflict) -> bytes:
+    said = {**conflict_json(conflict), "actor": conflict.actor, "at": conflict.at}
+    return (json.dumps(said, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def take_conflict_note_away(mirror: Mirror, conflict: Conflict) -> None:
+    """The conflict note goes; its bytes stay in the archive."""
+    path = conflict.conflict_path
+    mirror.vault.drop_meta(_meta(conflict))
+    if path is None:
+        return
+    try:
+        file = mirror.vault.read(path)
+        with mirror.archive.transaction():
+            mirror.archive.put_blobs({file.sha: file.data})
+        op = f"settled-{conflict.id}"
+        mirror.vault.withdraw(op, path, file.sha)
+        mirror.vault.discard(op)
+    except NoteError:
+        return  # it is gone already, or somebody is writing in it: it may stay

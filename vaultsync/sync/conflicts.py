@@ -1,0 +1,269 @@
+"""Conflicts: found again, and settled by a tick, a deletion or a command."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from vaultsync.engine.facts import is_visible
+from vaultsync.errors.notes import NoteError
+from vaultsync.errors.sides import RevisionMismatchError
+from vaultsync.errors.usage import ConflictNotFoundError, UnknownPlaceholderError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.model.schema import Value
+from vaultsync.notes.conflict_note import (
+    DELETED,
+    Conflict,
+    FieldConflict,
+    conflict_id,
+    is_deletion,
+    ticked,
+)
+from vaultsync.storage.store import RevisionMismatch, Write
+from vaultsync.sync.changes import StoreChange, StoreSide
+from vaultsync.sync.conflict_notes import (
+    holds,
+    take_conflict_note_away,
+    versions_of,
+    write_conflict_note,
+)
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.merge import Merged, differing, merge
+from vaultsync.sync.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a person said about a conflict by what they did to its note."""
+
+    conflict: Conflict
+    take: str
+    """`store` for what was ticked, `keep` when the conflict note was deleted; `vault` is
+    only ever said by a command."""
+    fields: tuple[str, ...]
+    text: str | None = None
+    """What a person made of both versions of one field; goes before `take`."""
+
+
+def verdicts(
+    mirror: Mirror, found: Snapshot, *, dry_run: bool = False
+) -> list[Verdict]:
+    """What was said about the open conflicts since the last pass."""
+    said = []
+    for conflict in mirror.archive.conflicts():
+        path = conflict.conflict_path
+        if path is not None and (found.blind(path) or _folder_is_clean(found, path)):
+            continue
+        if path not in found.conflict_notes:
+            moved = _moved(mirror, found, conflict)
+            if moved is None:
+                # Without a path, a crashed pass had not come to write it.
+                if path is not None:
+                    everything = tuple(each.field for each in conflict.fields)
+                    said.append(Verdict(conflict, "keep", everything))
+                continue
+            conflict = replace(conflict, conflict_path=moved)  # noqa: PLW2901 - the same conflict, elsewhere
+            path = moved
+            if not dry_run:
+                with mirror.archive.transaction():
+                    mirror.archive.put_conflict(conflict)
+        boxes = _boxes(mirror, path)
+        fields = tuple(x.field for x in conflict.fields if x.field in boxes)
+        if fields:
+            said.append(Verdict(conflict, "store", fields))
+    return said
+
+
+def _folder_is_clean(found: Snapshot, path: VaultPath) -> bool:
+    folder = VaultPath(path.rpartition("/")[0])
+    return folder in found.scan.folders and folder not in found.dirty
+
+
+def _moved(mirror: Mirror, found: Snapshot, conflict: Conflict) -> VaultPath | None:
+    for path in sorted(found.conflict_notes):
+        if holds(mirror, path, conflict.id):
+            return path
+    return None
+
+
+def _boxes(mirror: Mirror, path: VaultPath) -> frozenset[str]:
+    try:
+        data = mirror.vault.read(path).data
+    except NoteError:
+        return frozenset()
+    return ticked(data.decode(errors="replace")) or frozenset()
+
+
+def visible_conflicts(mirror: Mirror, *, agent: str | None) -> list[Conflict]:
+    """The open conflicts about facts that the agent may see; notes where they lie now."""
+    found = mirror.archive.conflicts()
+    bases = mirror.archive.find_bases([each.fact_id for each in found])
+    return [
+        replace(x, path=bases[x.fact_id].path if x.fact_id in bases else x.path)
+        for x in found
+        if is_visible(mirror, x.fact_id, agent=agent)
+    ]
+
+
+def find_conflict(
+    mirror: Mirror, conflict_id: str, *, agent: str | None = None
+) -> Conflict:
+    """The open conflict of that id, or of the one id that begins so.
+
+    Raises:
+        ConflictNotFoundError: there is none, or more than one, that the agent may see.
+    """
+    seen = visible_conflicts(mirror, agent=agent)
+    found = [each for each in seen if each.id.startswith(conflict_id)]
+    if len(found) != 1 or not conflict_id:
+        raise ConflictNotFoundError(conflict_id)
+    return found[0]
+
+
+def settle(mirror: Mirror, verdict: Verdict, *, actor: str = "person") -> Conflict:
+    """Do what a person said about a conflict, and close what it settles.
+
+    Taking the store's version writes it to the store as an edit by that person: the pass
+    that follows brings it into the note through the same merge as any other edit.
+
+    Raises:
+        StoreUnavailableError: the store is away; the conflict stays open.
+    """
+    conflict = verdict.conflict
+    chosen = [each for each in conflict.fields if each.field in verdict.fields]
+    wish = _wish(chosen, verdict.take)
+    if verdict.text is not None:
+        wish = _by_hand(mirror, conflict, chosen, verdict.text)
+    if wish is not None:
+        _write_wish(mirror, conflict, wish, actor)
+    left = tuple(each for each in conflict.fields if each not in chosen)
+    taken = "mixed" if verdict.text is not None else verdict.take
+    outcome = "" if left else taken.replace("keep", "vault")
+    settled = replace(conflict, fields=left or conflict.fields, outcome=outcome)
+    if outcome:
+        take_conflict_note_away(mirror, conflict)
+        settled = replace(settled, conflict_path=None)
+    with mirror.archive.transaction():
+        mirror.archive.put_conflict(settled)
+    return settled
+
+
+def foreseen(mirror: Mirror, found: Snapshot) -> dict[str, StoreSide]:
+    """What the store would hold of facts after `settle()`, for those that look ahead."""
+    sides = {}
+    for verdict in verdicts(mirror, found, dry_run=True):
+        conflict = verdict.conflict
+        chosen = [each for each in conflict.fields if each.field in verdict.fields]
+        wish = _wish(chosen, verdict.take)
+        current = mirror.store.find_many([conflict.fact_id]).get(conflict.fact_id)
+        if wish is None or current is None:
+            continue
+        fact: Fact | None = current
+        change = StoreChange.DELETED
+        if not _is_deletion(wish):
+            change, fact = StoreChange.MODIFIED, _merged(current, wish).fact
+        elif _written_since(mirror, current):
+            continue
+        sides[conflict.fact_id] = StoreSide(change, current.revision, fact, "person")
+    return sides
+
+
+def _by_hand(
+    mirror: Mirror, conflict: Conflict, chosen: Sequence[FieldConflict], text: str
+) -> list[FieldConflict]:
+    """The fields with what a person typed, who was shown placeholders for secrets.
+
+    Raises:
+        UnknownPlaceholderError: one stands for nothing.
+    """
+    agreed, *current = versions_of(mirror, conflict)
+    agreed = agreed or Fact(conflict.fact_id)
+    sides = [
+        agreed.changed({each.field: value})
+        for each in conflict.fields
+        for value in (each.vault, each.store)
+    ]
+    made = []
+    for each in chosen:
+        said = {each.field: _typed(each, text)}
+        meant, unknown = mirror.lens.taken(said, agreed, *current, *sides)
+        if unknown:
+            raise UnknownPlaceholderError(conflict.fact_id, unknown)
+        made.append(replace(each, store=meant[each.field]))
+    return made
+
+
+def _typed(field: FieldConflict, text: str) -> Value:
+    """What a person typed as a value of the field: a list has an item in each line."""
+    if any(isinstance(side, (list, tuple)) for side in (field.vault, field.store)):
+        return [line.strip() for line in text.splitlines() if line.strip()]
+    return text
+
+
+def _wish(chosen: Sequence[FieldConflict], take: str) -> Sequence[FieldConflict] | None:
+    """The fields that the store has to be given other values for; None when none."""
+    deletion = next((each for each in chosen if is_deletion(each)), None)
+    if deletion is not None:
+        wanted = {"vault": deletion.vault, "store": deletion.store}.get(take)
+        return chosen if wanted == DELETED else None
+    return chosen if take == "store" and chosen else None
+
+
+def _write_wish(
+    mirror: Mirror, conflict: Conflict, chosen: Sequence[FieldConflict], actor: str
+) -> None:
+    for _ in range(5):
+        current = mirror.store.find_many([conflict.fact_id]).get(conflict.fact_id)
+        if current is None:
+            return
+        fact: Fact | None = None
+        if not _is_deletion(chosen):
+            fact = _taken(mirror, conflict, current, chosen)
+        elif _written_since(mirror, current):
+            return  # unseen by whoever took the deletion: it stays
+        write = Write(conflict.fact_id, fact, current.revision, actor)
+        if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
+            return
+    raise RevisionMismatchError(conflict.fact_id, "the one just read", "another")
+
+
+def _is_deletion(chosen: Sequence[FieldConflict]) -> bool:
+    return any(is_deletion(each) for each in chosen)
+
+
+def _written_since(mirror: Mirror, current: Fact) -> bool:
+    base = mirror.archive.find_base(current.id)
+    return base is not None and bool(differing(base.fact, current))
+
+
+def _merged(current: Fact, chosen: Sequence[FieldConflict]) -> Merged:
+    """The store's version of some fields, merged with what was written since."""
+    stood = current.changed({each.field: each.vault for each in chosen})
+    wish = stood.changed({each.field: each.store for each in chosen})
+    return merge(stood, wish, current, peers=True)
+
+
+def _taken(
+    mirror: Mirror,
+    conflict: Conflict,
+    current: Fact,
+    chosen: Sequence[FieldConflict],
+) -> Fact:
+    """The fact with the store's version of some fields, as the conflict knows it.
+
+    What was written since is merged with it. Where that cannot be, the person's word
+    stands, and what it runs over gets a conflict note of its own first.
+    """
+    merged = _merged(current, chosen)
+    if merged.conflicts:
+        newer = replace(
+            conflict,
+            id=conflict_id(conflict.fact_id, merged.conflicts),
+            conflict_path=None,
+            fields=merged.conflicts,
+            at=mirror.now(),
+        )
+        write_conflict_note(mirror, newer)
+        mirror.vault.sync()
+    return merged.fact.but(updated_at=mirror.today())

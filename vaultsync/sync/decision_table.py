@@ -1,0 +1,260 @@
+"""THE TABLE: what happened in the vault and in the store -> what is to be done.
+
+The decision is pure and total: each pair of changes has a row, and the table in the docs
+is generated from it. The numbers in the comments are those of the research notes this
+project started from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+from typing import NamedTuple
+
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath
+from vaultsync.notes.conflict_note import FieldConflict
+from vaultsync.notes.parse import Note
+from vaultsync.sync.changes import StoreChange, VaultChange
+
+
+class Do(Enum):
+    """What a row of the table says to do."""
+
+    __hash__ = object.__hash__  # see `VaultChange`
+    NOTHING = "nothing"
+    RECORD = "record base"
+    UPDATE_STORE = "update store"
+    UPDATE_VAULT = "update vault"
+    MERGE = "merge"
+    CREATE_NOTE = "create note"
+    CREATE_FACT = "create fact"
+    DELETE_NOTE = "delete note"
+    DELETE_FACT = "delete fact"
+    RECREATE_NOTE = "create note again"
+    REVIVE_FACT = "create fact again"
+    RESTORE_FACT = "restore fact"
+    DROP_BASE = "drop base"
+    WAIT = "wait"
+    ATTEND = "ask a person"
+
+
+class Row(NamedTuple):
+    """What to do, and why, in words for a report."""
+
+    do: Do
+    reason: str
+
+
+_V, _S = VaultChange, StoreChange
+
+SAME_MEANING = "same meaning, only the base moves"
+_SAME = Row(Do.RECORD, SAME_MEANING)
+_FROZEN = Row(Do.ATTEND, "the note cannot be read; it is left alone")
+_HALF = Row(
+    Do.WAIT, "the note looks half saved; it counts as an edit if it stays so for 30 s"
+)
+_BLIND = Row(Do.WAIT, "its folder cannot be read; nothing is known about it")
+_TWINS = Row(Do.ATTEND, "two notes have its id, and neither lies where it was")
+_LOOK = Row(
+    Do.WAIT,
+    "the note is gone; the next pass deletes its fact, unless it is back by then",
+)
+_AWAY = Row(Do.WAIT, "the store is away")
+_LOST = Row(Do.CREATE_FACT, "the store lost it; an absence is no deletion")
+_GONE_BOTH = Row(Do.DROP_BASE, "deleted on both sides")
+_AGENT_DELETED = Row(Do.DELETE_NOTE, "deleted in the store")
+
+KNOWN: Mapping[tuple[VaultChange, StoreChange], Row] = MappingProxyType(
+    {
+        (_V.UNCHANGED, _S.UNCHANGED): Row(Do.NOTHING, "unchanged"),
+        (_V.UNCHANGED, _S.TOUCHED): _SAME,
+        (_V.UNCHANGED, _S.MODIFIED): Row(Do.UPDATE_VAULT, "changed in the store"),
+        (_V.UNCHANGED, _S.DELETED): _AGENT_DELETED,
+        (_V.UNCHANGED, _S.MISSING): _LOST,
+        (_V.UNCHANGED, _S.AWAY): Row(Do.NOTHING, "unchanged"),
+        (_V.REFORMATTED, _S.UNCHANGED): _SAME,
+        (_V.REFORMATTED, _S.TOUCHED): _SAME,
+        (_V.REFORMATTED, _S.MODIFIED): Row(Do.UPDATE_VAULT, "changed in the store"),
+        (_V.REFORMATTED, _S.DELETED): _AGENT_DELETED,
+        (_V.REFORMATTED, _S.MISSING): _LOST,
+        (_V.REFORMATTED, _S.AWAY): _AWAY,
+        (_V.MOVED, _S.UNCHANGED): Row(Do.RECORD, "moved in the vault"),
+        (_V.MOVED, _S.TOUCHED): Row(Do.RECORD, "moved in the vault"),
+        (_V.MOVED, _S.MODIFIED): Row(
+            Do.MERGE, "moved in the vault, changed in the store"
+        ),
+        (_V.MOVED, _S.DELETED): _AGENT_DELETED,
+        (_V.MOVED, _S.MISSING): _LOST,
+        (_V.MOVED, _S.AWAY): _AWAY,
+        (_V.MODIFIED, _S.UNCHANGED): Row(Do.UPDATE_STORE, "changed in the vault"),
+        (_V.MODIFIED, _S.TOUCHED): Row(Do.UPDATE_STORE, "changed in the vault"),
+        (_V.MODIFIED, _S.MODIFIED): Row(Do.MERGE, "changed on both sides"),
+        (_V.MODIFIED, _S.DELETED): Row(
+            Do.REVIVE_FACT, "changed in the vault, deleted in the store: the edit wins"
+        ),
+        (_V.MODIFIED, _S.MISSING): _LOST,
+        (_V.MODIFIED, _S.AWAY): _AWAY,
+        (_V.GONE, _S.UNCHANGED): _LOOK,
+        (_V.GONE, _S.TOUCHED): _LOOK,
+        (_V.GONE, _S.MODIFIED): _LOOK,
+        (_V.GONE, _S.DELETED): _GONE_BOTH,
+        (_V.GONE, _S.MISSING): _LOOK,
+        (_V.GONE, _S.AWAY): _LOOK,
+        (_V.DELETED, _S.UNCHANGED): Row(Do.DELETE_FACT, "deleted in the vault"),
+        (_V.DELETED, _S.TOUCHED): Row(Do.DELETE_FACT, "deleted in the vault"),
+        (_V.DELETED, _S.MODIFIED): Row(
+            Do.RECREATE_NOTE,
+            "deleted in the vault, changed in the store: the edit wins",
+        ),
+        (_V.DELETED, _S.DELETED): _GONE_BOTH,
+        (_V.DELETED, _S.MISSING): _GONE_BOTH,
+        (_V.DELETED, _S.AWAY): _AWAY,
+        **{
+            (change, store): row
+            for change, row in (
+                (_V.UNREADABLE, _FROZEN),
+                (_V.UNSETTLED, _HALF),
+                (_V.UNKNOWN, _BLIND),
+                (_V.COPIED, _TWINS),
+            )
+            for store in (
+                _S.UNCHANGED,
+                _S.TOUCHED,
+                _S.MODIFIED,
+                _S.DELETED,
+                _S.MISSING,
+                _S.AWAY,
+            )
+        },
+    }
+)
+"""Facts that have a base."""
+
+UNKNOWN: Mapping[tuple[VaultChange, StoreChange], Row] = MappingProxyType(
+    {
+        (_V.NONE, _S.NONE): Row(Do.NOTHING, "nothing there"),
+        (_V.NONE, _S.CREATED): Row(Do.CREATE_NOTE, "new in the store"),
+        (_V.NONE, _S.BURIED): Row(Do.NOTHING, "deleted before it had a note"),
+        (_V.NONE, _S.AWAY): Row(Do.NOTHING, "nothing there"),
+        (_V.CREATED, _S.NONE): Row(Do.CREATE_FACT, "new in the vault"),
+        (_V.CREATED, _S.CREATED): Row(Do.MERGE, "on both sides, without a base"),
+        (_V.CREATED, _S.BURIED): Row(
+            Do.RESTORE_FACT, "the note came back after its fact was deleted"
+        ),
+        (_V.CREATED, _S.AWAY): _AWAY,
+        (_V.FOREIGN, _S.NONE): Row(
+            Do.ATTEND, "the note carries an id that this store never gave"
+        ),
+        (_V.FOREIGN, _S.CREATED): Row(Do.MERGE, "on both sides, without a base"),
+        (_V.FOREIGN, _S.BURIED): Row(
+            Do.RESTORE_FACT, "the note came back after its fact was deleted"
+        ),
+        (_V.FOREIGN, _S.AWAY): _AWAY,
+        (_V.EQUAL, _S.CREATED): Row(Do.RECORD, "on both sides, without a base"),
+        (_V.UNREADABLE, _S.NONE): Row(
+            Do.NOTHING, "a note with an unknown id that cannot be read"
+        ),
+        (_V.UNREADABLE, _S.CREATED): _FROZEN,
+        (_V.UNREADABLE, _S.BURIED): _FROZEN,
+        (_V.UNREADABLE, _S.AWAY): _AWAY,
+        (_V.UNSETTLED, _S.NONE): _HALF,
+        (_V.UNSETTLED, _S.CREATED): _HALF,
+        (_V.UNSETTLED, _S.BURIED): _HALF,
+        (_V.UNSETTLED, _S.AWAY): _HALF,
+    }
+)
+"""Facts that have none (yet)."""
+
+
+def decide(vault: VaultChange, store: StoreChange, *, base: bool) -> Row:
+    """The row of the table for a pair of changes."""
+    return (KNOWN if base else UNKNOWN)[vault, store]
+
+
+@dataclass(frozen=True)  # no slots: `but()` copies by `__dict__`
+class Action:
+    """One line of a plan: what to do about one fact, and what that rests on."""
+
+    do: Do
+    fact_id: str
+    reason: str
+    path: VaultPath | None = None
+    """Where the note is, or will be."""
+    to: VaultPath | None = None
+    """Where the note is to be moved."""
+    sha: str | None = None
+    """The bytes of the note this was decided on; None when there is none."""
+    revision: str | None = None
+    """The store's version this was decided on; None when it knows nothing."""
+    note: Note | None = None
+    vault: Fact | None = None
+    """What the note is taken to mean."""
+    store: Fact | None = None
+    merged: Fact | None = None
+    """What both sides shall say."""
+    base: Fact | None = None
+    fields: tuple[str, ...] = ()
+    conflicts: tuple[FieldConflict, ...] = ()
+    put_back: tuple[str, ...] = ()
+    """Fields a person changed that are not theirs."""
+    overruled: tuple[str, ...] = ()
+    """Fields of which the note said what nobody else did, and which it is not to say."""
+    replaces: bool = False
+    """The store is not to say what it says, though nobody else says it: a rebuild."""
+    actor: str = ""
+    """The agent that wrote the store's version."""
+    moved: bool = False
+    new_id: bool = False
+    """The note has to be given the id."""
+    text: bytes | None = None
+    """What the note shall be byte by byte, when that was decided with the plan."""
+    shown: Fact | None = None
+    """What a new note shows of the fact."""
+
+    def but(self, **attrs: object) -> Action:
+        """The action with other attributes."""
+        made = object.__new__(Action)
+        object.__setattr__(made, "__dict__", self.__dict__ | attrs)
+        return made
+
+
+MAX_DELETES = 10
+MAX_DELETE_SHARE = 0.10
+MAX_REWRITES = 100
+MAX_REWRITE_SHARE = 0.25
+
+_DELETES = frozenset({Do.DELETE_NOTE, Do.DELETE_FACT})
+_GIVEN_BACK = frozenset({Do.CREATE_FACT})
+_REWRITES = frozenset({Do.UPDATE_VAULT, Do.MERGE})
+
+
+def guard(
+    actions: Sequence[Action], facts: int, *, max_delete: int | None = None
+) -> str | None:
+    """Why a plan is not plausible; None when it is.
+
+    Count and share: more than 10 and more than 10 % of the facts deleted (or more than
+    `max_delete`), or more than 100 and more than 25 % of the notes rewritten, in one
+    plan. A share alone let
+    59 % of somebody's notes be deleted (Joplin #16165), a count alone stops nobody's
+    small vault from being emptied.
+    """
+    deletes = sum(action.do in _DELETES for action in actions)
+    allowed = max(MAX_DELETES, int(facts * MAX_DELETE_SHARE))
+    if facts <= MAX_DELETES:
+        # A vault so small is never emptied without a question.
+        allowed = max(facts - 1, 1)
+    if max_delete is not None:
+        allowed = max_delete
+    if deletes > allowed:
+        return f"it would delete {deletes} of {facts} facts, {allowed} are allowed"
+    lost = sum(a.do in _GIVEN_BACK and a.base is not None for a in actions)
+    if lost > max(MAX_DELETES, int(facts * MAX_DELETE_SHARE)):
+        return f"the store lost {lost} of {facts} facts"
+    rewrites = sum(a.do in _REWRITES and a.base is not None for a in actions)
+    if rewrites > max(MAX_REWRITES, int(facts * MAX_REWRITE_SHARE)):
+        return f"it would rewrite {rewrites} of {facts} notes"
+    return None

@@ -1,0 +1,383 @@
+"""One case per fact that something may have happened to: both sides, side by side.
+
+Here identity is settled: which file is the note of which fact, after renames, copies and
+edits of the id itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from vaultsync.errors.notes import NoteError
+from vaultsync.errors.sides import ArchiveError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath, key_of
+from vaultsync.notes.parse import Note, id_in, read_note
+from vaultsync.storage.records import Base
+from vaultsync.storage.store import Written
+from vaultsync.sync.changes import (
+    StoreChange,
+    StoreSide,
+    VaultChange,
+    VaultSide,
+    store_change,
+    vault_change,
+)
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.history import place_of_grave
+from vaultsync.sync.snapshot import Seen, Snapshot, is_managed
+
+
+class Case(NamedTuple):
+    """One fact, with its base and both sides."""
+
+    fact_id: str
+    base: Base | None
+    vault: VaultSide
+    store: StoreSide
+    new_id: bool = False
+    """Its note has still to be given this id."""
+    elsewhere: bool = False
+    """The note lies outside of what vaultsync adopts by itself."""
+    was_at: VaultPath | None = None
+    """Where the note lay that a fact without one once had."""
+
+
+@dataclass(slots=True)
+class Identities:
+    """Which file is whose note."""
+
+    of_fact: dict[str, Seen] = field(default_factory=dict)
+    verbatim: dict[str, Seen] = field(default_factory=dict)
+    """Notes, of facts without a base, that are what their facts are written as."""
+    twins: dict[str, list[Seen]] = field(default_factory=dict)
+    """Ids that several files claim, none with a better right."""
+    nameless: list[Seen] = field(default_factory=list)
+    """Notes without an id, and copies: they are to get a new one."""
+    gone: dict[str, Base] = field(default_factory=dict)
+    frozen: dict[str, Seen] = field(default_factory=dict)
+    """Facts whose note cannot be read, or is half saved."""
+    strange: list[Seen] = field(default_factory=list)
+    """Files that cannot be read and lie where no fact has its note."""
+    hidden: bool = False
+    """Whether a note that is gone may lie in a folder that cannot be read."""
+
+
+def settle_identities(mirror: Mirror, found: Snapshot) -> Identities:
+    """Say which of the files that were read is the note of which fact.
+
+    The file at the base's path owns the id. If it is gone, a single other file with the
+    id is the note, moved; among several, the one with the base's very bytes; else nobody.
+    A file that owns nothing is a copy.
+    """
+    who = Identities(gone=dict(found.gone))
+    claims, bases = _claims(mirror, found, who)
+    for fact_id, files in claims.items():
+        base = bases.get(fact_id)
+        owner = _owner(files, base, displaced=fact_id in who.gone)
+        if owner is not None:
+            verbatim = base is None and owner.verbatim is not None
+            (who.verbatim if verbatim else who.of_fact)[fact_id] = owner
+            who.gone.pop(fact_id, None)
+            who.nameless += [each for each in files if each is not owner]
+        elif base and fact_id not in who.gone and not found.blind(base.path):
+            who.nameless += files
+        else:
+            who.twins[fact_id] = files
+            who.gone.pop(fact_id, None)
+    _look_anew(mirror, found, who)
+    who.hidden = bool(who.gone) and _hides(mirror, found)
+    return who
+
+
+def _hides(mirror: Mirror, found: Snapshot) -> bool:
+    """Whether there are folders that cannot be read, here or where nobody looked."""
+    listed = mirror.archive.attention() if found.partial else ()
+    kinds = {each.kind for each in listed}
+    return bool(found.scan.unreadable) or "unreadable_folder" in kinds
+
+
+def _look_anew(mirror: Mirror, found: Snapshot, who: Identities) -> None:
+    """Notes that lay elsewhere when their places were found empty are gone now.
+
+    They lay there twice, or could not be read: whose note it was nobody knows any more.
+    """
+    if any(base.missing_since for base in who.gone.values()):
+        listed = mirror.archive.attention()
+        told = "\n".join(x.message for x in listed if x.kind == "twins")
+        unread = [each.path for each in listed if each.kind == "unreadable"]
+        went = any(not (found.has(path) or found.blind(path)) for path in unread)
+        for fact_id, base in who.gone.items():
+            if went or fact_id in told:
+                who.gone[fact_id] = base._replace(missing_since=None)
+
+
+def _claims(
+    mirror: Mirror, found: Snapshot, who: Identities
+) -> tuple[dict[str, list[Seen]], dict[str, Base]]:
+    """The files that claim each id, and the bases of those ids.
+
+    What is not the note of anybody goes into `who`; so do the facts whose place another
+    fact's note has taken.
+    """
+    claims: dict[str, list[Seen]] = {}
+    there = [seen.id for seen in found.seen.values() if seen.base is not None]
+    bases = mirror.archive.find_bases(filter(None, there))
+    for seen in found.seen.values():
+        if seen.is_note:
+            claim = _claimed(found, seen, bases)
+            claims.setdefault(claim, []).append(seen)
+            if seen.base is not None and claim != seen.base.fact.id:
+                who.gone[seen.base.fact.id] = seen.base
+        elif seen.base is not None:
+            who.frozen[seen.base.fact.id] = seen
+        else:
+            who.strange.append(seen)
+    _freeze_broken(who)
+    who.nameless = claims.pop("", [])
+    bases |= mirror.archive.find_bases(claims)
+    _freeze_unknown(mirror, who, claims)
+    for fact_id in claims:
+        base = bases.get(fact_id)
+        if base is not None and _left_its_place(mirror, found, base):
+            who.gone[fact_id] = base
+    return claims, bases
+
+
+def _freeze_broken(who: Identities) -> None:
+    """A note that was renamed and broken at once is not gone: it cannot be read."""
+    for fact_id, base in list(who.gone.items()):
+        for seen in who.strange:
+            same_file = base.stamp and base.stamp.inode == seen.file.stamp.inode
+            if fact_id.encode() in seen.file.data or (same_file and not seen.file.data):
+                who.frozen[fact_id] = seen
+                del who.gone[fact_id]
+                break
+
+
+def _freeze_unknown(mirror: Mirror, who: Identities, claims: Container[str]) -> None:
+    """A note that cannot be read may be that of a fact without a base.
+
+    The archive was lost, perhaps: another note of that fact would be one too many.
+    """
+    strange = {id_in(seen.file.data) or "": seen for seen in reversed(who.strange)}
+    known = mirror.archive.find_bases(strange)
+    for fact_id, seen in strange.items():
+        if fact_id and fact_id not in claims and fact_id not in known:
+            who.frozen[fact_id] = seen
+
+
+def _left_its_place(mirror: Mirror, found: Snapshot, base: Base) -> bool:
+    """Whether nothing is where a note was, though its folder seemed settled.
+
+    Its id in another file must not be taken for a copy then.
+    """
+    if base.path in found.seen or found.blind(base.path):
+        return False
+    try:
+        return mirror.vault.stamp(base.path) is None
+    except NoteError:
+        return False
+
+
+def _claimed(found: Snapshot, seen: Seen, bases: Mapping[str, Base]) -> str:
+    """The id a file stands for: its own, or that of the base at its path.
+
+    The id of another fact counts when that fact's note is not where it was: the file
+    was moved here, or both swapped their names.
+    """
+    own = seen.id
+    if seen.base is None:
+        return own or ""
+    if own is None or own == seen.base.fact.id:
+        return seen.base.fact.id
+    other = bases.get(own)
+    if other is not None and other.path == seen.path:
+        return own
+    there = found.seen.get(other.path) if other else None
+    now = there.id if there else None
+    swapped = now is not None and now != own
+    return own if own in found.gone or swapped else seen.base.fact.id
+
+
+def _owner(files: Sequence[Seen], base: Base | None, *, displaced: bool) -> Seen | None:
+    if base is None:
+        if len(files) == 1:
+            return files[0]
+        return min(files, key=lambda seen: (len(seen.path), seen.path))
+    for seen in files:
+        if seen.path == base.path:
+            return seen
+    if not displaced:
+        return None
+    if len(files) == 1:
+        return files[0]
+    same = [seen for seen in files if seen.file.sha == base.sha]
+    return same[0] if len(same) == 1 else None
+
+
+def make_cases(
+    mirror: Mirror,
+    found: Snapshot,
+    who: Identities,
+    rows: Mapping[str, Written],
+    *,
+    away: bool,
+    named: Iterable[str] = (),
+    whole_feed: bool = False,
+) -> list[Case]:
+    """The cases of a pass, but for notes that have no id yet.
+
+    Args:
+        mirror: the sides.
+        found: the scan.
+        who: whose note each file is.
+        rows: what the store wrote since the last pass, by fact.
+        away: whether the store is.
+        named: further facts to look at.
+        whole_feed: whether that began with the first fact the store ever knew.
+    """
+    ids = dict.fromkeys([*who.of_fact, *who.twins, *who.gone, *who.frozen, *named])
+    if whole_feed:
+        # A store that was put back before a pass came to its end never heard of them.
+        known = mirror.archive.paths().values()
+        ids |= dict.fromkeys(each for each in known if each not in rows)
+    bases = mirror.archive.find_bases([*ids, *rows])
+    for fact_id, row in rows.items():
+        base = bases.get(fact_id)
+        if base is None or base.fact.revision != row.revision:
+            ids[fact_id] = None
+    sides = _store_sides(mirror, ids, bases, rows, away=away, whole=whole_feed)
+    adopted = adopted_folders(mirror)
+    buried = mirror.archive.buried_notes(sides.keys() - bases.keys())
+    cases = []
+    for fact_id in ids:
+        base, store = bases.get(fact_id), sides[fact_id]
+        vault = _vault_side(mirror, found, who, fact_id, base=base, store=store.fact)
+        case = Case(fact_id, base, vault, store)
+        if base is None and store.fact is None:
+            seen = who.of_fact.get(fact_id)
+            elsewhere = seen is not None and not is_managed(seen, adopted)
+            case = case._replace(elsewhere=elsewhere)
+        if fact_id in buried:
+            case = case._replace(was_at=place_of_grave(buried[fact_id]))
+        cases.append(case)
+    return cases
+
+
+def adopted_folders(mirror: Mirror) -> tuple[str, ...]:
+    """The folders outside the scopes that a person adopted."""
+    listed = mirror.archive.setting("adopted_folders")
+    return tuple(listed.split("\n")) if listed is not None else ()
+
+
+def _store_sides(
+    mirror: Mirror,
+    ids: Collection[str],
+    bases: dict[str, Base],
+    rows: Mapping[str, Written],
+    *,
+    away: bool,
+    whole: bool,
+) -> dict[str, StoreSide]:
+    if away:
+        return dict.fromkeys(ids, StoreSide(StoreChange.AWAY))
+    facts = mirror.store.find_many(ids)
+    sides = {}
+    for fact_id in ids:
+        current = facts.get(fact_id)
+        row = rows.get(fact_id)
+        if row is None and not whole:
+            row = mirror.store.written(fact_id)
+        base = bases.get(fact_id)
+        change = store_change(
+            base.fact if base else None,
+            current,
+            known=row is not None,
+            deleted=row is not None and row.deleted,
+        )
+        said = current or (mirror.store.buried(fact_id) if row else None)
+        revision = said.revision if said else None
+        sides[fact_id] = StoreSide(change, revision, said, row.actor if row else "")
+    return sides
+
+
+def _vault_side(
+    mirror: Mirror,
+    found: Snapshot,
+    who: Identities,
+    fact_id: str,
+    *,
+    base: Base | None,
+    store: Fact | None,
+) -> VaultSide:
+    if fact_id in who.twins:
+        return VaultSide(VaultChange.COPIED, who.twins[fact_id][0].path)
+    if fact_id in who.frozen:
+        seen = who.frozen[fact_id]
+        kind = VaultChange.UNREADABLE if seen.settled else VaultChange.UNSETTLED
+        return VaultSide(kind, seen.path)
+    seen_now = who.of_fact.get(fact_id)
+    if base is None:
+        return _without_base(mirror, seen_now, store)
+    if base.path in found.odd:
+        return VaultSide(VaultChange.UNREADABLE, base.path)
+    if seen_now is not None and seen_now.note is not None:
+        before = base_note(mirror, base)
+        now = mirror.lens.meant(seen_now.note, base.fact, store, before=before)
+        return vault_change(
+            base.fact,
+            before,
+            now,
+            seen_now.file.sha,
+            ids=mirror.ids(before.links ^ now.links, seen_now.path),
+        )
+    if found.blind(base.path):
+        return VaultSide(VaultChange.UNKNOWN, base.path)
+    if fact_id in who.gone:
+        due = _second_look(mirror, who.gone[fact_id]) and not who.hidden
+        change = VaultChange.DELETED if due else VaultChange.GONE
+        return VaultSide(change, base.path, base.sha)
+    note = base_note(mirror, base)
+    return VaultSide(VaultChange.UNCHANGED, base.path, base.sha, note, base.fact)
+
+
+def _without_base(mirror: Mirror, seen: Seen | None, store: Fact | None) -> VaultSide:
+    if seen is None:
+        return VaultSide(VaultChange.NONE)
+    note = seen.note
+    assert note is not None  # noqa: S101 - it carries the id of the fact
+    meant = mirror.lens.meant(note, store)
+    return VaultSide(VaultChange.FOREIGN, seen.path, seen.file.sha, meant)
+
+
+def _second_look(mirror: Mirror, base: Base) -> bool:
+    return base.missing_since is not None and base.missing_since < mirror.now()
+
+
+def base_note(mirror: Mirror, base: Base) -> Note:
+    """The note as both sides last agreed on it, read for what it means."""
+    data = mirror.archive.blob(base.sha)
+    if data is None:
+        raise ArchiveError(
+            f"the archive lost the bytes of {base.path}",
+            hint="move the archive away; the next pass rebuilds it from both sides",
+        )
+    return mirror.lens.agreed(read_note(data, base.path), base.fact)
+
+
+def taken_keys(mirror: Mirror, found: Snapshot, who: Identities) -> set[str]:
+    """The keys of all paths of the vault, so that no new note meets another.
+
+    Those of bases count too, unless their notes are gone: a note that is somewhere else
+    and cannot be read now may come back to where it was.
+    """
+    bases = mirror.archive.paths().items()
+    keys = {key_of(path) for path, fact_id in bases if fact_id not in who.gone}
+    for folder in found.scan.folders.values():
+        keys.add(key_of(folder.path))
+        prefix = folder.path + "/" if folder.path else ""
+        keys.update(key_of(prefix + name) for name in (*folder.files, *folder.odd))
+    return keys

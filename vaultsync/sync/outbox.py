@@ -1,0 +1,110 @@
+"""What agents wrote while the store was away: deltas that wait, merged when it is back."""
+
+from __future__ import annotations
+
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.model.fact import Fact
+from vaultsync.model.serialization import from_values
+from vaultsync.notes.conflict_note import Conflict, FieldConflict, conflict_id
+from vaultsync.storage.records import HistoryEntry, Outgoing
+from vaultsync.storage.store import RevisionMismatch, Write
+from vaultsync.sync.conflict_notes import write_conflict_note
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.merge import differing, merge
+from vaultsync.sync.planning import Taken, new_path
+
+
+def drain_outbox(mirror: Mirror) -> list[str]:
+    """Bring what waits into the store, oldest first; returns the facts it touched.
+
+    What was brought over stays in the history.
+    """
+    touched = []
+    for row in mirror.archive.outbox():
+        try:
+            if not _deliver(mirror, row):
+                break  # others are faster just now; the order of what waits stays
+        except StoreUnavailableError:
+            break
+        touched.append(row.fact_id)
+        entry = HistoryEntry(
+            row.op,
+            row.at,
+            row.fact_id,
+            "store",
+            row.actor,
+            "outbox",
+            row.kind,
+            dict(row.after),
+        )
+        with mirror.archive.transaction():
+            mirror.archive.add_history([entry])
+            mirror.archive.drop_outgoing([row.op])
+    return touched
+
+
+def _deliver(mirror: Mirror, row: Outgoing) -> bool:
+    """Write one row; harmless when it was written already and the answer got lost.
+
+    False when others wrote the fact each time in between.
+    """
+    for _ in range(5):
+        current = mirror.store.find_many([row.fact_id]).get(row.fact_id)
+        write = _write(mirror, row, current)
+        if write is None:
+            return True
+        if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
+            return True
+    return False
+
+
+def _write(mirror: Mirror, row: Outgoing, current: Fact | None) -> Write | None:
+    if row.kind == "delete":
+        if current is None or differing(from_values(row.before), current):
+            return None  # an edit that its writer could not see beats the deletion
+        return Write(row.fact_id, None, current.revision, row.actor)
+    if row.kind == "create":
+        if current is not None:
+            return None
+        fact = from_values(row.after)
+        buried = mirror.store.buried(row.fact_id)
+        return Write(row.fact_id, fact, buried.revision if buried else None, row.actor)
+    current = current or mirror.store.buried(row.fact_id)
+    expect = current.revision if current else None
+    if current is None:
+        base = mirror.archive.find_base(row.fact_id)
+        if base is None:
+            return None
+        current = base.fact  # the store lost it; an absence is no deletion
+    before = current.changed(row.before)
+    wanted = before.changed(row.after)
+    # The row's writer saw `before`. What others wrote since is merged, and where it
+    # cannot be, it stands: it was acknowledged first.
+    merged = merge(before, current, wanted, peers=True)
+    if merged.conflicts:
+        _keep_both(mirror, row, current, merged.conflicts)
+    fact = merged.fact.but(updated_at=mirror.today())
+    return Write(row.fact_id, fact, expect, row.actor)
+
+
+def _keep_both(
+    mirror: Mirror,
+    row: Outgoing,
+    current: Fact,
+    fields: tuple[FieldConflict, ...],
+) -> None:
+    """What waited and cannot be merged goes into a conflict note."""
+    base = mirror.archive.find_base(row.fact_id)
+    conflict = Conflict(
+        id=conflict_id(row.fact_id, fields),
+        fact_id=row.fact_id,
+        path=base.path if base else new_path(current, Taken(set)),
+        conflict_path=None,
+        fields=fields,
+        actor=row.actor,
+        at=mirror.now(),
+        run=row.op,
+        title=current.title,
+    )
+    write_conflict_note(mirror, conflict)
+    mirror.vault.sync()

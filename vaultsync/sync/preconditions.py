@@ -1,0 +1,124 @@
+"""Before anything else: is this the vault, is this the store, did it lose anything?"""
+
+from __future__ import annotations
+
+from vaultsync.errors.sides import (
+    StoreMismatchError,
+    StoreRewoundError,
+    StoreUnavailableError,
+    VaultMismatchError,
+)
+from vaultsync.storage.store import StoreState
+from vaultsync.sync import witness
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.pass_types import Request
+
+
+def check_vault(mirror: Mirror, *, dry_run: bool) -> None:
+    """See that the folder is the vault that the archive knows.
+
+    Raises:
+        VaultMissingError, VaultMismatchError: nothing may be done.
+    """
+    found = mirror.vault.vault_id()
+    expected = mirror.archive.setting("vault_id")
+    if expected is None and not dry_run:
+        with mirror.archive.transaction():
+            mirror.archive.set_setting("vault_id", found)
+    elif expected not in (None, found):
+        raise VaultMismatchError("the vault's folder", found, expected)
+
+
+def store_state(mirror: Mirror, run: str, request: Request) -> StoreState | None:
+    """Where the store stands; None when it is away.
+
+    Raises:
+        StoreMismatchError: another store than the archive knows.
+        StoreRewoundError: it lost what was already seen of it.
+    """
+    try:
+        state = mirror.store.state()
+    except StoreUnavailableError:
+        return None
+    known = mirror.archive.setting("store_id")
+    if known is None:
+        if not request.dry_run:
+            with mirror.archive.transaction():
+                mirror.archive.set_setting("store_id", state.store_id)
+        return state
+    if known != state.store_id and state.store_id == mirror.archive.setting(
+        "next_store_id"
+    ):
+        # Its facts came from the store that was known; their revisions are its own.
+        _move_in(mirror, request, state)
+    elif known != state.store_id:
+        raise StoreMismatchError(state.store_id, known)
+    why = None if request.trust_store else _rewound(mirror, state, request)
+    if why is None:
+        return state
+    if not confirmed(mirror, request):
+        if not request.dry_run:
+            with mirror.archive.transaction():
+                mirror.archive.set_setting("stopped_run", run)
+        raise StoreRewoundError(why, run)
+    if not request.dry_run:
+        with mirror.archive.transaction():
+            _look_at_everything(mirror)
+    return state
+
+
+def seen_up_to(mirror: Mirror, state: StoreState | None, request: Request) -> int:
+    """Up to where the store's feed was seen; where another store stood says nothing."""
+    known = mirror.archive.setting("store_id")
+    if request.trust_store or (state and known not in (None, state.store_id)):
+        return 0
+    return int(mirror.archive.setting("cursor") or 0)
+
+
+def _look_at_everything(mirror: Mirror) -> None:
+    """Have the passes compare all facts with the store, until one has come to its end.
+
+    Those too that the store's feed has no row of any more.
+    """
+    everything = " ".join(base.fact.id for base in mirror.archive.iter_bases())
+    mirror.archive.set_setting("cursor", None)
+    mirror.archive.set_setting("cursor_row", None)
+    mirror.archive.set_setting(witness.NEWEST, None)
+    mirror.archive.set_setting("waiting", everything)
+
+
+def _move_in(mirror: Mirror, request: Request, state: StoreState) -> None:
+    """Go on with the store that a migration filled: all of it is looked at once."""
+    if request.dry_run:
+        return
+    with mirror.archive.transaction():
+        mirror.archive.set_setting("store_id", state.store_id)
+        mirror.archive.set_setting("next_store_id", None)
+        _look_at_everything(mirror)
+
+
+def _rewound(mirror: Mirror, state: StoreState, request: Request) -> str | None:
+    """What shows that the store lost something; None when nothing does."""
+    cursor = seen_up_to(mirror, state, request)
+    if not state.seq and mirror.archive.count_bases():
+        return "it is empty"
+    if state.seq < cursor:
+        return f"it stands at {state.seq}, and {cursor} was seen"
+    if cursor and _other_past(mirror, cursor):
+        return "what it says happened is not what was seen"
+    same = mirror.archive.setting("store_id") == state.store_id
+    if same and witness.lacks(mirror, seen_up_to=cursor):
+        return "it does not know what was written last"
+    return None
+
+
+def _other_past(mirror: Mirror, cursor: int) -> bool:
+    """Whether the last write seen is not the one that has its number now."""
+    seen = mirror.archive.setting("cursor_row")
+    return seen is not None and mirror.store.revision_at(cursor) != seen
+
+
+def confirmed(mirror: Mirror, request: Request) -> bool:
+    """Whether a person confirmed the very run that was stopped last."""
+    stopped = mirror.archive.setting("stopped_run")
+    return request.confirm is not None and request.confirm == stopped

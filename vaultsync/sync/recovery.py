@@ -1,0 +1,348 @@
+"""What a crash left: intents, staged and displaced files. Run before every pass.
+
+The staged file tells how far the vault's leg of an intent came: it holds what was to be
+written (not yet), or what was displaced (done), or it is gone (created). The store is
+asked whether it did its leg, whatever agents wrote on top of it since. The base is then
+moved to what both sides provably held, and everything else is left to the pass that
+follows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from vaultsync.errors.notes import NoteError
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath, name_of, parent
+from vaultsync.notes.edits import edited
+from vaultsync.notes.parse import read_note
+from vaultsync.storage.records import Base, Intent, Linger
+from vaultsync.storage.vault import NoteFile
+from vaultsync.sync.changes import half_saved
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.decision_table import Action, Do
+from vaultsync.sync.displaced_files import examine_lingers, put_back, wait_for_many
+from vaultsync.sync.history import untold
+from vaultsync.sync.identity import base_note
+from vaultsync.sync.merge import differing
+from vaultsync.sync.witness import NEWEST, newest_row
+
+
+def recover(mirror: Mirror, run: str, *, rescue: bool = True) -> list[str]:
+    """Repair what a crash left, and examine displaced files whose time is up.
+
+    Returns the facts that the pass has to look at.
+
+    Args:
+        mirror: the sides.
+        run: the pass; the history tells what it repairs as its own.
+        rescue: whether a save into a displaced file becomes the note now. It is merged
+            with what the store says: not while that may be older than the note.
+    """
+    again: list[str] = []
+    open_ones: set[str] = set()
+    for intent in mirror.archive.intents():
+        again.append(intent.fact_id)
+        try:
+            _repair(mirror, intent, run)
+        except StoreUnavailableError:
+            open_ones.add(intent.fact_id)  # it stays until the store can be asked
+    if rescue and not wait_for_many(mirror):
+        again += examine_lingers(mirror, open_ones)
+        _sweep(mirror)
+    return again
+
+
+def _repair(mirror: Mirror, intent: Intent, run: str) -> None:
+    staged = mirror.vault.staged(intent.op)
+    here = _read(mirror, intent.path)
+    stored = _store_leg(mirror, intent)
+    base: Base | None = None
+    linger: Linger | None = None
+    dropped = False
+    if intent.after is None:
+        dropped = stored is not None and _is_gone(intent, staged, here)
+        linger = _linger(mirror, intent, staged)
+    elif stored and _is_written(intent, staged, here):
+        base = Base(_at(stored, intent.path), intent.after, None)
+    elif staged is not None and staged.sha == intent.after:
+        base, linger = _not_written(mirror, intent, staged, here, stored)
+    elif staged is not None:
+        base, linger = _displaced(mirror, intent, staged, here, stored)
+    if base is None:
+        base = _half_made(mirror, intent, here)
+    done = _done(mirror, intent, base, dropped=dropped)
+    mirror.vault.sync()
+    newest = newest_row(mirror)
+    with mirror.archive.transaction():
+        mirror.archive.set_setting(NEWEST, newest)
+        mirror.archive.add_history(untold(mirror.archive, done, run, mirror.now()))
+        if base is not None:
+            mirror.archive.put_bases([*_ousted(mirror, base), base])
+        if dropped:
+            mirror.archive.drop_bases([intent.fact_id])
+        # A pass may have seen meanwhile that no note is there any more, or one that was
+        # put back.
+        places = {parent(base.path if base is not None else intent.path)}
+        mirror.archive.set_folders(dict.fromkeys(places, b""))
+        if linger is not None:
+            mirror.archive.put_lingers([linger])
+        mirror.archive.drop_intents([intent.op])
+    if linger is None:
+        mirror.vault.discard(intent.op)
+
+
+def _done(
+    mirror: Mirror, intent: Intent, base: Base | None, *, dropped: bool
+) -> Action | None:
+    """What the crashed pass did, as far as both sides tell, for the history."""
+    old = mirror.archive.find_base(intent.fact_id)
+    if dropped and old is not None:
+        do = Do.DELETE_FACT if intent.before is None else Do.DELETE_NOTE
+        return Action(do, old.fact.id, "", old.path, sha=old.sha, base=old.fact)
+    if dropped or base is None:
+        return None
+    done = Action(Do.MERGE, base.fact.id, "", base.path, merged=base.fact)
+    if intent.before is None:
+        return done.but(do=Do.CREATE_NOTE, base=old.fact if old else None)
+    if old is None:
+        # Of a note and a fact that were there before, nobody knows what each of them said.
+        made = not _carries_id(mirror, intent)
+        return done.but(do=Do.CREATE_FACT, new_id=True) if made else None
+    said = _base_of_before(mirror, intent, old).fact
+    edits = differing(old.fact, said)
+    theirs = [key for key in differing(old.fact, base.fact) if key not in edits]
+    store = old.fact.changed({key: base.fact.value(key) for key in theirs})
+    return done.but(base=old.fact, vault=said, store=store)
+
+
+def _ousted(mirror: Mirror, base: Base) -> list[Base]:
+    """The base whose place a note got: the pass that crashed had seen its own was gone."""
+    there = mirror.archive.bases_in(parent(base.path)).get(name_of(base.path))
+    if there is None or there.fact.id == base.fact.id:
+        return []
+    return [there._replace(missing_since=mirror.now())]
+
+
+def _half_made(mirror: Mirror, intent: Intent, here: NoteFile | None) -> Base | None:
+    """The base of a new note whose fact came to be, while one of them was changed."""
+    new = intent.before is not None and intent.after is not None
+    if not new or mirror.archive.find_base(intent.fact_id) is not None:
+        return None
+    if mirror.store.written(intent.fact_id) is None or _carries_id(mirror, intent):
+        # A note that bears its id was to be merged with a fact that was there already,
+        # and may never have been: its text is no word that both sides gave.
+        return None
+    written = here is not None and here.sha == intent.after
+    sha = intent.after if written else intent.before
+    return Base(intent.fact.but(path=intent.path, revision=""), sha or "", None)
+
+
+def _is_written(intent: Intent, staged: NoteFile | None, here: NoteFile | None) -> bool:
+    """Whether the note has its new bytes, and nothing was displaced (yet).
+
+    It was new, or an app wrote into the note itself, or only the fact was to be written.
+    """
+    if intent.before == intent.after:
+        return True
+    there = here is not None and here.sha == intent.after
+    return there and (staged is None or staged.sha == intent.after)
+
+
+def _is_gone(intent: Intent, staged: NoteFile | None, here: NoteFile | None) -> bool:
+    """Whether a note that was to be taken away, or whose fact was to go, is gone.
+
+    When a fact was to be deleted, the tombstone is ours, not an agent's: a note that is
+    there (again) was put back by somebody since, and is looked at as such.
+    """
+    return intent.before is None or (staged is not None and here is None)
+
+
+def _displaced(
+    mirror: Mirror,
+    intent: Intent,
+    staged: NoteFile,
+    here: NoteFile | None,
+    stored: Fact | None,
+) -> tuple[Base | None, Linger | None]:
+    """The staged file is not ours (any more): displaced, or torn before it was written."""
+    with mirror.archive.transaction():
+        mirror.archive.put_blobs({staged.sha: staged.data})
+    if intent.before is None:
+        return None, None
+    if staged.sha == intent.before or (here and here.sha == intent.after):
+        return _exchanged(mirror, intent, staged, stored)
+    return _behind(mirror, intent, stored), None
+
+
+def _read(mirror: Mirror, path: VaultPath) -> NoteFile | None:
+    try:
+        return mirror.vault.read(path)
+    except NoteError:
+        return None
+
+
+def _store_leg(mirror: Mirror, intent: Intent) -> Fact | None:
+    """What the store said of the fact when it said what the intent wanted.
+
+    It may have been changed since: then it has no revision, or that of then.
+    """
+    if intent.after is None:
+        return mirror.store.buried(intent.fact_id)
+    current = mirror.store.find_many([intent.fact_id]).get(intent.fact_id)
+    same = current and current.scope == intent.fact.scope
+    if current and same and not differing(current, intent.fact):
+        return current
+    ours = intent.fact.revision or mirror.store.did(intent.fact_id, intent.op)
+    return intent.fact if ours else None
+
+
+def _at(fact: Fact, path: VaultPath) -> Fact:
+    return fact.but(path=path)
+
+
+def _base_of_before(mirror: Mirror, intent: Intent, old: Base) -> Base:
+    """The base when the store holds what was merged and the vault what was read.
+
+    Its revision is the old one, so that the store counts as changed since.
+    """
+    data = mirror.archive.blob(intent.before) if intent.before else None
+    assert data is not None and intent.before  # noqa: S101, PT018 - they are kept
+    before = base_note(mirror, old)
+    now = read_note(data, intent.path)
+    now = mirror.lens.meant(now, old.fact, intent.fact, before=before)
+    ids = mirror.ids(before.links ^ now.links, intent.path)
+    fact = edited(old.fact, before, now, ids=ids)
+    return Base(
+        replace(fact, path=intent.path, revision=old.fact.revision), intent.before, None
+    )
+
+
+def _behind(mirror: Mirror, intent: Intent, stored: Fact | None) -> Base | None:
+    """The base of a note that was not written, if the store has what was merged."""
+    if stored is None or intent.before is None:
+        return None
+    old = mirror.archive.find_base(intent.fact_id)
+    if old is not None:
+        # When nobody wrote the store, what was read of the note is no word of both sides.
+        changed = stored.revision != old.fact.revision
+        return _base_of_before(mirror, intent, old) if changed else None
+    if _carries_id(mirror, intent):
+        return None
+    return Base(_at(stored, intent.path), intent.before, None)
+
+
+def _carries_id(mirror: Mirror, intent: Intent) -> bool:
+    """Whether the note is known by its own id, so that the pass finds its fact."""
+    data = mirror.archive.blob(intent.before or "")
+    return data is not None and intent.fact_id.encode() in data
+
+
+def _not_written(
+    mirror: Mirror,
+    intent: Intent,
+    staged: NoteFile,
+    here: NoteFile | None,
+    stored: Fact | None,
+) -> tuple[Base | None, Linger | None]:
+    """The staged file is still ours. If the store has what was merged, it moves on."""
+    if stored is None:
+        return None, None  # the store's leg comes first: the vault's was not begun
+    if here is not None and _is_torn(intent, staged, here):
+        return _write_again(mirror, intent, here, stored)
+    if mirror.archive.find_base(intent.fact_id) is None:
+        return _finish_new(mirror, intent, stored)
+    return _behind(mirror, intent, stored), None
+
+
+def _is_torn(intent: Intent, staged: NoteFile, here: NoteFile) -> bool:
+    """Whether a power cut tore what an app was writing into the note itself.
+
+    The note is the beginning of it then, and ends where no editor would end it.
+    """
+    return (
+        here.sha not in (intent.before, intent.after)
+        and staged.data.startswith(here.data)
+        and half_saved(staged.data, here.data)
+    )
+
+
+def _write_again(
+    mirror: Mirror, intent: Intent, torn: NoteFile, stored: Fact
+) -> tuple[Base | None, Linger | None]:
+    """Give a torn note what was being written; what is left of it was that anyway."""
+    with mirror.archive.transaction():
+        # It may be an editor's, who goes on to write into the file that is displaced.
+        mirror.archive.put_blobs({torn.sha: torn.data})
+    try:
+        mirror.vault.exchange(intent.op, intent.path, torn.sha)
+    except NoteError:
+        return _behind(mirror, intent, stored), None
+    linger = _linger(mirror, intent, torn, held=torn.sha)
+    return Base(_at(stored, intent.path), intent.after or "", None), linger
+
+
+def _finish_new(
+    mirror: Mirror, intent: Intent, stored: Fact
+) -> tuple[Base | None, Linger | None]:
+    """A new note whose fact is in the store already: it must not be taken for another.
+
+    It is given its id now. When it was edited since, what was read of it is its base, and
+    the pass brings in the edit and the id together.
+    """
+    if intent.before is None or intent.after is None:
+        return None, None
+    fact = _at(stored, intent.path)
+    try:
+        mirror.vault.exchange(intent.op, intent.path, intent.before)
+    except NoteError:
+        return Base(fact, intent.before, None), None
+    staged = mirror.vault.staged(intent.op)
+    return Base(fact, intent.after, None), _linger(mirror, intent, staged)
+
+
+def _linger(
+    mirror: Mirror, intent: Intent, staged: NoteFile | None, *, held: str | None = None
+) -> Linger | None:
+    """A file that was displaced is kept while an editor may still save into it.
+
+    `held`: what it held, if that is not what the intent was to replace.
+    """
+    if staged is None:
+        return None
+    due = mirror.clock.now().timestamp() + mirror.policy.linger_seconds
+    was = held or intent.before or ""
+    return Linger(intent.op, intent.fact_id, intent.path, was, due)
+
+
+def _exchanged(
+    mirror: Mirror, intent: Intent, displaced: NoteFile, stored: Fact | None
+) -> tuple[Base | None, Linger | None]:
+    """The swap was done. What it displaced is what was read, or a save it ran over."""
+    linger = _linger(mirror, intent, displaced)
+    if displaced.sha != intent.before and put_back(
+        mirror, intent.op, intent.path, intent.after
+    ):
+        return _behind(mirror, intent, stored), None
+    if stored is None:
+        return None, linger
+    assert intent.after is not None  # noqa: S101 - there were bytes to be written
+    path = intent.fact.path or intent.path
+    return Base(_at(stored, path), intent.after, None), linger
+
+
+def _sweep(mirror: Mirror) -> None:
+    """Remove staged files that no intent and no linger knows: nothing rests on them.
+
+    Their bytes are kept: an editor may have saved into one before the archive was lost.
+    """
+    known = {x.op for x in mirror.archive.intents()}
+    known |= {x.op for x in mirror.archive.lingers()}
+    unknown = [op for op in mirror.vault.ops() if op not in known]
+    found = [file for op in unknown if (file := mirror.vault.staged(op))]
+    if found:
+        with mirror.archive.transaction():
+            mirror.archive.put_blobs({file.sha: file.data for file in found})
+    for op in unknown:
+        mirror.vault.discard(op)

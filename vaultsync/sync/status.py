@@ -1,0 +1,86 @@
+"""What waits and what is wrong, without changing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vaultsync.engine.tables import is_listed_there
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.model.schema import Value
+from vaultsync.notes.conflict_note import is_conflict_note
+from vaultsync.sync.context import Mirror
+from vaultsync.sync.decision_table import Do
+from vaultsync.sync.pass_types import Request
+from vaultsync.sync.report import Status
+from vaultsync.sync.run import preview
+
+_NO_CHANGE = frozenset({Do.NOTHING, Do.ATTEND, Do.RECORD, Do.DROP_BASE})
+"""What changes neither side: each recall counts in the store, and nobody waits for it."""
+
+
+def known_status(mirror: Mirror, *, daemon: Mapping[str, Value]) -> Status:
+    """What the daemon that has the vault knows without looking: it looked before.
+
+    Raises:
+        StoreUnavailableError.
+    """
+    archive = mirror.archive
+    notes = archive.count_bases() - len(archive.missing_bases())
+    return Status(
+        facts=mirror.store.state().facts,
+        notes=notes,
+        pending=len((archive.setting("waiting") or "").split()),
+        conflicts=len(archive.conflicts()),
+        attention=archive.attention(),
+        outbox=len(archive.outbox()),
+        last_run=_last_run(mirror),
+        engine="this process",
+        daemon=daemon,
+    )
+
+
+def _last_run(mirror: Mirror) -> Mapping[str, Value] | None:
+    last = mirror.archive.last_run()
+    if last is None:
+        return None
+    counts = last.report.get("counts") or {}
+    return {"run": last.run, "at": last.at, "kind": last.kind, "counts": counts}
+
+
+def status(
+    mirror: Mirror,
+    *,
+    engine: str = "idle",
+    daemon: Mapping[str, Value] | None = None,
+) -> Status:
+    """Look at both sides as a pass would, and say what it would find.
+
+    Raises:
+        VaultMissingError, VaultMismatchError, StoreMismatchError, StoreRewoundError.
+    """
+    work, report = preview(mirror, Request(dry_run=True))
+    pending = sum(action.do not in _NO_CHANGE for action in work.plan.actions)
+    notes = mirror.archive.count_bases()
+    files = sum(  # an empty one is none to take
+        not is_conflict_note(name) and not is_listed_there(mirror, folder.path, name)
+        for folder in work.found.scan.folders.values()
+        for name, stamp in folder.files.items()
+        if stamp.size
+    )
+    waiting = sum(action.new_id for action in work.plan.actions)
+    try:
+        facts = mirror.store.state().facts
+    except StoreUnavailableError:
+        facts = notes
+    return Status(
+        facts=facts,
+        notes=notes - len(work.who.gone),
+        pending=pending,
+        conflicts=len(mirror.archive.conflicts()),
+        attention=report.attention,
+        outbox=len(mirror.archive.outbox()),
+        last_run=_last_run(mirror),
+        engine=engine,
+        daemon=daemon,
+        foreign=max(files - (notes - len(work.who.gone)) - waiting, 0),
+    )

@@ -1,0 +1,154 @@
+"""A new fact becomes a note at once: one durable commit of the store, then the file.
+
+The base follows later, for many facts together, when the files are durable. Until then
+the fact and its note have no base, which every pass takes for what it is: both sides say
+the same, so the base is recorded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from vaultsync.errors.notes import NoteChangedError, NoteError, NoteExistsError
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.model.fact import Fact
+from vaultsync.model.paths import VaultPath, key_of, parent
+from vaultsync.model.schema import TYPES
+from vaultsync.notes.parse import read_note
+from vaultsync.notes.render import render
+from vaultsync.storage.records import Base, HistoryEntry, Run
+from vaultsync.sync.context import Links, Mirror
+from vaultsync.sync.planning import Taken, home_of, new_path
+from vaultsync.sync.snapshot import trusted
+from vaultsync.sync.witness import NEWEST, newest_row
+
+MANY = 256
+"""How many facts share one wait for the disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    fact: Fact
+    data: bytes
+    actor: str
+
+
+class WriteThrough:
+    """Notes that were written and have no base yet. To be used under the engine's lock."""
+
+    def __init__(self, mirror: Mirror) -> None:
+        self._mirror = mirror
+        self._pending: list[_Pending] = []
+
+    def note(self, fact: Fact, *, actor: str) -> Fact:
+        """Write the note of a new fact; returns the fact with its path.
+
+        Where it cannot be written now, the next pass does it.
+        """
+        to = Links(self._mirror, {})
+        to.prepare(fact.related_fact_ids)
+        links = to.to(fact.related_fact_ids)
+        shown = self._mirror.lens.shown(fact)
+        data = render(shown, links=links)
+        op = self._mirror.clock.new_id().replace("-", "")
+        self._mirror.vault.stage(op, data)
+        path = new_path(
+            shown,
+            Taken(lambda: self._taken(fact) if TYPES[fact.type].named else set()),
+        )
+        try:
+            self._mirror.vault.create(op, path)
+        except NoteExistsError:
+            path = new_path(shown, Taken(lambda: self._taken(fact)))
+            try:
+                self._mirror.vault.create(op, path)
+            except (NoteError, PermissionError):
+                self._mirror.vault.discard(op)
+                return fact
+        except (NoteError, PermissionError):  # the next pass says why
+            self._mirror.vault.discard(op)
+            return fact
+        written = replace(fact, path=path)
+        self._pending.append(_Pending(written, data, actor))
+        return written
+
+    def _taken(self, fact: Fact) -> set[str]:
+        home = home_of(fact)
+        folder = self._mirror.vault.folder(home)
+        if folder is None:
+            return set()
+        names = (*folder.files, *folder.odd, *self._mirror.archive.bases_in(home))
+        return {key_of(f"{home}/{name}") for name in names}
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time to `flush()`."""
+        return len(self._pending) >= MANY
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to flush."""
+        return not self._pending
+
+    def flush(self) -> None:
+        """Make the notes durable and record their bases."""
+        pending, self._pending = self._pending, []
+        if not pending:
+            return
+        mirror = self._mirror
+        try:
+            newest = newest_row(mirror)
+        except StoreUnavailableError:
+            return  # the next pass records them: both sides say the same
+        mirror.vault.sync()
+        known = mirror.archive.find_bases([each.fact.id for each in pending])
+        run, at = mirror.clock.new_id(), mirror.now()
+        bases, blobs, history = [], {}, []
+        for each in pending:
+            sha = hashlib.sha256(each.data).hexdigest()
+            base = self._base(each, sha)
+            if each.fact.id in known or base is None:
+                continue
+            blobs[sha] = each.data
+            bases.append(base)
+            history.append(
+                HistoryEntry(
+                    run, at, each.fact.id, "store", each.actor, "note", None, base.path
+                )
+            )
+        gone = [base._replace(missing_since=at) for base in self._ousted(bases)]
+        with mirror.archive.transaction():
+            mirror.archive.put_blobs(blobs)
+            mirror.archive.put_bases([*gone, *bases])
+            mirror.archive.set_setting(NEWEST, newest)
+            mirror.archive.add_history(history)
+            mirror.archive.set_folders({parent(base.path): b"" for base in bases})
+            mirror.archive.put_run(Run(run, at, "remember", {"notes": len(bases)}))
+
+    def _ousted(self, bases: Sequence[Base]) -> Iterator[Base]:
+        """Bases whose note is gone, since a new one has its place."""
+        new = {base.path: base.fact.id for base in bases}
+        for folder in {parent(path) for path in new}:
+            for base in self._mirror.archive.bases_in(folder).values():
+                if base.fact.id != new.get(base.path, base.fact.id):
+                    yield base
+
+    def _base(self, each: _Pending, sha: str) -> Base | None:
+        path = each.fact.path or VaultPath("")
+        try:
+            file = self._mirror.vault.read(path)
+            if file.sha == sha:
+                now_ns = int(self._mirror.clock.now().timestamp() * 1e9)
+                return Base(each.fact, sha, trusted(file.stamp, now_ns))
+            # An editor that saves in place empties the file first.
+            half_saved = each.data.startswith(file.data)
+            if not half_saved and read_note(file.data, path).id != each.fact.id:
+                return None
+        except NoteChangedError:
+            pass  # it is being saved
+        except NoteError:
+            return None
+        # Somebody writes in it already; both sides did agree on what it was.
+        return Base(each.fact, sha, None)
