@@ -9,12 +9,12 @@ from tests.world import World
 from vaultsync.adapters.embed_hash import HashEmbedder
 from vaultsync.adapters.index_memory import MemoryIndex
 from vaultsync.adapters.vectors_memory import MemoryVectors
-from vaultsync.engine import facts as fact_work
 from vaultsync.engine.answer import Recall, Sources
 from vaultsync.engine.embedding import embed_pending
 from vaultsync.engine.indexing import catch_up
 from vaultsync.engine.recall import recall
 from vaultsync.errors.work import EmbedderError
+from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.ports.reranker import Reranker
 

@@ -11,8 +11,8 @@ from tests.memory_archive import MemoryArchive
 from tests.sim import SimVault
 from tests.sim_disk import Inode
 from vaultsync.adapters.store_memory import MemoryStore
-from vaultsync.engine import facts as fact_work
 from vaultsync.engine.verify import verify
+from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value

@@ -20,7 +20,7 @@ from tests.bench.table import Row
 from tests.bench.worlds import World, new_folder, notes_in, settle_disk
 from vaultsync.app.memory import Memory
 from vaultsync.config import WatchSettings
-from vaultsync.engine import facts as fact_work
+from vaultsync.facts import service as fact_work
 
 ROOT = Path(__file__).parents[2]
 MARGIN = 0.150

@@ -19,13 +19,13 @@ from tests.world import (
     taken,
 )
 from vaultsync.adapters.store_memory import MemoryStore
-from vaultsync.engine import facts as fact_work
 from vaultsync.engine.adopt import adopt
 from vaultsync.engine.give_back import TOGETHER
 from vaultsync.engine.rebuild import rebuild
 from vaultsync.engine.undo import undo
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.usage import RunNotFoundError
+from vaultsync.facts import service as fact_work
 from vaultsync.model.paths import VaultPath
 from vaultsync.sync.decision_table import MAX_REWRITES
 from vaultsync.sync.report import Report

@@ -21,8 +21,8 @@ from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.adapters.store_sqlite import SqliteStore
 from vaultsync.adapters.vectors_local import LocalVectors
 from vaultsync.adapters.vectors_memory import MemoryVectors
-from vaultsync.engine import facts as fact_work
 from vaultsync.errors.work import GuardError
+from vaultsync.facts import service as fact_work
 from vaultsync.ports.vector_index import VectorIndex
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import Store

@@ -13,7 +13,6 @@ from tests.memory_archive import MemoryArchive
 from tests.proofs import ledger as proofs
 from tests.proofs import texts
 from tests.proofs.people import People
-from vaultsync.engine import facts
 from vaultsync.engine.rebuild import rebuild
 from vaultsync.errors.sides import (
     StoreRewoundError,
@@ -22,6 +21,7 @@ from vaultsync.errors.sides import (
 )
 from vaultsync.errors.usage import FactNotFoundError
 from vaultsync.errors.work import GuardError
+from vaultsync.facts import service as facts
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value

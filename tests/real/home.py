@@ -21,7 +21,7 @@ import vaultsync.app
 from tests.proofs import agents
 from tests.proofs.ledger import KEPT, SEEN, Ledger, words
 from vaultsync.app.memory import Memory
-from vaultsync.engine import facts as fact_work
+from vaultsync.facts import service as fact_work
 from vaultsync.model import serialization as wire
 from vaultsync.model.schema import Value
 from vaultsync.sync.report import Report

@@ -15,8 +15,8 @@ from tests.surfaces.command_line import (
     run,
 )
 from vaultsync import errors
-from vaultsync.engine.facts import Forgotten
-from vaultsync.engine.listing import Page
+from vaultsync.facts.listing import Page
+from vaultsync.facts.service import Forgotten
 
 PUBLIC = {
     "id": ID,

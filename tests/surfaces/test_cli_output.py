@@ -27,8 +27,8 @@ from vaultsync.cli import output
 from vaultsync.cli.options import Options
 from vaultsync.cli.output import clean, emit, one_line
 from vaultsync.cli.progress import LateBar, progress
-from vaultsync.engine.listing import Page
 from vaultsync.errors.notes import UnreadableNoteError
+from vaultsync.facts.listing import Page
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
 from vaultsync.storage.records import HistoryEntry

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice, taken
-from vaultsync.engine import facts as fact_work
+from vaultsync.facts import service as fact_work
 from vaultsync.sync.item import FEW_LINGERS
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]

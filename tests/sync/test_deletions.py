@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.world import AGENTS, LINES, PERSONS, World, kinds, taken
-from vaultsync.engine import facts as fact_work
+from vaultsync.facts import service as fact_work
 from vaultsync.model.paths import VaultPath
 from vaultsync.sync.pass_types import Request
 

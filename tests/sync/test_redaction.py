@@ -10,13 +10,13 @@ import pytest
 from tests import secrets
 from tests.world import LINES, World, kinds, notice
 from vaultsync.core.entries import Entry
-from vaultsync.engine import facts as fact_work
-from vaultsync.engine.listing import select
 from vaultsync.engine.rebuild import rebuild
 from vaultsync.engine.tables import _disarmed
 from vaultsync.engine.undo import undo
 from vaultsync.engine.verify import verify
 from vaultsync.errors.usage import InvalidFieldError, UnknownPlaceholderError
+from vaultsync.facts import service as fact_work
+from vaultsync.facts.listing import select
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.view import Lens
 from vaultsync.privacy.escaping import running

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.world import LINES, PERSONS, World, kinds, notice
-from vaultsync.engine import facts as work
-from vaultsync.engine.listing import select
 from vaultsync.errors.usage import (
     ConflictNotFoundError,
     FactForgottenError,
     FactNotFoundError,
     ScopeDeniedError,
 )
+from vaultsync.facts import service as work
+from vaultsync.facts.listing import select
 from vaultsync.model.schema import Value
 from vaultsync.sync.conflicts import find_conflict, visible_conflicts
 from vaultsync.sync.pass_types import Request

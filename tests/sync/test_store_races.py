@@ -7,7 +7,6 @@ import json
 import pytest
 
 from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice
-from vaultsync.engine import facts as fact_work
 from vaultsync.engine.transfer import import_lines
 from vaultsync.engine.undo import undo
 from vaultsync.errors.sides import (
@@ -16,6 +15,7 @@ from vaultsync.errors.sides import (
     StoreUnavailableError,
 )
 from vaultsync.errors.usage import FactNotFoundError
+from vaultsync.facts import service as fact_work
 from vaultsync.sync.conflicts import Verdict, settle
 from vaultsync.sync.pass_types import Request
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 from vaultsync.app.agent_settings import NAMELESS
 from vaultsync.app.memory import Memory
 from vaultsync.config import Settings
-from vaultsync.engine.listing import Page
 from vaultsync.errors.notes import NoteError
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.usage import NotFoundError, UsageError
+from vaultsync.facts.listing import Page
 from vaultsync.model.fact import Fact
 from vaultsync.model.scope import private, sees
 from vaultsync.sync.report import Status
@@ -140,7 +140,7 @@ class AgentMemory(Memory):
         Raises:
             FactNotFoundError, InvalidIdError.
         """
-        from vaultsync.engine.facts import get
+        from vaultsync.facts.service import get
         from vaultsync.notes.render import render
 
         fact, lens = get(self._mirror, id, agent=self.agent), self._mirror.lens

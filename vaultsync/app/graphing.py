@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # each method loads what it calls
     from vaultsync.core.graph_stats import GraphStats
     from vaultsync.engine.graphing import Neighborhood
     from vaultsync.engine.link_check import LinkReport
-    from vaultsync.engine.related import Related
+    from vaultsync.facts.related import Related
     from vaultsync.sync.report import Progress
 
 
@@ -103,7 +103,7 @@ class Graphing(Session):
         Raises:
             FactNotFoundError, InvalidIdError.
         """
-        from vaultsync.engine.related import related
+        from vaultsync.facts.related import related
 
         self._flush()
         self._accesses.flush()

@@ -254,7 +254,7 @@ class Mirroring(Indexing):
 
     def history(self, id: str) -> Sequence[HistoryEntry]:  # noqa: A002
         """Who changed which field when, from which side; oldest first."""
-        from vaultsync.engine import facts as fact_work
+        from vaultsync.facts import service as fact_work
 
         self._flush()
         return fact_work.history(self._mirror, id, agent=self.agent)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from vaultsync.app.session import Session
-from vaultsync.engine import facts as fact_work
-from vaultsync.engine.facts import Forgotten
-from vaultsync.engine.listing import Page, select
-from vaultsync.engine.offline import waits_for
 from vaultsync.engine.transfer import export, import_lines
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.usage import UsageError
+from vaultsync.facts import service as fact_work
+from vaultsync.facts.listing import Page, select
+from vaultsync.facts.offline import waits_for
+from vaultsync.facts.service import Forgotten
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 
@@ -131,7 +131,7 @@ class Remembering(Session):
         """The ids of what links to a note, and is linked to from another; None for all."""
         if to is None and source is None:
             return None
-        from vaultsync.engine.joined import linked_from, linking_to
+        from vaultsync.facts.backlinks import linked_from, linking_to
 
         links = self._derived.links
         found = []

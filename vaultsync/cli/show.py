@@ -20,8 +20,8 @@ from vaultsync.cli.output import (
     style,
     table,
 )
-from vaultsync.engine.facts import Forgotten
-from vaultsync.engine.listing import Page
+from vaultsync.facts.listing import Page
+from vaultsync.facts.service import Forgotten
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import public

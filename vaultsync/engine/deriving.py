@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from vaultsync.engine import indexing, linking
+from vaultsync.engine import indexing
 from vaultsync.engine.embed_cost import Cost, cost_of_change
 from vaultsync.engine.embed_texts import identity_of
 from vaultsync.engine.embedding import EmbedReport, embed_pending
 from vaultsync.engine.tables import Making, tables_stand, write_tables
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import DerivedError
+from vaultsync.facts import linking
 from vaultsync.links.ports import LinkIndex
 from vaultsync.model.schema import Value
 from vaultsync.ports.embedder import Embedder

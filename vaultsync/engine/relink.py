@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from vaultsync.engine.linking import catch_up
 from vaultsync.engine.respelling import respell
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import DerivedError
+from vaultsync.facts.linking import catch_up
 from vaultsync.links.index_sync import RELATED
 from vaultsync.links.ports import LinkIndex, Reference
 from vaultsync.links.rewrite import Shift, Turner

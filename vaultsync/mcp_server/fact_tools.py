@@ -23,7 +23,7 @@ from vaultsync.model.serialization import public
 
 if TYPE_CHECKING:
     from vaultsync.app.agents import AgentMemory
-    from vaultsync.engine.listing import Page
+    from vaultsync.facts.listing import Page
 
 MANY = 50
 """Facts of one answer."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from vaultsync.engine.facts import is_visible
 from vaultsync.errors.notes import NoteError
 from vaultsync.errors.sides import RevisionMismatchError
 from vaultsync.errors.usage import ConflictNotFoundError, UnknownPlaceholderError
+from vaultsync.facts.service import is_visible
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.linked import LinkedWorld
-from vaultsync.engine.linking import backlinks, catch_up
 from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.facts.linking import backlinks, catch_up
 from vaultsync.links import index_sync as link_feed
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.links.index_sync import SCHEMA

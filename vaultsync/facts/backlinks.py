@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vaultsync.engine.linking import backlinks, catch_up
 from vaultsync.errors.usage import InvalidIdError, NotFoundError
+from vaultsync.facts.linking import backlinks, catch_up
 from vaultsync.links.index_sync import RELATED
 from vaultsync.links.ports import LinkIndex
 from vaultsync.links.wikilinks import Names, folded

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from vaultsync.engine.answered import changed_by
 from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.facts.placeholders import changed_by
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import from_values, to_values

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.linked import LinkedWorld
-from vaultsync.engine.joined import fact_named, linked_from, linking_to
 from vaultsync.errors.usage import NotFoundError
+from vaultsync.facts.backlinks import fact_named, linked_from, linking_to
 
 
 class Joined(LinkedWorld):

@@ -6,10 +6,10 @@ import pytest
 
 from tests.world import World
 from vaultsync.adapters.links_memory import MemoryLinks
-from vaultsync.engine import facts as fact_work
-from vaultsync.engine import related as related_work
-from vaultsync.engine.related import Related, related
 from vaultsync.errors.usage import FactNotFoundError
+from vaultsync.facts import related as related_work
+from vaultsync.facts import service as fact_work
+from vaultsync.facts.related import Related, related
 from vaultsync.model.fact import Fact
 
 

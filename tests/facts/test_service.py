@@ -8,8 +8,6 @@ from collections.abc import Callable
 import pytest
 
 from tests.world import LINES, SCOPE, World
-from vaultsync.engine import facts as work
-from vaultsync.engine.listing import select
 from vaultsync.errors.sides import RevisionMismatchError, StoreUnavailableError
 from vaultsync.errors.usage import (
     ComputedFieldError,
@@ -24,6 +22,8 @@ from vaultsync.errors.usage import (
     UnknownTypeError,
     UsageError,
 )
+from vaultsync.facts import service as work
+from vaultsync.facts.listing import select
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.storage.store import Write

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from vaultsync.core.query import span_of
-from vaultsync.engine.facts import FORGOTTEN
 from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.facts.service import FORGOTTEN
 from vaultsync.model.canonical import check_id, check_type
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from vaultsync.core.rank import utility
-from vaultsync.engine import facts as fact_work
-from vaultsync.engine.linking import backlinks
+from vaultsync.facts import service as fact_work
+from vaultsync.facts.linking import backlinks
 from vaultsync.links.ports import LinkIndex
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value

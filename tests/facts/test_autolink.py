@@ -8,7 +8,7 @@ import pytest
 
 from tests.world import World
 from vaultsync.adapters.links_memory import MemoryLinks
-from vaultsync.engine import facts as fact_work
+from vaultsync.facts import service as fact_work
 from vaultsync.links import entity_names
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.links.index_sync import follow

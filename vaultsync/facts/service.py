@@ -5,18 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from vaultsync.engine.access import check_access, check_head
-from vaultsync.engine.answered import changed_by
-from vaultsync.engine.auto_linking import linked
-from vaultsync.engine.offline import (
-    changed,
-    created,
-    deleted,
-    known_offline,
-    queue,
-    update_later,
-    waits_for,
-)
 from vaultsync.errors.sides import RevisionMismatchError, StoreUnavailableError
 from vaultsync.errors.usage import (
     ComputedFieldError,
@@ -26,6 +14,18 @@ from vaultsync.errors.usage import (
     IdTakenError,
     InvalidFieldError,
 )
+from vaultsync.facts.autolink import linked
+from vaultsync.facts.offline import (
+    changed,
+    created,
+    deleted,
+    known_offline,
+    queue,
+    update_later,
+    waits_for,
+)
+from vaultsync.facts.permissions import check_access, check_head
+from vaultsync.facts.placeholders import changed_by
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import FIELD, NO_FIELDS, OWN, Owner, Value
