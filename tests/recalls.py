@@ -10,11 +10,11 @@ from vaultsync.adapters.embed_hash import HashEmbedder
 from vaultsync.adapters.index_memory import MemoryIndex
 from vaultsync.adapters.vectors_memory import MemoryVectors
 from vaultsync.engine.answer import Recall, Sources
-from vaultsync.engine.embedding import embed_pending
-from vaultsync.engine.indexing import catch_up
 from vaultsync.engine.recall import recall
 from vaultsync.errors.work import EmbedderError
 from vaultsync.facts import service as fact_work
+from vaultsync.indexing.note_index_sync import catch_up
+from vaultsync.indexing.vector_index_sync import embed_pending
 from vaultsync.model.fact import Fact
 from vaultsync.ports.reranker import Reranker
 

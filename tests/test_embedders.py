@@ -13,7 +13,7 @@ from vaultsync.adapters.embed_sentence import packaged_weights
 from vaultsync.app.embedders import embedder_for, reranker_for
 from vaultsync.errors.usage import ConfigError
 from vaultsync.errors.work import EmbedderError
-from vaultsync.ports.embedder import Embedder
+from vaultsync.indexing.embedder import Embedder
 
 
 @pytest.fixture

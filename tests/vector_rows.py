@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from tests.fakes import FakeClock
+from vaultsync.indexing.ports import Filters
+from vaultsync.indexing.vector_index import VectorIndex, VectorRow
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
-from vaultsync.ports.note_index import Filters
-from vaultsync.ports.vector_index import VectorIndex, VectorRow
 
 CLOCK = FakeClock()
 IDS = [CLOCK.new_id() for _ in range(600)]

@@ -21,11 +21,11 @@ from tests.contracts.test_note_index import ALL, IDS, A, B, a_fact, found, put
 from vaultsync.adapters import index_tantivy, index_write
 from vaultsync.adapters.index_tantivy import TantivyIndex
 from vaultsync.adapters.index_terms import Terms
-from vaultsync.core.words import one_form, words_of
 from vaultsync.errors.usage import ConfigError
 from vaultsync.errors.work import IndexBusyError
+from vaultsync.indexing.ports import Entry
+from vaultsync.indexing.text_normalization import one_form, words_of
 from vaultsync.model.fact import Fact
-from vaultsync.ports.note_index import Entry
 
 ROOT = Path(__file__).parents[2]
 LANGUAGES = tomllib.loads(
@@ -135,7 +135,7 @@ def test_what_few_facts_pass_is_found_among_many(index: TantivyIndex) -> None:
     ]
     rare = [each.but(id=IDS[n], status="rare") for n, each in enumerate(many[:7])]
     index.update([Entry(each) for each in (*many, *rare)], [], version="1")
-    from vaultsync.ports.note_index import Filters
+    from vaultsync.indexing.ports import Filters
 
     hits = index.search("green tea", Filters(status="rare"), limit=5)
     assert {each.fact_id for each in hits} < {each.id for each in rare}

@@ -22,8 +22,8 @@ from vaultsync.adapters.vectors_lancedb import LanceVectors
 from vaultsync.adapters.vectors_local import LocalVectors
 from vaultsync.adapters.vectors_matrix import MatrixVectors
 from vaultsync.errors.work import DerivedError, IndexBusyError
-from vaultsync.ports.note_index import Filters
-from vaultsync.ports.vector_index import VectorIndex
+from vaultsync.indexing.ports import Filters
+from vaultsync.indexing.vector_index import VectorIndex
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -18,8 +18,8 @@ from vaultsync.adapters.vectors_lancedb import LanceVectors
 from vaultsync.adapters.vectors_local import LocalVectors
 from vaultsync.adapters.vectors_matrix import MatrixVectors
 from vaultsync.adapters.vectors_memory import MemoryVectors
-from vaultsync.ports.note_index import Filters
-from vaultsync.ports.vector_index import VectorIndex, VectorRow
+from vaultsync.indexing.ports import Filters
+from vaultsync.indexing.vector_index import VectorIndex, VectorRow
 
 words = st.sampled_from(["a", "A/b", "a/b/c", "it's", 'o"x', "%_", "ä\\", "b"])
 numbers = st.integers(-3, 3)

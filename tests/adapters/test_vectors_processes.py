@@ -16,7 +16,7 @@ from vaultsync.adapters.vectors_lancedb import LanceVectors
 from vaultsync.adapters.vectors_local import LocalVectors
 from vaultsync.adapters.vectors_matrix import MatrixVectors
 from vaultsync.errors.work import IndexBusyError
-from vaultsync.ports.vector_index import VectorIndex
+from vaultsync.indexing.vector_index import VectorIndex
 
 SPAWN = multiprocessing.get_context("spawn")
 ROOT = Path(__file__).parents[2]

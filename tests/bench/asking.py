@@ -24,9 +24,9 @@ from tests.bench.measure import Pair, in_turns, p95
 from tests.bench.table import Row, row_of
 from tests.bench.worlds import World, new_folder, with_facts
 from vaultsync.app.memory import Memory
-from vaultsync.engine.embed_texts import identity_of
 from vaultsync.engine.packing import MOST
-from vaultsync.ports.vector_index import VectorRow
+from vaultsync.indexing.embedding_texts import identity_of
+from vaultsync.indexing.vector_index import VectorRow
 
 RECALL, VECTOR, PACK, COLD = "recall", "vector", "pack", "cold"
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ from tests.bench.table import Row, row_of
 from vaultsync.adapters.clock import SystemClock
 from vaultsync.adapters.embed_sentence import SentenceEmbedder, packaged_weights
 from vaultsync.app.embedders import embedder_for
-from vaultsync.ports.embedder import Embedder
+from vaultsync.indexing.embedder import Embedder
 
 _NOTE = 500
 """Characters: a hundred tokens."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.bench.measure import Pair, timed
 from tests.bench.table import Row, row_of
 from tests.bench.worlds import World, new_folder, notes_in, settle_disk, with_facts
-from vaultsync.core.chunk import chunk_fact
+from vaultsync.indexing.chunking import chunk_fact
 
 INDEX, FOUND, MEANING = "index", "found", "meaning"
 AFTER = 3.0

@@ -26,9 +26,9 @@ from vaultsync.adapters.qdrant_place import QdrantPlace
 from vaultsync.adapters.qdrant_vectors import QdrantVectors
 from vaultsync.adapters.vectors_lancedb import LanceVectors
 from vaultsync.adapters.vectors_matrix import MatrixVectors
+from vaultsync.indexing.ports import Filters
+from vaultsync.indexing.vector_index import VectorIndex, VectorRow
 from vaultsync.model.fact import Fact
-from vaultsync.ports.note_index import Filters
-from vaultsync.ports.vector_index import VectorIndex, VectorRow
 
 DIMENSION = 384
 QUESTIONS = 40

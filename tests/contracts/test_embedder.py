@@ -12,7 +12,7 @@ from tests.fakes import FakeClock
 from vaultsync.adapters.embed_hash import HashEmbedder
 from vaultsync.adapters.embed_http import HttpEmbedder
 from vaultsync.app.embedders import embedder_for
-from vaultsync.ports.embedder import Embedder
+from vaultsync.indexing.embedder import Embedder
 
 Opening = Callable[[pytest.Config, ExitStack], Embedder]
 

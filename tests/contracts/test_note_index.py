@@ -12,10 +12,10 @@ from tests.fakes import FakeClock
 from tests.filtering import FACTS, check_found, filters
 from vaultsync.adapters.index_memory import MemoryIndex
 from vaultsync.adapters.index_tantivy import TantivyIndex
-from vaultsync.core.around import turn_of
+from vaultsync.indexing.ports import Entry, Filters, NoteIndex
+from vaultsync.indexing.session_context import turn_of
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
-from vaultsync.ports.note_index import Entry, Filters, NoteIndex
 
 INDEXES: dict[str, Callable[[Path], NoteIndex]] = {
     "tantivy": lambda folder: TantivyIndex(folder / "words"),

@@ -19,9 +19,9 @@ from vaultsync.adapters.vectors_local import LocalVectors
 from vaultsync.adapters.vectors_matrix import MatrixVectors
 from vaultsync.adapters.vectors_memory import MemoryVectors
 from vaultsync.errors.work import DerivedError, EmbedderError
+from vaultsync.indexing.ports import Filters
+from vaultsync.indexing.vector_index import Near, VectorIndex, VectorRow
 from vaultsync.model.schema import Value
-from vaultsync.ports.note_index import Filters
-from vaultsync.ports.vector_index import Near, VectorIndex, VectorRow
 
 
 def _large(folder: Path) -> VectorIndex:

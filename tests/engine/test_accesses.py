@@ -8,9 +8,9 @@ from tests.recalls import RecallWorld
 from vaultsync.adapters.index_memory import MemoryIndex
 from vaultsync.adapters.recall_log import MemoryRecallLog
 from vaultsync.engine.accesses import Accesses
-from vaultsync.engine.indexing import catch_up
 from vaultsync.engine.verify import verify
-from vaultsync.ports.note_index import Filters
+from vaultsync.indexing.note_index_sync import catch_up
+from vaultsync.indexing.ports import Filters
 from vaultsync.storage.store import Write
 
 

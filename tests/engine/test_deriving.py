@@ -17,9 +17,9 @@ from vaultsync.adapters.links_memory import MemoryLinks
 from vaultsync.adapters.store_away import StoreAway
 from vaultsync.adapters.vectors_memory import MemoryVectors
 from vaultsync.engine.deriving import Parts, derive, is_derived
-from vaultsync.engine.embed_cost import Cost
 from vaultsync.engine.tables import Making
 from vaultsync.errors.work import EmbedderError, IndexBusyError
+from vaultsync.indexing.embedding_cost import Cost
 from vaultsync.links.ports import Entity, Reference
 from vaultsync.model.paths import VaultPath
 from vaultsync.sync.context import Policy

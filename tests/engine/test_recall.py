@@ -15,7 +15,6 @@ from vaultsync.adapters.embed_hash import HashEmbedder
 from vaultsync.core.rank import MISFIT, Weights
 from vaultsync.engine.answer import Sources
 from vaultsync.engine.candidates import JUDGED
-from vaultsync.engine.indexing import SCHEMA
 from vaultsync.engine.recall import recall
 from vaultsync.engine.recalling import ENOUGH
 from vaultsync.errors.usage import (
@@ -25,8 +24,9 @@ from vaultsync.errors.usage import (
     UsageError,
 )
 from vaultsync.errors.work import IndexBusyError
+from vaultsync.indexing.note_index_sync import SCHEMA
+from vaultsync.indexing.ports import Filters
 from vaultsync.model.fact import Fact
-from vaultsync.ports.note_index import Filters
 from vaultsync.storage.feed_cursor import version_at
 from vaultsync.storage.store import Write
 

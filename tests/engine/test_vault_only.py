@@ -16,10 +16,10 @@ from vaultsync.engine.recall import recall
 from vaultsync.engine.tables import write_tables
 from vaultsync.engine.vault_only import NO_TABLES, READ, SURE, Clone, recall_vault_only
 from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.indexing.ports import Filters
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.ports.note_index import Filters
 from vaultsync.storage.store import Write
 
 

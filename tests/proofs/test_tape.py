@@ -23,7 +23,7 @@ from vaultsync.adapters.vectors_local import LocalVectors
 from vaultsync.adapters.vectors_memory import MemoryVectors
 from vaultsync.errors.work import GuardError
 from vaultsync.facts import service as fact_work
-from vaultsync.ports.vector_index import VectorIndex
+from vaultsync.indexing.vector_index import VectorIndex
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import Store
 from vaultsync.sync.pass_types import Request

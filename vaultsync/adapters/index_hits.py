@@ -11,7 +11,7 @@ from tantivy import DocAddress, Query
 
 from vaultsync.adapters.index_query import Gate
 from vaultsync.adapters.index_schema import fact_id
-from vaultsync.ports.note_index import Match
+from vaultsync.indexing.ports import Match
 
 _SPARE = 100
 """Hits that are looked at beyond twice the limit, and four times as many when those are

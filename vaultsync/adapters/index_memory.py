@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from vaultsync.core.around import Turn, turn_of
-from vaultsync.core.language import ENGLISH, FUNCTION_WORDS, language_of
 from vaultsync.core.query import kind_of
 from vaultsync.core.rank import NAMED
-from vaultsync.core.words import (
+from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, language_of
+from vaultsync.indexing.ports import Entry, Filters, Match
+from vaultsync.indexing.session_context import Turn, turn_of
+from vaultsync.indexing.text_normalization import (
     headings,
     words_of,
     words_to_ask,
@@ -21,7 +22,6 @@ from vaultsync.core.words import (
 )
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.ports.note_index import Entry, Filters, Match
 
 _ENDINGS = ("ingly", "edly", "ing", "ed", "es", "ly", "s", "e")
 _K1, _B = 1.2, 0.75

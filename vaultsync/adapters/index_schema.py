@@ -8,14 +8,20 @@ from typing import Any
 
 import tantivy
 
-from vaultsync.core.around import day_words, number, own_title, turn_of, who
 from vaultsync.core.query import kind_of
 from vaultsync.core.rank import FIELDS
-from vaultsync.core.words import headings, words_to_index
+from vaultsync.indexing.ports import Entry
+from vaultsync.indexing.session_context import (
+    day_words,
+    number,
+    own_title,
+    turn_of,
+    who,
+)
+from vaultsync.indexing.text_normalization import headings, words_to_index
 from vaultsync.model.canonical import with_parents
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.ports.note_index import Entry
 
 _OWN = 500
 """Characters of a fact that stand together with its neighbours'; with all of a long note

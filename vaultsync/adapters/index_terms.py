@@ -7,9 +7,9 @@ from contextlib import suppress
 
 import tantivy
 
-from vaultsync.core.language import ENGLISH, FUNCTION_WORDS, LANGUAGES, language_of
-from vaultsync.core.words import words_to_ask, words_to_find
 from vaultsync.errors.usage import ConfigError
+from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, LANGUAGES, language_of
+from vaultsync.indexing.text_normalization import words_to_ask, words_to_find
 
 _LONGEST = 100
 """Bytes of a word; what is longer is no word, and nobody asks for it."""

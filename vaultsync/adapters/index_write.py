@@ -9,9 +9,9 @@ import tantivy
 
 from vaultsync.adapters.index_schema import META, columns_of, texts_of
 from vaultsync.adapters.index_terms import Terms
-from vaultsync.core.language import SAMPLE, language_of
+from vaultsync.indexing.language import SAMPLE, language_of
+from vaultsync.indexing.ports import Entry
 from vaultsync.model.fact import Fact
-from vaultsync.ports.note_index import Entry
 
 
 class Writing:

@@ -37,11 +37,11 @@ from vaultsync.adapters.vectors_fields import (
 )
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import DerivedError
+from vaultsync.indexing.ports import Filters
+from vaultsync.indexing.vector_index import Near, VectorRow
 from vaultsync.model.canonical import FOREVER, NEVER, moment, with_parents
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import LOWEST
-from vaultsync.ports.note_index import Filters
-from vaultsync.ports.vector_index import Near, VectorRow
 
 CHUNKS = Where((Is("kind", ["chunk"]),))
 _BOOK = name("vectors")

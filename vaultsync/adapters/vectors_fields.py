@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vaultsync.errors.work import DerivedError, EmbedderError, IndexBusyError
+from vaultsync.indexing.vector_index import VectorRow
 from vaultsync.model.canonical import moment, with_parents
 from vaultsync.model.fact import Fact
-from vaultsync.ports.vector_index import VectorRow
 
 
 def filtered_by(fact: Fact) -> tuple[object, ...]:

@@ -35,9 +35,9 @@ from vaultsync.adapters.vectors_fields import (
     filtered_by,
     gone,
 )
+from vaultsync.indexing.ports import Filters
+from vaultsync.indexing.vector_index import Near, VectorRow
 from vaultsync.model.fact import Fact
-from vaultsync.ports.note_index import Filters
-from vaultsync.ports.vector_index import Near, VectorRow
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -16,9 +16,9 @@ from pathlib import Path
 from vaultsync.adapters.vectors_lancedb import INDEX_FROM, LanceVectors
 from vaultsync.adapters.vectors_matrix import MatrixVectors
 from vaultsync.errors.work import DerivedError
+from vaultsync.indexing.ports import Filters
+from vaultsync.indexing.vector_index import Near, VectorRow
 from vaultsync.model.fact import Fact
-from vaultsync.ports.note_index import Filters
-from vaultsync.ports.vector_index import Near, VectorRow
 
 _COPIED_AT_ONCE = 256
 """So many rows are worth a version of the table, and loading LanceDB."""

@@ -21,9 +21,9 @@ from vaultsync.adapters.vectors_fields import (
 )
 from vaultsync.adapters.vectors_files import DamagedError, Header, MatrixFiles
 from vaultsync.adapters.vectors_snapshot import Snapshot, Vectors, best
+from vaultsync.indexing.ports import Filters
+from vaultsync.indexing.vector_index import Near, VectorRow
 from vaultsync.model.fact import Fact
-from vaultsync.ports.note_index import Filters
-from vaultsync.ports.vector_index import Near, VectorRow
 
 _DEAD = (512, 0.25)
 """So many dead rows, and such a share of all, are worth a rewriting."""

@@ -13,9 +13,9 @@ from vaultsync.adapters.vectors_fields import (
     gone,
     not_finite,
 )
+from vaultsync.indexing.ports import Filters
+from vaultsync.indexing.vector_index import Near, VectorRow
 from vaultsync.model.fact import Fact
-from vaultsync.ports.note_index import Filters
-from vaultsync.ports.vector_index import Near, VectorRow
 
 
 class MemoryVectors:

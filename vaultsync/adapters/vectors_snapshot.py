@@ -13,8 +13,8 @@ import numpy.typing as npt
 from vaultsync.adapters.vectors_columns import DEAD, FLOAT, ROW, TAG, Columns, fact_of
 from vaultsync.adapters.vectors_files import PARTS, DamagedError, Header, MatrixFiles
 from vaultsync.adapters.vectors_keys import Keys
-from vaultsync.ports.note_index import Filters
-from vaultsync.ports.vector_index import Near, VectorRow
+from vaultsync.indexing.ports import Filters
+from vaultsync.indexing.vector_index import Near, VectorRow
 
 Vectors = npt.NDArray[np.float32]
 

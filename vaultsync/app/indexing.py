@@ -10,7 +10,7 @@ from vaultsync.app.session import Session
 
 if TYPE_CHECKING:
     from vaultsync.engine.deriving import Indexed, Parts
-    from vaultsync.engine.embed_cost import Cost
+    from vaultsync.indexing.embedding_cost import Cost
     from vaultsync.sync.context import Mirror
     from vaultsync.sync.report import Progress, Report
 

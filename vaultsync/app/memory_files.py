@@ -222,7 +222,7 @@ class MemoryFiles(Mirroring):
 
     def _unembedded(self, fact_ids: Sequence[str]) -> Sequence[str]:
         """Those of some facts of which a text has no vector."""
-        from vaultsync.engine.embed_texts import unembedded
+        from vaultsync.indexing.embedding_texts import unembedded
 
         vectors, words = self._derived.vectors, self._derived.words
         if vectors is None:

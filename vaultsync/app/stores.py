@@ -15,7 +15,7 @@ from vaultsync.errors.work import EmbedderError
 if TYPE_CHECKING:
     from vaultsync.adapters.qdrant_place import QdrantPlace
     from vaultsync.adapters.qdrant_points import Points
-    from vaultsync.ports.embedder import Embedder
+    from vaultsync.indexing.embedder import Embedder
     from vaultsync.storage.clock import Clock
     from vaultsync.storage.store import Store
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # what is only asked for an answer need not load all of it
     from vaultsync.app.watching import Watching
     from vaultsync.config import Settings
     from vaultsync.engine.answer import Recall
-    from vaultsync.engine.embed_cost import Cost
+    from vaultsync.indexing.embedding_cost import Cost
     from vaultsync.model.schema import Value
     from vaultsync.sync.report import Check
 

@@ -13,8 +13,8 @@ from datetime import date, timedelta
 from types import MappingProxyType
 from typing import NamedTuple
 
-from vaultsync.core.around import MONTHS
 from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.indexing.session_context import MONTHS
 from vaultsync.model.canonical import clean_time, moment
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import TIERS, TYPES

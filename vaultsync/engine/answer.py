@@ -12,10 +12,10 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 
 if TYPE_CHECKING:  # an answer that is only shown needs none of them
-    from vaultsync.ports.embedder import Embedder
-    from vaultsync.ports.note_index import NoteIndex
+    from vaultsync.indexing.embedder import Embedder
+    from vaultsync.indexing.ports import NoteIndex
+    from vaultsync.indexing.vector_index import VectorIndex
     from vaultsync.ports.reranker import Reranker
-    from vaultsync.ports.vector_index import VectorIndex
     from vaultsync.sync.context import Mirror
 
 

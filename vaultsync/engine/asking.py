@@ -7,10 +7,10 @@ from datetime import date
 
 from vaultsync.core.query import Question, parse, span_of
 from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.indexing.ports import Filters
 from vaultsync.model.canonical import check_type
 from vaultsync.model.schema import TIERS
 from vaultsync.model.scope import check_scope
-from vaultsync.ports.note_index import Filters
 
 
 def asked_for(

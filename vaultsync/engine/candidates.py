@@ -13,9 +13,9 @@ from vaultsync.core.passage import has_all, said_by
 from vaultsync.core.query import Question
 from vaultsync.core.rank import similarities
 from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.indexing.ports import Filters
 from vaultsync.model.fact import Fact
 from vaultsync.model.scope import sees
-from vaultsync.ports.note_index import Filters
 from vaultsync.sync.context import Mirror
 
 POOL = 30

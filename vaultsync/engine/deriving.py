@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from vaultsync.engine import indexing
-from vaultsync.engine.embed_cost import Cost, cost_of_change
-from vaultsync.engine.embed_texts import identity_of
-from vaultsync.engine.embedding import EmbedReport, embed_pending
 from vaultsync.engine.tables import Making, tables_stand, write_tables
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import DerivedError
 from vaultsync.facts import linking
+from vaultsync.indexing import note_index_sync as indexing
+from vaultsync.indexing.embedder import Embedder
+from vaultsync.indexing.embedding_cost import Cost, cost_of_change
+from vaultsync.indexing.embedding_texts import identity_of
+from vaultsync.indexing.ports import NoteIndex
+from vaultsync.indexing.vector_index import VectorIndex
+from vaultsync.indexing.vector_index_sync import EmbedReport, embed_pending
 from vaultsync.links.ports import LinkIndex
 from vaultsync.model.schema import Value
-from vaultsync.ports.embedder import Embedder
-from vaultsync.ports.note_index import NoteIndex
-from vaultsync.ports.vector_index import VectorIndex
 from vaultsync.storage.feed_cursor import version_at
 from vaultsync.storage.redacted_store import Read
 from vaultsync.sync.context import Mirror

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from vaultsync.errors.sides import MigrationError
+from vaultsync.indexing.vector_index import VectorIndex, VectorRow
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import to_json
-from vaultsync.ports.vector_index import VectorIndex, VectorRow
 from vaultsync.storage.store import Store, Write, Written
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.report import Progress

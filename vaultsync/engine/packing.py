@@ -13,10 +13,10 @@ from vaultsync.engine.answer import Hit, Sources
 from vaultsync.engine.recall import recall
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.indexing.ports import Filters
 from vaultsync.links.wikilinks import folded
 from vaultsync.model.fact import Fact
 from vaultsync.model.scope import sees
-from vaultsync.ports.note_index import Filters
 from vaultsync.ports.tokens import TokenCounter
 
 BUDGET = 4_000

@@ -12,12 +12,12 @@ from vaultsync.core.query import Question, Span
 from vaultsync.core.rank import MISFIT, Signals, blended, fused, recency, score, utility
 from vaultsync.engine.answer import Hit, Seen, Sources, Stage
 from vaultsync.engine.candidates import JUDGED, Candidates
-from vaultsync.engine.indexing import catch_up
 from vaultsync.errors.work import DerivedError
+from vaultsync.indexing.note_index_sync import catch_up
+from vaultsync.indexing.ports import Filters
+from vaultsync.indexing.vector_index import VectorIndex
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import LOWEST, TIERS
-from vaultsync.ports.note_index import Filters
-from vaultsync.ports.vector_index import VectorIndex
 
 MODES = ("auto", "index", "vector", "fused")
 ENOUGH = 0.35
@@ -104,7 +104,7 @@ class Recalling:
 
     def _look_near(self, mode: str) -> str:
         """Find what is near in meaning, too; returns why not when it cannot be done."""
-        from vaultsync.engine.embed_texts import identity_of  # noqa: PLC0415 - the index needs none
+        from vaultsync.indexing.embedding_texts import identity_of  # noqa: PLC0415 - the index needs none
 
         began = self._now()
         try:
@@ -288,7 +288,7 @@ class Recalling:
         chunk = self._chunks.get(fact.id)
         if chunk is None or held or len(fact.content) <= LENGTH:
             return fact.content
-        from vaultsync.core.chunk import chunk_fact  # noqa: PLC0415 - the index needs none
+        from vaultsync.indexing.chunking import chunk_fact  # noqa: PLC0415 - the index needs none
 
         for each in chunk_fact(fact):
             if each.id == chunk and each.end > each.start:

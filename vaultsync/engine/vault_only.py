@@ -19,14 +19,14 @@ from vaultsync.core.tables import FOLDER
 from vaultsync.engine.answer import Hit, Recall
 from vaultsync.engine.asking import asked_for
 from vaultsync.errors.notes import NoteError
+from vaultsync.indexing.ports import Entry as Indexed
+from vaultsync.indexing.ports import Filters, NoteIndex
 from vaultsync.links.wikilinks import find_links
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, name_of, stem_of
 from vaultsync.model.scope import PUBLIC, is_scope, sees
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.view import CLEAR, Lens
-from vaultsync.ports.note_index import Entry as Indexed
-from vaultsync.ports.note_index import Filters, NoteIndex
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.vault import Vault
 

@@ -10,19 +10,19 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from vaultsync.indexing.embedder import Embedder, Identity
+    from vaultsync.indexing.ports import Entry, Filters, Match, NoteIndex
+    from vaultsync.indexing.vector_index import Near, VectorIndex, VectorRow
     from vaultsync.links.ports import LinkIndex, Reference
-    from vaultsync.ports.embedder import Embedder, Identity
     from vaultsync.ports.memory_file import (
         MemoryFile,
         MetadataReader,
         Waiting,
         WriteQueue,
     )
-    from vaultsync.ports.note_index import Entry, Filters, Match, NoteIndex
     from vaultsync.ports.recall_log import Recalled, RecallLog
     from vaultsync.ports.reranker import Reranker
     from vaultsync.ports.tokens import TokenCounter
-    from vaultsync.ports.vector_index import Near, VectorIndex, VectorRow
     from vaultsync.ports.watcher import Heard, Watcher
     from vaultsync.storage.archive import Archive
     from vaultsync.storage.clock import Clock

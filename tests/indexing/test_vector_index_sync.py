@@ -16,15 +16,15 @@ from vaultsync.adapters.embed_hash import HashEmbedder
 from vaultsync.adapters.index_memory import MemoryIndex
 from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.adapters.vectors_memory import MemoryVectors
-from vaultsync.core.chunk import CHUNKER, chunk_fact
-from vaultsync.engine import embedding
-from vaultsync.engine.embed_cost import cost_of_change
-from vaultsync.engine.embed_texts import identity_of
-from vaultsync.engine.embedding import PROBE, EmbedReport, embed_pending
-from vaultsync.engine.indexing import catch_up
 from vaultsync.errors.work import EmbedderError, IndexBusyError
+from vaultsync.indexing import vector_index_sync as embedding
+from vaultsync.indexing.chunking import CHUNKER, chunk_fact
+from vaultsync.indexing.embedding_cost import cost_of_change
+from vaultsync.indexing.embedding_texts import identity_of
+from vaultsync.indexing.note_index_sync import catch_up
+from vaultsync.indexing.vector_index import VectorRow
+from vaultsync.indexing.vector_index_sync import PROBE, EmbedReport, embed_pending
 from vaultsync.model.fact import Fact
-from vaultsync.ports.vector_index import VectorRow
 
 LONG = "\n\n".join(
     f"## Part {each}\n\n{f'word{each} and more ' * 40}" for each in "abcd"

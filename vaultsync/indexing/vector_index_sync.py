@@ -7,20 +7,20 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vaultsync.core.chunk import Chunk
-from vaultsync.engine.embed_texts import (
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors.work import DerivedError, EmbedderError
+from vaultsync.indexing.chunking import Chunk
+from vaultsync.indexing.embedder import Embedder
+from vaultsync.indexing.embedding_texts import (
     by_length,
     chunks_of,
     identity_of,
     neighbours_of,
 )
-from vaultsync.errors.sides import StoreUnavailableError
-from vaultsync.errors.work import DerivedError, EmbedderError
+from vaultsync.indexing.ports import NoteIndex
+from vaultsync.indexing.vector_index import VectorIndex, VectorRow
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.ports.embedder import Embedder
-from vaultsync.ports.note_index import NoteIndex
-from vaultsync.ports.vector_index import VectorIndex, VectorRow
 from vaultsync.storage.feed_cursor import behind, seq_of, version_at
 from vaultsync.storage.store import Written
 from vaultsync.sync.context import Mirror

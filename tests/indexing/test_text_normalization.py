@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.words import (
+from vaultsync.indexing.text_normalization import (
     headings,
     one_form,
     words_of,

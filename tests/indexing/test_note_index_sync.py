@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from tests.world import World
 from vaultsync.adapters.index_memory import MemoryIndex
 from vaultsync.adapters.store_memory import MemoryStore
-from vaultsync.engine import indexing, neighbours
-from vaultsync.engine.indexing import IndexReport, catch_up
-from vaultsync.engine.neighbours import surroundings
 from vaultsync.errors.work import IndexBusyError
+from vaultsync.indexing import note_index_sync as indexing
+from vaultsync.indexing import session_neighbours as neighbours
+from vaultsync.indexing.note_index_sync import IndexReport, catch_up
+from vaultsync.indexing.ports import Entry, Filters
+from vaultsync.indexing.session_neighbours import surroundings
 from vaultsync.model.fact import Fact
-from vaultsync.ports.note_index import Entry, Filters
 from vaultsync.storage.store import Write
 
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from vaultsync.core.around import AFTER, BEFORE, Turn, around, lent, turn_of
+from vaultsync.indexing.ports import Entry, NoteIndex
+from vaultsync.indexing.session_context import (
+    AFTER,
+    BEFORE,
+    Turn,
+    around,
+    lent,
+    turn_of,
+)
 from vaultsync.model.fact import Fact
-from vaultsync.ports.note_index import Entry, NoteIndex
 from vaultsync.storage.store import Store
 
 

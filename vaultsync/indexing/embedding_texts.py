@@ -5,13 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from vaultsync.core.around import AFTER, BEFORE, LENDING, turn_of
-from vaultsync.core.chunk import CHUNKER, Chunk, chunk_fact
-from vaultsync.engine.neighbours import surroundings
+from vaultsync.indexing.chunking import CHUNKER, Chunk, chunk_fact
+from vaultsync.indexing.embedder import Embedder, Identity
+from vaultsync.indexing.ports import NoteIndex
+from vaultsync.indexing.session_context import AFTER, BEFORE, LENDING, turn_of
+from vaultsync.indexing.session_neighbours import surroundings
+from vaultsync.indexing.vector_index import VectorIndex
 from vaultsync.model.fact import Fact
-from vaultsync.ports.embedder import Embedder, Identity
-from vaultsync.ports.note_index import NoteIndex
-from vaultsync.ports.vector_index import VectorIndex
 from vaultsync.storage.store import Store
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from vaultsync.core.around import Turn
+from vaultsync.indexing.session_context import Turn
 from vaultsync.model.canonical import FOREVER, moment, plain_tag, with_parents
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import tier_of

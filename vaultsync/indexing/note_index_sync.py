@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from vaultsync.engine.neighbours import entries
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import IndexBusyError
+from vaultsync.indexing.ports import NoteIndex
+from vaultsync.indexing.session_neighbours import entries
 from vaultsync.model.schema import Value
-from vaultsync.ports.note_index import NoteIndex
 from vaultsync.storage.feed_cursor import behind, version_at
 from vaultsync.storage.store import Written
 

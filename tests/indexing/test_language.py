@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.language import FUNCTION_WORDS, LANGUAGES, language_of
+from vaultsync.indexing.language import FUNCTION_WORDS, LANGUAGES, language_of
 
 TOLD = tomllib.loads(
     (Path(__file__).parents[1] / "adapters" / "languages.toml").read_text("utf-8")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from vaultsync.core.chunk import LIMIT, Chunk, chunk_fact, size
+from vaultsync.indexing.chunking import LIMIT, Chunk, chunk_fact, size
 from vaultsync.model.fact import Fact, make_fact
 
 _SENTENCE = (

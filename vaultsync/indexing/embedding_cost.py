@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vaultsync.engine.embed_texts import chunks_of, identity_of
+from vaultsync.indexing.embedder import Embedder
+from vaultsync.indexing.embedding_texts import chunks_of, identity_of
+from vaultsync.indexing.ports import NoteIndex
+from vaultsync.indexing.vector_index import VectorIndex
 from vaultsync.model.schema import Value
-from vaultsync.ports.embedder import Embedder
-from vaultsync.ports.note_index import NoteIndex
-from vaultsync.ports.vector_index import VectorIndex
 from vaultsync.sync.context import Mirror
 
 SAMPLE = 64

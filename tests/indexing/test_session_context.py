@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultsync.core.around import (
+from vaultsync.indexing.session_context import (
     LENT,
     around,
     day_words,

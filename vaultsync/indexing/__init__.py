@@ -1,0 +1,3 @@
+"""What recall searches: words, chunks and vectors, kept up to date."""
+
+from __future__ import annotations
