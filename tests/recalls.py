@@ -9,14 +9,14 @@ from tests.world import World
 from vaultsync.adapters.embed_hash import HashEmbedder
 from vaultsync.adapters.index_memory import MemoryIndex
 from vaultsync.adapters.vectors_memory import MemoryVectors
-from vaultsync.engine.answer import Recall, Sources
-from vaultsync.engine.recall import recall
 from vaultsync.errors.work import EmbedderError
 from vaultsync.facts import service as fact_work
 from vaultsync.indexing.note_index_sync import catch_up
 from vaultsync.indexing.vector_index_sync import embed_pending
 from vaultsync.model.fact import Fact
-from vaultsync.ports.reranker import Reranker
+from vaultsync.recall.ports import Reranker
+from vaultsync.recall.recall import recall
+from vaultsync.recall.result import Recall, Sources
 
 
 class BrokenEmbedder(HashEmbedder):

@@ -10,8 +10,8 @@ import pytest
 import vaultsync
 from vaultsync import config
 from vaultsync.app import answering
-from vaultsync.core.rank import FIELDS, Weights
 from vaultsync.errors.usage import ConfigError
+from vaultsync.recall.ranking import FIELDS, Weights
 
 
 def _set(root: Path, text: str) -> None:

@@ -11,8 +11,6 @@ from tests.filtering import FACTS, filters
 from tests.world import SCOPE, World
 from vaultsync.adapters.index_memory import MemoryIndex
 from vaultsync.engine.adopt import adopt
-from vaultsync.engine.answer import Recall, Sources
-from vaultsync.engine.recall import recall
 from vaultsync.engine.tables import write_tables
 from vaultsync.engine.vault_only import NO_TABLES, READ, SURE, Clone, recall_vault_only
 from vaultsync.errors.usage import InvalidFieldError
@@ -20,6 +18,8 @@ from vaultsync.indexing.ports import Filters
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
+from vaultsync.recall.recall import recall
+from vaultsync.recall.result import Recall, Sources
 from vaultsync.storage.store import Write
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from tests.eval.collections import Asked
 from tests.eval.measures import Measured, average, measured
 from vaultsync.adapters.tokens_fitted import FittedTokens
-from vaultsync.engine.answer import Recall, Sources
-from vaultsync.engine.recall import recall
 from vaultsync.ports.tokens import TokenCounter
+from vaultsync.recall.recall import recall
+from vaultsync.recall.result import Recall, Sources
 
 ARMS = ("index", "vector", "fused", "auto")
 SURE = 0.7

@@ -10,10 +10,10 @@ from tests.eval.collections import Asked
 from tests.eval.measures import RELEVANT
 from vaultsync.adapters.tokens_fitted import FittedTokens
 from vaultsync.core.pack_text import body_of, cite
-from vaultsync.engine.answer import Hit, Sources
 from vaultsync.engine.packing import MOST, context
-from vaultsync.engine.recall import recall
 from vaultsync.indexing.session_context import own_title
+from vaultsync.recall.recall import recall
+from vaultsync.recall.result import Hit, Sources
 
 BUDGETS = (600, 800, 1_200, 1_600, 2_000, 4_000)
 

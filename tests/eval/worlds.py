@@ -12,7 +12,7 @@ import vaultsync
 from tests.eval.collections import HERE, Asked, Collection, retrieval
 from tests.fakes import FakeClock
 from vaultsync.app.memory import Memory
-from vaultsync.engine.answer import Sources
+from vaultsync.recall.result import Sources
 from vaultsync.storage.store import Write
 
 VAULT = HERE / "sample-vault"

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from tests.surfaces.command_line import FACT, ID
 from vaultsync.cli import cli, session, show_recall
 from vaultsync.cli.recall import recall
-from vaultsync.engine.answer import Hit, Recall, Seen, Stage
+from vaultsync.recall.result import Hit, Recall, Seen, Stage
 
 HIT = Hit(
     FACT, 0.81, 0.9, 0.7, 0.5, "index", "Has “sqlite” and “fast”.", "It is embedded."

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from vaultsync.core.query import kind_of
-from vaultsync.core.rank import NAMED
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, language_of
 from vaultsync.indexing.ports import Entry, Filters, Match
 from vaultsync.indexing.session_context import Turn, turn_of
@@ -22,6 +20,8 @@ from vaultsync.indexing.text_normalization import (
 )
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
+from vaultsync.recall.query import kind_of
+from vaultsync.recall.ranking import NAMED
 
 _ENDINGS = ("ingly", "edly", "ing", "ed", "es", "ly", "s", "e")
 _K1, _B = 1.2, 0.75

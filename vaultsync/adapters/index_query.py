@@ -10,10 +10,10 @@ from tantivy import Occur, Query
 
 from vaultsync.adapters.index_schema import PHRASED, code
 from vaultsync.adapters.index_terms import Terms
-from vaultsync.core.rank import NAMED
 from vaultsync.indexing.ports import Filters
 from vaultsync.model.canonical import FOREVER, NEVER
 from vaultsync.model.schema import LOWEST
+from vaultsync.recall.ranking import NAMED
 
 NAMES = {"title": 1.0, "aliases": 1.0}
 """Where a fact says what it is called, whatever the weights of questions are."""

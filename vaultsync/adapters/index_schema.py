@@ -8,8 +8,6 @@ from typing import Any
 
 import tantivy
 
-from vaultsync.core.query import kind_of
-from vaultsync.core.rank import FIELDS
 from vaultsync.indexing.ports import Entry
 from vaultsync.indexing.session_context import (
     day_words,
@@ -22,6 +20,8 @@ from vaultsync.indexing.text_normalization import headings, words_to_index
 from vaultsync.model.canonical import with_parents
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
+from vaultsync.recall.query import kind_of
+from vaultsync.recall.ranking import FIELDS
 
 _OWN = 500
 """Characters of a fact that stand together with its neighbours'; with all of a long note

@@ -22,11 +22,11 @@ from vaultsync.adapters.index_query import NAMES, Asking, gates
 from vaultsync.adapters.index_schema import META, TERMS, fact_id, make_schema
 from vaultsync.adapters.index_terms import Terms
 from vaultsync.adapters.index_write import Writing
-from vaultsync.core.rank import FIELDS
 from vaultsync.errors.work import IndexBusyError
 from vaultsync.indexing.language import ENGLISH
 from vaultsync.indexing.ports import Entry, Filters, Match
 from vaultsync.indexing.session_context import Turn
+from vaultsync.recall.ranking import FIELDS
 
 _FORMAT = f"4 {tantivy_version}"
 """Changes with all that changes what is in the files."""

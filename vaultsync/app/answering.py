@@ -11,7 +11,7 @@ from vaultsync.app.warm import WarmRecalling
 if TYPE_CHECKING:  # an answer needs none of what packs it
     from vaultsync.app.packing import Packing
     from vaultsync.app.recalling import Recalling
-    from vaultsync.engine.answer import Recall
+    from vaultsync.recall.result import Recall
 
 
 def ask(

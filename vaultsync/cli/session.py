@@ -25,9 +25,9 @@ if TYPE_CHECKING:  # what is only asked for an answer need not load all of it
     from vaultsync.app.recalling import Recalling
     from vaultsync.app.watching import Watching
     from vaultsync.config import Settings
-    from vaultsync.engine.answer import Recall
     from vaultsync.indexing.embedding_cost import Cost
     from vaultsync.model.schema import Value
+    from vaultsync.recall.result import Recall
     from vaultsync.sync.report import Check
 
 

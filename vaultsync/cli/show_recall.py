@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from vaultsync.cli.options import Options
 from vaultsync.cli.output import dim, echo, emit, is_terminal, one_line, say, style
-from vaultsync.engine.answer import Hit, Recall, Stage
+from vaultsync.recall.result import Hit, Recall, Stage
 
 SHOWN = 5
 """Candidates of a stage that are shown."""

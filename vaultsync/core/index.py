@@ -15,10 +15,10 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from vaultsync.core.entries import TITLE_LENGTH, Entry, cut, line_of, link_to, shown
-from vaultsync.core.rank import IMPORTANCE
 from vaultsync.core.tables import Item, files
 from vaultsync.model.paths import VaultPath, stem_of
 from vaultsync.model.schema import TYPES, tier_of
+from vaultsync.recall.ranking import IMPORTANCE
 
 RECENT_DAYS = 7
 RECENT = 50

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from vaultsync.core.pack_text import Piece
 from vaultsync.core.packed import Candidate, Item
-from vaultsync.core.rank import IMPORTANCE
 from vaultsync.model.fact import Fact
+from vaultsync.recall.ranking import IMPORTANCE
 
 
 class Whole(NamedTuple):

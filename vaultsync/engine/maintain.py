@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from vaultsync.core.rank import FLOOR
 from vaultsync.core.upkeep import LONGEST, Duty, upkeep
 from vaultsync.engine.overlooked import look_again
 from vaultsync.errors.work import GuardError
+from vaultsync.recall.ranking import FLOOR
 from vaultsync.storage.store import RevisionMismatch, Write
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.decision_table import Action, Do, guard

@@ -9,8 +9,6 @@ from dataclasses import replace
 from vaultsync.core.context import pack
 from vaultsync.core.pack_text import FORMS
 from vaultsync.core.packed import INTENTS, Candidate, ContextPack
-from vaultsync.engine.answer import Hit, Sources
-from vaultsync.engine.recall import recall
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.usage import InvalidFieldError
 from vaultsync.indexing.ports import Filters
@@ -18,6 +16,8 @@ from vaultsync.links.wikilinks import folded
 from vaultsync.model.fact import Fact
 from vaultsync.model.scope import sees
 from vaultsync.ports.tokens import TokenCounter
+from vaultsync.recall.recall import recall
+from vaultsync.recall.result import Hit, Sources
 
 BUDGET = 4_000
 """Tokens of a pack when nobody says how many."""

@@ -12,12 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from vaultsync.core.entries import Entry, read_line
-from vaultsync.core.passage import Reasons, Terms, passage, said_by, why
-from vaultsync.core.query import Question
-from vaultsync.core.rank import Signals, Weights, recency, score, similarities, utility
 from vaultsync.core.tables import FOLDER
-from vaultsync.engine.answer import Hit, Recall
-from vaultsync.engine.asking import asked_for
 from vaultsync.errors.notes import NoteError
 from vaultsync.indexing.ports import Entry as Indexed
 from vaultsync.indexing.ports import Filters, NoteIndex
@@ -27,6 +22,18 @@ from vaultsync.model.paths import VaultPath, name_of, stem_of
 from vaultsync.model.scope import PUBLIC, is_scope, sees
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.view import CLEAR, Lens
+from vaultsync.recall.explanation import Reasons, Terms, passage, said_by, why
+from vaultsync.recall.query import Question
+from vaultsync.recall.ranking import (
+    Signals,
+    Weights,
+    recency,
+    score,
+    similarities,
+    utility,
+)
+from vaultsync.recall.request import asked_for
+from vaultsync.recall.result import Hit, Recall
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.vault import Vault
 

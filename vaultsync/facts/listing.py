@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from vaultsync.core.query import span_of
 from vaultsync.errors.usage import InvalidFieldError
 from vaultsync.facts.service import FORGOTTEN
 from vaultsync.indexing.ports import Filters
@@ -14,6 +13,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import check_scope, sees
 from vaultsync.model.serialization import public
+from vaultsync.recall.query import span_of
 from vaultsync.sync.context import Mirror
 
 

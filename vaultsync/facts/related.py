@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from vaultsync.core.rank import utility
 from vaultsync.facts import service as fact_work
 from vaultsync.facts.linking import backlinks
 from vaultsync.links.ports import LinkIndex
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import sees
+from vaultsync.recall.ranking import utility
 from vaultsync.sync.context import Mirror
 
 LONGEST = 100

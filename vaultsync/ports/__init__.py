@@ -20,10 +20,10 @@ if TYPE_CHECKING:
         Waiting,
         WriteQueue,
     )
-    from vaultsync.ports.recall_log import Recalled, RecallLog
-    from vaultsync.ports.reranker import Reranker
     from vaultsync.ports.tokens import TokenCounter
     from vaultsync.ports.watcher import Heard, Watcher
+    from vaultsync.recall.ports import Reranker
+    from vaultsync.recall.recall_log import Recalled, RecallLog
     from vaultsync.storage.archive import Archive
     from vaultsync.storage.clock import Clock
     from vaultsync.storage.records import (

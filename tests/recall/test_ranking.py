@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.rank import (
+from vaultsync.model.schema import TYPES
+from vaultsync.recall.ranking import (
     IMPORTANCE,
     Signals,
     Weights,
@@ -17,7 +18,6 @@ from vaultsync.core.rank import (
     similarities,
     utility,
 )
-from vaultsync.model.schema import TYPES
 
 NOW = datetime(2026, 6, 30, 12, tzinfo=UTC)
 SHARE = st.floats(0, 1)

@@ -14,7 +14,7 @@ from vaultsync.storage.store import Write
 
 if TYPE_CHECKING:  # loaded with every question
     from vaultsync.indexing.ports import NoteIndex
-    from vaultsync.ports.recall_log import RecallLog
+    from vaultsync.recall.recall_log import RecallLog
     from vaultsync.storage.store import StoreState
     from vaultsync.sync.context import Mirror
 

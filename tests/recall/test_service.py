@@ -12,11 +12,6 @@ from hypothesis import strategies as st
 
 from tests.recalls import BrokenEmbedder, BrokenReranker, LengthReranker, RecallWorld
 from vaultsync.adapters.embed_hash import HashEmbedder
-from vaultsync.core.rank import MISFIT, Weights
-from vaultsync.engine.answer import Sources
-from vaultsync.engine.candidates import JUDGED
-from vaultsync.engine.recall import recall
-from vaultsync.engine.recalling import ENOUGH
 from vaultsync.errors.usage import (
     InvalidFieldError,
     InvalidScopeError,
@@ -27,6 +22,11 @@ from vaultsync.errors.work import IndexBusyError
 from vaultsync.indexing.note_index_sync import SCHEMA
 from vaultsync.indexing.ports import Filters
 from vaultsync.model.fact import Fact
+from vaultsync.recall.candidates import JUDGED
+from vaultsync.recall.ranking import MISFIT, Weights
+from vaultsync.recall.recall import recall
+from vaultsync.recall.result import Sources
+from vaultsync.recall.service import ENOUGH
 from vaultsync.storage.feed_cursor import version_at
 from vaultsync.storage.store import Write
 
@@ -355,7 +355,7 @@ def test_a_sure_index_answers_alone_and_an_unsure_one_asks_the_vectors(
     world.embed()
     for sure, source in ((ENOUGH, "index"), (ENOUGH - 0.01, "fused")):
         monkeypatch.setattr(
-            "vaultsync.engine.recalling.confidence", lambda _, sure=sure: sure
+            "vaultsync.recall.service.confidence", lambda _, sure=sure: sure
         )
         found = world.ask("berths")
         assert (found.source, found.confidence) == (source, round(sure, 3))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.confidence import Evidence, confidence
+from vaultsync.recall.confidence import Evidence, confidence
 
 SURE = Evidence(
     terms=3, held=(3, 1), words=(30.0, 12.0, 9.0, 8.0), near=(), facts=1_000

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.query import Span, days_of, named, parse, span_of
 from vaultsync.errors.usage import InvalidFieldError
 from vaultsync.model.fact import Fact
+from vaultsync.recall.query import Span, days_of, named, parse, span_of
 
 TODAY = date(2026, 6, 30)  # a Tuesday
 

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from vaultsync.core.rank import Weights
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
+from vaultsync.recall.ranking import Weights
 
 if TYPE_CHECKING:  # an answer that is only shown needs none of them
     from vaultsync.indexing.embedder import Embedder
     from vaultsync.indexing.ports import NoteIndex
     from vaultsync.indexing.vector_index import VectorIndex
-    from vaultsync.ports.reranker import Reranker
+    from vaultsync.recall.ports import Reranker
     from vaultsync.sync.context import Mirror
 
 

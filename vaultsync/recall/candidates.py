@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import islice
 
-from vaultsync.core.passage import has_all, said_by
-from vaultsync.core.query import Question
-from vaultsync.core.rank import similarities
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.indexing.ports import Filters
 from vaultsync.model.fact import Fact
 from vaultsync.model.scope import sees
+from vaultsync.recall.explanation import has_all, said_by
+from vaultsync.recall.query import Question
+from vaultsync.recall.ranking import similarities
 from vaultsync.sync.context import Mirror
 
 POOL = 30

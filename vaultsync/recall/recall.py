@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vaultsync.engine.answer import Hit, Recall, Seen, Sources, Stage
-from vaultsync.engine.asking import asked_for
-from vaultsync.engine.recalling import MODES, Recalling
 from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.recall.request import asked_for
+from vaultsync.recall.result import Hit, Recall, Seen, Sources, Stage
+from vaultsync.recall.service import MODES, Recalling
 
 __all__ = ["MODES", "Hit", "Recall", "Seen", "Sources", "Stage", "recall"]
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.passage import (
+from vaultsync.model.fact import Fact
+from vaultsync.recall.explanation import (
     LENGTH,
     Reasons,
     Terms,
@@ -13,7 +14,6 @@ from vaultsync.core.passage import (
     said_by,
     why,
 )
-from vaultsync.model.fact import Fact
 
 LONG = "Some words that say nothing. " * 40
 

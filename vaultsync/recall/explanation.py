@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from vaultsync.core.query import kind_of
 from vaultsync.model.fact import Fact
+from vaultsync.recall.query import kind_of
 
 LENGTH = 200
 """Letters of a passage, some more where a word ends."""

@@ -6,18 +6,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 
-from vaultsync.core.confidence import Evidence, confidence, coverage_of
-from vaultsync.core.passage import LENGTH, Reasons, Terms, passage, said_by, why
-from vaultsync.core.query import Question, Span
-from vaultsync.core.rank import MISFIT, Signals, blended, fused, recency, score, utility
-from vaultsync.engine.answer import Hit, Seen, Sources, Stage
-from vaultsync.engine.candidates import JUDGED, Candidates
 from vaultsync.errors.work import DerivedError
 from vaultsync.indexing.note_index_sync import catch_up
 from vaultsync.indexing.ports import Filters
 from vaultsync.indexing.vector_index import VectorIndex
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import LOWEST, TIERS
+from vaultsync.recall.candidates import JUDGED, Candidates
+from vaultsync.recall.confidence import Evidence, confidence, coverage_of
+from vaultsync.recall.explanation import LENGTH, Reasons, Terms, passage, said_by, why
+from vaultsync.recall.query import Question, Span
+from vaultsync.recall.ranking import (
+    MISFIT,
+    Signals,
+    blended,
+    fused,
+    recency,
+    score,
+    utility,
+)
+from vaultsync.recall.result import Hit, Seen, Sources, Stage
 
 MODES = ("auto", "index", "vector", "fused")
 ENOUGH = 0.35

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
-from vaultsync.core.query import Question, parse, span_of
 from vaultsync.errors.usage import InvalidFieldError
 from vaultsync.indexing.ports import Filters
 from vaultsync.model.canonical import check_type
 from vaultsync.model.schema import TIERS
 from vaultsync.model.scope import check_scope
+from vaultsync.recall.query import Question, parse, span_of
 
 
 def asked_for(

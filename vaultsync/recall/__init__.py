@@ -1,0 +1,3 @@
+"""Question -> hits."""
+
+from __future__ import annotations
