@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import facts
 from vaultsync.adapters.tokens_fitted import FittedTokens
-from vaultsync.core.packed import Candidate, ContextPack
+from vaultsync.context_packs.pack import Candidate, ContextPack
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value

@@ -9,10 +9,10 @@ import pytest
 
 from tests.golden import GOLDEN, check, fenced
 from vaultsync.adapters.tokens_fitted import FittedTokens
-from vaultsync.core.context import pack
+from vaultsync.context_packs.pack import Candidate
+from vaultsync.context_packs.packer import pack
 from vaultsync.core.entries import entry_of
 from vaultsync.core.index import index_texts
-from vaultsync.core.packed import Candidate
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 

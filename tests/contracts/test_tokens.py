@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.token_tables import small_table
 from vaultsync.adapters.tokens_fitted import FittedTokens
 from vaultsync.adapters.tokens_tiktoken import TiktokenTokens
-from vaultsync.ports.tokens import TokenCounter
+from vaultsync.context_packs.ports import TokenCounter
 
 
 def _tiktoken() -> TokenCounter:

@@ -9,8 +9,8 @@ from statistics import mean
 from tests.eval.collections import Asked
 from tests.eval.measures import RELEVANT
 from vaultsync.adapters.tokens_fitted import FittedTokens
-from vaultsync.core.pack_text import body_of, cite
-from vaultsync.engine.packing import MOST, context
+from vaultsync.context_packs.formats import body_of, cite
+from vaultsync.context_packs.service import MOST, context
 from vaultsync.indexing.session_context import own_title
 from vaultsync.recall.recall import recall
 from vaultsync.recall.result import Hit, Sources

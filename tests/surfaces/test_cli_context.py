@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from vaultsync.cli import context as command
 from vaultsync.cli import session
-from vaultsync.core.pack_text import FORMS
-from vaultsync.core.packed import INTENTS, ContextPack, Item, LeftOut
+from vaultsync.context_packs.formats import FORMS
+from vaultsync.context_packs.pack import INTENTS, ContextPack, Item, LeftOut
 
 PACK = ContextPack(
     text="# Context: why?\n\n## Critical\n\n### Use SQLite\n\nIt is\x1b[31m embedded.",

@@ -14,12 +14,12 @@ from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.work import EmbedderError
 
 if TYPE_CHECKING:
+    from vaultsync.context_packs.ports import TokenCounter
     from vaultsync.engine.tables import Making
     from vaultsync.indexing.embedder import Embedder
     from vaultsync.indexing.ports import NoteIndex
     from vaultsync.indexing.vector_index import VectorIndex
     from vaultsync.links.ports import LinkIndex
-    from vaultsync.ports.tokens import TokenCounter
     from vaultsync.recall.ports import Reranker
     from vaultsync.storage.clock import Clock
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from vaultsync.app.recalling import Recalling
 
 if TYPE_CHECKING:
-    from vaultsync.core.packed import ContextPack
+    from vaultsync.context_packs.pack import ContextPack
 
 
 class Packing(Recalling):
@@ -39,7 +39,7 @@ class Packing(Recalling):
             InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument makes no
             sense.
         """
-        from vaultsync.engine.packing import BUDGET, context
+        from vaultsync.context_packs.service import BUDGET, context
 
         self._flush()
         made = context(

@@ -17,7 +17,7 @@ from vaultsync.app.packing import Packing
 from vaultsync.app.recalling import Recalling
 
 if TYPE_CHECKING:  # what is only asked need not load what packs it
-    from vaultsync.core.packed import ContextPack
+    from vaultsync.context_packs.pack import ContextPack
     from vaultsync.recall.result import Recall, Sources
 
 P = ParamSpec("P")
@@ -111,7 +111,7 @@ def _recall_of(said: Mapping[str, Any]) -> Recall:
 
 
 def _pack_of(said: Mapping[str, Any]) -> ContextPack:
-    from vaultsync.core.packed import pack_of
+    from vaultsync.context_packs.pack import pack_of
 
     return pack_of(said)
 

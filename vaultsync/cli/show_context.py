@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vaultsync.cli.options import Options
 from vaultsync.cli.output import clean, dim, echo, emit, one_line, say, style
-from vaultsync.core.packed import ContextPack
+from vaultsync.context_packs.pack import ContextPack
 
 SHOWN = 10
 """Facts that were left out that are listed."""

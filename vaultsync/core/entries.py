@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from vaultsync.core.pack_text import body_of, is_code, paragraphs
+from vaultsync.context_packs.formats import body_of, is_code, paragraphs
 from vaultsync.links.wikilinks import is_linkable, wiki_link
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath

@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from vaultsync.context_packs.ports import TokenCounter
     from vaultsync.indexing.embedder import Embedder, Identity
     from vaultsync.indexing.ports import Entry, Filters, Match, NoteIndex
     from vaultsync.indexing.vector_index import Near, VectorIndex, VectorRow
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
         Waiting,
         WriteQueue,
     )
-    from vaultsync.ports.tokens import TokenCounter
     from vaultsync.ports.watcher import Heard, Watcher
     from vaultsync.recall.ports import Reranker
     from vaultsync.recall.recall_log import Recalled, RecallLog

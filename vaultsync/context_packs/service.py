@@ -6,16 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from vaultsync.core.context import pack
-from vaultsync.core.pack_text import FORMS
-from vaultsync.core.packed import INTENTS, Candidate, ContextPack
+from vaultsync.context_packs.formats import FORMS
+from vaultsync.context_packs.pack import INTENTS, Candidate, ContextPack
+from vaultsync.context_packs.packer import pack
+from vaultsync.context_packs.ports import TokenCounter
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.usage import InvalidFieldError
 from vaultsync.indexing.ports import Filters
 from vaultsync.links.wikilinks import folded
 from vaultsync.model.fact import Fact
 from vaultsync.model.scope import sees
-from vaultsync.ports.tokens import TokenCounter
 from vaultsync.recall.recall import recall
 from vaultsync.recall.result import Hit, Sources
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.packs import contents, fact
 from tests.strategies import facts
-from vaultsync.core.pack_text import (
+from vaultsync.context_packs.formats import (
     CARD_LENGTH,
     FORMS,
     Piece,

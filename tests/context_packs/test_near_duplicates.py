@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import words
-from vaultsync.core.duplicates import Duplicates
+from vaultsync.context_packs.near_duplicates import Duplicates
 
 LONG = " ".join(f"word{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.packs import contents
-from vaultsync.core.excerpt import Excerpt, excerpt
+from vaultsync.context_packs.excerpt import Excerpt, excerpt
 
 TWENTY = " ".join(f"Sentence number {n:02} has six words." for n in range(20))
 

@@ -20,12 +20,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from vaultsync.core.duplicates import Duplicates
-from vaultsync.core.excerpt import excerpt
-from vaultsync.core.pack_cut import cut
-from vaultsync.core.pack_parts import Part, Whole, in_order, item_of
-from vaultsync.core.pack_text import FORMS, Form, Piece, body_of, card_of, cite, render
-from vaultsync.core.packed import (
+from vaultsync.context_packs.excerpt import excerpt
+from vaultsync.context_packs.formats import (
+    FORMS,
+    Form,
+    Piece,
+    body_of,
+    card_of,
+    cite,
+    render,
+)
+from vaultsync.context_packs.near_duplicates import Duplicates
+from vaultsync.context_packs.pack import (
     ENTITIES,
     INTENTS,
     TIERS,
@@ -35,6 +41,8 @@ from vaultsync.core.packed import (
     LeftOut,
     intent_of,
 )
+from vaultsync.context_packs.pack_parts import Part, Whole, in_order, item_of
+from vaultsync.context_packs.truncate import cut
 from vaultsync.model.schema import tier_of
 
 __all__ = [

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.packs import COUNTERS, contents, fact, words
-from vaultsync.core.pack_cut import Shorter, cut
-from vaultsync.core.pack_text import FORMS, Piece, cite, paragraphs
+from vaultsync.context_packs.formats import FORMS, Piece, cite, paragraphs
+from vaultsync.context_packs.truncate import Shorter, cut
 
 TEN = "\n\n".join(f"Paragraph {n} has five words." for n in range(10))
 

@@ -19,9 +19,15 @@ from tests.packs import (
     titles_in,
     words,
 )
-from vaultsync.core.context import BRIEF, NO_ROOM, pack
-from vaultsync.core.pack_text import FORMS
-from vaultsync.core.packed import INTENTS, TIERS, Candidate, ContextPack, intent_of
+from vaultsync.context_packs.formats import FORMS
+from vaultsync.context_packs.pack import (
+    INTENTS,
+    TIERS,
+    Candidate,
+    ContextPack,
+    intent_of,
+)
+from vaultsync.context_packs.packer import BRIEF, NO_ROOM, pack
 from vaultsync.model.schema import Value, tier_of
 
 PLENTY = 1_000_000

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from vaultsync.core.pack_text import Piece
-from vaultsync.core.packed import Candidate, Item
+from vaultsync.context_packs.formats import Piece
+from vaultsync.context_packs.pack import Candidate, Item
 from vaultsync.model.fact import Fact
 from vaultsync.recall.ranking import IMPORTANCE
 

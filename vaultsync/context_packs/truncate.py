@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from vaultsync.core.pack_text import Piece, cite, heading_of, is_code, paragraphs
+from vaultsync.context_packs.formats import Piece, cite, heading_of, is_code, paragraphs
 
 _TRIES = 8
 """How often a cut that turned out too long is made shorter."""

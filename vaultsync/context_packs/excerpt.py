@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from vaultsync.core.pack_text import heading_of, lines_of
+from vaultsync.context_packs.formats import heading_of, lines_of
 
 LETTERS = 300
 """Letters of an excerpt, about 80 tokens. Of 45 notes of `golden/retrieval` that answer a

@@ -6,8 +6,8 @@ import pytest
 
 from tests.packs import words
 from tests.recalls import RecallWorld
-from vaultsync.core.packed import ContextPack
-from vaultsync.engine.packing import MOST, NAMES, context
+from vaultsync.context_packs.pack import ContextPack
+from vaultsync.context_packs.service import MOST, NAMES, context
 from vaultsync.errors.usage import InvalidFieldError, UnknownTypeError
 
 

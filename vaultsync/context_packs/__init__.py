@@ -1,0 +1,3 @@
+"""Question -> a pack that fits a token budget."""
+
+from __future__ import annotations
