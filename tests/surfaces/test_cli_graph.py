@@ -14,11 +14,11 @@ from click.testing import CliRunner, Result
 
 from vaultsync.app.graphing import GraphColours, GraphExport, Graphing
 from vaultsync.cli import COMMANDS, cli, graph
-from vaultsync.core.graph import build_graph
-from vaultsync.core.graph_stats import graph_stats
-from vaultsync.engine.graphing import neighborhood
 from vaultsync.engine.link_check import LinkProblem, LinkReport
 from vaultsync.errors.usage import ConfigError, NotFoundError
+from vaultsync.graph.model import build_graph
+from vaultsync.graph.service import neighborhood
+from vaultsync.graph.stats import graph_stats
 from vaultsync.model.fact import make_fact
 from vaultsync.model.paths import VaultPath
 

@@ -11,10 +11,10 @@ from vaultsync.errors.usage import ConfigError, InvalidFieldError
 from vaultsync.errors.work import EngineBusyError
 
 if TYPE_CHECKING:  # each method loads what it calls
-    from vaultsync.core.graph_stats import GraphStats
-    from vaultsync.engine.graphing import Neighborhood
     from vaultsync.engine.link_check import LinkReport
     from vaultsync.facts.related import Related
+    from vaultsync.graph.service import Neighborhood
+    from vaultsync.graph.stats import GraphStats
     from vaultsync.sync.report import Progress
 
 
@@ -58,9 +58,9 @@ class Graphing(Session):
             InvalidFieldError: another format.
             NotFoundError: no node, or more than one, is called `around`.
         """
-        from vaultsync.core.graph_export import EXPORTS
-        from vaultsync.core.graph_stats import most_joined
-        from vaultsync.engine.graphing import load_graph
+        from vaultsync.graph.export import EXPORTS
+        from vaultsync.graph.service import load_graph
+        from vaultsync.graph.stats import most_joined
 
         if format not in EXPORTS:
             raise InvalidFieldError("format", format, "one of " + ", ".join(EXPORTS))
@@ -77,7 +77,7 @@ class Graphing(Session):
 
     def graph_stats(self, *, scope: str | None = None, hubs: int = 10) -> GraphStats:
         """Components, hubs and orphans of the graph."""
-        from vaultsync.engine.graphing import load_graph, statistics
+        from vaultsync.graph.service import load_graph, statistics
 
         self._flush()
         graph = load_graph(self._mirror, agent=self.agent, scope=scope)
@@ -91,7 +91,7 @@ class Graphing(Session):
         Raises:
             NotFoundError: no node, or more than one, is called so.
         """
-        from vaultsync.engine.graphing import load_graph, neighborhood
+        from vaultsync.graph.service import load_graph, neighborhood
 
         self._flush()
         graph = load_graph(self._mirror, agent=self.agent, scope=scope)
@@ -117,7 +117,7 @@ class Graphing(Session):
                 valid JSON; nothing was written.
         """
         from vaultsync.adapters.obsidian_settings import ObsidianSettings
-        from vaultsync.core.graph_colours import merged_colours
+        from vaultsync.graph.colours import merged_colours
 
         settings = ObsidianSettings(self.settings.root)
         before = settings.read_graph()

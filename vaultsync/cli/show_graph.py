@@ -10,10 +10,10 @@ from vaultsync.cli.failure import DONE, WAITS
 from vaultsync.cli.options import Options
 from vaultsync.cli.output import echo, emit, is_terminal, one_line, say, style, table
 from vaultsync.cli.show import count, pairs
-from vaultsync.core.graph import Edge, Node
-from vaultsync.core.graph_stats import GraphStats
-from vaultsync.engine.graphing import Neighborhood, stats_json
 from vaultsync.engine.link_check import LinkProblem, LinkReport
+from vaultsync.graph.model import Edge, Node
+from vaultsync.graph.service import Neighborhood, stats_json
+from vaultsync.graph.stats import GraphStats
 from vaultsync.links.check import ALIAS_ONLY, AMBIGUOUS, BROKEN
 
 MANY = 20

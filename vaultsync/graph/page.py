@@ -11,12 +11,12 @@ import hashlib
 import json
 from collections import Counter
 
-from vaultsync.core.graph import KINDS, Graph
-from vaultsync.core.graph_colours import COLOURS, colour_of
-from vaultsync.core.page_controls import CONTROLS
-from vaultsync.core.page_layout import LAYOUT
-from vaultsync.core.page_script import SCRIPT
-from vaultsync.core.page_style import STYLE
+from vaultsync.graph.colours import COLOURS, colour_of
+from vaultsync.graph.model import KINDS, Graph
+from vaultsync.graph.page_controls import CONTROLS
+from vaultsync.graph.page_layout import LAYOUT
+from vaultsync.graph.page_script import SCRIPT
+from vaultsync.graph.page_style import STYLE
 
 
 def to_html(graph: Graph) -> str:

@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from vaultsync.core.graph import MENTIONS, RELATED, Edge, Graph, Node
-from vaultsync.core.graph_colours import colour_of
-from vaultsync.core.graph_page import to_html
+from vaultsync.graph.colours import colour_of
+from vaultsync.graph.model import MENTIONS, RELATED, Edge, Graph, Node
+from vaultsync.graph.page import to_html
 from vaultsync.model.schema import Value
 
 

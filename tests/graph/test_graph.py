@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.graph import Edge, Graph, Node, build_graph
-from vaultsync.core.graph_colours import COLOURS, colour_of, merged_colours
-from vaultsync.core.graph_export import EXPORTS, to_canvas, to_graphml, to_json
-from vaultsync.core.graph_page import to_html
-from vaultsync.core.graph_stats import find_nodes, graph_stats, neighbors, pagerank
-from vaultsync.core.page_controls import CONTROLS
-from vaultsync.core.page_layout import LAYOUT
-from vaultsync.core.page_script import SCRIPT
-from vaultsync.core.page_style import STYLE
+from vaultsync.graph.colours import COLOURS, colour_of, merged_colours
+from vaultsync.graph.export import EXPORTS, to_canvas, to_graphml, to_json
+from vaultsync.graph.model import Edge, Graph, Node, build_graph
+from vaultsync.graph.page import to_html
+from vaultsync.graph.page_controls import CONTROLS
+from vaultsync.graph.page_layout import LAYOUT
+from vaultsync.graph.page_script import SCRIPT
+from vaultsync.graph.page_style import STYLE
+from vaultsync.graph.stats import find_nodes, graph_stats, neighbors, pagerank
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import TYPES, Value
@@ -186,7 +186,7 @@ def test_pagerank_agrees_with_networkx(graph: Graph) -> None:
 def test_pagerank_comes_to_an_end(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultsync.core.graph_stats.STEPS", 1)
+    monkeypatch.setattr("vaultsync.graph.stats.STEPS", 1)
 
     assert sum(pagerank(graph).values()) == pytest.approx(1)
 

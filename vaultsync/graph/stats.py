@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from vaultsync.core.graph import Edge, Graph, Node
+from vaultsync.graph.model import Edge, Graph, Node
 from vaultsync.links.wikilinks import folded
 from vaultsync.model.paths import stem_of
 

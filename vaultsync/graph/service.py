@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vaultsync.core.graph import Edge, Graph, Node, build_graph
-from vaultsync.core.graph_stats import (
+from vaultsync.errors.usage import NotFoundError
+from vaultsync.graph.model import Edge, Graph, Node, build_graph
+from vaultsync.graph.stats import (
     GraphStats,
     Neighbor,
     find_nodes,
     graph_stats,
     neighbors,
 )
-from vaultsync.errors.usage import NotFoundError
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import check_scope, sees
 from vaultsync.sync.context import Mirror

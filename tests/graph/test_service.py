@@ -7,14 +7,14 @@ import json
 import pytest
 
 from tests.world import World
-from vaultsync.engine.graphing import (
+from vaultsync.errors.usage import InvalidScopeError, NotFoundError
+from vaultsync.graph.service import (
     load_graph,
     neighborhood,
     node_json,
     statistics,
     stats_json,
 )
-from vaultsync.errors.usage import InvalidScopeError, NotFoundError
 
 
 @pytest.fixture

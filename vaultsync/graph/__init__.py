@@ -1,0 +1,3 @@
+"""The graph of facts: statistics, exports, the page."""
+
+from __future__ import annotations
