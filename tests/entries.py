@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.packs import words
-from vaultsync.engine.tables import Making
-from vaultsync.ports.entries import Held
+from vaultsync.index_files.ports import Held
+from vaultsync.index_files.service import Making
 
 
 class EntriesInMemory:

@@ -17,8 +17,8 @@ from tests.sample_vault import facts as notes
 from vaultsync.adapters.tokens_fitted import FittedTokens
 from vaultsync.context_packs.pack import INTENTS, TIERS, Candidate
 from vaultsync.context_packs.packer import pack
-from vaultsync.core.entries import entry_of, line_of
-from vaultsync.core.index import index_texts
+from vaultsync.index_files.entry import entry_of, line_of
+from vaultsync.index_files.render import index_texts
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.parse import read_note

@@ -11,8 +11,8 @@ from tests.golden import GOLDEN, check, fenced
 from vaultsync.adapters.tokens_fitted import FittedTokens
 from vaultsync.context_packs.pack import Candidate
 from vaultsync.context_packs.packer import pack
-from vaultsync.core.entries import entry_of
-from vaultsync.core.index import index_texts
+from vaultsync.index_files.entry import entry_of
+from vaultsync.index_files.render import index_texts
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 

@@ -10,9 +10,9 @@ from tests.entries import EntriesInMemory
 from tests.packs import fact, words
 from tests.strategies import facts
 from vaultsync.adapters.entries_file import EntriesOnDisk
-from vaultsync.core.entries import Entry, entry_of
+from vaultsync.index_files.entry import Entry, entry_of
+from vaultsync.index_files.ports import EntryFile, Held
 from vaultsync.model.fact import Fact
-from vaultsync.ports.entries import EntryFile, Held
 
 
 @pytest.fixture(params=["memory", "disk"])

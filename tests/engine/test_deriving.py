@@ -17,8 +17,8 @@ from vaultsync.adapters.links_memory import MemoryLinks
 from vaultsync.adapters.store_away import StoreAway
 from vaultsync.adapters.vectors_memory import MemoryVectors
 from vaultsync.engine.deriving import Parts, derive, is_derived
-from vaultsync.engine.tables import Making
 from vaultsync.errors.work import EmbedderError, IndexBusyError
+from vaultsync.index_files.service import Making
 from vaultsync.indexing.embedding_cost import Cost
 from vaultsync.links.ports import Entity, Reference
 from vaultsync.model.paths import VaultPath

@@ -9,14 +9,14 @@ import pytest
 
 from tests import secrets
 from tests.world import LINES, World, kinds, notice
-from vaultsync.core.entries import Entry
 from vaultsync.engine.rebuild import rebuild
-from vaultsync.engine.tables import _disarmed
 from vaultsync.engine.undo import undo
 from vaultsync.engine.verify import verify
 from vaultsync.errors.usage import InvalidFieldError, UnknownPlaceholderError
 from vaultsync.facts import service as fact_work
 from vaultsync.facts.listing import select
+from vaultsync.index_files.entry import Entry
+from vaultsync.index_files.service import _disarmed
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.view import Lens
 from vaultsync.privacy.escaping import running

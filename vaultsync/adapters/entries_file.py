@@ -8,8 +8,8 @@ from zlib import crc32
 
 import msgspec
 
-from vaultsync.core.entries import Entry
-from vaultsync.ports.entries import Held
+from vaultsync.index_files.entry import Entry
+from vaultsync.index_files.ports import Held
 
 FORMAT = 1
 """Changes with what is written; a file of another one is none."""

@@ -129,7 +129,7 @@ class AgentMemory(Memory):
 
     def tables(self) -> Mapping[str, str]:
         """The tables of `.index/` by their names, of the facts that the agent may see."""
-        from vaultsync.engine.tables import tables_for
+        from vaultsync.index_files.service import tables_for
 
         self.settle()
         return tables_for(self._mirror, self._derived.tables, agent=self.name)

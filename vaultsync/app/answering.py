@@ -58,7 +58,7 @@ def ask_files(
     from vaultsync.adapters.index_memory import MemoryIndex
     from vaultsync.adapters.vault_fs import VaultFs
     from vaultsync.app.hygiene import keyless_lens_of
-    from vaultsync.engine.vault_only import Clone, recall_vault_only
+    from vaultsync.index_files.recall import Clone, recall_vault_only
 
     settings = config.load(config.find_root(path), agent=agent)
     vault = VaultFs(settings.root, ignore=settings.ignore)

@@ -15,7 +15,7 @@ from vaultsync.errors.work import EmbedderError
 
 if TYPE_CHECKING:
     from vaultsync.context_packs.ports import TokenCounter
-    from vaultsync.engine.tables import Making
+    from vaultsync.index_files.service import Making
     from vaultsync.indexing.embedder import Embedder
     from vaultsync.indexing.ports import NoteIndex
     from vaultsync.indexing.vector_index import VectorIndex
@@ -160,7 +160,7 @@ class Derived:
         """What the tables of `.index/` are made with."""
         from vaultsync.adapters.entries_file import EntriesOnDisk
         from vaultsync.adapters.tokens_fitted import FittedTokens
-        from vaultsync.engine.tables import Making
+        from vaultsync.index_files.service import Making
 
         entries = EntriesOnDisk(self._made("tables") / "entries.json")
         return Making(entries, FittedTokens().count)

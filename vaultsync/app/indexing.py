@@ -52,7 +52,7 @@ class Indexing(Session):
 
     def index_files(self) -> dict[str, str]:
         """The texts of `.index/`, by the names of the files."""
-        from vaultsync.engine.tables import hidden_texts
+        from vaultsync.index_files.service import hidden_texts
 
         return hidden_texts(self._mirror)
 

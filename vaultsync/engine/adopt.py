@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from vaultsync.core.tables import is_table
 from vaultsync.errors.notes import NoteError, NoteMissingError
 from vaultsync.errors.usage import IdNotInVaultError
+from vaultsync.index_files.paging import is_table
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import (

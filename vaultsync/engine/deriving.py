@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from vaultsync.engine.tables import Making, tables_stand, write_tables
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import DerivedError
 from vaultsync.facts import linking
+from vaultsync.index_files.service import Making, tables_stand, write_tables
 from vaultsync.indexing import note_index_sync as indexing
 from vaultsync.indexing.embedder import Embedder
 from vaultsync.indexing.embedding_cost import Cost, cost_of_change

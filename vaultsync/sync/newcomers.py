@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from vaultsync.core.tables import is_table
+from vaultsync.index_files.paging import is_table
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.parse import Note
 from vaultsync.sync.changes import StoreChange, StoreSide, VaultChange, VaultSide

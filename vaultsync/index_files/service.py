@@ -14,14 +14,14 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from vaultsync.core.entries import Entry, entry_of
-from vaultsync.core.index import index_texts
-from vaultsync.core.tables import FOLDER, is_table
 from vaultsync.errors.notes import NoteError, NoteMissingError
+from vaultsync.index_files.entry import Entry, entry_of
+from vaultsync.index_files.paging import FOLDER, is_table
+from vaultsync.index_files.ports import EntryFile, Held
+from vaultsync.index_files.render import index_texts
 from vaultsync.model.paths import VaultPath, join, name_of
 from vaultsync.model.scope import sees
 from vaultsync.notes.view import Lens
-from vaultsync.ports.entries import EntryFile, Held
 from vaultsync.privacy.escaping import may_run
 from vaultsync.storage.feed_cursor import behind, version_at
 from vaultsync.sync.context import Mirror

@@ -1,6 +1,6 @@
 """Facts -> the texts of `.index/`: tables of contents for whoever has the files alone.
 
-Four files, and parts of those that would grow too large (`core/tables.py`). They are made
+Four files, and parts of those that would grow too large (`index_files/paging.py`). They are made
 of the facts and of nothing else: the same facts give the same bytes, in any order, on any
 day. So "recent" counts back from the newest fact, not from today, and an entry is linked
 by the path of its note, which no other note can take the meaning of.
@@ -14,8 +14,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from vaultsync.core.entries import TITLE_LENGTH, Entry, cut, line_of, link_to, shown
-from vaultsync.core.tables import Item, files
+from vaultsync.index_files.entry import (
+    TITLE_LENGTH,
+    Entry,
+    cut,
+    line_of,
+    link_to,
+    shown,
+)
+from vaultsync.index_files.paging import Item, files
 from vaultsync.model.paths import VaultPath, stem_of
 from vaultsync.model.schema import TYPES, tier_of
 from vaultsync.recall.ranking import IMPORTANCE

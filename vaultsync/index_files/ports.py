@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from vaultsync.core.entries import Entry
+from vaultsync.index_files.entry import Entry
 
 
 class Held(NamedTuple):

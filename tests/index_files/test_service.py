@@ -9,8 +9,14 @@ from tests.entries import EntriesInMemory, making
 from tests.packs import words
 from tests.world import LINES, SCOPE, World
 from vaultsync.adapters.store_memory import MemoryStore
-from vaultsync.engine.tables import DONE, Making, hidden_texts, tables_for, write_tables
 from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.index_files.service import (
+    DONE,
+    Making,
+    hidden_texts,
+    tables_for,
+    write_tables,
+)
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value

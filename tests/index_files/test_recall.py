@@ -11,9 +11,9 @@ from tests.filtering import FACTS, filters
 from tests.world import SCOPE, World
 from vaultsync.adapters.index_memory import MemoryIndex
 from vaultsync.engine.adopt import adopt
-from vaultsync.engine.tables import write_tables
-from vaultsync.engine.vault_only import NO_TABLES, READ, SURE, Clone, recall_vault_only
 from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.index_files.recall import NO_TABLES, READ, SURE, Clone, recall_vault_only
+from vaultsync.index_files.service import write_tables
 from vaultsync.indexing.ports import Filters
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath

@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from vaultsync.core.entries import Entry, read_line
-from vaultsync.core.tables import FOLDER
 from vaultsync.errors.notes import NoteError
+from vaultsync.index_files.entry import Entry, read_line
+from vaultsync.index_files.paging import FOLDER
 from vaultsync.indexing.ports import Entry as Indexed
 from vaultsync.indexing.ports import Filters, NoteIndex
 from vaultsync.links.wikilinks import find_links

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from tests.packs import fact, words
 from tests.strategies import facts
-from vaultsync.core import tables
-from vaultsync.core.entries import (
+from vaultsync.errors.notes import UnsafePathError
+from vaultsync.index_files import paging as tables
+from vaultsync.index_files.entry import (
     SUMMARY_LENGTH,
     TITLE_LENGTH,
     Entry,
@@ -21,9 +22,14 @@ from vaultsync.core.entries import (
     link_to,
     read_line,
 )
-from vaultsync.core.index import PER_ENTITY, PER_PRIORITY, PER_TYPE, RECENT, index_texts
-from vaultsync.core.tables import Item, files, is_table
-from vaultsync.errors.notes import UnsafePathError
+from vaultsync.index_files.paging import Item, files, is_table
+from vaultsync.index_files.render import (
+    PER_ENTITY,
+    PER_PRIORITY,
+    PER_TYPE,
+    RECENT,
+    index_texts,
+)
 from vaultsync.links.wikilinks import Names, find_links
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath, stem_of, vault_path

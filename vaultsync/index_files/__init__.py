@@ -1,0 +1,3 @@
+"""`.index/`: generated tables of contents."""
+
+from __future__ import annotations
