@@ -19,11 +19,11 @@ from tests.golden import RENEW, Placeholders, sections
 from tests.memory_archive import MemoryArchive
 from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.adapters.vault_fs import VaultFs
-from vaultsync.engine.adopt import adopt
-from vaultsync.engine.rebuild import rebuild
 from vaultsync.facts import service as fact_work
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.serialization import to_values
+from vaultsync.operations.adopt import adopt
+from vaultsync.operations.rebuild import rebuild
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.pass_types import Request
 from vaultsync.sync.report import Report

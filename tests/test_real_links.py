@@ -17,12 +17,12 @@ from vaultsync.adapters.links_sqlite import SqliteLinks
 from vaultsync.adapters.store_sqlite import SqliteStore
 from vaultsync.adapters.vault_files import vault_files
 from vaultsync.adapters.vault_fs import VaultFs
-from vaultsync.engine.adopt import adopt
-from vaultsync.engine.link_check import LinkReport, check_links
-from vaultsync.engine.relink import sync_and_relink
-from vaultsync.engine.undo import undo
-from vaultsync.engine.verify import verify
 from vaultsync.links.wikilinks import find_links
+from vaultsync.operations.adopt import adopt
+from vaultsync.operations.check_links import LinkReport, check_links
+from vaultsync.operations.relink import sync_and_relink
+from vaultsync.operations.undo import undo
+from vaultsync.operations.verify import verify
 from vaultsync.sync.context import Mirror
 
 ROOT = Path(__file__).parents[1]

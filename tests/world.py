@@ -11,13 +11,13 @@ from tests.memory_archive import MemoryArchive
 from tests.sim import SimVault
 from tests.sim_disk import Inode
 from vaultsync.adapters.store_memory import MemoryStore
-from vaultsync.engine.verify import verify
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict, is_conflict_note
 from vaultsync.notes.view import CLEAR, Lens
+from vaultsync.operations.verify import verify
 from vaultsync.storage.records import Attention, Base
 from vaultsync.storage.store import Write
 from vaultsync.sync.context import Mirror, Policy

@@ -10,7 +10,6 @@ from tests.entries import making
 from tests.filtering import FACTS, filters
 from tests.world import SCOPE, World
 from vaultsync.adapters.index_memory import MemoryIndex
-from vaultsync.engine.adopt import adopt
 from vaultsync.errors.usage import InvalidFieldError
 from vaultsync.index_files.recall import NO_TABLES, READ, SURE, Clone, recall_vault_only
 from vaultsync.index_files.service import write_tables
@@ -18,6 +17,7 @@ from vaultsync.indexing.ports import Filters
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
+from vaultsync.operations.adopt import adopt
 from vaultsync.recall.recall import recall
 from vaultsync.recall.result import Recall, Sources
 from vaultsync.storage.store import Write

@@ -237,7 +237,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a note that could not be given back is not looked at again",
-        "engine/give_back.py",
+        "operations/unadopt.py",
         (
             (
                 "set_folders({parent(each.path):",
@@ -248,14 +248,14 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "undo overwrites newer edits",
-        "engine/undo.py",
+        "operations/undo.py",
         (
             (
                 "    return earlier, merge(then, current, earlier).fact\n",
                 "    return earlier, earlier\n",
             ),
         ),
-        "engine/test_undo.py::test_what_was_changed_since_stays",
+        "operations/test_undo.py::test_what_was_changed_since_stays",
     ),
     Bug(
         "a copy keeps the id",

@@ -39,10 +39,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from vaultsync.engine.verify import verify
 from vaultsync.model import serialization as wire
 from vaultsync.model.paths import VaultPath, place
 from vaultsync.notes.parse import TYPE_FOLDERS
+from vaultsync.operations.verify import verify
 from vaultsync.sync.merge import differing
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from tests.memory_archive import MemoryArchive
 from tests.proofs import ledger as proofs
 from tests.proofs import texts
 from tests.proofs.people import People
-from vaultsync.engine.rebuild import rebuild
 from vaultsync.errors.sides import (
     StoreRewoundError,
     StoreUnavailableError,
@@ -25,6 +24,7 @@ from vaultsync.facts import service as facts
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
+from vaultsync.operations.rebuild import rebuild
 from vaultsync.storage.store import RevisionMismatch, Write
 from vaultsync.sync.merge import differing
 from vaultsync.sync.pass_types import Request

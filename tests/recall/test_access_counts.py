@@ -7,9 +7,9 @@ import pytest
 from tests.recalls import RecallWorld
 from vaultsync.adapters.index_memory import MemoryIndex
 from vaultsync.adapters.recall_log import MemoryRecallLog
-from vaultsync.engine.verify import verify
 from vaultsync.indexing.note_index_sync import catch_up
 from vaultsync.indexing.ports import Filters
+from vaultsync.operations.verify import verify
 from vaultsync.recall.access_counts import Accesses
 from vaultsync.storage.store import Write
 

@@ -14,13 +14,13 @@ from click.testing import CliRunner, Result
 
 from vaultsync.app.graphing import GraphColours, GraphExport, Graphing
 from vaultsync.cli import COMMANDS, cli, graph
-from vaultsync.engine.link_check import LinkProblem, LinkReport
 from vaultsync.errors.usage import ConfigError, NotFoundError
 from vaultsync.graph.model import build_graph
 from vaultsync.graph.service import neighborhood
 from vaultsync.graph.stats import graph_stats
 from vaultsync.model.fact import make_fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.operations.check_links import LinkProblem, LinkReport
 
 ALICE = make_fact(
     {

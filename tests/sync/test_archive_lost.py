@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from tests.strategies import values
 from tests.world import LINES, SCOPE, World, taken
-from vaultsync.engine.adopt import adopt
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Owner, Value
+from vaultsync.operations.adopt import adopt
 from vaultsync.sync.pass_types import Request
 from vaultsync.sync.write_through import WriteThrough
 

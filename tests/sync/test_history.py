@@ -6,8 +6,8 @@ import json
 
 from tests.world import AGENTS, LINES, PERSONS, World
 from vaultsync.adapters.recall_log import MemoryRecallLog
-from vaultsync.engine.rebuild import rebuild
 from vaultsync.model.paths import VaultPath
+from vaultsync.operations.rebuild import rebuild
 from vaultsync.recall.access_counts import Accesses
 from vaultsync.storage.records import Attention, HistoryEntry
 from vaultsync.sync.pass_types import Request

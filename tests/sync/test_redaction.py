@@ -9,9 +9,6 @@ import pytest
 
 from tests import secrets
 from tests.world import LINES, World, kinds, notice
-from vaultsync.engine.rebuild import rebuild
-from vaultsync.engine.undo import undo
-from vaultsync.engine.verify import verify
 from vaultsync.errors.usage import InvalidFieldError, UnknownPlaceholderError
 from vaultsync.facts import service as fact_work
 from vaultsync.facts.listing import select
@@ -19,6 +16,9 @@ from vaultsync.index_files.entry import Entry
 from vaultsync.index_files.service import _disarmed
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.view import Lens
+from vaultsync.operations.rebuild import rebuild
+from vaultsync.operations.undo import undo
+from vaultsync.operations.verify import verify
 from vaultsync.privacy.escaping import running
 from vaultsync.privacy.redaction import Redactor
 from vaultsync.storage.redacted_store import ShownStore

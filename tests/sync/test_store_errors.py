@@ -6,7 +6,6 @@ import pytest
 
 from tests.world import AGENTS, LINES, MERGED, PERSONS, World, kinds
 from vaultsync.adapters.store_memory import MemoryStore
-from vaultsync.engine.verify import verify
 from vaultsync.errors.sides import (
     StoreMismatchError,
     StoreRewoundError,
@@ -15,6 +14,7 @@ from vaultsync.errors.sides import (
 from vaultsync.errors.usage import FactNotFoundError
 from vaultsync.errors.work import GuardError
 from vaultsync.facts import service as fact_work
+from vaultsync.operations.verify import verify
 from vaultsync.storage.store import StoreState
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.pass_types import Request

@@ -7,8 +7,6 @@ import json
 import pytest
 
 from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice
-from vaultsync.engine.transfer import import_lines
-from vaultsync.engine.undo import undo
 from vaultsync.errors.sides import (
     RevisionMismatchError,
     StoreRewoundError,
@@ -16,6 +14,8 @@ from vaultsync.errors.sides import (
 )
 from vaultsync.errors.usage import FactNotFoundError
 from vaultsync.facts import service as fact_work
+from vaultsync.operations.export_import import import_lines
+from vaultsync.operations.undo import undo
 from vaultsync.sync.conflicts import Verdict, settle
 from vaultsync.sync.pass_types import Request
 

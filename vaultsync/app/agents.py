@@ -43,7 +43,7 @@ class AgentMemory(Memory):
         Returns:
             Why it could not be done, in a sentence; empty when all is well.
         """
-        from vaultsync.engine.relink import sync_and_relink
+        from vaultsync.operations.relink import sync_and_relink
         from vaultsync.sync.pass_types import Request
 
         if not self._get_engine():

@@ -11,10 +11,10 @@ from vaultsync.errors.usage import ConfigError, InvalidFieldError
 from vaultsync.errors.work import EngineBusyError
 
 if TYPE_CHECKING:  # each method loads what it calls
-    from vaultsync.engine.link_check import LinkReport
     from vaultsync.facts.related import Related
     from vaultsync.graph.service import Neighborhood
     from vaultsync.graph.stats import GraphStats
+    from vaultsync.operations.check_links import LinkReport
     from vaultsync.sync.report import Progress
 
 
@@ -144,7 +144,11 @@ class Graphing(Session):
         Raises:
             EngineBusyError: who has the vault cannot be asked (with `fix`).
         """
-        from vaultsync.engine.link_check import check_links, fix_links, link_report_of
+        from vaultsync.operations.check_links import (
+            check_links,
+            fix_links,
+            link_report_of,
+        )
 
         if not fix:
             self._flush()

@@ -10,7 +10,7 @@ from vaultsync.errors.work import EngineBusyError
 
 if TYPE_CHECKING:
     from vaultsync.app.stores import Stores
-    from vaultsync.engine.migrate import Migrated
+    from vaultsync.operations.migrate import Migrated
     from vaultsync.sync.report import Progress, Report
 
 
@@ -37,7 +37,7 @@ class Keeping(Mirroring):
             VaultError, StoreError.
             GuardError: it would delete too much to be plausible; nothing was done.
         """
-        from vaultsync.engine.maintain import maintain
+        from vaultsync.operations.maintain import maintain
 
         said: dict[str, Any] = {
             "dry_run": dry_run,
@@ -76,7 +76,7 @@ class Keeping(Mirroring):
         from vaultsync.adapters.home import set_store
         from vaultsync.app.derived import Derived
         from vaultsync.app.stores import Stores
-        from vaultsync.engine import migrate as work
+        from vaultsync.operations import migrate as work
         from vaultsync.sync.pass_types import Request
         from vaultsync.sync.run import sync
 

@@ -184,7 +184,7 @@ class MemoryFiles(Mirroring):
 
     def _carry_on(self, fact_ids: Sequence[str], progress: Progress | None) -> None:
         """Notes and indexes of what was written, unless another engine does it."""
-        from vaultsync.engine.relink import sync_and_relink
+        from vaultsync.operations.relink import sync_and_relink
         from vaultsync.sync.pass_types import Request
 
         request = Request(

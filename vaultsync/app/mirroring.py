@@ -48,7 +48,7 @@ class Mirroring(Indexing):
             EngineBusyError, VaultError, StoreError.
             GuardError: the plan is not plausible; nothing was done.
         """
-        from vaultsync.engine.relink import sync_and_relink
+        from vaultsync.operations.relink import sync_and_relink
         from vaultsync.sync.pass_types import Request
 
         said: dict[str, Any] = {
@@ -88,7 +88,7 @@ class Mirroring(Indexing):
             NoteMissingError: nothing is at one of the paths.
             EngineBusyError: who has the vault cannot be asked.
         """
-        from vaultsync.engine.adopt import adopt
+        from vaultsync.operations.adopt import adopt
 
         wanted = [self._vault_path(each) for each in paths]
         try:
@@ -122,7 +122,7 @@ class Mirroring(Indexing):
             IdNotInVaultError: no note bears it.
             InvalidIdError, InvalidScopeError, UnknownTypeError.
         """
-        from vaultsync.engine.adopt import adopt, note_of_id
+        from vaultsync.operations.adopt import adopt, note_of_id
 
         with self._engine() as mirror:
             report = adopt(
@@ -266,7 +266,7 @@ class Mirroring(Indexing):
             RunNotFoundError.
             EngineBusyError: who has the vault cannot be asked.
         """
-        from vaultsync.engine.undo import undo
+        from vaultsync.operations.undo import undo
 
         try:
             with self._engine() as mirror:
@@ -284,7 +284,7 @@ class Mirroring(Indexing):
         Raises:
             EngineBusyError: who has the vault cannot be asked.
         """
-        from vaultsync.engine.verify import verify
+        from vaultsync.operations.verify import verify
         from vaultsync.sync.report import verification_of
 
         try:
@@ -302,7 +302,7 @@ class Mirroring(Indexing):
         Raises:
             EngineBusyError: another engine has this vault; nothing was done.
         """
-        from vaultsync.engine.rebuild import rebuild
+        from vaultsync.operations.rebuild import rebuild
 
         if source not in SOURCES:
             raise InvalidFieldError("source", source, "`vault` or `store`")

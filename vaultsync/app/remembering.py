@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from vaultsync.app.session import Session
-from vaultsync.engine.transfer import export, import_lines
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.usage import UsageError
 from vaultsync.facts import service as fact_work
@@ -15,6 +14,7 @@ from vaultsync.facts.offline import waits_for
 from vaultsync.facts.service import Forgotten
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
+from vaultsync.operations.export_import import export, import_lines
 
 
 class Remembering(Session):

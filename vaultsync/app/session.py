@@ -105,7 +105,7 @@ class Session(Opened):
 
     def _follow(self, *fact_ids: str) -> None:
         """Bring changes of facts into their notes now, if this process may."""
-        from vaultsync.engine.relink import sync_and_relink
+        from vaultsync.operations.relink import sync_and_relink
         from vaultsync.sync.pass_types import Request
 
         if not self._lock.try_lock():

@@ -84,7 +84,7 @@ class WatchedMemory(Memory):
 
     def mirror_some(self, request: Request, progress: Progress) -> Report:
         """One pass, and the links that follow moved notes; nothing that is derived."""
-        from vaultsync.engine.relink import sync_and_relink
+        from vaultsync.operations.relink import sync_and_relink
 
         with self._engine() as mirror:
             links = self._derived.links

@@ -10,11 +10,11 @@ from vaultsync.cli.failure import DONE, WAITS
 from vaultsync.cli.options import Options
 from vaultsync.cli.output import echo, emit, is_terminal, one_line, say, style, table
 from vaultsync.cli.show import count, pairs
-from vaultsync.engine.link_check import LinkProblem, LinkReport
 from vaultsync.graph.model import Edge, Node
 from vaultsync.graph.service import Neighborhood, stats_json
 from vaultsync.graph.stats import GraphStats
 from vaultsync.links.check import ALIAS_ONLY, AMBIGUOUS, BROKEN
+from vaultsync.operations.check_links import LinkProblem, LinkReport
 
 MANY = 20
 """What is listed unless all is wanted."""

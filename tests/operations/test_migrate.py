@@ -8,7 +8,13 @@ from tests.vector_rows import ALL, X, Y, row
 from tests.world import World
 from vaultsync.adapters.store_memory import MemoryStore
 from vaultsync.adapters.vectors_memory import MemoryVectors
-from vaultsync.engine.migrate import (
+from vaultsync.errors.sides import (
+    MigrationError,
+    StoreMismatchError,
+    StoreUnavailableError,
+)
+from vaultsync.model.fact import make_fact
+from vaultsync.operations.migrate import (
     ACTOR,
     Migrated,
     carry_vectors,
@@ -16,12 +22,6 @@ from vaultsync.engine.migrate import (
     copy,
     expect_store,
 )
-from vaultsync.errors.sides import (
-    MigrationError,
-    StoreMismatchError,
-    StoreUnavailableError,
-)
-from vaultsync.model.fact import make_fact
 from vaultsync.storage.store import Write
 from vaultsync.sync.pass_types import Request
 from vaultsync.sync.status import status
@@ -64,7 +64,7 @@ def test_facts_and_tombstones_come_over() -> None:
 
 
 def test_a_copy_that_broke_off_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vaultsync.engine.migrate.BATCH", 1)
+    monkeypatch.setattr("vaultsync.operations.migrate.BATCH", 1)
     world, target = two_stores()
     calls = []
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from vaultsync.engine.relink import ACTOR, Files, vault_notes
-from vaultsync.engine.respelling import respell
 from vaultsync.errors.notes import NoteError, UnreadableNoteError
 from vaultsync.links.check import (
     ALIAS_ONLY,
@@ -28,6 +26,8 @@ from vaultsync.model.schema import Value
 from vaultsync.notes.body import read_body
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.view import Lens
+from vaultsync.operations.relink import ACTOR, Files, vault_notes
+from vaultsync.operations.respelling import respell
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.report import Progress
 

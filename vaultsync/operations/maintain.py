@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from vaultsync.core.upkeep import LONGEST, Duty, upkeep
-from vaultsync.engine.overlooked import look_again
 from vaultsync.errors.work import GuardError
+from vaultsync.operations.overlooked import look_again
+from vaultsync.operations.retention import LONGEST, Duty, upkeep
 from vaultsync.recall.ranking import FLOOR
 from vaultsync.storage.store import RevisionMismatch, Write
 from vaultsync.sync.context import Mirror

@@ -8,12 +8,12 @@ import pytest
 
 from tests.world import World
 from vaultsync.adapters.store_memory import MemoryStore
-from vaultsync.engine.maintain import maintain
-from vaultsync.engine.overlooked import look_again
-from vaultsync.engine.undo import undo
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import GuardError
 from vaultsync.facts import service as fact_work
+from vaultsync.operations.maintain import maintain
+from vaultsync.operations.overlooked import look_again
+from vaultsync.operations.undo import undo
 from vaultsync.storage.store import Write
 from vaultsync.sync.report import Report
 

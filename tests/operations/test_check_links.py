@@ -7,11 +7,11 @@ import json
 import pytest
 
 from tests.world import World
-from vaultsync.engine.adopt import adopt
-from vaultsync.engine.link_check import LinkReport, check_links, fix_links
-from vaultsync.engine.relink import ACTOR
-from vaultsync.engine.undo import undo
 from vaultsync.model.paths import VaultPath
+from vaultsync.operations.adopt import adopt
+from vaultsync.operations.check_links import LinkReport, check_links, fix_links
+from vaultsync.operations.relink import ACTOR
+from vaultsync.operations.undo import undo
 
 FOREIGN = "elsewhere/Foreign.md"
 

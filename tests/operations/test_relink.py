@@ -9,10 +9,6 @@ import pytest
 
 from tests.world import World, changed_lines, taken
 from vaultsync.adapters.links_memory import MemoryLinks
-from vaultsync.engine import respelling
-from vaultsync.engine.relink import relink, shifted, sync_and_relink
-from vaultsync.engine.respelling import respell
-from vaultsync.engine.undo import undo
 from vaultsync.errors.notes import UnsafeSpliceError
 from vaultsync.links.wikilinks import find_links
 from vaultsync.markdown.frontmatter import split_note
@@ -20,6 +16,10 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict
+from vaultsync.operations import respelling
+from vaultsync.operations.relink import relink, shifted, sync_and_relink
+from vaultsync.operations.respelling import respell
+from vaultsync.operations.undo import undo
 from vaultsync.sync.conflict_notes import relink_conflict_notes
 from vaultsync.sync.pass_types import Request
 from vaultsync.sync.report import Report

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from tests.world import LINES, World
-from vaultsync.engine.transfer import export, import_lines
 from vaultsync.errors.usage import ImportLineError
 from vaultsync.model.serialization import to_values
+from vaultsync.operations.export_import import export, import_lines
 
 
 def _exported(world: World) -> list[str]:

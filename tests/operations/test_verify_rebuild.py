@@ -8,13 +8,13 @@ from tests.memory_archive import MemoryArchive
 from tests.sim import SimVault
 from tests.world import AGENTS, LINES, PERSONS, World, action, kinds, taken
 from vaultsync.adapters.store_memory import MemoryStore
-from vaultsync.engine import verify as verify_module
-from vaultsync.engine.rebuild import rebuild
-from vaultsync.engine.undo import undo
-from vaultsync.engine.verify import verify
 from vaultsync.errors.sides import StoreUnavailableError, VaultMissingError
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.render import render
+from vaultsync.operations import verify as verify_module
+from vaultsync.operations.rebuild import rebuild
+from vaultsync.operations.undo import undo
+from vaultsync.operations.verify import verify
 from vaultsync.storage.vault import Scan
 from vaultsync.sync.context import Mirror
 

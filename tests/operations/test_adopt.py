@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.world import World, kinds, notice
-from vaultsync.engine.adopt import adopt, note_of_id
-from vaultsync.engine.undo import undo
 from vaultsync.errors.notes import NoteMissingError
 from vaultsync.errors.usage import (
     IdNotInVaultError,
@@ -15,6 +13,8 @@ from vaultsync.errors.usage import (
     UnknownTypeError,
 )
 from vaultsync.model.paths import VaultPath
+from vaultsync.operations.adopt import adopt, note_of_id
+from vaultsync.operations.undo import undo
 from vaultsync.sync.status import status
 
 DIARY = "# Today\n\nDear diary. [[Tomorrow]]\n"

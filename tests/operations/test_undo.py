@@ -19,14 +19,14 @@ from tests.world import (
     taken,
 )
 from vaultsync.adapters.store_memory import MemoryStore
-from vaultsync.engine.adopt import adopt
-from vaultsync.engine.give_back import TOGETHER
-from vaultsync.engine.rebuild import rebuild
-from vaultsync.engine.undo import undo
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.usage import RunNotFoundError
 from vaultsync.facts import service as fact_work
 from vaultsync.model.paths import VaultPath
+from vaultsync.operations.adopt import adopt
+from vaultsync.operations.rebuild import rebuild
+from vaultsync.operations.unadopt import TOGETHER
+from vaultsync.operations.undo import undo
 from vaultsync.sync.decision_table import MAX_REWRITES
 from vaultsync.sync.report import Report
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from vaultsync.engine.respelling import respell
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import DerivedError
 from vaultsync.facts.linking import catch_up
@@ -19,6 +18,7 @@ from vaultsync.links.ports import LinkIndex, Reference
 from vaultsync.links.rewrite import Shift, Turner
 from vaultsync.links.wikilinks import MARKDOWN, WIKI, Link, Names
 from vaultsync.model.paths import VaultPath
+from vaultsync.operations.respelling import respell
 from vaultsync.sync.conflict_notes import relink_conflict_notes
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.pass_types import Request

@@ -1,0 +1,3 @@
+"""What a person starts: adopt, undo, rebuild, verify, migrate, export, maintain."""
+
+from __future__ import annotations
