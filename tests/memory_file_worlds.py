@@ -9,19 +9,19 @@ from hashlib import sha256
 
 from tests.world import World
 from vaultsync.adapters.memory_frontmatter import FrontmatterReader
-from vaultsync.engine.memory_file import sync_files
-from vaultsync.engine.memory_queue import add
-from vaultsync.engine.memory_report import Added, FileDone, MemoryFileReport
-from vaultsync.engine.memory_state import SOURCE
-from vaultsync.engine.memory_sync import Asked
 from vaultsync.errors.files import (
     MemoryFileBusyError,
     MemoryFileChangedError,
     UnreadableMemoryFileError,
 )
+from vaultsync.memory_files.ports import Waiting
+from vaultsync.memory_files.report import Added, FileDone, MemoryFileReport
+from vaultsync.memory_files.service import sync_files
+from vaultsync.memory_files.state import SOURCE
+from vaultsync.memory_files.sync import Asked
+from vaultsync.memory_files.write_queue import add
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.ports.memory_file import Waiting
 
 NAME = "~/work/MEMORY.md"
 

@@ -16,17 +16,17 @@ from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, MemoryWorld, SimFile
 from vaultsync import app
 from vaultsync.adapters.memory_disk import STATE, DiskMemoryFile
 from vaultsync.app.memory import Memory
-from vaultsync.core.sections import LONGEST, SHORTEST
-from vaultsync.engine.memory_file import FILES, MOST_FILES
-from vaultsync.engine.memory_read import LARGE
-from vaultsync.engine.memory_report import MemoryFileReport
-from vaultsync.engine.memory_sync import BYTES, SECTIONS
 from vaultsync.errors.files import (
     MemoryFileBusyError,
     TooManyFilesError,
     UnreadableMemoryFileError,
 )
 from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.memory_files.read import LARGE
+from vaultsync.memory_files.report import MemoryFileReport
+from vaultsync.memory_files.sections import LONGEST, SHORTEST
+from vaultsync.memory_files.service import FILES, MOST_FILES
+from vaultsync.memory_files.sync import BYTES, SECTIONS
 
 ALL = memory(DEPLOY, TESTS, PEOPLE)
 TEXT = "Ask the harbour master before the database."

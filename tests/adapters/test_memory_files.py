@@ -18,9 +18,9 @@ from vaultsync.adapters.memory_disk import DiskMemoryFile
 from vaultsync.adapters.memory_find import find_memory_files, matches
 from vaultsync.adapters.memory_frontmatter import FrontmatterReader
 from vaultsync.adapters.memory_queue_files import QueueFiles
-from vaultsync.engine.memory_queue import add, drain
 from vaultsync.errors.files import MemoryFileChangedError, UnreadableMemoryFileError
-from vaultsync.ports.memory_file import Waiting
+from vaultsync.memory_files.ports import Waiting
+from vaultsync.memory_files.write_queue import add, drain
 
 ITEM = Waiting("01", "m", "Lessons", "Text “with” signs\ud800.", False, None, "now")
 

@@ -17,7 +17,7 @@ from vaultsync.errors.files import (
     MemoryFileChangedError,
     UnreadableMemoryFileError,
 )
-from vaultsync.ports.memory_file import MemoryFile
+from vaultsync.memory_files.ports import MemoryFile
 
 ANY = 1 << 20
 

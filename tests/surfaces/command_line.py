@@ -12,9 +12,9 @@ from click.testing import CliRunner, Result
 
 from vaultsync.app.memory import Memory
 from vaultsync.cli import cli
-from vaultsync.engine.memory_report import Added, FileDone, MemoryFileReport
 from vaultsync.facts.listing import Page
 from vaultsync.facts.service import Forgotten
+from vaultsync.memory_files.report import Added, FileDone, MemoryFileReport
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict, FieldConflict

@@ -13,15 +13,10 @@ from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, memory
 from tests.surfaces.command_line import ID, FakeMemory, one_object, run
 from vaultsync import app
 from vaultsync.app.memory import Memory
-from vaultsync.engine.memory_read import notice
-from vaultsync.engine.memory_report import (
-    Added,
-    FileDone,
-    MemoryFileReport,
-    SectionDone,
-)
 from vaultsync.errors.files import MemoryFileMissingError, UnreadableMemoryFileError
 from vaultsync.errors.work import EngineBusyError
+from vaultsync.memory_files.read import notice
+from vaultsync.memory_files.report import Added, FileDone, MemoryFileReport, SectionDone
 from vaultsync.model.fact import Fact
 
 NAME = "~/work/MEMORY.md"
@@ -206,7 +201,7 @@ def app_facts(held: Memory) -> list[Fact]:
 def test_a_text_that_waits_is_not_synced(
     held: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultsync.engine.memory_queue.PATIENCE", 0.01)
+    monkeypatch.setattr("vaultsync.memory_files.write_queue.PATIENCE", 0.01)
     file = tmp_path / "MEMORY.md"
     file.write_text(memory(DEPLOY), encoding="utf-8")
     with held._memory_file(file).lock(1):
@@ -223,7 +218,7 @@ def test_a_text_that_waits_is_not_synced(
 def test_texts_that_wait_are_told_file_by_file(
     held: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultsync.engine.memory_queue.PATIENCE", 0.01)
+    monkeypatch.setattr("vaultsync.memory_files.write_queue.PATIENCE", 0.01)
     for number, name in enumerate(("a.md", "b c.md")):
         file = tmp_path / name
         file.write_text(memory(DEPLOY), encoding="utf-8")

@@ -142,7 +142,7 @@ def test_a_memory_file_that_was_changed_behind_its_times_is_taken_in(
 def test_a_text_that_waits_for_a_memory_file_is_written_by_the_daemon_at_last(
     followed: tuple[Memory, FollowedFiles, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultsync.engine.memory_queue.PATIENCE", 0.0)
+    monkeypatch.setattr("vaultsync.memory_files.write_queue.PATIENCE", 0.0)
     memory, files, file = followed
     text = "Ask the harbour master before the database."
     with DiskMemoryFile(file, str(file)).lock(0.0):

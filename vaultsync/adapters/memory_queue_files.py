@@ -9,8 +9,8 @@ from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 
+from vaultsync.memory_files.ports import Waiting
 from vaultsync.model.schema import Value
-from vaultsync.ports.memory_file import Waiting
 
 
 class QueueFiles:

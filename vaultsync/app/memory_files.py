@@ -14,9 +14,9 @@ from vaultsync.errors.work import EngineBusyError
 
 if TYPE_CHECKING:
     from vaultsync.adapters.memory_disk import DiskMemoryFile
-    from vaultsync.engine.memory_report import Added, MemoryFileReport
-    from vaultsync.engine.memory_sync import Asked
-    from vaultsync.ports.memory_file import WriteQueue
+    from vaultsync.memory_files.ports import WriteQueue
+    from vaultsync.memory_files.report import Added, MemoryFileReport
+    from vaultsync.memory_files.sync import Asked
     from vaultsync.sync.report import Progress, Status
 
 
@@ -46,8 +46,8 @@ class MemoryFiles(Mirroring):
         """
         from vaultsync.adapters.memory_find import find_memory_files
         from vaultsync.adapters.memory_frontmatter import FrontmatterReader
-        from vaultsync.engine.memory_file import sync_files
-        from vaultsync.engine.memory_sync import Asked
+        from vaultsync.memory_files.service import sync_files
+        from vaultsync.memory_files.sync import Asked
 
         given = [Path(each).expanduser() for each in paths]
         found = find_memory_files(given, include=include, exclude=exclude)
@@ -91,8 +91,8 @@ class MemoryFiles(Mirroring):
             InvalidFieldError: the text would be more than one section.
             UnreadableMemoryFileError: the file is no text, or cannot be written.
         """
-        from vaultsync.engine.memory_queue import QUEUED, add
-        from vaultsync.engine.memory_state import agents_of, read_states
+        from vaultsync.memory_files.state import agents_of, read_states
+        from vaultsync.memory_files.write_queue import QUEUED, add
 
         file = self._memory_file(Path(os.path.realpath(Path(path).expanduser())))
         who = agent or self.agent
@@ -126,7 +126,7 @@ class MemoryFiles(Mirroring):
 
     def with_queued(self, status: Status) -> Status:
         """A status, and the memory files that texts of agents wait for."""
-        from vaultsync.engine.memory_queue import queued
+        from vaultsync.memory_files.write_queue import queued
 
         waiting = queued(self._write_queue())
         return replace(status, attention=(*status.attention, *waiting))
@@ -166,7 +166,7 @@ class MemoryFiles(Mirroring):
 
     def _is_known(self, path: Path) -> bool:
         """Whether a file that is gone was there at the last sync."""
-        from vaultsync.engine.memory_state import key_of, read_states
+        from vaultsync.memory_files.state import key_of, read_states
 
         agent = self.settings.memory_file.agent or self.agent
         held = read_states(self._memory_file(path).state())
@@ -211,7 +211,7 @@ class MemoryFiles(Mirroring):
         """The report with what still waits to be embedded."""
         if not asked.embeds:
             return report
-        from vaultsync.engine.memory_file import settle
+        from vaultsync.memory_files.service import settle
 
         waits = settle(files, asked, self._unembedded)
         done = [

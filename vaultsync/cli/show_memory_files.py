@@ -7,7 +7,7 @@ from vaultsync.cli.options import Options
 from vaultsync.cli.output import dim, echo, emit, one_line, say, style, table
 from vaultsync.cli.show import count
 from vaultsync.cli.show_passes import attention
-from vaultsync.engine.memory_report import Added, FileDone, MemoryFileReport
+from vaultsync.memory_files.report import Added, FileDone, MemoryFileReport
 
 _DID = (
     ("created", "new"),

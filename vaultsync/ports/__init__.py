@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vaultsync.indexing.ports import Entry, Filters, Match, NoteIndex
     from vaultsync.indexing.vector_index import Near, VectorIndex, VectorRow
     from vaultsync.links.ports import LinkIndex, Reference
-    from vaultsync.ports.memory_file import (
+    from vaultsync.memory_files.ports import (
         MemoryFile,
         MetadataReader,
         Waiting,

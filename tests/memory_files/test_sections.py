@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.section_types import guessed, hinted
-from vaultsync.core.sections import (
+from vaultsync.memory_files.section_types import guessed, hinted
+from vaultsync.memory_files.sections import (
     LONGEST,
     SHORTEST,
     Outline,

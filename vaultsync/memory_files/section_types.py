@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from vaultsync.core.sections import Section
+from vaultsync.memory_files.sections import Section
 from vaultsync.model.schema import TYPES
 
 

@@ -13,18 +13,18 @@ from contextlib import suppress
 
 import msgspec
 
-from vaultsync.engine.memory_queue import PATIENCE
-from vaultsync.engine.memory_read import notice
-from vaultsync.engine.memory_report import FileDone, MemoryFileReport
-from vaultsync.engine.memory_state import key_of, read_states, write_states
-from vaultsync.engine.memory_sync import Asked, FileSync, Room
 from vaultsync.errors.files import (
     MemoryFileBusyError,
     MemoryFileError,
     TooManyFilesError,
     UnreadableMemoryFileError,
 )
-from vaultsync.ports.memory_file import MemoryFile, MetadataReader, WriteQueue
+from vaultsync.memory_files.ports import MemoryFile, MetadataReader, WriteQueue
+from vaultsync.memory_files.read import notice
+from vaultsync.memory_files.report import FileDone, MemoryFileReport
+from vaultsync.memory_files.state import key_of, read_states, write_states
+from vaultsync.memory_files.sync import Asked, FileSync, Room
+from vaultsync.memory_files.write_queue import PATIENCE
 from vaultsync.storage.records import Attention
 from vaultsync.sync.context import Mirror
 

@@ -12,9 +12,6 @@ from dataclasses import replace
 from hashlib import sha256
 from shlex import quote
 
-from vaultsync.core.section_edit import put_section
-from vaultsync.engine.memory_read import decode
-from vaultsync.engine.memory_report import Added
 from vaultsync.errors.files import (
     MemoryFileBusyError,
     MemoryFileChangedError,
@@ -23,9 +20,12 @@ from vaultsync.errors.files import (
 )
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.usage import UsageError
+from vaultsync.memory_files.edit import put_section
+from vaultsync.memory_files.ports import MemoryFile, Waiting, WriteQueue
+from vaultsync.memory_files.read import decode
+from vaultsync.memory_files.report import Added
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.ports.memory_file import MemoryFile, Waiting, WriteQueue
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.records import Attention
 

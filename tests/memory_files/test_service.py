@@ -17,13 +17,13 @@ from tests.memory_file_worlds import (
 )
 from tests.world import SCOPE
 from vaultsync.adapters.store_memory import MemoryStore
-from vaultsync.engine.memory_file import settle
-from vaultsync.engine.memory_state import key_of, read_states
-from vaultsync.engine.memory_sync import Asked
 from vaultsync.errors.files import MemoryFileMissingError
 from vaultsync.errors.sides import RevisionMismatchError, StoreUnavailableError
 from vaultsync.errors.usage import ScopeDeniedError
 from vaultsync.facts import service as fact_work
+from vaultsync.memory_files.service import settle
+from vaultsync.memory_files.state import key_of, read_states
+from vaultsync.memory_files.sync import Asked
 
 ALL = memory(DEPLOY, TESTS, PEOPLE)
 

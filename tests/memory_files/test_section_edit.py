@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.core.test_sections import TEXTS
-from vaultsync.core.section_edit import put_section
-from vaultsync.core.sections import MANAGED, front_end, normalize, read_outline
+from tests.memory_files.test_sections import TEXTS
 from vaultsync.errors.usage import InvalidFieldError, UsageError
+from vaultsync.memory_files.edit import put_section
+from vaultsync.memory_files.sections import MANAGED, front_end, normalize, read_outline
 
 TEXT = "Ask the harbour master before the database."
 OWN = f"## Lessons\n{MANAGED}\n\nFirst of all: {TEXT}\n"

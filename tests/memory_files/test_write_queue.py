@@ -11,10 +11,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.memory_file_worlds import DEPLOY, NAME, TESTS, MemoryWorld, memory
-from vaultsync.core.sections import MANAGED
-from vaultsync.engine.memory_queue import drain
 from vaultsync.errors.files import UnreadableMemoryFileError
 from vaultsync.errors.usage import InvalidFieldError, UsageError
+from vaultsync.memory_files.sections import MANAGED
+from vaultsync.memory_files.write_queue import drain
 
 TEXT = "Ask the harbour master before the database."
 OTHER = "Restore a copy before you call it a copy."

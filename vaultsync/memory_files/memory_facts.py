@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from vaultsync.core.section_plan import Do, Step
-from vaultsync.core.sections import Section, section_id
+from vaultsync.memory_files.plan import Do, Step
+from vaultsync.memory_files.sections import Section, section_id
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
 from vaultsync.storage.store import RevisionMismatch, Write

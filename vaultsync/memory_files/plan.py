@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from vaultsync.core.section_match import Known, match
-from vaultsync.core.section_types import guessed, hinted
-from vaultsync.core.sections import Section, hash_of, normalize
+from vaultsync.memory_files.match import Known, match
+from vaultsync.memory_files.section_types import guessed, hinted
+from vaultsync.memory_files.sections import Section, hash_of, normalize
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 

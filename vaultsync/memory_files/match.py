@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from vaultsync.core.sections import Section, hash_of
+from vaultsync.memory_files.sections import Section, hash_of
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -8,7 +8,8 @@ is refused.
 
 from __future__ import annotations
 
-from vaultsync.core.sections import (
+from vaultsync.errors.usage import InvalidFieldError, UsageError
+from vaultsync.memory_files.sections import (
     MANAGED,
     SHORTEST,
     Block,
@@ -17,7 +18,6 @@ from vaultsync.core.sections import (
     read_outline,
     whole,
 )
-from vaultsync.errors.usage import InvalidFieldError, UsageError
 
 _WELL = "whole paragraphs, without headings of level 2 and with all code fences closed"
 

@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 import msgspec
 
-from vaultsync.core.section_match import Known
-from vaultsync.core.section_plan import Metadata, Said
-from vaultsync.core.sections import Section, hash_of, whole
+from vaultsync.memory_files.match import Known
+from vaultsync.memory_files.plan import Metadata, Said
+from vaultsync.memory_files.sections import Section, hash_of, whole
 from vaultsync.model.fact import Fact
 
 FORMAT = 1

@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from vaultsync.core.section_plan import Do, Metadata, Said, Step, plan_sections, type_of
-from vaultsync.core.sections import Section
-from vaultsync.engine.memory_facts import Owner, carry_out
-from vaultsync.engine.memory_queue import PATIENCE, drain
-from vaultsync.engine.memory_read import Reading, notice, read_memory
-from vaultsync.engine.memory_report import FileDone, SectionDone
-from vaultsync.engine.memory_state import (
+from vaultsync.errors.files import MemoryFileMissingError
+from vaultsync.errors.sides import RevisionMismatchError
+from vaultsync.errors.usage import ScopeDeniedError
+from vaultsync.memory_files.memory_facts import Owner, carry_out
+from vaultsync.memory_files.plan import Do, Metadata, Said, Step, plan_sections, type_of
+from vaultsync.memory_files.ports import MemoryFile, MetadataReader, WriteQueue
+from vaultsync.memory_files.read import Reading, notice, read_memory
+from vaultsync.memory_files.report import FileDone, SectionDone
+from vaultsync.memory_files.sections import Section
+from vaultsync.memory_files.state import (
     SOURCE,
     FileState,
     States,
@@ -23,12 +26,9 @@ from vaultsync.engine.memory_state import (
     state_of,
     write_states,
 )
-from vaultsync.errors.files import MemoryFileMissingError
-from vaultsync.errors.sides import RevisionMismatchError
-from vaultsync.errors.usage import ScopeDeniedError
+from vaultsync.memory_files.write_queue import PATIENCE, drain
 from vaultsync.model.fact import Fact
 from vaultsync.model.scope import check_scope, private, sees
-from vaultsync.ports.memory_file import MemoryFile, MetadataReader, WriteQueue
 from vaultsync.storage.feed_cursor import version_at
 from vaultsync.storage.records import Attention
 from vaultsync.storage.store import StoreState

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.core.section_match import MANY, Known, match
-from vaultsync.core.sections import Section, hash_of, read_outline
+from vaultsync.memory_files.match import MANY, Known, match
+from vaultsync.memory_files.sections import Section, hash_of, read_outline
 
 
 def known(section: Section, number: int) -> Known:
