@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from vaultsync.ports.watcher import Watcher
+from vaultsync.daemon.ports import Watcher
 
 TOLD = ("watchfiles", "watchdog")
 KINDS = (*TOLD, "watchdog-polling")

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from tests.world import World
-from vaultsync.engine.daemon import Daemon
-from vaultsync.engine.rhythm import Rhythm
+from vaultsync.daemon.loop import Daemon
+from vaultsync.daemon.ports import Heard
+from vaultsync.daemon.schedule import Rhythm
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.ports.watcher import Heard
 from vaultsync.sync.context import Mirror, Policy
 from vaultsync.sync.pass_types import Request
 from vaultsync.sync.report import Progress, Report

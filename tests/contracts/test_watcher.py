@@ -16,8 +16,8 @@ import pytest
 
 from tests.watchers import KINDS, TOLD, make
 from vaultsync.adapters.watch_paths import MANY, PROBE, Gathered
+from vaultsync.daemon.ports import Heard, Watcher
 from vaultsync.model.paths import VaultPath
-from vaultsync.ports.watcher import Heard, Watcher
 
 PATIENCE = 20.0
 """Seconds; a machine under load is slow, and nothing is waited for that has come."""

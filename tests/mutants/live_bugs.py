@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from tests.mutants.bug import Bug
 
-DAEMON, SETTLE = "engine/test_daemon.py", "engine/test_settle_table.py"
-KEEPING, WATCHER = "engine/test_watch_keeping.py", "contracts/test_watcher.py"
+DAEMON, SETTLE = "daemon/test_loop.py", "daemon/test_debounce.py"
+KEEPING, WATCHER = "daemon/test_watcher_supervisor.py", "contracts/test_watcher.py"
 SERVED = "surfaces/test_while_watched.py"
 
 LIVE_BUGS: tuple[Bug, ...] = (
     Bug(
         "who saves without end is never heard",
-        "engine/settle_table.py",
+        "daemon/debounce.py",
         (
             (
                 "        return min(quiet, self._first[path] + self._longest)\n",
@@ -22,7 +22,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a note settles after its first event",
-        "engine/settle_table.py",
+        "daemon/debounce.py",
         (
             (
                 "            self._last[path] = now\n",
@@ -33,13 +33,13 @@ LIVE_BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a note that is being saved is written all the same",
-        "engine/daemon.py",
+        "daemon/loop.py",
         (("            unsettled=self._notes.pending(),\n", ""),),
         f"{DAEMON}::test_an_agent_waits_for_a_note_that_is_being_saved",
     ),
     Bug(
         "lost events are nobody's business",
-        "engine/daemon.py",
+        "daemon/loop.py",
         (
             (
                 ("        if heard.lost:\n            self._want_all(heard.lost)\n"),
@@ -50,7 +50,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a sleep of the machine goes unnoticed",
-        "engine/daemon.py",
+        "daemon/loop.py",
         (
             (
                 "        gap = max(now - expected, abs(self._wall() - wall))\n",
@@ -61,19 +61,19 @@ LIVE_BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a failed pass is forgotten",
-        "engine/daemon.py",
+        "daemon/loop.py",
         (('        self._want_all("the last pass failed")\n', ""),),
         f"{DAEMON}::test_an_edit_that_a_failed_pass_had_in_hand_is_taken_up_by_the_next",
     ),
     Bug(
         "the daemon tries what was stopped under another run",
-        "engine/daemon.py",
+        "daemon/loop.py",
         (("            run=stopped if whole else None,\n", ""),),
         f"{DAEMON}::test_what_was_stopped_when_somebody_asked_can_still_be_confirmed",
     ),
     Bug(
         "a dead watcher is trusted",
-        "engine/watch_keeping.py",
+        "daemon/watcher_supervisor.py",
         (
             (
                 "            why = self._watcher.trouble() or self._unheard(now)\n",
@@ -84,7 +84,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "each probe puts the answer off",
-        "engine/watch_keeping.py",
+        "daemon/watcher_supervisor.py",
         (
             (
                 (

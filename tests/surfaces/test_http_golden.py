@@ -24,7 +24,7 @@ from vaultsync.adapters.daemon_file import DaemonFile
 from vaultsync.adapters.engine_lock import EngineLock
 from vaultsync.adapters.loopback import LIMIT
 from vaultsync.app.memory import Memory
-from vaultsync.engine.daemon_state import DaemonState
+from vaultsync.daemon.state import DaemonState
 from vaultsync.http_bridge import shapes
 from vaultsync.http_bridge.openapi import document
 from vaultsync.http_bridge.routes import ROUTES, Asked

@@ -33,7 +33,7 @@ from vaultsync.app.answering import ask_files
 from vaultsync.app.memory import Memory
 from vaultsync.cli import cli
 from vaultsync.cli.log_lines import LogLines
-from vaultsync.engine.daemon_state import DaemonState
+from vaultsync.daemon.state import DaemonState
 from vaultsync.http_bridge import answers
 from vaultsync.http_bridge.routes import ROUTES
 from vaultsync.mcp_server import resources

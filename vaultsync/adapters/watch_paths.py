@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from vaultsync.adapters.vault_list import is_no_path
+from vaultsync.daemon.ports import Heard
 from vaultsync.model.paths import VaultPath
-from vaultsync.ports.watcher import Heard
 
 MANY = 50_000
 """Paths; beyond that a look at everything is cheaper than telling them one by one."""

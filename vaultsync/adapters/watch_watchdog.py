@@ -27,7 +27,7 @@ from watchdog.observers.api import BaseObserver
 from watchdog.observers.polling import PollingObserver
 
 from vaultsync.adapters.watch_paths import Gathered
-from vaultsync.ports.watcher import Heard
+from vaultsync.daemon.ports import Heard
 
 _LOGGER = "watchdog.observers"
 _JOIN = 5.0

@@ -14,7 +14,7 @@ from pathlib import Path
 from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
 from vaultsync.adapters.watch_paths import Gathered
-from vaultsync.ports.watcher import Heard
+from vaultsync.daemon.ports import Heard
 
 _TOGETHER_MS = 50
 _STEP_MS = 25

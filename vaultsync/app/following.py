@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from vaultsync.engine.daemon_state import told
+from vaultsync.daemon.state import told
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.model.schema import Value

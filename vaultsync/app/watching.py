@@ -21,8 +21,8 @@ from vaultsync.app.memory import Memory
 from vaultsync.app.waking import Wake
 from vaultsync.app.watchers import watcher_maker
 from vaultsync.config import Settings
-from vaultsync.engine.daemon import Daemon
-from vaultsync.engine.rhythm import Rhythm
+from vaultsync.daemon.loop import Daemon
+from vaultsync.daemon.schedule import Rhythm
 from vaultsync.errors.work import DaemonStoppedError, EngineBusyError
 from vaultsync.model.schema import Value
 from vaultsync.sync.context import Mirror

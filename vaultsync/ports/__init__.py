@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vaultsync.context_packs.ports import TokenCounter
+    from vaultsync.daemon.ports import Heard, Watcher
     from vaultsync.indexing.embedder import Embedder, Identity
     from vaultsync.indexing.ports import Entry, Filters, Match, NoteIndex
     from vaultsync.indexing.vector_index import Near, VectorIndex, VectorRow
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
         Waiting,
         WriteQueue,
     )
-    from vaultsync.ports.watcher import Heard, Watcher
     from vaultsync.recall.ports import Reranker
     from vaultsync.recall.recall_log import Recalled, RecallLog
     from vaultsync.storage.archive import Archive

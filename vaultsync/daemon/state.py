@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vaultsync.engine.rhythm import Rhythm
+from vaultsync.daemon.schedule import Rhythm
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vaultsync.engine.rhythm import BackOff, Rhythm
-from vaultsync.ports.watcher import Heard, Watcher
+from vaultsync.daemon.ports import Heard, Watcher
+from vaultsync.daemon.schedule import BackOff, Rhythm
 
 OFTEN = 3
 """After so many failures a watcher that looks by itself takes over."""

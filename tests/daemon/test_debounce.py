@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.engine.rhythm import BackOff
-from vaultsync.engine.settle_table import SettleTable
+from vaultsync.daemon.debounce import SettleTable
+from vaultsync.daemon.schedule import BackOff
 from vaultsync.model.paths import VaultPath
 
 A, B = VaultPath("a.md"), VaultPath("b.md")

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from tests.watching import FakeWatcher
-from vaultsync.engine.rhythm import Rhythm
-from vaultsync.engine.watch_keeping import WatchKeeper
-from vaultsync.ports.watcher import Heard
+from vaultsync.daemon.ports import Heard
+from vaultsync.daemon.schedule import Rhythm
+from vaultsync.daemon.watcher_supervisor import WatchKeeper
 
 RHYTHM = Rhythm()
 

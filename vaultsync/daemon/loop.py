@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from vaultsync.engine.daemon_state import DaemonState, Wanted
-from vaultsync.engine.rhythm import BackOff, Rhythm
-from vaultsync.engine.settle_table import SettleTable
-from vaultsync.engine.watch_keeping import Make, WatchKeeper
+from vaultsync.daemon.debounce import SettleTable
+from vaultsync.daemon.schedule import BackOff, Rhythm
+from vaultsync.daemon.state import DaemonState, Wanted
+from vaultsync.daemon.watcher_supervisor import Make, WatchKeeper
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.work import DaemonStoppedError
 from vaultsync.model.paths import VaultPath, parent

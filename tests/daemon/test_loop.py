@@ -7,7 +7,7 @@ import pytest
 
 from tests.watching import Daemonic
 from tests.world import LINES, SCOPE
-from vaultsync.engine.rhythm import Rhythm
+from vaultsync.daemon.schedule import Rhythm
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import DaemonStoppedError, GuardError
 from vaultsync.model.fact import Fact

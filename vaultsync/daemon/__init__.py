@@ -1,0 +1,3 @@
+"""The loop: debounce, schedule, back off."""
+
+from __future__ import annotations
