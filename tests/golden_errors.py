@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from tests.golden import Placeholders
 from vaultsync import app
-from vaultsync.adapters.engine_lock import EngineLock
+from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.cli import cli
 
 ID = "0193f6c2-7b1a-7c3d-8e4f-5a6b7c8d9e01"

@@ -17,8 +17,8 @@ from typing import Any
 from tests.fakes import FakeClock
 from tests.golden import RENEW, Placeholders, sections
 from tests.memory_archive import MemoryArchive
-from vaultsync.adapters.store_memory import MemoryStore
-from vaultsync.adapters.vault_fs import VaultFs
+from vaultsync.backends.filesystem.vault import VaultFs
+from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.facts import service as fact_work
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.serialization import to_values

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.world import World
-from vaultsync.adapters.links_memory import MemoryLinks
+from vaultsync.backends.memory.links import MemoryLinks
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from tests.world import World
-from vaultsync.adapters.memory_frontmatter import FrontmatterReader
+from vaultsync.backends.filesystem.memory_frontmatter import FrontmatterReader
 from vaultsync.errors.files import (
     MemoryFileBusyError,
     MemoryFileChangedError,

@@ -13,7 +13,7 @@ from functools import cache
 from hypothesis import strategies as st
 
 from tests.strategies import facts
-from vaultsync.adapters.tokens_fitted import FittedTokens
+from vaultsync.backends.tokens.estimate import FittedTokens
 from vaultsync.context_packs.pack import Candidate, ContextPack
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath

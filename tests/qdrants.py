@@ -14,11 +14,11 @@ from qdrant_client import QdrantClient
 
 from tests.fakes import FakeClock
 from tests.qdrant_server import FakeQdrant
-from vaultsync.adapters.qdrant_client_points import ClientPoints
-from vaultsync.adapters.qdrant_edge_points import EdgePoints
-from vaultsync.adapters.qdrant_place import QdrantPlace, place_of
-from vaultsync.adapters.qdrant_points import Forget, Points, Where
-from vaultsync.adapters.qdrant_store import QdrantStore
+from vaultsync.backends.qdrant.client import ClientPoints
+from vaultsync.backends.qdrant.edge import EdgePoints
+from vaultsync.backends.qdrant.operations import Forget, Points, Where
+from vaultsync.backends.qdrant.settings import QdrantPlace, place_of
+from vaultsync.backends.qdrant.store import QdrantStore
 from vaultsync.storage.clock import Clock
 
 PLACE = QdrantPlace("local", "agent_memory_test")

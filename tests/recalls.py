@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.world import World
-from vaultsync.adapters.embed_hash import HashEmbedder
-from vaultsync.adapters.index_memory import MemoryIndex
-from vaultsync.adapters.vectors_memory import MemoryVectors
+from vaultsync.backends.embedders.hashing import HashEmbedder
+from vaultsync.backends.memory.note_index import MemoryIndex
+from vaultsync.backends.memory.vectors import MemoryVectors
 from vaultsync.errors.work import EmbedderError
 from vaultsync.facts import service as fact_work
 from vaultsync.indexing.note_index_sync import catch_up

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from vaultsync.adapters.home import set_store
+from vaultsync.backends.state.vault_marker import set_store
 
 ROOT = Path(__file__).parents[1]
 WIDTH = 88

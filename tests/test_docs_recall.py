@@ -14,7 +14,7 @@ import pytest
 
 from tests.golden import RENEW, fenced
 from tests.sample_vault import facts as notes
-from vaultsync.adapters.tokens_fitted import FittedTokens
+from vaultsync.backends.tokens.estimate import FittedTokens
 from vaultsync.context_packs.pack import INTENTS, TIERS, Candidate
 from vaultsync.context_packs.packer import pack
 from vaultsync.index_files.entry import entry_of, line_of

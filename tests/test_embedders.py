@@ -9,8 +9,8 @@ import pytest
 
 from tests.embedding import need
 from tests.fakes import FakeClock
-from vaultsync.adapters.embed_sentence import packaged_weights
-from vaultsync.app.embedders import embedder_for, reranker_for
+from vaultsync.backends.embedders.choose import embedder_for, reranker_for
+from vaultsync.backends.embedders.sentence import packaged_weights
 from vaultsync.errors.usage import ConfigError
 from vaultsync.errors.work import EmbedderError
 from vaultsync.indexing.embedder import Embedder

@@ -10,13 +10,13 @@ import pytest
 from tests.embedding import cosine, local_embedder, need
 from tests.fakes import FakeClock
 from tests.golden import GOLDEN, RENEW
-from vaultsync.adapters.embed_export import (
+from vaultsync.backends.embedders.choose import embedder_for
+from vaultsync.backends.embedders.export import (
     LEAST_COSINE,
     LEAST_NEIGHBOURS,
     SENTENCES,
     agreement,
 )
-from vaultsync.app.embedders import embedder_for
 
 PAGE = GOLDEN / "embedding" / "reference.jsonl"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.golden import GOLDEN, check, fenced
-from vaultsync.adapters.tokens_fitted import FittedTokens
+from vaultsync.backends.tokens.estimate import FittedTokens
 from vaultsync.context_packs.pack import Candidate
 from vaultsync.context_packs.packer import pack
 from vaultsync.index_files.entry import entry_of

@@ -14,8 +14,8 @@ import pytest
 from tests.embedding import Service, serving
 from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, MemoryWorld, SimFile, memory
 from vaultsync import app
-from vaultsync.adapters.memory_disk import STATE, DiskMemoryFile
 from vaultsync.app.memory import Memory
+from vaultsync.backends.filesystem.memory_file import STATE, DiskMemoryFile
 from vaultsync.errors.files import (
     MemoryFileBusyError,
     TooManyFilesError,
@@ -204,7 +204,9 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
 def test_embedding_api_unreachable_leaves_chunks_pending(
     tmp_path: Path, work: Path, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultsync.adapters.clock.SystemClock.sleep", lambda *_: None)
+    monkeypatch.setattr(
+        "vaultsync.backends.system.clock.SystemClock.sleep", lambda *_: None
+    )
     file = work / "MEMORY.md"
     file.write_text(ALL, encoding="utf-8")
     service.answers = [lambda _: (503, {}, b"")] * 99
@@ -467,7 +469,8 @@ def test_rate_limit_is_respected_and_retried(
 ) -> None:
     slept: list[float] = []
     monkeypatch.setattr(
-        "vaultsync.adapters.clock.SystemClock.sleep", lambda _, each: slept.append(each)
+        "vaultsync.backends.system.clock.SystemClock.sleep",
+        lambda _, each: slept.append(each),
     )
     service.answers = [lambda _: (429, {"Retry-After": "7"}, b"")]
     (work / "MEMORY.md").write_text(ALL, encoding="utf-8")

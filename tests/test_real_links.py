@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.real_notes import NEEDED, copied_to
-from vaultsync.adapters.archive_sqlite import SqliteArchive
-from vaultsync.adapters.clock import SystemClock
-from vaultsync.adapters.home import make_marker
-from vaultsync.adapters.links_sqlite import SqliteLinks
-from vaultsync.adapters.store_sqlite import SqliteStore
-from vaultsync.adapters.vault_files import vault_files
-from vaultsync.adapters.vault_fs import VaultFs
+from vaultsync.backends.filesystem.vault import VaultFs
+from vaultsync.backends.filesystem.vault_files import vault_files
+from vaultsync.backends.sqlite.archive import SqliteArchive
+from vaultsync.backends.sqlite.links import SqliteLinks
+from vaultsync.backends.sqlite.store import SqliteStore
+from vaultsync.backends.state.vault_marker import make_marker
+from vaultsync.backends.system.clock import SystemClock
 from vaultsync.links.wikilinks import find_links
 from vaultsync.operations.adopt import adopt
 from vaultsync.operations.check_links import LinkReport, check_links

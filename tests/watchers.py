@@ -18,10 +18,10 @@ def make(
 ) -> Watcher:
     """A watcher by its kind."""
     if kind == "watchfiles":
-        from vaultsync.adapters.watch_watchfiles import WatchfilesWatcher
+        from vaultsync.backends.watchers.watchfiles import WatchfilesWatcher
 
         return WatchfilesWatcher(root, state, wake=wake)
-    from vaultsync.adapters.watch_watchdog import WatchdogWatcher
+    from vaultsync.backends.watchers.watchdog import WatchdogWatcher
 
     polls = kind.endswith("polling")
     return WatchdogWatcher(root, state, wake=wake, polls=polls, interval=INTERVAL)

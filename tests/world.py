@@ -10,7 +10,7 @@ from tests.fakes import FakeClock
 from tests.memory_archive import MemoryArchive
 from tests.sim import SimVault
 from tests.sim_disk import Inode
-from vaultsync.adapters.store_memory import MemoryStore
+from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath

@@ -19,8 +19,8 @@ import pytest
 
 from tests.apps import FakeApp
 from tests.sim import SimVault
-from vaultsync.adapters.vault_app import VaultThroughApp
-from vaultsync.adapters.vault_fs import VaultFs
+from vaultsync.backends.filesystem.vault import VaultFs
+from vaultsync.backends.obsidian.vault_through_app import VaultThroughApp
 from vaultsync.storage.vault import Vault
 
 VAULT_ID = "0193f6c2-0000-7000-8000-000000000001"

@@ -20,10 +20,10 @@ import msgspec
 import yaml_rs
 
 from tests.bench.worlds import notes_in
-from vaultsync.adapters.archive_sqlite import SqliteArchive
-from vaultsync.adapters.clock import SystemClock
-from vaultsync.adapters.store_sqlite import SqliteStore
-from vaultsync.adapters.vault_fs import VaultFs
+from vaultsync.backends.filesystem.vault import VaultFs
+from vaultsync.backends.sqlite.archive import SqliteArchive
+from vaultsync.backends.sqlite.store import SqliteStore
+from vaultsync.backends.system.clock import SystemClock
 from vaultsync.storage.records import Base
 from vaultsync.sync.snapshot import path_in
 

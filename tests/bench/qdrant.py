@@ -15,7 +15,7 @@ from tests.bench.vectors import (
     Measured,
     measured,
 )
-from vaultsync.adapters.qdrant_layout import EF
+from vaultsync.backends.qdrant.collection import EF
 
 RECALL = 0.99
 """Of the nearest ten by int8 vectors, those of an exact search."""

@@ -21,11 +21,11 @@ import numpy.typing as npt
 
 from tests.bench.measure import p95
 from tests.fakes import FakeClock
-from vaultsync.adapters.qdrant_edge_points import EdgePoints
-from vaultsync.adapters.qdrant_place import QdrantPlace
-from vaultsync.adapters.qdrant_vectors import QdrantVectors
-from vaultsync.adapters.vectors_lancedb import LanceVectors
-from vaultsync.adapters.vectors_matrix import MatrixVectors
+from vaultsync.backends.qdrant.edge import EdgePoints
+from vaultsync.backends.qdrant.settings import QdrantPlace
+from vaultsync.backends.qdrant.vectors import QdrantVectors
+from vaultsync.backends.vectors.lancedb import LanceVectors
+from vaultsync.backends.vectors.matrix import MatrixVectors
 from vaultsync.indexing.ports import Filters
 from vaultsync.indexing.vector_index import VectorIndex, VectorRow
 from vaultsync.model.fact import Fact

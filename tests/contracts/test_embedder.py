@@ -9,9 +9,9 @@ import pytest
 
 from tests.embedding import cosine, local_embedder, need, serving
 from tests.fakes import FakeClock
-from vaultsync.adapters.embed_hash import HashEmbedder
-from vaultsync.adapters.embed_http import HttpEmbedder
-from vaultsync.app.embedders import embedder_for
+from vaultsync.backends.embedders.choose import embedder_for
+from vaultsync.backends.embedders.hashing import HashEmbedder
+from vaultsync.backends.embedders.http import HttpEmbedder
 from vaultsync.indexing.embedder import Embedder
 
 Opening = Callable[[pytest.Config, ExitStack], Embedder]

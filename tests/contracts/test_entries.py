@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.entries import EntriesInMemory
 from tests.packs import fact, words
 from tests.strategies import facts
-from vaultsync.adapters.entries_file import EntriesOnDisk
+from vaultsync.backends.state.index_entries import EntriesOnDisk
 from vaultsync.index_files.entry import Entry, entry_of
 from vaultsync.index_files.ports import EntryFile, Held
 from vaultsync.model.fact import Fact

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.adapters.links_memory import MemoryLinks
-from vaultsync.adapters.links_sqlite import SqliteLinks
+from vaultsync.backends.memory.links import MemoryLinks
+from vaultsync.backends.sqlite.links import SqliteLinks
 from vaultsync.links.ports import Entity, LinkIndex, Reference
 
 INDEXES: dict[str, Callable[[Path], LinkIndex]] = {

@@ -9,9 +9,10 @@ from typing import Protocol
 import pytest
 
 from tests.memory_file_worlds import SimFile
-from vaultsync.adapters import memory_disk, syscalls
-from vaultsync.adapters.memory_disk import STAGED, DiskMemoryFile
-from vaultsync.adapters.syscalls import Place
+from vaultsync.backends.filesystem import memory_file as memory_disk
+from vaultsync.backends.filesystem import syscalls
+from vaultsync.backends.filesystem.memory_file import STAGED, DiskMemoryFile
+from vaultsync.backends.filesystem.syscalls import Place
 from vaultsync.errors.files import (
     MemoryFileBusyError,
     MemoryFileChangedError,

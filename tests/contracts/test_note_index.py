@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.fakes import FakeClock
 from tests.filtering import FACTS, check_found, filters
-from vaultsync.adapters.index_memory import MemoryIndex
-from vaultsync.adapters.index_tantivy import TantivyIndex
+from vaultsync.backends.memory.note_index import MemoryIndex
+from vaultsync.backends.tantivy.index import TantivyIndex
 from vaultsync.indexing.ports import Entry, Filters, NoteIndex
 from vaultsync.indexing.session_context import turn_of
 from vaultsync.model.fact import Fact, make_fact

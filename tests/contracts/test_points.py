@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.qdrants import SERVER, at_server, emptied, in_memory, over_http, served
-from vaultsync.adapters.qdrant_head import name
-from vaultsync.adapters.qdrant_points import (
+from vaultsync.backends.qdrant.commit_log import name
+from vaultsync.backends.qdrant.operations import (
     Between,
     Condition,
     Forget,

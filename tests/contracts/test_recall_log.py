@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vaultsync.adapters.recall_log import NAME, FileRecallLog, MemoryRecallLog
+from vaultsync.backends.state.recall_log import NAME, FileRecallLog, MemoryRecallLog
 from vaultsync.recall.recall_log import Recalled, RecallLog
 
 EARLY, LATE = "2026-02-14T13:45:00Z", "2026-02-14T13:46:00Z"

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests import qdrants
 from tests.fakes import FakeClock
-from vaultsync.adapters.qdrant_points import PAGE
-from vaultsync.adapters.store_memory import MemoryStore
-from vaultsync.adapters.store_sqlite import SqliteStore
+from vaultsync.backends.memory.store import MemoryStore
+from vaultsync.backends.qdrant.operations import PAGE
+from vaultsync.backends.sqlite.store import SqliteStore
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.usage import FactNotFoundError
 from vaultsync.model.fact import Fact, make_fact

@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.token_tables import small_table
-from vaultsync.adapters.tokens_fitted import FittedTokens
-from vaultsync.adapters.tokens_tiktoken import TiktokenTokens
+from vaultsync.backends.tokens.estimate import FittedTokens
+from vaultsync.backends.tokens.tiktoken import TiktokenTokens
 from vaultsync.context_packs.ports import TokenCounter
 
 

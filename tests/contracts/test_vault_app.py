@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.apps import APPS
 from tests.worlds import FsWorld, open_world, sha
-from vaultsync.adapters import syscalls
+from vaultsync.backends.filesystem import syscalls
 from vaultsync.errors.notes import (
     NoteChangedError,
     NoteExistsError,

@@ -12,12 +12,12 @@ from hypothesis import given
 from tests import qdrants
 from tests.filtering import FACTS, check_found, filters
 from tests.vector_rows import ALL, IDS, X, Y, Z, a_fact, found, row, unit
-from vaultsync.adapters.qdrant_points import PAGE, Points
-from vaultsync.adapters.qdrant_vectors import QdrantVectors
-from vaultsync.adapters.vectors_lancedb import LanceVectors
-from vaultsync.adapters.vectors_local import LocalVectors
-from vaultsync.adapters.vectors_matrix import MatrixVectors
-from vaultsync.adapters.vectors_memory import MemoryVectors
+from vaultsync.backends.memory.vectors import MemoryVectors
+from vaultsync.backends.qdrant.operations import PAGE, Points
+from vaultsync.backends.qdrant.vectors import QdrantVectors
+from vaultsync.backends.vectors.lancedb import LanceVectors
+from vaultsync.backends.vectors.local import LocalVectors
+from vaultsync.backends.vectors.matrix import MatrixVectors
 from vaultsync.errors.work import DerivedError, EmbedderError
 from vaultsync.indexing.ports import Filters
 from vaultsync.indexing.vector_index import Near, VectorIndex, VectorRow

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.watchers import KINDS, TOLD, make
-from vaultsync.adapters.watch_paths import MANY, PROBE, Gathered
+from vaultsync.backends.watchers.collector import MANY, PROBE, Gathered
 from vaultsync.daemon.ports import Heard, Watcher
 from vaultsync.model.paths import VaultPath
 

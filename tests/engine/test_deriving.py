@@ -11,11 +11,11 @@ import pytest
 from tests.entries import EntriesInMemory
 from tests.sim import SimVault
 from tests.world import World
-from vaultsync.adapters.embed_hash import HashEmbedder
-from vaultsync.adapters.index_memory import MemoryIndex
-from vaultsync.adapters.links_memory import MemoryLinks
-from vaultsync.adapters.store_away import StoreAway
-from vaultsync.adapters.vectors_memory import MemoryVectors
+from vaultsync.backends.embedders.hashing import HashEmbedder
+from vaultsync.backends.memory.links import MemoryLinks
+from vaultsync.backends.memory.note_index import MemoryIndex
+from vaultsync.backends.memory.vectors import MemoryVectors
+from vaultsync.backends.sqlite.unavailable import StoreAway
 from vaultsync.engine.deriving import Parts, derive, is_derived
 from vaultsync.errors.work import EmbedderError, IndexBusyError
 from vaultsync.index_files.service import Making

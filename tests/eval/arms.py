@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tests.eval.collections import Asked
 from tests.eval.measures import Measured, average, measured
-from vaultsync.adapters.tokens_fitted import FittedTokens
+from vaultsync.backends.tokens.estimate import FittedTokens
 from vaultsync.context_packs.ports import TokenCounter
 from vaultsync.recall.recall import recall
 from vaultsync.recall.result import Recall, Sources

@@ -8,7 +8,7 @@ from statistics import mean
 
 from tests.eval.collections import Asked
 from tests.eval.measures import RELEVANT
-from vaultsync.adapters.tokens_fitted import FittedTokens
+from vaultsync.backends.tokens.estimate import FittedTokens
 from vaultsync.context_packs.formats import body_of, cite
 from vaultsync.context_packs.service import MOST, context
 from vaultsync.indexing.session_context import own_title

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.world import World
-from vaultsync.adapters.links_memory import MemoryLinks
+from vaultsync.backends.memory.links import MemoryLinks
 from vaultsync.facts import service as fact_work
 from vaultsync.links import entity_names
 from vaultsync.links.entity_names import EntityNames

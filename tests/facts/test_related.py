@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.world import World
-from vaultsync.adapters.links_memory import MemoryLinks
+from vaultsync.backends.memory.links import MemoryLinks
 from vaultsync.errors.usage import FactNotFoundError
 from vaultsync.facts import related as related_work
 from vaultsync.facts import service as fact_work

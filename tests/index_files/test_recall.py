@@ -9,7 +9,7 @@ from hypothesis import given
 from tests.entries import making
 from tests.filtering import FACTS, filters
 from tests.world import SCOPE, World
-from vaultsync.adapters.index_memory import MemoryIndex
+from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors.usage import InvalidFieldError
 from vaultsync.index_files.recall import NO_TABLES, READ, SURE, Clone, recall_vault_only
 from vaultsync.index_files.service import write_tables

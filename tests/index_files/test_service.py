@@ -8,7 +8,7 @@ import pytest
 from tests.entries import EntriesInMemory, making
 from tests.packs import words
 from tests.world import LINES, SCOPE, World
-from vaultsync.adapters.store_memory import MemoryStore
+from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.index_files.service import (
     DONE,

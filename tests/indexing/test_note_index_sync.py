@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.world import World
-from vaultsync.adapters.index_memory import MemoryIndex
-from vaultsync.adapters.store_memory import MemoryStore
+from vaultsync.backends.memory.note_index import MemoryIndex
+from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.errors.work import IndexBusyError
 from vaultsync.indexing import note_index_sync as indexing
 from vaultsync.indexing import session_neighbours as neighbours

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.world import World
-from vaultsync.adapters.embed_hash import HashEmbedder
-from vaultsync.adapters.index_memory import MemoryIndex
-from vaultsync.adapters.store_memory import MemoryStore
-from vaultsync.adapters.vectors_memory import MemoryVectors
+from vaultsync.backends.embedders.hashing import HashEmbedder
+from vaultsync.backends.memory.note_index import MemoryIndex
+from vaultsync.backends.memory.store import MemoryStore
+from vaultsync.backends.memory.vectors import MemoryVectors
 from vaultsync.errors.work import EmbedderError, IndexBusyError
 from vaultsync.indexing import vector_index_sync as embedding
 from vaultsync.indexing.chunking import CHUNKER, chunk_fact

@@ -16,7 +16,7 @@ from tests.memory_file_worlds import (
     memory,
 )
 from tests.world import SCOPE
-from vaultsync.adapters.store_memory import MemoryStore
+from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.errors.files import MemoryFileMissingError
 from vaultsync.errors.sides import RevisionMismatchError, StoreUnavailableError
 from vaultsync.errors.usage import ScopeDeniedError

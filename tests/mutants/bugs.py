@@ -11,7 +11,7 @@ BUGS: tuple[Bug, ...] = (
     *LIVE_BUGS,
     Bug(
         "no compare-and-set in the vault",
-        "adapters/vault_fs.py",
+        "backends/filesystem/vault.py",
         (
             (
                 "            if not swaps and seen[0] == expect:\n",
@@ -22,19 +22,19 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "no compare-and-set in the store",
-        "adapters/store_sqlite.py",
+        "backends/sqlite/store.py",
         (("        if found != write.expect or", "        if"),),
         "contracts/test_store.py::test_a_write_on_an_old_revision_is_refused",
     ),
     Bug(
         "the engine does not name the revision it read",
-        "adapters/store_memory.py",
+        "backends/memory/store.py",
         (("        if found != write.expect or", "        if"),),
         f"{MODEL}::test_an_agents_edit_before_any_effect_loses_nothing",
     ),
     Bug(
         "a new note replaces what is there",
-        "adapters/vault_fs.py",
+        "backends/filesystem/vault.py",
         (
             (
                 (
@@ -167,7 +167,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "links are followed",
-        "adapters/syscalls.py",
+        "backends/filesystem/syscalls.py",
         (
             (
                 "READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK\n",

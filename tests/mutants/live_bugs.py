@@ -98,13 +98,13 @@ LIVE_BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a full queue is no loss",
-        "adapters/watch_watchfiles.py",
+        "backends/watchers/watchfiles.py",
         (("if burst >= self._full:\n", "if not burst:\n"),),
         f"{WATCHER}::test_a_full_queue_is_heard_when_the_process_was_stopped",
     ),
     Bug(
         "a replaced root is still watched",
-        "adapters/watch_paths.py",
+        "backends/watchers/collector.py",
         (
             (
                 "        if (found.st_dev, found.st_ino) != self._identity:\n",
@@ -115,7 +115,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "an error ends the watching thread in silence",
-        "adapters/watch_watchfiles.py",
+        "backends/watchers/watchfiles.py",
         (
             (
                 '            self._gathered.fail(f"{type(error).__name__}: {error}")\n',

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.world import World
-from vaultsync.adapters.store_memory import MemoryStore
+from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import GuardError
 from vaultsync.facts import service as fact_work

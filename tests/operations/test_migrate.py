@@ -6,8 +6,8 @@ import pytest
 
 from tests.vector_rows import ALL, X, Y, row
 from tests.world import World
-from vaultsync.adapters.store_memory import MemoryStore
-from vaultsync.adapters.vectors_memory import MemoryVectors
+from vaultsync.backends.memory.store import MemoryStore
+from vaultsync.backends.memory.vectors import MemoryVectors
 from vaultsync.errors.sides import (
     MigrationError,
     StoreMismatchError,

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 
 from tests.world import World, changed_lines, taken
-from vaultsync.adapters.links_memory import MemoryLinks
+from vaultsync.backends.memory.links import MemoryLinks
 from vaultsync.errors.notes import UnsafeSpliceError
 from vaultsync.links.wikilinks import find_links
 from vaultsync.markdown.frontmatter import split_note

@@ -18,7 +18,7 @@ from tests.world import (
     notice,
     taken,
 )
-from vaultsync.adapters.store_memory import MemoryStore
+from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.usage import RunNotFoundError
 from vaultsync.facts import service as fact_work

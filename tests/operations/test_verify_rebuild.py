@@ -7,7 +7,7 @@ import pytest
 from tests.memory_archive import MemoryArchive
 from tests.sim import SimVault
 from tests.world import AGENTS, LINES, PERSONS, World, action, kinds, taken
-from vaultsync.adapters.store_memory import MemoryStore
+from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.errors.sides import StoreUnavailableError, VaultMissingError
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.render import render

@@ -13,7 +13,7 @@ from tests.proofs import texts
 from tests.proofs.ledger import Ledger
 from tests.proofs.watched import WatchedVault
 from tests.sim_disk import Handle
-from vaultsync.adapters.store_memory import MemoryStore, StoreBackup
+from vaultsync.backends.memory.store import MemoryStore, StoreBackup
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.notes.conflict_note import is_conflict_note

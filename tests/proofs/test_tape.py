@@ -13,14 +13,14 @@ import pytest
 
 from tests.qdrants import in_memory, in_process, store_in
 from tests.recalls import RecallWorld
-from vaultsync.adapters.embed_hash import HashEmbedder
-from vaultsync.adapters.qdrant_points import Points
-from vaultsync.adapters.qdrant_store import QdrantStore
-from vaultsync.adapters.qdrant_vectors import QdrantVectors
-from vaultsync.adapters.store_memory import MemoryStore
-from vaultsync.adapters.store_sqlite import SqliteStore
-from vaultsync.adapters.vectors_local import LocalVectors
-from vaultsync.adapters.vectors_memory import MemoryVectors
+from vaultsync.backends.embedders.hashing import HashEmbedder
+from vaultsync.backends.memory.store import MemoryStore
+from vaultsync.backends.memory.vectors import MemoryVectors
+from vaultsync.backends.qdrant.operations import Points
+from vaultsync.backends.qdrant.store import QdrantStore
+from vaultsync.backends.qdrant.vectors import QdrantVectors
+from vaultsync.backends.sqlite.store import SqliteStore
+from vaultsync.backends.vectors.local import LocalVectors
 from vaultsync.errors.work import GuardError
 from vaultsync.facts import service as fact_work
 from vaultsync.indexing.vector_index import VectorIndex

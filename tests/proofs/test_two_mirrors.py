@@ -28,7 +28,7 @@ from tests.proofs.turns import THOROUGH, load_everything
 from tests.qdrants import in_memory, store_in
 from tests.sim import SimVault
 from tests.world import World
-from vaultsync.adapters.qdrant_points import Points, Step
+from vaultsync.backends.qdrant.operations import Points, Step
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.usage import FactNotFoundError
 from vaultsync.model.serialization import to_json

@@ -28,7 +28,8 @@ from tests.real.strace import (
     victim,
 )
 from tests.real.test_kill import check, everything, spread
-from vaultsync.adapters import syscalls, vault_tree
+from vaultsync.backends.filesystem import syscalls
+from vaultsync.backends.filesystem import tree as vault_tree
 from vaultsync.errors.root import VaultsyncError
 
 FOR_EVER = 1_000_000

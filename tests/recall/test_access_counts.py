@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.recalls import RecallWorld
-from vaultsync.adapters.index_memory import MemoryIndex
-from vaultsync.adapters.recall_log import MemoryRecallLog
+from vaultsync.backends.memory.note_index import MemoryIndex
+from vaultsync.backends.state.recall_log import MemoryRecallLog
 from vaultsync.indexing.note_index_sync import catch_up
 from vaultsync.indexing.ports import Filters
 from vaultsync.operations.verify import verify

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.recalls import BrokenEmbedder, BrokenReranker, LengthReranker, RecallWorld
-from vaultsync.adapters.embed_hash import HashEmbedder
+from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.errors.usage import (
     InvalidFieldError,
     InvalidScopeError,
@@ -293,7 +293,7 @@ def test_without_vectors_the_index_answers_and_says_what_is_missing() -> None:
 
 
 def test_vectors_that_were_never_made_are_said_to_be_missing() -> None:
-    from vaultsync.adapters.vectors_memory import MemoryVectors
+    from vaultsync.backends.memory.vectors import MemoryVectors
 
     world = RecallWorld()
     world.agent_remembers("Berths are full")

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from vaultsync import app
-from vaultsync.adapters import obsidian_plugin
 from vaultsync.app.plugging import install_plugin
+from vaultsync.backends.obsidian import plugin as obsidian_plugin
 from vaultsync.cli import cli
 from vaultsync.errors.usage import ConfigError, PluginNotBuiltError
 

@@ -139,7 +139,7 @@ def test_the_status_shows_what_the_daemon_suffers_from(
         "last_error": {"at": "2026-02-14T13:46:00Z", "message": "the disk is full"},
     }
     monkeypatch.setattr(
-        "vaultsync.adapters.daemon_file.DaemonFile.read", lambda _: daemon
+        "vaultsync.backends.state.daemon_file.DaemonFile.read", lambda _: daemon
     )
     with vaultsync.app.open() as memory, memory._engine():
         said = CliRunner().invoke(cli, ["status"]).stdout

@@ -20,10 +20,10 @@ from tests.bridges import Answer, Client, Heard, open_bridge
 from tests.bridges_app import ask_in_background, offer
 from tests.golden import GOLDEN, RENEW
 from vaultsync import errors
-from vaultsync.adapters.daemon_file import DaemonFile
-from vaultsync.adapters.engine_lock import EngineLock
-from vaultsync.adapters.loopback import LIMIT
 from vaultsync.app.memory import Memory
+from vaultsync.backends.http.loopback_guard import LIMIT
+from vaultsync.backends.state.daemon_file import DaemonFile
+from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.daemon.state import DaemonState
 from vaultsync.http_bridge import shapes
 from vaultsync.http_bridge.openapi import document

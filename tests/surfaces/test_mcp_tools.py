@@ -18,9 +18,9 @@ from pydantic import AnyUrl
 
 from tests.mcp_clients import Home, ask, hits, in_memory, make_home
 from vaultsync import errors
-from vaultsync.adapters.vault_fs import VaultFs
 from vaultsync.app.agent_settings import NAMELESS
 from vaultsync.app.agents import AgentMemory
+from vaultsync.backends.filesystem.vault import VaultFs
 from vaultsync.mcp_server.bounds import LIST, bounded
 from vaultsync.mcp_server.failure import in_words, told
 from vaultsync.mcp_server.server import prompt_rows, run, tool_row

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from vaultsync import app
-from vaultsync.adapters.vault_fs import VaultFs
 from vaultsync.app.answering import ask
+from vaultsync.backends.filesystem.vault import VaultFs
 from vaultsync.engine.deriving import Indexed
 from vaultsync.errors.usage import ConfigError, UsageError
 

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from tests.qdrant_server import FakeQdrant, Fault
 from tests.qdrants import SERVER, needs_server
 from vaultsync import app
-from vaultsync.adapters.clock import SystemClock
+from vaultsync.backends.system.clock import SystemClock
 from vaultsync.cli import cli
 from vaultsync.errors.sides import StoreMismatchError
 from vaultsync.errors.usage import ConfigError, FactNotFoundError

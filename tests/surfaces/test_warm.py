@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.bridges import Client, open_bridge
-from vaultsync.adapters import bridge_client
 from vaultsync.app.answering import ask, ask_for_packs
+from vaultsync.backends.http import bridge_client
 
 QUESTION = "what is embedded"
 

@@ -14,13 +14,13 @@ import pytest
 
 import vaultsync.app
 from vaultsync import config
-from vaultsync.adapters.daemon_file import DaemonFile
-from vaultsync.adapters.memory_disk import DiskMemoryFile
 from vaultsync.app.daily import DONE, LOOKS, Daily
 from vaultsync.app.following import FollowedFiles
 from vaultsync.app.memory import Memory
-from vaultsync.app.watchers import watcher_maker
 from vaultsync.app.watching import WatchedMemory, Watching, rhythm_of
+from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
+from vaultsync.backends.state.daemon_file import DaemonFile
+from vaultsync.backends.watchers.choose import watcher_maker
 from vaultsync.config import MemoryFileSettings, Settings, WatchSettings
 from vaultsync.errors.sides import VaultMissingError
 from vaultsync.errors.usage import ConfigError, FactNotFoundError
@@ -369,7 +369,9 @@ def test_the_watcher_is_the_one_that_is_set(
 def test_on_a_network_mount_it_looks_by_itself(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultsync.adapters.mounts.silent_mount", lambda _: "nfs4")
+    monkeypatch.setattr(
+        "vaultsync.backends.watchers.mounts.silent_mount", lambda _: "nfs4"
+    )
     assert watcher_maker(settings, lambda: None)(False).polls
     fixed = settings._replace(watch=WatchSettings(watcher="watchfiles"))
     assert not watcher_maker(fixed, lambda: None)(False).polls
@@ -379,11 +381,11 @@ def test_without_what_watches_it_is_said_what_to_install(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(
-        __import__("sys").modules, "vaultsync.adapters.watch_watchfiles", None
+        __import__("sys").modules, "vaultsync.backends.watchers.watchfiles", None
     )
     assert watcher_maker(settings, lambda: None)(False).name == "watchdog"
     monkeypatch.setitem(
-        __import__("sys").modules, "vaultsync.adapters.watch_watchdog", None
+        __import__("sys").modules, "vaultsync.backends.watchers.watchdog", None
     )
     with pytest.raises(ConfigError, match="cannot be loaded"):
         watcher_maker(settings, lambda: None)
@@ -394,7 +396,7 @@ def test_without_what_looks_by_itself_there_is_no_watcher_but_no_crash(
 ) -> None:
     make = watcher_maker(settings, lambda: None)
     monkeypatch.setitem(
-        __import__("sys").modules, "vaultsync.adapters.watch_watchdog", None
+        __import__("sys").modules, "vaultsync.backends.watchers.watchdog", None
     )
     with pytest.raises(OSError, match="watch_watchdog"):
         make(True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.world import AGENTS, LINES, PERSONS, World
-from vaultsync.adapters.recall_log import MemoryRecallLog
+from vaultsync.backends.state.recall_log import MemoryRecallLog
 from vaultsync.model.paths import VaultPath
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.recall.access_counts import Accesses

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.world import SCOPE, World
-from vaultsync.adapters.clock import SystemClock
+from vaultsync.backends.system.clock import SystemClock
 from vaultsync.model.fact import make_fact
 from vaultsync.storage.store import Write
 from vaultsync.sync.context import Policy

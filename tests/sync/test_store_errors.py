@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.world import AGENTS, LINES, MERGED, PERSONS, World, kinds
-from vaultsync.adapters.store_memory import MemoryStore
+from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.errors.sides import (
     StoreMismatchError,
     StoreRewoundError,

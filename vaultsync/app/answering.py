@@ -54,10 +54,10 @@ def ask_files(
 
     Raises: as `ask()`, and InvalidFieldError: a filter makes no sense.
     """
-    from vaultsync.adapters.clock import SystemClock
-    from vaultsync.adapters.index_memory import MemoryIndex
-    from vaultsync.adapters.vault_fs import VaultFs
     from vaultsync.app.hygiene import keyless_lens_of
+    from vaultsync.backends.filesystem.vault import VaultFs
+    from vaultsync.backends.memory.note_index import MemoryIndex
+    from vaultsync.backends.system.clock import SystemClock
     from vaultsync.index_files.recall import Clone, recall_vault_only
 
     settings = config.load(config.find_root(path), agent=agent)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import threading
 
-from vaultsync.adapters.vault_app import Answer, Offer
 from vaultsync.app.events import Event, Events
+from vaultsync.backends.obsidian.vault_through_app import Answer, Offer
 from vaultsync.errors.usage import WriteNotFoundError
 from vaultsync.storage.clock import Clock
 

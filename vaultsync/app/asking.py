@@ -29,9 +29,9 @@ def ask_bridge_of(
 
     A bridge of another agent is not asked.
     """
-    from vaultsync.adapters.announcement import Announcement
-    from vaultsync.adapters.bridge_client import TIMEOUT, ask_bridge
-    from vaultsync.adapters.token_file import TokenFile
+    from vaultsync.backends.http.bridge_client import TIMEOUT, ask_bridge
+    from vaultsync.backends.state.bridge_address import Announcement
+    from vaultsync.backends.state.token_file import TokenFile
 
     found = Announcement(settings.state_dir).find()
     token = TokenFile(settings.state_dir).find()
@@ -61,7 +61,7 @@ def hand_over(
         EngineBusyError: `busy`, when it has no bridge that answers.
         VaultsyncError: what it failed with.
     """
-    from vaultsync.adapters.announcement import Announcement
+    from vaultsync.backends.state.bridge_address import Announcement
     from vaultsync.privacy.error_json import error_of
 
     if Announcement(settings.state_dir).is_own():

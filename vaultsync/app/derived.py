@@ -74,7 +74,7 @@ class Derived:
     @cached_property
     def words(self) -> NoteIndex:
         """The note index."""
-        from vaultsync.adapters.index_tantivy import TantivyIndex
+        from vaultsync.backends.tantivy.index import TantivyIndex
 
         settings = self._settings
         index = TantivyIndex(
@@ -88,7 +88,7 @@ class Derived:
     @cached_property
     def links(self) -> LinkIndex:
         """The link index."""
-        from vaultsync.adapters.links_sqlite import SqliteLinks
+        from vaultsync.backends.sqlite.links import SqliteLinks
 
         links = SqliteLinks(self._made("links") / "links.sqlite3")
         self._closing.callback(links.close)
@@ -102,12 +102,12 @@ class Derived:
         """
         points = self._stores.points
         if points is not None:
-            from vaultsync.adapters.qdrant_vectors import QdrantVectors
+            from vaultsync.backends.qdrant.vectors import QdrantVectors
 
             return QdrantVectors(points, dimension=self._stores.dimension)
         if not _installed("numpy"):
             return None
-        from vaultsync.adapters.vectors_local import LocalVectors
+        from vaultsync.backends.vectors.local import LocalVectors
 
         vectors: VectorIndex = LocalVectors(self._made("vectors"))
         self._closing.callback(vectors.close)
@@ -131,7 +131,7 @@ class Derived:
             settings.embedder == "local" and not _installed(_PACKAGED)
         ):
             return None
-        from vaultsync.app.embedders import embedder_for
+        from vaultsync.backends.embedders.choose import embedder_for
 
         try:
             embedder = embedder_for(
@@ -151,15 +151,15 @@ class Derived:
         """The model of the setting; None where there is none."""
         if not self._settings.reranker:
             return None
-        from vaultsync.app.embedders import reranker_for
+        from vaultsync.backends.embedders.choose import reranker_for
 
         return reranker_for(self._settings.reranker)
 
     @cached_property
     def tables(self) -> Making:
         """What the tables of `.index/` are made with."""
-        from vaultsync.adapters.entries_file import EntriesOnDisk
-        from vaultsync.adapters.tokens_fitted import FittedTokens
+        from vaultsync.backends.state.index_entries import EntriesOnDisk
+        from vaultsync.backends.tokens.estimate import FittedTokens
         from vaultsync.index_files.service import Making
 
         entries = EntriesOnDisk(self._made("tables") / "entries.json")
@@ -168,8 +168,8 @@ class Derived:
     @cached_property
     def tokens(self) -> TokenCounter:
         """The tokenizer whose tables are on this machine, else the estimate."""
-        from vaultsync.adapters.tokens_fitted import FittedTokens
-        from vaultsync.adapters.tokens_tiktoken import TiktokenTokens
+        from vaultsync.backends.tokens.estimate import FittedTokens
+        from vaultsync.backends.tokens.tiktoken import TiktokenTokens
 
         return TiktokenTokens.find() or FittedTokens()
 

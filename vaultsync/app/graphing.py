@@ -116,7 +116,7 @@ class Graphing(Session):
             ConfigError: the vault was never opened in Obsidian, or its settings are not
                 valid JSON; nothing was written.
         """
-        from vaultsync.adapters.obsidian_settings import ObsidianSettings
+        from vaultsync.backends.obsidian.graph_settings import ObsidianSettings
         from vaultsync.graph.colours import merged_colours
 
         settings = ObsidianSettings(self.settings.root)

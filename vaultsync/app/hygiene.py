@@ -6,7 +6,7 @@ import os
 import re
 
 from vaultsync.adapters.environment import values_of
-from vaultsync.adapters.key_file import read_or_make_key
+from vaultsync.backends.state.key_file import read_or_make_key
 from vaultsync.config import Settings
 from vaultsync.notes.view import Lens
 from vaultsync.privacy.providers import PROVIDERS

@@ -73,9 +73,9 @@ class Keeping(Mirroring):
         """
         from contextlib import ExitStack
 
-        from vaultsync.adapters.home import set_store
         from vaultsync.app.derived import Derived
         from vaultsync.app.stores import Stores
+        from vaultsync.backends.state.vault_marker import set_store
         from vaultsync.operations import migrate as work
         from vaultsync.sync.pass_types import Request
         from vaultsync.sync.run import sync

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from vaultsync.adapters.clock import SystemClock
-from vaultsync.adapters.loopback import HEADER, LIMIT, Asgi, Guarded
-from vaultsync.adapters.loopback_server import LoopbackServer
-from vaultsync.adapters.token_file import TokenFile
+from vaultsync.backends.http.loopback_guard import HEADER, LIMIT, Asgi, Guarded
+from vaultsync.backends.http.server import LoopbackServer
+from vaultsync.backends.state.token_file import TokenFile
+from vaultsync.backends.system.clock import SystemClock
 from vaultsync.config import Settings
 
 

@@ -13,7 +13,7 @@ from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.work import EngineBusyError
 
 if TYPE_CHECKING:
-    from vaultsync.adapters.memory_disk import DiskMemoryFile
+    from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
     from vaultsync.memory_files.ports import WriteQueue
     from vaultsync.memory_files.report import Added, MemoryFileReport
     from vaultsync.memory_files.sync import Asked
@@ -44,8 +44,8 @@ class MemoryFiles(Mirroring):
             MemoryFileMissingError: a file that is not there, and was not before.
             TooManyFilesError, StoreUnavailableError, ScopeDeniedError.
         """
-        from vaultsync.adapters.memory_find import find_memory_files
-        from vaultsync.adapters.memory_frontmatter import FrontmatterReader
+        from vaultsync.backends.filesystem.find_memory_files import find_memory_files
+        from vaultsync.backends.filesystem.memory_frontmatter import FrontmatterReader
         from vaultsync.memory_files.service import sync_files
         from vaultsync.memory_files.sync import Asked
 
@@ -136,7 +136,7 @@ class MemoryFiles(Mirroring):
 
         For the daemon: these, and the folders they are in, are to be watched.
         """
-        from vaultsync.adapters.memory_find import find_memory_files
+        from vaultsync.backends.filesystem.find_memory_files import find_memory_files
 
         said = self.settings.memory_file
         given = [self.settings.root / Path(each).expanduser() for each in said.files]
@@ -173,12 +173,12 @@ class MemoryFiles(Mirroring):
         return key_of(path.name, agent) in held.files
 
     def _memory_file(self, path: Path) -> DiskMemoryFile:
-        from vaultsync.adapters.memory_disk import DiskMemoryFile
+        from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
 
         return DiskMemoryFile(path, _name(path, self.settings.root))
 
     def _write_queue(self) -> WriteQueue:
-        from vaultsync.adapters.memory_queue_files import QueueFiles
+        from vaultsync.backends.state.write_queue import QueueFiles
 
         return QueueFiles(self.settings.state_dir / "memory-files")
 

@@ -136,7 +136,7 @@ class Mirroring(Indexing):
 
     def status(self) -> Status:
         """What waits and what is wrong; changes nothing."""
-        from vaultsync.adapters.daemon_file import DaemonFile
+        from vaultsync.backends.state.daemon_file import DaemonFile
         from vaultsync.sync.status import status
 
         self._flush()
@@ -316,11 +316,11 @@ class Mirroring(Indexing):
 
     def doctor(self) -> tuple[Check, ...]:
         """Check this machine and this vault."""
-        from vaultsync.adapters.machine import machine_checks
-        from vaultsync.adapters.watch_limits import watch_checks
         from vaultsync.app.derived import embedder_check
         from vaultsync.app.hygiene import hygiene_check
         from vaultsync.app.stray_settings import settings_check
+        from vaultsync.backends.system.doctor import machine_checks
+        from vaultsync.backends.watchers.doctor import watch_checks
         from vaultsync.sync.report import Check
 
         settings = self.settings

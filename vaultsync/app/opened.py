@@ -8,18 +8,18 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, cast
 
-from vaultsync.adapters.archive_sqlite import SqliteArchive
-from vaultsync.adapters.clock import SystemClock
-from vaultsync.adapters.home import make_state_dir
 from vaultsync.app.derived import Derived
 from vaultsync.app.hygiene import lens_of
 from vaultsync.app.stores import Stores
+from vaultsync.backends.sqlite.archive import SqliteArchive
+from vaultsync.backends.state.vault_marker import make_state_dir
+from vaultsync.backends.system.clock import SystemClock
 from vaultsync.config import Settings
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.sync.context import Mirror, Policy
 
 if TYPE_CHECKING:  # only a daemon or a bridge has one
-    from vaultsync.adapters.vault_app import App
+    from vaultsync.backends.obsidian.vault_through_app import App
     from vaultsync.links.ports import LinkIndex
     from vaultsync.recall.access_counts import Accesses
     from vaultsync.storage.store import Store
@@ -88,7 +88,7 @@ class Opened:
         self._mirror = Mirror(vault, store, archive, clock, policy, names, lens)
 
     def _open_vault(self) -> Vault:
-        from vaultsync.adapters.vault_fs import VaultFs
+        from vaultsync.backends.filesystem.vault import VaultFs
 
         settings = self.settings
         vault = VaultFs(
@@ -96,7 +96,7 @@ class Opened:
         )
         self._closing.callback(vault.close)
         if self._app is not None:
-            from vaultsync.adapters.vault_app import VaultThroughApp
+            from vaultsync.backends.obsidian.vault_through_app import VaultThroughApp
 
             return VaultThroughApp(vault, self._app)
         return vault
@@ -128,7 +128,7 @@ class Opened:
 
     @cached_property
     def _accesses(self) -> Accesses:
-        from vaultsync.adapters.recall_log import FileRecallLog
+        from vaultsync.backends.state.recall_log import FileRecallLog
         from vaultsync.recall.access_counts import Accesses
 
         log = FileRecallLog(self.settings.state_dir)

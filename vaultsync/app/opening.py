@@ -7,10 +7,10 @@ from datetime import datetime
 from pathlib import Path
 
 from vaultsync import config
-from vaultsync.adapters.clock import SystemClock
-from vaultsync.adapters.home import make_marker
 from vaultsync.app.memory import Memory
 from vaultsync.app.stores import check_store
+from vaultsync.backends.state.vault_marker import make_marker
+from vaultsync.backends.system.clock import SystemClock
 from vaultsync.errors.usage import ConfigError
 from vaultsync.model.scope import PUBLIC
 

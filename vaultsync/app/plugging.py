@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vaultsync import config
-from vaultsync.adapters.obsidian_plugin import PluginFiles, PluginFolder
+from vaultsync.backends.obsidian.plugin import PluginFiles, PluginFolder
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,15 +15,15 @@ from functools import partial
 from typing import TypeVar
 
 from vaultsync import __version__
-from vaultsync.adapters.announcement import Announcement
-from vaultsync.adapters.clock import SystemClock
-from vaultsync.adapters.home import make_state_dir
-from vaultsync.adapters.token_file import TokenFile
-from vaultsync.adapters.vault_app import Answer
 from vaultsync.app.app_writes import AppWrites
 from vaultsync.app.events import Events
 from vaultsync.app.memory import Memory
 from vaultsync.app.worker import Runner, Worker
+from vaultsync.backends.obsidian.vault_through_app import Answer
+from vaultsync.backends.state.bridge_address import Announcement
+from vaultsync.backends.state.token_file import TokenFile
+from vaultsync.backends.state.vault_marker import make_state_dir
+from vaultsync.backends.system.clock import SystemClock
 from vaultsync.config import Settings
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.usage import ScopeDeniedError

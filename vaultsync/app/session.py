@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultsync.adapters.engine_lock import EngineLock
 from vaultsync.app.opened import Opened, at_hand
+from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.config import Settings
 from vaultsync.errors.notes import NoteMissingError, UnsafePathError
 from vaultsync.errors.root import VaultsyncError
@@ -23,7 +23,7 @@ from vaultsync.sync.context import Mirror
 from vaultsync.sync.write_through import WriteThrough
 
 if TYPE_CHECKING:  # only a daemon or a bridge has one
-    from vaultsync.adapters.vault_app import App
+    from vaultsync.backends.obsidian.vault_through_app import App
 
 
 class Session(Opened):
@@ -122,7 +122,7 @@ class Session(Opened):
 
     def _files(self) -> Iterator[VaultPath]:
         """All files of the vault, for links lead to attachments too."""
-        from vaultsync.adapters.vault_files import vault_files
+        from vaultsync.backends.filesystem.vault_files import vault_files
 
         return vault_files(self.settings.root)
 

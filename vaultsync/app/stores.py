@@ -6,15 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultsync.adapters.store_sqlite import SqliteStore
+from vaultsync.backends.sqlite.store import SqliteStore
 from vaultsync.config import Settings
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.usage import ConfigError
 from vaultsync.errors.work import EmbedderError
 
 if TYPE_CHECKING:
-    from vaultsync.adapters.qdrant_place import QdrantPlace
-    from vaultsync.adapters.qdrant_points import Points
+    from vaultsync.backends.qdrant.operations import Points
+    from vaultsync.backends.qdrant.settings import QdrantPlace
     from vaultsync.indexing.embedder import Embedder
     from vaultsync.storage.clock import Clock
     from vaultsync.storage.store import Store
@@ -31,7 +31,7 @@ class Stores:
         self._embedder = embedder
         self._place: QdrantPlace | None = None
         if is_qdrant(settings.store):
-            from vaultsync.adapters.qdrant_place import place_of
+            from vaultsync.backends.qdrant.settings import place_of
 
             self._place = place_of(settings.store, settings.qdrant, root=settings.root)
         self._points: Points | None = None
@@ -43,11 +43,11 @@ class Stores:
         """The collection of a Qdrant; None for another store. Nothing is loaded yet."""
         if self._points is None and self._place is not None:
             if self._place.kind == "edge":
-                from vaultsync.adapters.qdrant_edge_points import EdgePoints
+                from vaultsync.backends.qdrant.edge import EdgePoints
 
                 self._points = EdgePoints(self._place, clock=self._clock)
             else:
-                from vaultsync.adapters.qdrant_client_points import ClientPoints
+                from vaultsync.backends.qdrant.client import ClientPoints
 
                 self._points = ClientPoints(self._place, clock=self._clock)
         return self._points
@@ -60,7 +60,7 @@ class Stores:
         """
         create = create or not (self._settings.state_dir / "archive.sqlite3").exists()
         if self.points is not None:
-            from vaultsync.adapters.qdrant_store import QdrantStore
+            from vaultsync.backends.qdrant.store import QdrantStore
 
             return QdrantStore(
                 self.points,
@@ -74,7 +74,7 @@ class Stores:
                 path, clock=self._clock, create=create or path.exists()
             )
         except StoreUnavailableError as away:
-            from vaultsync.adapters.store_away import StoreAway
+            from vaultsync.backends.sqlite.unavailable import StoreAway
 
             return StoreAway(away.why)
 
@@ -87,7 +87,7 @@ class Stores:
 
     def dimension(self) -> int:
         """The length of the vectors that a new collection is made for."""
-        from vaultsync.adapters.qdrant_place import DIMENSION
+        from vaultsync.backends.qdrant.settings import DIMENSION
 
         try:
             embedder = self._embedder()
@@ -108,7 +108,7 @@ def check_store(store: str, *, root: Path) -> None:
     Raises:
         ConfigError: it names none.
     """
-    from vaultsync.adapters.clock import SystemClock
+    from vaultsync.backends.system.clock import SystemClock
 
     Stores(Settings(root, "", root, store), SystemClock(), lambda: None)
 

@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
-from vaultsync.adapters.daemon_file import DaemonFile
-from vaultsync.adapters.store_away import StoreAway
-from vaultsync.adapters.vault_app import App
 from vaultsync.app.daily import Daily
 from vaultsync.app.following import FollowedFiles
 from vaultsync.app.memory import Memory
 from vaultsync.app.waking import Wake
-from vaultsync.app.watchers import watcher_maker
+from vaultsync.backends.obsidian.vault_through_app import App
+from vaultsync.backends.sqlite.unavailable import StoreAway
+from vaultsync.backends.state.daemon_file import DaemonFile
+from vaultsync.backends.watchers.choose import watcher_maker
 from vaultsync.config import Settings
 from vaultsync.daemon.loop import Daemon
 from vaultsync.daemon.schedule import Rhythm

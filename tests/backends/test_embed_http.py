@@ -1,0 +1,373 @@
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from tests.embedding import Answer, Service, cosine, serving
+from tests.fakes import FakeClock
+from vaultsync.backends.embedders.hashing import HashEmbedder
+from vaultsync.backends.embedders.http import HttpEmbedder
+from vaultsync.errors.usage import ConfigError
+from vaultsync.errors.work import EmbedderError
+
+TEXTS = ["green tea", "black tea", "no tea"]
+KEY = "sk-very-secret-0123"
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    with serving() as opened:
+        yield opened
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def embedder(service: Service, clock: FakeClock) -> HttpEmbedder:
+    return HttpEmbedder(service.url, "hash", clock=clock)
+
+
+def status(code: int, said: str = "", **headers: str) -> Callable[[Answer], Answer]:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda _: (code, named, said.encode())
+
+
+def instead(body: object) -> Callable[[Answer], Answer]:
+    return lambda _: (200, {}, json.dumps(body).encode())
+
+
+def half(answer: Answer) -> Answer:
+    code, _, body = answer
+    return code, {"Content-Length": str(len(body))}, body[: len(body) // 2]
+
+
+def without_last(answer: Answer) -> Answer:
+    rows = json.loads(answer[2])["data"]
+    return 200, {}, json.dumps({"data": rows[1:]}).encode()
+
+
+def same_index(answer: Answer) -> Answer:
+    rows = [row | {"index": 0} for row in json.loads(answer[2])["data"]]
+    return 200, {}, json.dumps({"data": rows}).encode()
+
+
+def of_other_length(answer: Answer) -> Answer:
+    rows = json.loads(answer[2])["data"]
+    rows = [row | {"embedding": row["embedding"][:7]} for row in rows]
+    return 200, {}, json.dumps({"data": rows}).encode()
+
+
+def refused(embedder: HttpEmbedder) -> EmbedderError:
+    with pytest.raises(EmbedderError) as caught:
+        embedder.embed(TEXTS)
+    return caught.value
+
+
+def test_a_hundred_texts_go_in_a_request(
+    service: Service, embedder: HttpEmbedder
+) -> None:
+    texts = [f"note {n}" for n in range(250)]
+
+    vectors = embedder.embed(texts)
+
+    sizes = sorted(len(str(each["input"]).split(",")) for each in service.requests)
+    assert sizes == [50, 100, 100]
+    assert {str(each["model"]) for each in service.requests} == {"hash"}
+    for a, b in zip(vectors, HashEmbedder().embed(texts), strict=True):
+        assert cosine(a, b) == pytest.approx(1.0)
+
+
+def test_three_requests_run_at_once(service: Service, embedder: HttpEmbedder) -> None:
+    service.gate = threading.Barrier(3)
+
+    embedder.embed([f"note {n}" for n in range(600)])
+
+    assert service.most_at_once == 3
+    assert len(service.requests) == 6
+
+
+def test_after_three_requests_there_is_a_rest(
+    service: Service, embedder: HttpEmbedder, clock: FakeClock
+) -> None:
+    embedder.embed([f"note {n}" for n in range(300)])
+    assert clock.monotonic() == 0
+    embedder.embed(["why tea?"])
+    assert clock.monotonic() == 0  # a question does not wait
+
+    embedder.embed([f"note {n}" for n in range(601)])
+
+    assert clock.monotonic() == pytest.approx(3 * 0.2)
+    assert len(service.requests) == 3 + 1 + 7
+    clock.advance(10)
+    embedder.embed(TEXTS)
+    assert clock.monotonic() == pytest.approx(10 + 3 * 0.2)
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        status(429),
+        status(500, "oops"),
+        status(503),
+        half,
+        without_last,
+        same_index,
+        instead({}),
+        instead([]),
+        instead({"data": [{"index": 0}]}),
+        lambda _: (200, {}, b"not json"),
+        instead({"data": [{"index": n, "embedding": "x"} for n in range(3)]}),
+        instead({"data": [{"index": n, "embedding": [0.0] * 64} for n in range(3)]}),
+    ],
+)
+def test_what_passes_is_tried_again(
+    trouble: Callable[[Answer], Answer],
+    service: Service,
+    embedder: HttpEmbedder,
+    clock: FakeClock,
+) -> None:
+    embedder.embed(TEXTS)
+    service.answers = [trouble, trouble]
+
+    vectors = embedder.embed(TEXTS)
+
+    assert [len(each) for each in vectors] == [64, 64, 64]
+    assert len(service.requests) == 4
+    assert 0.75 <= clock.monotonic() <= 1.5
+
+
+def test_the_time_to_wait_grows_and_ends(
+    service: Service, embedder: HttpEmbedder, clock: FakeClock
+) -> None:
+    service.answers = [status(500, '{"error": "too hot"}')] * 9
+
+    error = refused(embedder)
+
+    assert len(service.requests) == 6
+    assert 15.5 / 2 <= clock.monotonic() <= 15.5
+    assert "answers 500 (too hot), 6 times" in error.message
+
+
+def test_a_question_is_asked_again_once(
+    service: Service, embedder: HttpEmbedder
+) -> None:
+    service.answers = [status(500)] * 9
+
+    with pytest.raises(EmbedderError):
+        embedder.embed(["why tea?"])
+
+    assert len(service.requests) == 2
+
+
+def test_the_time_that_is_asked_for_is_waited(
+    service: Service, embedder: HttpEmbedder, clock: FakeClock
+) -> None:
+    later = format_datetime(clock.now() + timedelta(seconds=27), usegmt=True)
+    service.answers = [status(429, Retry_After="20"), status(503, Retry_After=later)]
+
+    embedder.embed(TEXTS)
+
+    # The date was reached for the most part while the first wait lasted.
+    assert 27 <= clock.monotonic() <= 28
+
+
+def test_nobody_waits_longer_than_a_minute(
+    service: Service, embedder: HttpEmbedder, clock: FakeClock
+) -> None:
+    service.answers = [status(429, Retry_After="86400")]
+
+    embedder.embed(TEXTS)
+
+    assert clock.monotonic() == 60
+
+
+@pytest.mark.parametrize("said", ["soon", "-5", "Mon, 99 Foo 2026", ""])
+def test_a_time_that_is_none_does_no_harm(
+    said: str, service: Service, embedder: HttpEmbedder, clock: FakeClock
+) -> None:
+    service.answers = [status(429, Retry_After=said)]
+
+    embedder.embed(TEXTS)
+
+    assert clock.monotonic() <= 0.5
+
+
+def test_a_service_that_is_not_there_is_named(clock: FakeClock) -> None:
+    with serving() as gone:
+        pass
+
+    error = refused(HttpEmbedder(gone.url, "hash", clock=clock))
+
+    assert gone.url.removeprefix("http://") in error.message
+    assert "does not answer" in error.message
+    assert error.hint
+
+
+def test_a_slow_service_is_not_waited_for(
+    service: Service, embedder: HttpEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultsync.backends.embedders.http._SECONDS", 0.1)
+    release = threading.Event()
+
+    def slow(answer: Answer) -> Answer:
+        release.wait(10)
+        return answer
+
+    service.answers = [slow]
+    try:
+        assert len(embedder.embed(TEXTS)) == 3
+    finally:
+        release.set()
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [(400, "refuses with 400"), (404, "refuses with 404"), (401, "refuses with 401")],
+)
+def test_a_refusal_is_not_repeated(
+    code: int, words: str, service: Service, embedder: HttpEmbedder
+) -> None:
+    service.answers = [status(code, '{"error": {"message": "no such\\nmodel"}}')]
+
+    error = refused(embedder)
+
+    assert words in error.message
+    assert "(no such model)" in error.message
+    assert error.hint
+    assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize("said", ["[]", "no json", '{"error": {}}', ""])
+def test_a_refusal_may_say_anything(
+    said: str, service: Service, embedder: HttpEmbedder
+) -> None:
+    service.answers = [status(400, said)]
+
+    assert refused(embedder).message.endswith("refuses with 400")
+
+
+def test_the_key_does_not_follow_to_another_address(
+    service: Service, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEA_KEY", KEY)
+    with serving() as other:
+        service.answers = [status(307, Location=f"{other.url}/v1/embeddings")]
+        embedder = HttpEmbedder(
+            service.url, "hash", clock=clock, key_variable="TEA_KEY"
+        )
+
+        assert "refuses with 307" in refused(embedder).message
+        assert other.keys == []
+
+
+def test_another_dimension_is_refused(service: Service, embedder: HttpEmbedder) -> None:
+    embedder.embed(TEXTS)
+    service.answers = [of_other_length]
+
+    error = refused(embedder)
+
+    assert "vectors of 7 numbers, not of 64" in error.message
+    assert embedder.embed(TEXTS)
+
+
+def test_the_dimension_of_a_known_model_is_known(
+    service: Service, clock: FakeClock
+) -> None:
+    known = HttpEmbedder(service.url, "text-embedding-3-small", clock=clock)
+
+    assert known.dimension == 1536
+    assert service.requests == []
+    assert "not of 1536" in refused(known).message
+
+
+def test_the_dimension_of_another_model_is_asked_for_once(
+    service: Service, embedder: HttpEmbedder
+) -> None:
+    assert embedder.dimension == 64
+    assert embedder.dimension == 64
+    assert len(service.requests) == 1
+
+
+def test_a_key_is_sent_and_never_shown(
+    service: Service,
+    clock: FakeClock,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("TEA_KEY", f" {KEY}\n")
+    embedder = HttpEmbedder(service.url, "hash", clock=clock, key_variable="TEA_KEY")
+    service.answers = [status(401, json.dumps({"error": f"bad key {KEY}"}))]
+
+    error = refused(embedder)
+
+    assert service.keys == [f"Bearer {KEY}"]
+    assert "(bad key …)" in error.message
+    assert "TEA_KEY" in error.hint
+    assert KEY not in error.message + error.hint + caplog.text + repr(vars(embedder))
+
+
+def test_without_a_key_none_is_sent(service: Service, embedder: HttpEmbedder) -> None:
+    embedder.embed(TEXTS)
+
+    assert service.keys == [None]
+
+
+def test_a_key_that_is_not_set_is_asked_for(service: Service, clock: FakeClock) -> None:
+    embedder = HttpEmbedder(
+        service.url, "hash", clock=clock, key_variable="VAULTSYNC_NO_SUCH_KEY"
+    )
+
+    assert "VAULTSYNC_NO_SUCH_KEY" in refused(embedder).hint
+    assert service.requests == []
+
+
+def test_a_key_never_goes_in_the_clear(
+    clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEA_KEY", KEY)
+    embedder = HttpEmbedder(
+        "http://tea.example", "hash", clock=clock, key_variable="TEA_KEY"
+    )
+
+    assert "in the clear" in refused(embedder).message
+
+
+def test_a_key_in_the_place_of_its_name_is_not_repeated(clock: FakeClock) -> None:
+    with pytest.raises(ConfigError) as caught:
+        HttpEmbedder("https://tea.example", "hash", clock=clock, key_variable=KEY)
+
+    assert KEY not in caught.value.message + caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "url", ["tea.example", "ftp://tea.example", "https://me:pass@tea.example", "http:"]
+)
+def test_what_is_no_address_is_refused(url: str, clock: FakeClock) -> None:
+    with pytest.raises(ConfigError) as caught:
+        HttpEmbedder(url, "hash", clock=clock)
+
+    assert "pass" not in caught.value.message
+
+
+@pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/", "/v1/embeddings"])
+def test_an_address_may_end_anywhere(
+    path: str, service: Service, clock: FakeClock
+) -> None:
+    assert HttpEmbedder(service.url + path, "hash", clock=clock).embed(["tea"])
+
+
+def test_long_and_blank_texts_are_sent_as_services_take_them(
+    service: Service, embedder: HttpEmbedder
+) -> None:
+    embedder.embed(["", " \n", "x" * 100_000])
+
+    (asked,) = service.requests
+    assert asked["input"] == [".", ".", "x" * 8_000]

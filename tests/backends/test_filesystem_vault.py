@@ -1,0 +1,896 @@
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import random
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+from pathlib import Path
+from select import select
+
+import pytest
+
+from tests.worlds import VAULT_ID
+from vaultsync.backends.filesystem import listing as vault_list
+from vaultsync.backends.filesystem import syscalls
+from vaultsync.backends.filesystem.syscalls import Looks, Place
+from vaultsync.backends.filesystem.vault import VaultFs
+from vaultsync.errors.notes import (
+    NoteChangedError,
+    NoteExistsError,
+    UnreadableNoteError,
+    UnsafePathError,
+)
+from vaultsync.errors.sides import VaultMissingError
+from vaultsync.model.paths import VaultPath
+from vaultsync.storage.vault import Stamp
+
+NOTE = VaultPath("public/note.md")
+STAGING = ".meta/staging"
+
+
+def sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def make_vault(root: Path, vault_id: str = VAULT_ID) -> None:
+    (root / ".meta").mkdir(parents=True)
+    (root / ".meta/config.toml").write_text(f'vault_id = "{vault_id}"\n')
+
+
+@pytest.fixture
+def tmp_path(disk: Path) -> Path:
+    return disk
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "vault"
+    make_vault(root)
+    (root / "public").mkdir()
+    return root
+
+
+@pytest.fixture
+def vault(root: Path) -> Iterator[VaultFs]:
+    vault = VaultFs(root)
+    yield vault
+    vault.close()
+
+
+def save(root: Path, path: str, data: bytes) -> Path:
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(data)
+    return file
+
+
+def open_files() -> set[str]:
+    return {file.name for file in Path("/dev/fd").iterdir()}
+
+
+def refuse(code: int) -> Callable[..., int]:
+    def refused(*_: object, **__: object) -> int:
+        raise OSError(code, os.strerror(code))
+
+    return refused
+
+
+# --- the root ------------------------------------------------------------------------
+
+
+def test_another_vault_in_its_place_is_not_touched_before_its_id_is_known(
+    root: Path, vault: VaultFs
+) -> None:
+    vault.vault_id()
+    vault.stage("op", b"ours")
+    root.rename(root.with_name("old"))
+    make_vault(root, "another")
+
+    with pytest.raises(VaultMissingError, match="another folder"):
+        vault.scan()
+    with pytest.raises(VaultMissingError):
+        vault.create("op", VaultPath("new/note.md"))
+    assert not (root / "new").exists()
+
+    assert vault.vault_id() == "another"
+    assert vault.ops() == []
+
+
+def test_an_empty_folder_never_becomes_half_a_vault(tmp_path: Path) -> None:
+    (tmp_path / "mountpoint").mkdir()
+    vault = VaultFs(tmp_path / "mountpoint")
+
+    with pytest.raises(VaultMissingError):
+        vault.stage("op", b"text")
+    with pytest.raises(VaultMissingError):
+        vault.write_meta(VaultPath(".index/x.md"), b"text")
+    assert list((tmp_path / "mountpoint").iterdir()) == []
+    vault.close()
+
+
+@pytest.mark.parametrize("marker", [b"\xff", b"vault_id", b"[vault]\nid = 1\n"])
+def test_a_marker_that_cannot_be_read_is_none(
+    root: Path, vault: VaultFs, marker: bytes
+) -> None:
+    (root / ".meta/config.toml").write_bytes(marker)
+
+    with pytest.raises(VaultMissingError):
+        vault.vault_id()
+
+
+def test_the_marker_is_not_read_through_a_link(root: Path, vault: VaultFs) -> None:
+    (root / ".meta").rename(root.parent / "elsewhere")
+    (root / ".meta").symlink_to(root.parent / "elsewhere")
+
+    with pytest.raises(VaultMissingError):
+        vault.vault_id()
+
+
+def test_the_root_itself_may_be_a_link(root: Path) -> None:
+    link = root.with_name("Memory")
+    link.symlink_to(root)
+    vault = VaultFs(link)
+
+    assert vault.vault_id() == VAULT_ID
+    vault.close()
+
+
+def test_nothing_stays_open(root: Path, vault: VaultFs) -> None:
+    save(root, NOTE, b"text")
+    vault.stage("op", b"new")
+    before = open_files()
+
+    vault.scan()
+    vault.read(NOTE)
+    vault.exchange("op", NOTE, sha(b"text"))
+    vault.write_meta(VaultPath(".index/x.md"), b"text")
+    vault.sync()
+    for bad in ("no/such/note.md", ".git/x.md", "public"):
+        with pytest.raises(Exception, match=r"."):
+            vault.read(VaultPath(bad))
+    with pytest.raises(NoteExistsError):
+        vault.create("op", NOTE)
+
+    assert open_files() == before
+
+
+# --- scanning ------------------------------------------------------------------------
+
+
+def test_names_that_no_path_can_hold_are_named_and_not_entered(
+    root: Path, vault: VaultFs
+) -> None:
+    folder = os.fsencode(root)
+    for name in (b"\xff.md", b"new\nline.md", b"back\\slash.md"):
+        Path(os.fsdecode(folder + b"/public/" + name)).touch()
+    Path(os.fsdecode(folder + b"/\xfffolder")).mkdir()
+    save(root, "public/ä\u200b.md", b"")
+
+    scan = vault.scan()
+
+    public = scan.folders[VaultPath("public")]
+    assert set(public.files) == {"ä\u200b.md"}
+    assert set(public.odd) == {"\ufffd.md", "new\nline.md", "back\\slash.md"}
+    assert set(scan.unreadable) == {"\ufffdfolder"}
+
+
+def test_patterns_ignore_folders_and_files(root: Path) -> None:
+    for path in ("a/drawing.excalidraw.md", "a/x.md", "b/Daily/x.md", "Old/x.md"):
+        save(root, path, b"")
+    vault = VaultFs(root, ignore=["*.excalidraw.md", "*/daily", "old/"])
+
+    folders = vault.scan().folders
+
+    assert {path: list(folder.files) for path, folder in folders.items()} == {
+        "": [],
+        "a": ["x.md"],
+        "b": [],
+        "public": [],
+    }
+    vault.stage("op", b"text")
+    for path in ("a/new.excalidraw.md", "b/daily/deep/x.md", "OLD/x.md"):
+        with pytest.raises(UnsafePathError):
+            vault.create("op", VaultPath(path))
+    vault.close()
+
+
+def test_a_folder_that_goes_while_it_is_listed_is_not_taken_for_empty(
+    root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(root, "a/x.md", b"")
+    listed = vault_list.list_folder
+
+    def listed_late(fd: int, path: str, ignore: vault_list.Ignore) -> object:
+        found = listed(fd, path, ignore)
+        if not path:
+            (root / "a").rename(root / "b")
+        return found
+
+    monkeypatch.setattr(vault_list, "list_folder", listed_late)
+
+    assert set(vault.scan().unreadable) == {"a"}
+
+
+def test_fingerprints_are_the_same_in_every_process(root: Path) -> None:
+    save(root, "public/x.md", b"")
+    save(root, "public/ä.md", b"")
+    (root / "public/odd.md").symlink_to("x.md")
+    code = (
+        "import sys; from vaultsync.backends.filesystem.vault import VaultFs\n"
+        "scan = VaultFs(sys.argv[1]).scan()\n"
+        "print({p: f.fingerprint.hex() for p, f in scan.folders.items()})"
+    )
+
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", code, str(root)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=Path(__file__).parents[2],
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+
+    assert len(seen) == 1
+
+
+def test_fingerprints_hold_inodes_of_64_bits() -> None:
+    small, big = Stamp(1, 2, 3, 4), Stamp(1, 2, 3, 2**64 - 1)
+
+    prints = {
+        vault_list.fingerprint(files, odd)
+        for files, odd in [
+            ({"x.md": small}, {}),
+            ({"x.md": big}, {}),
+            ({}, {"x.md": big}),
+            ({}, {}),
+        ]
+    }
+
+    assert len(prints) == 4
+
+
+# --- reading -------------------------------------------------------------------------
+
+
+def test_a_note_that_keeps_changing_is_not_read(
+    root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = save(root, NOTE, b"0")
+    real, reads = os.read, iter(range(1000))
+
+    def read(fd: int, size: int) -> bytes:
+        file.write_bytes(b"x" * next(reads))
+        return real(fd, size)
+
+    monkeypatch.setattr(os, "read", read)
+
+    with pytest.raises(NoteChangedError):
+        vault.read(NOTE)
+
+
+def test_a_note_that_changes_once_is_read_as_it_is_then(
+    root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = save(root, NOTE, b"before")
+    real = os.read
+
+    def read(fd: int, size: int) -> bytes:
+        data = real(fd, size)
+        if data == b"before":
+            file.write_bytes(b"AFTER!")
+        return data
+
+    monkeypatch.setattr(os, "read", read)
+
+    assert vault.read(NOTE).data == b"AFTER!"
+
+
+@pytest.mark.skipif(not hasattr(os, "O_NOATIME"), reason="Linux only")
+def test_reading_leaves_the_access_time(root: Path, vault: VaultFs) -> None:
+    file = save(root, NOTE, b"text")
+    os.utime(file, ns=(1, 2))
+
+    vault.read(NOTE)
+
+    assert file.stat().st_atime_ns == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "hint"),
+    [(errno.EIO, "see to the disk"), (errno.EACCES, "the right to read it")],
+)
+def test_what_the_system_refuses_is_unreadable(
+    root: Path,
+    vault: VaultFs,
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+    hint: str,
+) -> None:
+    save(root, NOTE, b"text")
+    monkeypatch.setattr(syscalls, "open_to_read", refuse(number))
+    monkeypatch.setattr(syscalls, "open_below", lambda *_: -1)
+
+    with pytest.raises(UnreadableNoteError, match=os.strerror(number)) as refused:
+        vault.read(NOTE)
+    assert hint in refused.value.hint
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_folder_that_became_a_link_is_not_entered(
+    root: Path, vault: VaultFs, at_once: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not at_once:
+        monkeypatch.setattr(syscalls, "open_below", lambda *_: -1)
+    path = VaultPath("a/b/note.md")
+    file = save(root, path, b"text")
+    vault.stage("op", b"new")
+    assert vault.read(path).data == b"text"
+    (root / "a").rename(root.parent / "elsewhere")
+    (root / "a").symlink_to(root.parent / "elsewhere")
+
+    for act in (
+        lambda: vault.read(path),
+        lambda: vault.stamp(path),
+        lambda: vault.create("op", VaultPath("a/b/new.md")),
+        lambda: vault.exchange("op", path, sha(b"text")),
+        lambda: vault.move(path, NOTE),
+        lambda: vault.withdraw("gone", path, sha(b"text")),
+    ):
+        with pytest.raises(UnsafePathError):
+            act()
+    assert file.read_bytes() == b"text"
+
+
+def test_a_folder_is_not_taken_for_its_successor(root: Path, vault: VaultFs) -> None:
+    save(root, "a/b/note.md", b"text")
+    vault.read(VaultPath("a/b/note.md"))
+    (root / "a").rename(root / "old")
+    save(root, "a/b/note.md", b"successor")
+
+    vault.stage("op", b"new")
+    vault.create("op", VaultPath("a/b/new.md"))
+
+    assert vault.read(VaultPath("a/b/note.md")).data == b"successor"
+    assert [file.name for file in (root / "old/b").iterdir()] == ["note.md"]
+
+
+# --- modes ---------------------------------------------------------------------------
+
+
+def test_a_new_note_has_the_mode_of_any_new_file(root: Path, vault: VaultFs) -> None:
+    vault.stage("op", b"text")
+    vault.create("op", VaultPath("a/b/note.md"))
+    like = save(root, "like.md", b"").stat().st_mode
+
+    assert (root / "a/b/note.md").stat().st_mode == like
+    assert stat.S_IMODE((root / "a/b").stat().st_mode) == 0o755
+
+
+def test_nobody_else_enters_the_staging_folder(root: Path, vault: VaultFs) -> None:
+    vault.stage("op", b"text")
+
+    assert stat.S_IMODE((root / STAGING).stat().st_mode) == 0o700
+    assert (root / ".meta/.gitignore").read_text() == "staging/\n"
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])
+def test_a_note_keeps_its_mode(root: Path, mode: int, exchange: bool) -> None:
+    vault = VaultFs(root, exchange=exchange)
+    save(root, NOTE, b"old").chmod(mode)
+    vault.stage("op", b"new")
+
+    vault.exchange("op", NOTE, sha(b"old"))
+
+    assert stat.S_IMODE((root / NOTE).stat().st_mode) == mode
+    assert stat.S_IMODE((root / STAGING / "op").stat().st_mode) == mode
+    vault.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
+def test_a_note_keeps_its_tags(root: Path, vault: VaultFs) -> None:
+    file = save(root, NOTE, b"old")
+    try:
+        os.setxattr(file, "user.tags", b"red")
+    except OSError:
+        pytest.skip("this file system has no extended attributes")
+    vault.stage("op", b"new")
+
+    vault.exchange("op", NOTE, sha(b"old"))
+
+    assert os.getxattr(file, "user.tags") == b"red"
+
+
+# --- the staging folder --------------------------------------------------------------
+
+
+def test_a_staging_folder_that_is_a_link_is_not_used(
+    root: Path, vault: VaultFs
+) -> None:
+    (root.parent / "elsewhere").mkdir()
+    (root / STAGING).symlink_to(root.parent / "elsewhere")
+
+    with pytest.raises(UnsafePathError):
+        vault.stage("op", b"text")
+    assert list((root.parent / "elsewhere").iterdir()) == []
+
+
+def test_a_staging_folder_that_was_deleted_is_made_again(
+    root: Path, vault: VaultFs
+) -> None:
+    vault.stage("op", b"text")
+    (root / STAGING / "op").unlink()
+    (root / STAGING).rmdir()
+
+    assert vault.ops() == []
+    vault.stage("op", b"text")
+    assert vault.ops() == ["op"]
+
+
+def left_by_a_crash(root: Path, *steps: Callable[[Place, Place], None]) -> None:
+    """Do the first steps of a write without exchange, and stop."""
+    staging = os.open(root / STAGING, os.O_RDONLY)
+    public = os.open(root / "public", os.O_RDONLY)
+    for step in steps:
+        step(Place(staging, "op"), Place(public, "note.md"))
+    os.close(staging)
+    os.close(public)
+
+
+def link_aside(staged: Place, note: Place) -> None:
+    assert syscalls._link(note, syscalls.aside(staged))
+
+
+def test_a_swap_that_did_not_replace_is_undone(root: Path) -> None:
+    save(root, NOTE, b"old")
+    save(root, f"{STAGING}/op", b"new")
+    left_by_a_crash(root, link_aside)
+
+    vault = VaultFs(root)
+
+    staged = vault.staged("op")
+    assert staged
+    assert (staged.data, vault.read(NOTE).data) == (b"new", b"old")
+    vault.close()
+
+
+def test_a_swap_that_replaced_is_finished(root: Path) -> None:
+    save(root, NOTE, b"old")
+    save(root, f"{STAGING}/op", b"new")
+    left_by_a_crash(root, link_aside, syscalls.replace)
+
+    vault = VaultFs(root)
+
+    assert vault.ops() == ["op"]
+    staged = vault.staged("op")
+    assert staged
+    assert (staged.data, vault.read(NOTE).data) == (b"old", b"new")
+    vault.close()
+
+
+def test_a_note_that_was_linked_is_created(root: Path) -> None:
+    save(root, f"{STAGING}/op", b"new")
+    left_by_a_crash(root, link_plainly)
+
+    vault = VaultFs(root)
+
+    assert vault.ops() == []
+    assert vault.read(NOTE).data == b"new"
+    vault.close()
+
+
+def link_plainly(staged: Place, note: Place) -> None:
+    assert syscalls._link(staged, note)
+
+
+def test_a_temporary_file_is_no_op(root: Path) -> None:
+    save(root, f"{STAGING}/~derived", b"half")
+
+    vault = VaultFs(root)
+
+    assert vault.ops() == []
+    assert list((root / STAGING).iterdir()) == []
+    vault.close()
+
+
+# --- poorer file systems -------------------------------------------------------------
+
+
+@pytest.fixture
+def linkless(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[VaultFs]:
+    monkeypatch.setattr(os, "link", refuse(errno.EPERM))
+    vault = VaultFs(root, exchange=False)
+    yield vault
+    vault.close()
+
+
+def test_without_links_notes_are_created_and_exchanged(
+    root: Path, linkless: VaultFs
+) -> None:
+    linkless.stage("op", b"one")
+    linkless.create("op", NOTE)
+    linkless.stage("op", b"two")
+    with pytest.raises(NoteExistsError):
+        linkless.create("op", NOTE)
+
+    linkless.exchange("op", NOTE, sha(b"one"))
+
+    staged = linkless.staged("op")
+    assert staged
+    assert (staged.data, (root / NOTE).read_bytes()) == (b"one", b"two")
+    assert {file.name for file in (root / STAGING).iterdir()} == {"op"}
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_without_exchange_a_save_while_linking_is_kept(
+    root: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    vault = VaultFs(root, exchange=False)
+    file = save(root, NOTE, b"old")
+    vault.stage("op", b"new")
+    real, hers = os.link, [b"hers"]
+
+    def link(*args: str, **named: int) -> None:
+        if moment == "after":
+            real(*args, **named)  # type: ignore[arg-type]
+        if hers:
+            save(root, "public/.temp", hers.pop()).replace(file)
+            if moment == "before":  # as when the name was read before the save
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        if moment == "before":
+            real(*args, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "link", link)
+
+    with pytest.raises(NoteChangedError):
+        vault.exchange("op", NOTE, sha(b"old"))
+    assert file.read_bytes() == b"hers"
+    vault.close()
+
+
+def test_a_claim_goes_when_the_rename_fails(
+    root: Path, linkless: VaultFs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linkless.stage("op", b"one")
+    monkeypatch.setattr(os, "replace", refuse(errno.EIO))
+
+    with pytest.raises(OSError, match="rror"):
+        linkless.create("op", NOTE)
+    assert not (root / NOTE).exists()
+
+
+def test_a_call_that_the_system_does_not_have_is_done_without(
+    root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(syscalls, "_RENAME", None)
+    monkeypatch.setattr(syscalls, "_SYNCFS", None)
+    monkeypatch.setattr(syscalls, "_OPENAT2", None)
+
+    for number in range(40):
+        vault.stage("op", b"text")
+        vault.create("op", VaultPath(f"public/{number}.md"))
+    vault.sync()
+    vault.stage("op", b"new")
+    vault.exchange("op", VaultPath("public/7.md"), sha(b"text"))
+
+    assert (root / "public/7.md").read_bytes() == b"new"
+
+
+@pytest.fixture
+def mounted(root: Path, monkeypatch: pytest.MonkeyPatch) -> VaultPath:
+    """A note whose folder is another mount: no rename and no link leads there."""
+    (root / "mount").mkdir()
+    inside = (root / "mount").stat().st_ino
+
+    def guard(name: str, folders: Callable[..., tuple[int, int]]) -> None:
+        module = syscalls if hasattr(syscalls, name) else os
+        real = getattr(module, name)
+
+        def guarded(*args: object, **named: object) -> object:
+            one, other = folders(*args, **named)
+            if (os.fstat(one).st_ino == inside) != (os.fstat(other).st_ino == inside):
+                raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+            return real(*args, **named)
+
+        monkeypatch.setattr(module, name, guarded)
+
+    guard("exchange", lambda one, other: (one.folder, other.folder))
+    guard("rename_new", lambda one, other: (one.folder, other.folder))
+    guard("replace", lambda one, other: (one.folder, other.folder))
+    guard("link", lambda *_, src_dir_fd, dst_dir_fd, **__: (src_dir_fd, dst_dir_fd))
+    return VaultPath("mount/note.md")
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_a_note_on_another_mount_is_written_beside_itself(
+    root: Path, mounted: VaultPath, exchange: bool
+) -> None:
+    vault = VaultFs(root, exchange=exchange)
+    vault.stage("op", b"one")
+    stamp = vault.create("op", mounted)
+    assert stamp == vault.stamp(mounted)
+    assert vault.ops() == []
+
+    vault.stage("op", b"two")
+    stamp = vault.exchange("op", mounted, sha(b"one"))
+    assert stamp == vault.stamp(mounted)
+    staged = vault.staged("op")
+    assert staged
+    assert staged.data == b"one"
+
+    vault.withdraw("gone", mounted, sha(b"two"))
+    staged = vault.staged("gone")
+    assert staged
+    assert staged.data == b"two"
+    assert list((root / "mount").iterdir()) == []
+    vault.sync()
+    vault.close()
+
+
+def test_a_save_on_another_mount_is_put_back(
+    root: Path, vault: VaultFs, mounted: VaultPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = save(root, mounted, b"old")
+    vault.stage("op", b"new")
+    real = syscalls.give_looks
+
+    def looks(given: Looks, target: Place, found: os.stat_result) -> None:
+        real(given, target, found)
+        file.write_bytes(b"hers")
+
+    monkeypatch.setattr(syscalls, "give_looks", looks)
+
+    with pytest.raises(NoteChangedError):
+        vault.exchange("op", mounted, sha(b"old"))
+    assert [f.name for f in (root / "mount").iterdir()] == ["note.md"]
+    assert file.read_bytes() == b"hers"
+
+
+def test_no_note_is_moved_to_another_mount(
+    root: Path, vault: VaultFs, mounted: VaultPath
+) -> None:
+    save(root, NOTE, b"text")
+
+    with pytest.raises(UnsafePathError, match="another file system"):
+        vault.move(NOTE, mounted)
+    assert (root / NOTE).read_bytes() == b"text"
+
+
+# --- syncing -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    seen: list[str] = []
+
+    def flush(fd: int) -> None:
+        seen.append(str(Path(f"/proc/self/fd/{fd}").readlink()))
+
+    def flush_all(fd: int) -> bool:
+        flush(fd)
+        seen[-1] += " all"
+        return True
+
+    monkeypatch.setattr(syscalls, "flush", flush)
+    monkeypatch.setattr(syscalls, "flush_all", flush_all)
+    return seen
+
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+
+
+@on_linux
+def test_syncing_reaches_each_file_and_each_folder_that_changed(
+    root: Path, vault: VaultFs, synced: list[str]
+) -> None:
+    vault.stage("op", b"text")
+    vault.create("op", VaultPath("a/b/note.md"))
+    vault.stage("kept", b"text")
+
+    vault.sync()
+
+    assert {Path(path).relative_to(root).as_posix() for path in synced} == {
+        ".",
+        ".meta",
+        ".meta/staging",
+        ".meta/staging/kept",
+        "a",
+        "a/b",
+        "a/b/note.md",
+    }
+    synced.clear()
+    vault.sync()
+    assert synced == []
+
+
+@on_linux
+def test_much_is_synced_by_one_call(
+    root: Path, vault: VaultFs, synced: list[str]
+) -> None:
+    for number in range(50):
+        vault.stage("op", b"text")
+        vault.create("op", VaultPath(f"public/{number}.md"))
+
+    vault.sync()
+
+    assert synced == [f"{root} all"]
+
+
+@on_linux
+def test_what_a_person_moved_away_before_it_was_synced_is_synced_too(
+    root: Path, vault: VaultFs, synced: list[str]
+) -> None:
+    vault.stage("op", b"text")
+    vault.create("op", NOTE)
+    (root / NOTE).rename(root / "moved.md")
+
+    vault.sync()
+
+    assert f"{root} all" in synced
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_sync_that_failed_is_never_followed_by_one_that_succeeds(
+    root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch, many: bool
+) -> None:
+    for number in range(50 if many else 1):
+        vault.stage("op", b"text")
+        vault.create("op", VaultPath(f"public/{number}.md"))
+    with monkeypatch.context() as patch:
+        patch.setattr(syscalls, "flush", refuse(errno.EIO))
+        patch.setattr(syscalls, "flush_all", refuse(errno.EIO))
+        with pytest.raises(OSError, match="rror"):
+            vault.sync()
+
+    with pytest.raises(OSError, match="rror"):
+        vault.sync()
+
+
+def test_equal_derived_bytes_write_nothing(root: Path, vault: VaultFs) -> None:
+    path = VaultPath(".index/by-type.md")
+    vault.write_meta(path, b"text")
+    before = (root / path).stat()
+
+    vault.write_meta(path, b"text")
+
+    assert (root / path).stat() == before
+
+
+def test_a_derived_file_replaces_a_link_and_not_what_it_leads_to(
+    root: Path, vault: VaultFs
+) -> None:
+    outside = root.parent / "outside"
+    outside.write_bytes(b"theirs")
+    (root / ".index").mkdir()
+    (root / ".index/x.md").symlink_to(outside)
+
+    vault.write_meta(VaultPath(".index/x.md"), b"ours")
+
+    assert outside.read_bytes() == b"theirs"
+    assert not (root / ".index/x.md").is_symlink()
+
+
+# --- the storm -----------------------------------------------------------------------
+
+SECONDS = 1.0
+PERSON = """
+import os, sys, time
+note, style = sys.argv[1:]
+for line in sys.stdin:
+    text, wait = line.split()
+    if style == "handle":
+        fd = os.open(note, os.O_RDWR)
+    os.write(1, b"r")
+    end = time.perf_counter() + float(wait)
+    while time.perf_counter() < end:
+        pass
+    if style == "rename":
+        with open(note + "~", "w") as file:
+            file.write(text)
+        os.replace(note + "~", note)
+    else:
+        if style == "in place":
+            fd = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.write(fd, text.encode())
+        os.close(fd)
+    os.write(1, b"s")
+"""
+"""Says `r` when ready, waits, saves in one style, says `s`."""
+
+
+def storm(
+    root: Path, style: str, write: Callable[[], Iterable[bytes]]
+) -> tuple[int, int]:
+    """Let a person save while we write: how many saves there were, and were lost."""
+    file = save(root, NOTE, b"start")
+    rng = random.Random(0)
+    saves = lost = 0
+    with subprocess.Popen(
+        [sys.executable, "-c", PERSON, str(file), style],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        bufsize=0,
+    ) as person:
+        assert person.stdin
+        assert person.stdout
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            text = f"save-{rng.random()}"
+            person.stdin.write(f"{text} {rng.random() * 5e-4}\n".encode())
+            assert person.stdout.read(1) == b"r"
+            kept: set[bytes] = set()
+            while not select([person.stdout], [], [], 0)[0]:
+                kept.update(write())
+            assert person.stdout.read(1) == b"s"
+            kept.update(path.read_bytes() for path in (root / STAGING).iterdir())
+            kept.add(file.read_bytes())
+            saves += 1
+            lost += not any(data.startswith(text.encode()) for data in kept)
+            file.write_bytes(b"start")
+            for path in (root / STAGING).iterdir():
+                path.unlink()
+        person.stdin.close()
+    return saves, lost
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("style", "exchange"),
+    [
+        ("in place", True),
+        ("rename", True),
+        ("handle", True),
+        ("in place", False),
+        ("handle", False),
+    ],
+)
+def test_no_save_is_lost_in_a_storm(root: Path, style: str, exchange: bool) -> None:
+    vault = VaultFs(root, exchange=exchange)
+    ops = map("op{}".format, count())
+    changed = 0
+
+    def write() -> Iterable[bytes]:
+        nonlocal changed
+        op = next(ops)
+        vault.stage(op, b"ours " + op.encode())
+        try:
+            note = vault.read(NOTE)
+            vault.exchange(op, NOTE, note.sha)
+        except NoteChangedError as error:
+            changed += 1
+            return error.displaced
+        return [note.data]
+
+    vault.stage("op", b"")
+    saves, lost = storm(root, style, write)
+
+    vault.close()
+    assert saves
+    assert changed
+    assert lost == 0
+
+
+@pytest.mark.slow
+def test_the_storm_shows_what_check_and_replace_loses(
+    root: Path, vault: VaultFs
+) -> None:
+    vault.stage("op", b"")
+
+    def write() -> Iterable[bytes]:
+        note = vault.read(NOTE)
+        temp = save(root, "public/.temp", b"ours")
+        if vault.read(NOTE).sha == note.sha:
+            temp.replace(root / NOTE)
+        return [note.data]
+
+    saves, lost = storm(root, "in place", write)
+
+    assert saves > lost > 0

@@ -1,0 +1,81 @@
+"""The key of a machine, and the environment."""
+
+from __future__ import annotations
+
+import os
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from vaultsync.adapters.environment import values_of
+from vaultsync.backends.state import key_file
+from vaultsync.backends.state.key_file import SIZE, read_or_make_key
+from vaultsync.errors.usage import ConfigError
+
+
+def test_a_key_is_made_once_and_read_ever_after(tmp_path: Path) -> None:
+    path = tmp_path / "a.key"
+    key = read_or_make_key(path)
+    assert len(key) == SIZE
+    assert read_or_make_key(path) == key
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [each.name for each in tmp_path.iterdir()] == ["a.key"]
+
+
+def test_who_makes_a_key_at_once_with_others_has_theirs(tmp_path: Path) -> None:
+    path = tmp_path / "a.key"
+    with ThreadPoolExecutor(8) as many:
+        keys = set(many.map(lambda _: read_or_make_key(path), range(32)))
+    assert len(keys) == 1
+    assert [each.name for each in tmp_path.iterdir()] == ["a.key"]
+
+
+def test_a_key_that_others_can_read_becomes_private(tmp_path: Path) -> None:
+    path = tmp_path / "a.key"
+    key = read_or_make_key(path)
+    path.chmod(0o644)
+    assert read_or_make_key(path) == key
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_key_that_is_cut_off_is_no_key(tmp_path: Path) -> None:
+    path = tmp_path / "a.key"
+    path.write_bytes(b"short")
+    with pytest.raises(ConfigError, match="cut off"):
+        read_or_make_key(path)
+
+
+def test_a_key_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "other").write_bytes(b"x" * SIZE)
+    (tmp_path / "a.key").symlink_to(tmp_path / "other")
+    with pytest.raises(ConfigError):
+        read_or_make_key(tmp_path / "a.key")
+
+
+def test_where_no_key_can_be_made_it_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be used"):
+        read_or_make_key(tmp_path / "missing" / "a.key")
+
+
+def test_a_disk_without_links_holds_a_key_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_links(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", no_links)
+    key = read_or_make_key(tmp_path / "a.key")
+    assert read_or_make_key(tmp_path / "a.key") == key
+    key_file._make(tmp_path / "a.key")
+    assert read_or_make_key(tmp_path / "a.key") == key
+
+
+def test_variables_that_are_not_set_have_no_value(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ONE", " 1 ")
+    monkeypatch.setenv("EMPTY", " ")
+    monkeypatch.delenv("NONE", raising=False)
+    assert values_of(["ONE", "EMPTY", "NONE"]) == {"ONE": "1"}

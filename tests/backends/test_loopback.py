@@ -1,0 +1,362 @@
+"""The guard of loopback, before an application that must not be reached."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultsync.backends.http.loopback_guard import (
+    FAILURES,
+    WITHIN,
+    Guarded,
+    Message,
+    Scope,
+)
+
+PORT = 27125
+TOKEN = "the-token"  # noqa: S105 - of a test
+HOST = ("host", f"127.0.0.1:{PORT}")
+KEY = ("authorization", f"Bearer {TOKEN}")
+JSON = ("content-type", "application/json")
+OURS = ("x-vaultsync", "1")
+GOOD = (HOST, KEY, JSON, OURS)
+
+
+class Inside:
+    """An application that tells what reached it."""
+
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+        self.left = ""
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:  # noqa: ANN401
+        if scope["type"] == "lifespan":
+            self.bodies.append(b"lifespan")
+            return
+        self.bodies.append((await receive())["body"])
+        self.left = (await receive())["type"]
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"in"})
+
+
+class Time:
+    """Seconds, as a test moves them."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Door:
+    """The guard and what is behind it."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401
+        self.inside, self.time, self.token = Inside(), Time(), TOKEN
+        self.guard = Guarded(
+            self.inside, lambda: self.token, PORT, 100, monotonic=self.time, **settings
+        )
+        self.sent: list[Message] = []
+        self.unread = 0
+        """Parts of the last body that nobody read."""
+        self.stalls = False
+        """Whether the rest of a body never comes."""
+
+    def ask(
+        self,
+        *headers: tuple[str, str],
+        method: str = "POST",
+        body: Iterable[bytes] = (b"{}",),
+        kind: str = "http",
+        leaves: bool = False,
+    ) -> int:
+        """The status of the answer; 0 for none."""
+        parts = list(body)
+        messages: list[Message] = [
+            {
+                "type": "http.request",
+                "body": part,
+                "more_body": leaves or k < len(parts),
+            }
+            for k, part in enumerate(parts, 1)
+        ]
+        scope: Scope = {
+            "type": kind,
+            "method": method,
+            "path": "/",
+            "headers": [(k.encode(), v.encode("latin-1")) for k, v in headers],
+        }
+        self.sent = []
+
+        async def receive() -> Message:
+            if self.stalls and not messages:
+                await asyncio.Event().wait()
+            return messages.pop(0) if messages else {"type": "http.disconnect"}
+
+        async def send(message: Message) -> None:
+            self.sent.append(message)
+
+        asyncio.run(self.guard(scope, receive, send))
+        self.unread = len(messages)
+        return int(self.sent[0].get("status", -1)) if self.sent else 0
+
+    @property
+    def said(self) -> bytes:
+        return b"".join(m.get("body", b"") for m in self.sent)
+
+
+@pytest.fixture
+def door() -> Door:
+    return Door()
+
+
+@pytest.mark.parametrize(
+    "host",
+    [f"127.0.0.1:{PORT}", f"localhost:{PORT}", f"[::1]:{PORT}", f"LocalHost:{PORT}"],
+)
+def test_who_has_the_token_passes(door: Door, host: str) -> None:
+    assert door.ask(("host", host), KEY, JSON, OURS, body=(b"{", b"}")) == 200
+    assert door.inside.bodies == [b"{}"]
+    assert door.inside.left == "http.disconnect"
+
+
+FOREIGN_HOSTS = (
+    "127.0.0.1",
+    "localhost",
+    f"127.0.0.1:{PORT + 1}",
+    f"127.0.0.2:{PORT}",
+    f"0.0.0.0:{PORT}",
+    f"evil.example:{PORT}",
+    f"127.0.0.1.nip.io:{PORT}",
+    f"localhost.evil.example:{PORT}",
+    f"localhost:{PORT}.evil.example",
+    f"localhost.:{PORT}",
+    f"user@localhost:{PORT}",
+    f"127.1:{PORT}",
+    f"2130706433:{PORT}",
+    f"[::ffff:127.0.0.1]:{PORT}",
+    f" 127.0.0.1:{PORT}",
+    "",
+)
+
+
+@pytest.mark.parametrize("host", FOREIGN_HOSTS)
+def test_no_other_name_may_lead_here(door: Door, host: str) -> None:
+    assert door.ask(("host", host), KEY, JSON, OURS) == 403
+    assert door.said == b""
+    assert door.inside.bodies == []
+
+
+@pytest.mark.parametrize("hosts", [(), (HOST, HOST), (HOST, ("host", "evil.example"))])
+def test_exactly_one_host_is_named(
+    door: Door, hosts: Sequence[tuple[str, str]]
+) -> None:
+    assert door.ask(*hosts, KEY, JSON, OURS) == 403
+
+
+FOREIGN_ORIGINS = (
+    "null",
+    "",
+    "http://evil.example",
+    f"http://127.0.0.1:{PORT}",
+    f"http://localhost:{PORT}",
+    "app://obsidian.md.evil.example",
+    "app://obsidian.md/",
+    "APP://OBSIDIAN.MD",
+    "capacitor://localhost",
+    "http://localhost",
+    "file://",
+)
+
+
+@pytest.mark.parametrize("origin", FOREIGN_ORIGINS)
+def test_no_page_may_ask(door: Door, origin: str) -> None:
+    assert door.ask(*GOOD, ("origin", origin)) == 403
+    assert door.inside.bodies == []
+
+
+def test_obsidian_may_ask_once(door: Door) -> None:
+    obsidian = ("origin", "app://obsidian.md")
+
+    assert door.ask(*GOOD, obsidian) == 200
+    assert door.ask(*GOOD, obsidian, ("origin", "null")) == 403
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "Bearer",
+        "Bearer ",
+        "Bearer wrong",
+        f"Bearer {TOKEN}x",
+        f"Bearer {TOKEN[:-1]}",
+        f"Bearer {TOKEN.upper()}",
+        f"Basic {TOKEN}",
+        TOKEN,
+        f"Bearer Bearer {TOKEN}",
+        "Bearer \xfc",
+    ],
+)
+def test_no_other_token_is_the_token(door: Door, said: str) -> None:
+    assert door.ask(HOST, JSON, OURS, ("authorization", said)) == 401
+    assert door.said == b""
+    assert door.inside.bodies == []
+
+
+def test_two_tokens_are_none(door: Door) -> None:
+    assert door.ask(*GOOD, KEY) == 401
+
+
+def test_a_preflight_is_not_answered(door: Door) -> None:
+    asks = ("access-control-request-method", "POST")
+
+    assert door.ask(HOST, asks, method="OPTIONS") == 401
+    assert (
+        door.ask(HOST, asks, ("origin", "http://evil.example"), method="OPTIONS") == 403
+    )
+    for message in door.sent:
+        names = {name for name, _ in message.get("headers", ())}
+        assert not any(name.startswith(b"access-control") for name in names)
+
+
+def test_a_renewed_token_counts_at_once(door: Door) -> None:
+    assert door.ask(*GOOD) == 200
+    door.token = "another"  # noqa: S105 - of a test
+    assert door.ask(*GOOD) == 401
+    assert door.ask(HOST, JSON, OURS, ("authorization", "Bearer another")) == 200
+
+
+def test_who_keeps_guessing_is_told_to_stop_and_who_knows_still_passes(
+    door: Door,
+) -> None:
+    guesses = [door.ask(HOST, JSON, OURS) for _ in range(FAILURES + 3)]
+
+    assert guesses == [401] * FAILURES + [429] * 3
+    assert door.ask(*GOOD) == 200
+    door.time.now = WITHIN + 1
+    assert door.ask(HOST, JSON, OURS) == 401
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "", "application/x-www-form-urlencoded"]
+)
+def test_what_changes_something_is_json(door: Door, kind: str) -> None:
+    assert door.ask(HOST, KEY, OURS, ("content-type", kind)) == 415
+    assert b"application/json" in door.said
+
+
+def test_what_changes_something_says_that_it_is_no_form(door: Door) -> None:
+    assert door.ask(HOST, KEY, JSON) == 400
+    assert b"x-vaultsync" in door.said
+
+
+def test_who_looks_needs_no_more_than_the_token(door: Door) -> None:
+    assert door.ask(HOST, KEY, method="GET") == 200
+    assert door.ask(HOST, KEY, OURS, method="DELETE", body=(b"",)) == 200
+
+
+def test_without_the_header_for_who_cannot_send_it() -> None:
+    door = Door(header=None, origins=("http://ours",))
+
+    assert door.ask(HOST, KEY, JSON, ("origin", "http://ours")) == 200
+    assert door.ask(HOST, KEY, JSON, ("origin", "app://obsidian.md")) == 403
+
+
+@pytest.mark.parametrize("said", ["101", "9" * 18, "9" * 5_000, "-1", "1e3", "٣"])
+def test_a_length_that_is_too_much_is_refused_before_the_body(
+    door: Door, said: str
+) -> None:
+    if not said.isascii():
+        said = "x"
+    assert door.ask(*GOOD, ("content-length", said)) in (413, 400)
+    assert door.inside.bodies == []
+
+
+def test_a_body_is_counted_whatever_its_length_says(door: Door) -> None:
+    assert door.ask(*GOOD, body=(b"x" * 60, b"x" * 60)) == 413
+    assert door.inside.bodies == []
+
+
+def test_what_is_too_large_is_heard_out_so_that_its_sender_hears_the_answer(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert door.ask(*GOOD, body=[b"x" * 90] * 4) == 413
+    assert door.unread == 0
+    assert door.ask(*GOOD, body=[b"x" * 90] * 40) == 413
+    assert door.unread > 30
+    assert door.ask(*GOOD, ("content-length", "200"), body=[b"x" * 100] * 2) == 413
+    assert door.unread == 0
+    monkeypatch.setattr("vaultsync.backends.http.loopback_guard._LULL", 0.01)
+    door.stalls = True
+    assert door.ask(*GOOD, ("content-length", "200"), body=[]) == 413
+
+
+def test_half_a_body_is_none(door: Door) -> None:
+    assert door.ask(*GOOD, body=(b"{",), leaves=True) == 0
+    assert door.inside.bodies == []
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("vaultsync.backends.http.loopback_guard.PATIENCE", 0.01)
+    door = Door()
+    sent: list[Message] = []
+
+    async def never() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    headers = [(k.encode(), v.encode()) for k, v in GOOD]
+    scope: Scope = {"type": "http", "method": "POST", "headers": headers}
+    asyncio.run(door.guard(scope, never, send))
+
+    assert sent[0]["status"] == 408
+    assert door.inside.bodies == []
+
+
+def test_sockets_are_closed_and_the_life_of_the_server_is_handed_on(door: Door) -> None:
+    assert door.ask(*GOOD, kind="websocket") == -1
+    assert door.sent == [{"type": "websocket.close", "code": 1008}]
+    assert door.inside.bodies == []
+    door.ask(kind="lifespan")
+    assert door.inside.bodies == [b"lifespan"]
+
+
+HEADERS = st.lists(
+    st.tuples(
+        st.sampled_from(["host", "origin", "authorization", "content-length", "x"]),
+        st.text(st.characters(min_codepoint=32, max_codepoint=255), max_size=40)
+        | st.sampled_from([*FOREIGN_HOSTS, *FOREIGN_ORIGINS, HOST[1], KEY[1]]),
+    ),
+    max_size=6,
+)
+
+
+@given(HEADERS, st.sampled_from(["GET", "POST", "OPTIONS", "PUT"]))
+def test_nobody_passes_without_all_of_it(
+    headers: list[tuple[str, str]], method: str
+) -> None:
+    door = Door()
+    status = door.ask(*headers, method=method)
+
+    names = [name for name, _ in headers]
+    may = (
+        names.count("host") == 1
+        and names.count("authorization") == 1
+        and dict(headers)["host"].lower() == HOST[1]
+        and dict(headers)["authorization"] == KEY[1]
+        and "origin" not in names
+    )
+    assert may or status in (401, 403)
+    assert may or door.inside.bodies == []

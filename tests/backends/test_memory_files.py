@@ -1,0 +1,306 @@
+"""Memory files on the disk: found, read, saved by people and agents at once."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+import stat
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from vaultsync.backends.filesystem.find_memory_files import find_memory_files, matches
+from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
+from vaultsync.backends.filesystem.memory_frontmatter import FrontmatterReader
+from vaultsync.backends.state.write_queue import QueueFiles
+from vaultsync.backends.system.clock import SystemClock
+from vaultsync.errors.files import MemoryFileChangedError, UnreadableMemoryFileError
+from vaultsync.memory_files.ports import Waiting
+from vaultsync.memory_files.write_queue import add, drain
+
+ITEM = Waiting("01", "m", "Lessons", "Text “with” signs\ud800.", False, None, "now")
+
+
+# --- frontmatter ---------------------------------------------------------------------
+
+
+def test_frontmatter_is_read_as_yaml_12() -> None:
+    text = "---\nanswer: no\ntime: 08:30\nday: 2026-02-14\ntags: [a, b]\nmap: {a: 1}\n---\n"
+    assert FrontmatterReader().read(text, "m") == {
+        "answer": "no",
+        "time": "08:30",
+        "day": "2026-02-14",
+        "tags": ["a", "b"],
+        "map": {"a": 1},
+    }
+    assert FrontmatterReader().read("---\n---\n", "m") == {}
+    assert FrontmatterReader().read("---\njust words\n---\n", "m") is None
+
+
+@pytest.mark.parametrize("inside", ["a: [", "a: 1\na: 2", "a: *b", "a: !!python/x y"])
+def test_frontmatter_that_is_no_yaml_is_refused(inside: str) -> None:
+    with pytest.raises(UnreadableMemoryFileError, match="no YAML"):
+        FrontmatterReader().read(f"---\n{inside}\n---\n", "m")
+
+
+def test_a_bomb_of_aliases_is_refused() -> None:
+    bomb = "a: &a [x]\n" + "b: [" + ", ".join(["*a"] * 200) + "]\n"
+    with pytest.raises(UnreadableMemoryFileError, match="too large"):
+        FrontmatterReader().read(f"---\n{bomb}---\n", "m")
+
+
+def test_a_reader_that_is_not_installed_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *args: object, **named: object) -> ModuleType:
+        if name.startswith("frontmatter"):
+            raise ImportError(name)
+        return real(name, *args, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(UnreadableMemoryFileError, match=r"vaultsync\[memory-file\]"):
+        FrontmatterReader().read("---\na: 1\n---\n", "m")
+
+
+# --- finding -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern", "fits"),
+    [
+        ("MEMORY.md", "MEMORY.md", True),
+        ("a/MEMORY.md", "MEMORY.md", False),
+        ("a/b/MEMORY.md", "**/MEMORY.md", True),
+        ("MEMORY.md", "**/MEMORY.md", True),
+        ("docs/a/b.md", "docs/**/*.md", True),
+        ("docs/b.md", "docs/*/*.md", False),
+        ("a/b.md", "*.md", False),
+        ("dist/x/y.md", "dist/**", True),
+    ],
+)
+def test_a_pattern_takes_whole_folders_only_by_two_stars(
+    path: str, pattern: str, *, fits: bool
+) -> None:
+    assert matches(path, [pattern]) is fits
+
+
+def test_of_a_folder_only_what_is_included_and_not_excluded_is_found(
+    tmp_path: Path,
+) -> None:
+    for name in (
+        "MEMORY.md",
+        "a/MEMORY.md",
+        "node_modules/x/MEMORY.md",
+        "a/CHANGELOG.md",
+        "b/MEMORY.md",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x", encoding="utf-8")
+    here = Path(os.path.realpath(tmp_path))
+    assert find_memory_files([tmp_path]) == [here / "MEMORY.md"]
+    assert find_memory_files(
+        [tmp_path, tmp_path / "no.md"], include=["**/*.md"], exclude=["b/**"]
+    ) == [here / "MEMORY.md", here / "a/MEMORY.md", here / "no.md"]
+
+
+# --- the queue -----------------------------------------------------------------------
+
+
+def test_the_queue_is_kept_in_files(tmp_path: Path) -> None:
+    queue = QueueFiles(tmp_path / "q")
+    assert queue.waiting("m") == []
+    item = Waiting("02", "m", "S", "Text.", True, "indy", "now", "a", "b")
+    for each in (item, ITEM):
+        queue.put(each)
+        queue.put(each)
+    queue.put(Waiting("00", "other", "S", "Text.", False, None, "now"))
+    (tmp_path / "q" / "queue" / "03.json").write_bytes(b"{half")
+    assert QueueFiles(tmp_path / "q").waiting("m") == [ITEM, item]
+    queue.drop("01")
+    queue.drop("01")
+    assert queue.waiting("m") == [item]
+    mode = (tmp_path / "q" / "queue" / "02.json").stat().st_mode
+    assert stat.S_IMODE(mode) == 0o600
+
+
+def test_the_log_grows_and_blobs_have_the_name_of_their_hash(tmp_path: Path) -> None:
+    queue = QueueFiles(tmp_path / "q")
+    queue.log({"a": 1})
+    queue.log({"text": "zwei\nZeilen"})
+    lines = (tmp_path / "q" / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(each) for each in lines] == [{"a": 1}, {"text": "zwei\nZeilen"}]
+    name = queue.keep(b"bytes")
+    assert (tmp_path / "q" / "kept" / name).read_bytes() == b"bytes"
+
+
+# --- the file ------------------------------------------------------------------------
+
+
+def test_a_new_text_has_the_looks_of_the_file_it_replaces(tmp_path: Path) -> None:
+    path = tmp_path / "MEMORY.md"
+    path.write_bytes(b"one")
+    path.chmod(0o640)
+    DiskMemoryFile(path, "m").replace(b"two", b"one")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["MEMORY.md"]
+
+
+def test_a_file_with_a_second_name_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "MEMORY.md"
+    path.write_bytes(b"one")
+    (tmp_path / "twin.md").hardlink_to(path)
+    with pytest.raises(UnreadableMemoryFileError, match="second name"):
+        DiskMemoryFile(path, "m").replace(b"two", b"one")
+
+
+def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "folder.md").mkdir()
+    os.mkfifo(tmp_path / "pipe.md")
+    (tmp_path / "circle.md").symlink_to("circle.md")
+    for name in ("folder.md", "pipe.md", "circle.md", "no/file.md"):
+        with pytest.raises(UnreadableMemoryFileError):
+            DiskMemoryFile(tmp_path / name, "m").read(99)
+
+
+def test_a_file_that_grows_while_it_is_read_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "MEMORY.md"
+    path.write_bytes(b"one")
+    file = DiskMemoryFile(path, "m")
+    real = os.read
+    left = 2
+
+    def grows(fd: int, size: int) -> bytes:
+        nonlocal left
+        data = real(fd, size)
+        if left:
+            left -= 1
+            with path.open("ab") as more:
+                more.write(b"!")
+        return data
+
+    monkeypatch.setattr(os, "read", grows)
+    assert file.read(99) == b"one!!"
+    left = 99
+    with pytest.raises(UnreadableMemoryFileError, match="changes faster"):
+        file.read(999)
+
+
+def test_a_folder_that_takes_no_file_needs_no_lock_and_keeps_no_state(
+    tmp_path: Path,
+) -> None:
+    file = DiskMemoryFile(tmp_path / "gone" / "MEMORY.md", "m")
+    assert not file.put_state(b"{}")
+    with pytest.raises(UnreadableMemoryFileError, match="cannot be written"):
+        file.replace(b"two", None)
+    # A folder in which nothing can be made, even by root: its name is a file's.
+    (tmp_path / "file").write_bytes(b"")
+    with DiskMemoryFile(tmp_path / "file" / "MEMORY.md", "m").lock(0):
+        pass
+
+
+def saves_a_line_more_each_time(path: Path, times: int, *, by_rename: bool) -> None:
+    """A person, whose editor shows what they typed whatever is on the disk."""
+    for number in range(times):
+        lines = "".join(f"- the person's line {n}\n" for n in range(number + 1))
+        data = f"# M\n\n## Person\n\n{lines}".encode()
+        if by_rename:
+            temp = path.with_name(".editor")
+            temp.write_bytes(data)
+            temp.replace(path)
+        else:
+            path.write_bytes(data)
+
+
+def adds(path: Path, queue: QueueFiles, agent: str, texts: list[str]) -> None:
+    for text in texts:
+        add(
+            SystemClock(),
+            DiskMemoryFile(path, "m"),
+            queue,
+            section=f"Of {agent}",
+            text=text,
+            replace_all=False,
+            agent=agent,
+        )
+
+
+@pytest.mark.parametrize("by_rename", [True, False])
+def test_in_a_storm_of_saves_every_save_and_every_text_is_somewhere(
+    tmp_path: Path, *, by_rename: bool
+) -> None:
+    path = tmp_path / "work" / "MEMORY.md"
+    path.parent.mkdir()
+    path.write_text("# M\n", encoding="utf-8")
+    queue = QueueFiles(tmp_path / "q")
+    texts: dict[str, list[str]] = {
+        agent: [
+            f"What {agent} learned, number {number} of them." for number in range(12)
+        ]
+        for agent in ("indy", "moss")
+    }
+    with ThreadPoolExecutor() as pool:
+        work: list[Future[None]] = [
+            pool.submit(saves_a_line_more_each_time, path, 60, by_rename=by_rename),
+            *(
+                pool.submit(adds, path, queue, agent, many)
+                for agent, many in texts.items()
+            ),
+        ]
+    for each in work:
+        each.result()
+    file = DiskMemoryFile(path, "m")
+    with file.lock(5):
+        drain(file, queue)
+
+    final = path.read_text(encoding="utf-8")
+    assert [n for n in range(60) if f"- the person's line {n}\n" not in final] == []
+    log = (tmp_path / "q" / "log.jsonl").read_text(encoding="utf-8")
+    assert [t for many in texts.values() for t in many if t not in log] == []
+    assert queue.waiting("m") == []
+    names = {each.name for each in path.parent.iterdir()}
+    assert names <= {"MEMORY.md", ".memory-sync.lock"}
+
+
+def test_a_save_into_the_displaced_file_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "MEMORY.md"
+    path.write_bytes(b"")
+    file = DiskMemoryFile(path, "m")
+    editor = path.open("wb")
+
+    def saves() -> None:
+        editor.write(b"what a person typed")
+        editor.close()
+
+    later = threading.Timer(0.05, saves)
+    later.start()
+    with pytest.raises(MemoryFileChangedError):
+        file.replace(b"two", b"")
+    later.join()
+    assert path.read_bytes() == b"what a person typed"
+
+
+def test_a_swap_that_a_person_never_lets_end_gives_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "MEMORY.md"
+    path.write_bytes(b"one")
+    file = DiskMemoryFile(path, "m")
+    number = 0
+
+    def look(*_: object) -> bytes:
+        nonlocal number
+        number += 1
+        return f"save {number}".encode()
+
+    monkeypatch.setattr("vaultsync.backends.filesystem.memory_file._bytes", look)
+    with pytest.raises(MemoryFileChangedError) as caught:
+        file.replace(b"two", b"one")
+    assert b"save 1" in caught.value.saved

@@ -1,0 +1,1058 @@
+"""A Qdrant that is away, slow, busy, broken, full, or loses its answers."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+import sys
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from qdrant_client import QdrantClient
+
+from tests import qdrant_server
+from tests.fakes import FakeClock
+from tests.qdrant_server import FakeQdrant, Fault
+from tests.qdrants import (
+    PLACE,
+    in_folder,
+    in_memory,
+    in_process,
+    over_http,
+    served,
+    store_in,
+)
+from tests.vector_rows import ALL, X, row
+from vaultsync.backends.qdrant import collection as qdrant_layout
+from vaultsync.backends.qdrant import commit_log as qdrant_head
+from vaultsync.backends.qdrant import edge as qdrant_edge_points
+from vaultsync.backends.qdrant import qdrant_models
+from vaultsync.backends.qdrant import store as qdrant_store
+from vaultsync.backends.qdrant.client import ClientPoints
+from vaultsync.backends.qdrant.commit_log import HEAD
+from vaultsync.backends.qdrant.edge import judge as why_of_engine
+from vaultsync.backends.qdrant.errors import judge
+from vaultsync.backends.qdrant.operations import Forget, Is, Point, Put, Where
+from vaultsync.backends.qdrant.retry import Patience, Trouble
+from vaultsync.backends.qdrant.store import QdrantStore
+from vaultsync.backends.qdrant.vectors import QdrantVectors
+from vaultsync.errors.sides import StoreLayoutError, StoreUnavailableError
+from vaultsync.errors.usage import ConfigError
+from vaultsync.errors.work import DerivedError
+from vaultsync.model.fact import make_fact
+from vaultsync.storage.store import RevisionMismatch, Write
+
+CLOCK = FakeClock()
+A, B, C = (CLOCK.new_id() for _ in range(3))
+
+
+class WatchedClock(FakeClock):
+    """One that notes how long somebody waited."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pauses: list[float] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        super().sleep(seconds)
+
+
+@pytest.fixture
+def clock() -> WatchedClock:
+    return WatchedClock()
+
+
+@pytest.fixture
+def server() -> FakeQdrant:
+    shared = served()
+    shared.clear()
+    shared.start()
+    return shared
+
+
+@pytest.fixture
+def store(server: FakeQdrant, clock: WatchedClock) -> Iterator[QdrantStore]:
+    opened = store_in(over_http(server, clock), clock)
+    opened.state()
+    yield opened
+    opened.close()
+
+
+def a_write(fact_id: str = A, title: str = "Tea", expect: str | None = None) -> Write:
+    return Write(fact_id, make_fact({"id": fact_id, "title": title}), expect, "indy")
+
+
+def once(fault: Fault, where: str = "/points/batch") -> Callable[[str, str], Fault]:
+    """The first request to a path fails."""
+    left = [fault]
+
+    def happens(method: str, path: str) -> Fault:
+        return left.pop() if left and path.endswith(where) else Fault()
+
+    return happens
+
+
+def always(fault: Fault, where: str = "") -> Callable[[str, str], Fault]:
+    return lambda method, path: fault if path.endswith(where) else Fault()
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503])
+def test_a_store_that_answers_429_or_500_is_asked_again(
+    store: QdrantStore, server: FakeQdrant, clock: WatchedClock, status: int
+) -> None:
+    server.fault = once(Fault(status))
+
+    assert isinstance(store.write([a_write()])[0], str)
+    assert store.get(A).title == "Tea"
+    assert len(clock.pauses) == 1
+    assert 0.5 <= clock.pauses[0] <= 1.0
+
+
+def test_a_busy_store_is_asked_again_when_it_says(
+    store: QdrantStore, server: FakeQdrant, clock: WatchedClock
+) -> None:
+    server.fault = once(Fault(429, headers={"Retry-After": "7"}))
+
+    store.write([a_write()])
+
+    assert clock.pauses == [7.0]
+
+
+def test_pauses_double_up_to_half_a_minute() -> None:
+    clock = WatchedClock()
+    patience = Patience(
+        clock,
+        lambda error: Trouble("busy", passing=True),
+        seconds=120,
+        jitter=lambda: 1,
+    )
+
+    with pytest.raises(StoreUnavailableError, match="busy"):
+        patience.ask(lambda: 1 // 0)
+
+    assert clock.pauses == [1, 2, 4, 8, 16, 30, 30]
+
+
+def test_once_given_up_each_request_is_tried_once_until_it_answers_again() -> None:
+    clock = WatchedClock()
+    patience = Patience(
+        clock, lambda error: Trouble("busy", passing=True), seconds=5, jitter=lambda: 1
+    )
+    tries: list[int] = []
+
+    def fails() -> None:
+        tries.append(1)
+        raise OSError
+
+    for _ in range(3):
+        with pytest.raises(StoreUnavailableError, match="busy"):
+            patience.ask(fails)
+    assert clock.pauses == [1, 2]
+    assert len(tries) == 3 + 1 + 1
+
+    assert patience.ask(lambda: "answer") == "answer"
+    with pytest.raises(StoreUnavailableError):
+        patience.ask(fails)
+    assert clock.pauses == [1, 2, 1, 2]
+
+
+def test_a_store_that_hangs_is_not_asked_for_as_long_as_somebody_waited() -> None:
+    clock = FakeClock()
+    patience = Patience(
+        clock, lambda error: Trouble("timed out", passing=True), seconds=15
+    )
+    tries: list[float] = []
+
+    def hangs() -> None:
+        tries.append(clock.monotonic())
+        clock.advance(10)
+        raise TimeoutError
+
+    for _ in range(4):
+        with pytest.raises(StoreUnavailableError, match="timed out"):
+            patience.ask(hangs)
+    assert len(tries) == 2
+    assert clock.monotonic() < 22
+
+    clock.advance(22)
+    assert patience.ask(lambda: "answer") == "answer"
+
+
+def test_a_store_that_stays_in_trouble_is_away(
+    store: QdrantStore, server: FakeQdrant, clock: WatchedClock
+) -> None:
+    server.fault = always(Fault(500))
+
+    with pytest.raises(StoreUnavailableError, match="500"):
+        store.state()
+
+    assert sum(clock.pauses) <= 15
+    server.fault = always(Fault())
+    assert store.state().seq == 0
+
+
+def test_a_store_that_is_away_is_not_waited_for(
+    server: FakeQdrant, clock: WatchedClock
+) -> None:
+    server.stop()
+    store = store_in(over_http(server, clock), clock)
+
+    with pytest.raises(StoreUnavailableError):
+        store.state()
+
+    assert clock.pauses == []
+
+
+def test_a_restart_is_waited_for(
+    store: QdrantStore, server: FakeQdrant, clock: WatchedClock
+) -> None:
+    server.stop()
+
+    class Restarting(WatchedClock):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            if server._server is None:
+                server.start()
+
+    again = Restarting()
+    store._points._patience._clock = again  # type: ignore[attr-defined]
+
+    assert isinstance(store.write([a_write()])[0], str)
+    assert again.pauses
+
+
+def test_a_restart_in_the_middle_of_a_batch_is_waited_for(
+    store: QdrantStore, server: FakeQdrant
+) -> None:
+    batches = []
+
+    def goes_away(method: str, path: str) -> Fault:
+        if path.endswith("/points/batch"):
+            batches.append(path)
+            if len(batches) == 2:
+                threading.Thread(target=server.stop).start()
+                return Fault(lost=True)
+        return Fault()
+
+    server.fault = goes_away
+
+    class Restarting(WatchedClock):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds)
+            while server._server is not None and len(self.pauses) == 1:
+                threading.Event().wait(0.001)
+            server.start()
+
+    again = Restarting()
+    store._points._patience._clock = again  # type: ignore[attr-defined]
+    answers = store.write([a_write(A), a_write(B)])
+
+    assert again.pauses
+    assert [store.get(A).revision, store.get(B).revision] == answers
+    head = store._head()
+    assert head is not None
+    assert head.is_settled
+
+
+def test_a_slow_store_is_not_waited_for_for_ever(
+    server: FakeQdrant, clock: WatchedClock
+) -> None:
+    points = over_http(server, clock, timeout_seconds=1.0, patience_seconds=0.0)
+    store = store_in(points, clock)
+    store.state()
+    held = threading.Event()
+    server.fault = always(Fault(held=held), "/points/batch")
+
+    with pytest.raises(StoreUnavailableError):
+        store.write([a_write()])
+
+    held.set()
+    server.fault = always(Fault())
+    assert store.get(A).title == "Tea"  # it did happen
+    store.close()
+
+
+@pytest.mark.parametrize("lost", range(1, 3))
+def test_a_lost_answer_makes_nothing_twice(
+    store: QdrantStore, server: FakeQdrant, lost: int
+) -> None:
+    seen: list[str] = []
+
+    def happens(method: str, path: str) -> Fault:
+        seen.append(path)
+        return Fault(lost=path.endswith("/batch") and len(seen) <= 2 * lost)
+
+    server.fault = happens
+    (revision,) = store.write([a_write()])
+
+    assert store.get(A).revision == revision
+    assert store.state().seq == 1
+    assert store.write([a_write()]) == [RevisionMismatch(A, str(revision))]
+
+
+def test_a_batch_that_was_decided_is_carried_out_by_the_next(
+    server: FakeQdrant, clock: WatchedClock
+) -> None:
+    store = store_in(over_http(server, clock, patience_seconds=0.0), clock)
+    store.state()
+    batches = []
+
+    def dies_in_the_middle(method: str, path: str) -> Fault:
+        if path.endswith("/points/batch"):
+            batches.append(path)
+        return Fault(500 if len(batches) > 1 else 0)
+
+    server.fault = dies_in_the_middle
+    answers = store.write([a_write(A)._replace(op="ours"), a_write(B)])
+    server.fault = always(Fault())
+    other = store_in(over_http(server, clock), clock)
+
+    assert [row.fact_id for row in other.feed()] == [A, B]
+    assert [other.did(each, "ours") for each in (A, B)] == [True, False]
+    assert [other.get(A).revision, other.get(B).revision] == answers
+    assert other.state().facts == 2
+    other.close()
+    store.close()
+
+
+def test_a_batch_of_an_older_version_has_no_names() -> None:
+    (old,) = qdrant_head.rows_of('[[1, "a", "1-x", false, "indy", "", "{}"]]')
+    assert (old.said, old.op) == ("{}", "")
+
+
+def test_a_batch_that_somebody_carries_out_meanwhile_is_left_to_them(
+    clock: WatchedClock,
+) -> None:
+    client = QdrantClient(":memory:", force_disable_check_same_thread=True)
+    ours, theirs = in_memory(client, clock), in_memory(client, clock)
+    store, other = store_in(ours, clock), store_in(theirs, clock)
+    store.state()
+    whole = ours.do
+    ours.do = _broken(whole, after=1)  # type: ignore[method-assign]
+    (revision,) = store.write([a_write()])
+    ours.do = _broken(whole, after=0)  # type: ignore[method-assign]
+    take, turns = ours.take, iter(range(9))
+
+    def late(ids: Collection[str], fields: Sequence[str] | None = None) -> object:
+        if next(turns) == 1:
+            other.state()
+        return take(ids, fields)
+
+    ours.take = late  # type: ignore[method-assign,assignment]
+    assert store.get(A).revision == revision
+    client.close()
+
+
+def test_a_large_batch_that_broke_off_is_whole_or_not_there(
+    clock: WatchedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qdrant_head, "IN_HEAD", 8)
+    ids = [clock.new_id() for _ in range(20)]
+    for stop in range(1, 4):
+        points = in_memory(clock=clock)
+        store = store_in(points, clock)
+        store.state()
+        whole = points.do
+        points.do = _broken(whole, after=stop - 1)  # type: ignore[method-assign]
+        try:
+            store.write([a_write(each) for each in ids])
+            written = True
+        except StoreUnavailableError:
+            written = False
+        points.do = whole  # type: ignore[method-assign]
+        facts = [fact.id for fact in store.iter_facts()]
+
+        assert facts == (ids if written else [])
+        assert store.state().facts == len(facts)
+        assert written == (stop == 3)
+
+
+def _broken(whole: Callable[..., None], *, after: int) -> Callable[..., None]:
+    """One that does as it is told, a number of times, and breaks."""
+    left = [after]
+
+    def breaks(steps: object) -> None:
+        if not left[0]:
+            raise StoreUnavailableError("gone")
+        left[0] -= 1
+        whole(steps)
+
+    return breaks
+
+
+def test_a_large_write_goes_in_requests_that_a_server_takes(
+    store: QdrantStore, server: FakeQdrant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All sizes are a 128th of what they are."""
+    monkeypatch.setattr(qdrant_server, "LARGEST", qdrant_server.LARGEST // 128)
+    monkeypatch.setattr(qdrant_models, "LARGEST", qdrant_models.LARGEST // 128)
+    monkeypatch.setattr(qdrant_head, "MUCH", qdrant_head.MUCH // 128)
+    ids = [CLOCK.new_id() for _ in range(60)]
+    facts = [make_fact({"id": each, "content": "tea\n" * 2_000 + "."}) for each in ids]
+
+    answers = store.write([Write(fact.id, fact, None, "indy") for fact in facts])
+
+    assert [fact.revision for fact in store.iter_facts()] == answers
+    assert {fact.content for fact in store.iter_facts()} == {facts[0].content}
+    assert qdrant_models.LARGEST / 2 < server.largest < qdrant_server.LARGEST / 2
+
+
+def test_many_vectors_go_in_requests_that_a_server_takes(
+    server: FakeQdrant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qdrant_server, "LARGEST", qdrant_server.LARGEST // 128)
+    monkeypatch.setattr(qdrant_models, "LARGEST", qdrant_models.LARGEST // 128)
+    vectors = QdrantVectors(over_http(server), dimension=lambda: 64)
+    vectors.reset("m/64")
+    ids = [CLOCK.new_id() for _ in range(200)]
+
+    vectors.put([row(each, "one", (0.125,) * 64) for each in ids], record="r")
+
+    assert (vectors.count(), vectors.record()) == (200, "r")
+    assert server.largest < qdrant_server.LARGEST / 2
+
+
+def test_a_read_is_one_request_and_none_asks_for_an_end_that_is_plain(
+    store: QdrantStore, server: FakeQdrant
+) -> None:
+    store.write([a_write()])
+    vectors = QdrantVectors(over_http(server), dimension=lambda: 3)
+    vectors.reset("m/3")
+    vectors.put([row(A, "one", X)])
+
+    def asked(work: Callable[[], object]) -> list[str]:
+        server.asked.clear()
+        work()
+        return [each.rpartition("/")[2] for each in server.asked]
+
+    assert asked(lambda: store.get(A)) == ["points"]
+    assert asked(store.state) == ["points"]
+    assert asked(store.feed) == ["points", "scroll"]
+    assert asked(lambda: list(store.iter_facts())) == ["points", "scroll"]
+    assert asked(vectors.chunks) == ["scroll"]
+
+
+def test_the_past_of_the_store_is_read_only_by_those_who_need_it(
+    clock: WatchedClock,
+) -> None:
+    points = in_memory(clock=clock)
+    store = store_in(points, clock)
+    store.write([a_write()])
+    whole, told = points.take, []
+
+    def take(ids: Collection[str], fields: Sequence[str] | None = None) -> object:
+        found = whole(ids, fields)
+        told.append("log" in found.get(HEAD, {}))
+        return found
+
+    points.take = take  # type: ignore[method-assign,assignment]
+    store.state()
+    store.get(A)
+    store.feed()
+    list(store.iter_facts())
+    assert told == [False] * 4
+    assert store.revision_at(1)
+    assert told[4:] == [True]
+
+
+def test_writes_are_waited_for_in_order_and_reads_ask_for_a_majority(
+    server: FakeQdrant,
+) -> None:
+    store = store_in(over_http(server))
+    store.write([a_write()])
+    store.feed()
+    vectors = QdrantVectors(over_http(server), dimension=lambda: 3)
+    vectors.reset("m/3")
+    vectors.put([row(A, "one", X)])
+    vectors.search(X, ALL, limit=1)
+
+    assert server.words["batch"] == {"wait=true&ordering=strong"}
+    for each in ("points", "scroll", "query"):
+        assert server.words[each] == {"consistency=majority"}, each
+
+
+def test_a_full_disk_is_told_at_once(
+    store: QdrantStore, server: FakeQdrant, clock: WatchedClock
+) -> None:
+    full = Fault(500, "Service internal error: No space left on device: WAL buffer")
+    server.fault = always(full, "/points/batch")
+
+    with pytest.raises(StoreUnavailableError, match="disk is full") as told:
+        store.write([a_write()])
+
+    assert clock.pauses == []
+    assert "make room" in told.value.hint
+    assert told.value.helps
+
+
+def test_a_key_that_is_refused_is_told_with_a_hint(
+    server: FakeQdrant, clock: WatchedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", "secret")
+    store = store_in(over_http(server, clock, key_variable="MY_KEY", tls=False), clock)
+    server.fault = always(Fault(401))
+
+    with (
+        pytest.warns(UserWarning, match="insecure"),
+        pytest.raises(StoreUnavailableError, match="key") as told,
+    ):
+        store.state()
+
+    assert server.keys == {"secret"}
+    assert "secret" not in told.value.message + told.value.hint
+    assert "as MY_KEY" in told.value.helps
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        (Fault(500, "Service internal error: trouble"), "it answers 500: Service"),
+        (Fault(429), r"it is too busy \(429\)"),
+        (Fault(429, headers={"Retry-After": "1"}), r"it is too busy \(429\)"),
+        (Fault(404, "Not found: Collection `x` doesn't exist!"), "collection is not"),
+        (Fault(502, ""), "it answers 502"),
+    ],
+)
+def test_what_a_server_says_is_told_in_words_and_by_whom(
+    store: QdrantStore, server: FakeQdrant, fault: Fault, why: str
+) -> None:
+    server.fault = always(fault)
+
+    with pytest.raises(StoreUnavailableError, match=why) as told:
+        store.state()
+
+    assert told.value.why.endswith(f" (qdrant://127.0.0.1:{server.port}/test)")
+    assert "{" not in told.value.why
+
+
+def test_nobody_who_listens_is_told_with_the_address(clock: WatchedClock) -> None:
+    place = replace(PLACE, kind="server", host="127.0.0.1", port=1)
+    store = store_in(ClientPoints(place, clock=clock), clock)
+
+    with pytest.raises(StoreUnavailableError, match=r"refused.*127\.0\.0\.1:1/test"):
+        store.state()
+
+
+def test_an_answer_that_is_no_json_is_told_as_it_is() -> None:
+    class UnexpectedResponse(Exception):  # noqa: N818 - as the client names it
+        status_code, content = 502, b"<html>Bad Gateway</html>"
+
+    told = judge(UnexpectedResponse())
+    assert told == Trouble("it answers 502: <html>Bad Gateway</html>", passing=True)
+
+
+def test_an_answer_that_makes_no_sense_is_a_store_that_is_away(
+    store: QdrantStore, server: FakeQdrant
+) -> None:
+    server.fault = always(Fault(418, "a teapot"))
+
+    with pytest.raises(StoreUnavailableError, match=r"418.*teapot"):
+        store.state()
+
+
+@pytest.mark.parametrize("version", ["1.16.3", "0.11.7", "1.9.1-dev"])
+def test_a_server_that_would_not_heed_conditions_is_refused_and_nothing_is_made(
+    server: FakeQdrant, clock: WatchedClock, version: str
+) -> None:
+    server.version = version
+    store = store_in(over_http(server, clock), clock)
+
+    with pytest.raises(ConfigError, match=f"Qdrant {version}") as told:
+        store.write([a_write()])
+
+    assert "1.17" in told.value.hint
+    assert server.client.get_collections().collections == []
+    server.version = "1.17.0"
+    assert isinstance(store.write([a_write()])[0], str)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"vectors": {"content3": {"size": 3, "distance": "Dot"}}}, "Dot"),
+        ({"vectors": {}}, "no named vectors"),
+        ({"hnsw_config": {"m": 32, "ef_construct": 128}}, "m is 32"),
+        ({"quantization_config": None}, "int8"),
+        (
+            {"quantization_config": {"scalar": {"type": "int8", "quantile": 0.99}}},
+            "in memory",
+        ),
+    ],
+)
+def test_a_collection_that_was_made_otherwise_is_refused_and_left_alone(
+    server: FakeQdrant, clock: WatchedClock, change: dict[str, object], told: str
+) -> None:
+    first = store_in(over_http(server, clock), clock)
+    first.state()
+    first.close()
+    (name,) = server.config
+    server.config[name] |= change
+    if "vectors" in change:
+        from qdrant_client import models
+
+        server.client.delete_collection(name)
+        server.client.create_collection(
+            name,
+            vectors_config={
+                key: models.VectorParams(**said)
+                for key, said in change["vectors"].items()  # type: ignore[attr-defined]
+            },
+        )
+    server.asked.clear()
+    store = store_in(over_http(server, clock), clock)
+
+    with pytest.raises(StoreLayoutError, match=told) as refused:
+        store.write([a_write()])
+
+    assert "vaultsync migrate" in refused.value.hint
+    assert all(asked.startswith("GET") for asked in server.asked)
+    store.close()
+
+
+def test_another_replication_than_is_set_is_refused(
+    server: FakeQdrant, clock: WatchedClock
+) -> None:
+    store_in(over_http(server, clock), clock).state()
+    store = store_in(over_http(server, clock, replication_factor=2), clock)
+
+    with pytest.raises(StoreLayoutError, match="replication_factor is 1, not 2"):
+        store.state()
+
+
+def test_the_settings_of_a_cluster_are_those_of_its_collection(
+    server: FakeQdrant, clock: WatchedClock
+) -> None:
+    factors = {
+        "shard_number": 6,
+        "replication_factor": 2,
+        "write_consistency_factor": 2,
+    }
+    store = store_in(over_http(server, clock, **factors), clock)
+    store.state()
+
+    (said,) = server.config.values()
+    assert {key: said[key] for key in factors} == factors
+    assert said["hnsw_config"]["ef_construct"] == 128
+    assert said["quantization_config"]["scalar"]["quantile"] == 0.99
+    assert said["quantization_config"]["scalar"]["always_ram"] is True
+    assert server.indexes["supersededById"] == "keyword"
+    assert server.indexes["expiresAt"] == "integer"
+    store.close()
+
+
+def test_a_model_of_another_length_is_taken_in_where_the_server_can(
+    server: FakeQdrant, clock: WatchedClock
+) -> None:
+    points = over_http(server, clock)
+    vectors = QdrantVectors(points, dimension=lambda: 384)
+    vectors.reset("m/3")
+    vectors.put([row(A, "one", X)])
+    assert [each.fact_id for each in vectors.search(X, ALL, limit=1)] == [A]
+
+    server.widens = False
+    vectors.reset("m/2")
+    with pytest.raises(StoreLayoutError, match="this server cannot add others"):
+        vectors.put([row(A, "one", (1.0, 0.0))])
+    vectors.close()
+
+
+def test_vectors_of_a_store_that_is_away_are_an_index_that_cannot_be_asked(
+    server: FakeQdrant, clock: WatchedClock
+) -> None:
+    points = over_http(server, clock, patience_seconds=0.0)
+    vectors = QdrantVectors(points)
+    vectors.reset("m/3")
+    server.fault = always(Fault(503))
+
+    for ask in (
+        vectors.identity,
+        vectors.count,
+        lambda: vectors.search(X, ALL, limit=1),
+        lambda: vectors.put([row(A, "one", X)]),
+    ):
+        with pytest.raises(DerivedError, match="503"):
+            ask()
+    vectors.close()
+
+
+def test_a_store_that_is_gone_is_away_and_not_made_anew(clock: WatchedClock) -> None:
+    from qdrant_client import QdrantClient
+
+    client = QdrantClient(":memory:")
+    store = store_in(in_memory(client, clock), clock)
+    store.write([a_write()])
+    client.delete_collection(PLACE.collection)
+    late = QdrantStore(
+        in_memory(client, clock), clock=clock, create=False, dimension=lambda: 3
+    )
+
+    for each in (store, late):
+        with pytest.raises(StoreUnavailableError):
+            each.state()
+    assert not client.collection_exists(PLACE.collection)
+
+
+def test_another_store_in_its_place_is_not_taken_for_it(clock: WatchedClock) -> None:
+    from qdrant_client import QdrantClient
+
+    client = QdrantClient(":memory:")
+    store = store_in(in_memory(client, clock), clock)
+    store.state()
+    client.delete_collection(PLACE.collection)
+    store_in(in_memory(client, clock), clock).state()
+
+    with pytest.raises(StoreUnavailableError, match="another store"):
+        store.state()
+
+
+def test_a_head_that_others_change_all_the_time_is_given_up(
+    clock: WatchedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qdrant_store, "_TRIES", 20)
+    from qdrant_client import QdrantClient
+
+    client = QdrantClient(":memory:")
+    points = in_memory(client, clock)
+    store, other = store_in(points, clock), store_in(in_memory(client, clock), clock)
+    store.state()
+    whole, count = points.do, [0]
+
+    def after_somebody_else(steps: object) -> None:
+        count[0] += 1
+        other.write([a_write(B, f"{count[0]}", expect=_revision(other, B))])
+        whole(steps)  # type: ignore[arg-type]
+
+    points.do = after_somebody_else  # type: ignore[method-assign]
+    with pytest.raises(StoreUnavailableError, match="without a pause"):
+        store.write([a_write(A)])
+    points.do = whole  # type: ignore[method-assign]
+
+    assert store.written(A) is None
+    assert store.get(B).title == f"{count[0]}"
+
+
+def _revision(store: QdrantStore, fact_id: str) -> str | None:
+    row = store.written(fact_id)
+    return row.revision if row else None
+
+
+def test_writers_that_meet_lose_nothing(
+    server: FakeQdrant, clock: WatchedClock
+) -> None:
+    ids = [[clock.new_id() for _ in range(8)] for _ in range(3)]
+    errors: list[BaseException] = []
+
+    def writes(mine: list[str]) -> None:
+        try:
+            store = store_in(over_http(server, ordering="strong"), FakeClock())
+            for each in mine:
+                assert isinstance(store.write([a_write(each)])[0], str)
+            store.close()
+        except BaseException as error:  # noqa: BLE001 - told below
+            errors.append(error)
+
+    threads = [threading.Thread(target=writes, args=(mine,)) for mine in ids]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    store = store_in(over_http(server), clock)
+
+    assert errors == []
+    assert {fact.id for fact in store.iter_facts()} == {x for i in ids for x in i}
+    assert [row.seq for row in store.feed()] == list(range(1, 25))
+    store.close()
+
+
+def test_old_numbers_keep_their_revisions(
+    clock: WatchedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qdrant_head, "REMEMBERED", 32)
+    store = store_in(in_memory(clock=clock), clock)
+    seen: list[str | None] = [None]
+    for turn in range(60):
+        (answer,) = store.write([a_write(A, f"{turn}", seen[-1])])
+        assert isinstance(answer, str)
+        seen.append(answer)
+
+    assert [store.revision_at(seq) for seq in range(len(seen))] == seen
+    head = store._points.take([HEAD])[HEAD]
+    assert len(head["log"].split()) <= 32
+
+
+def test_the_past_that_is_not_kept_is_not_told(clock: WatchedClock) -> None:
+    points = in_memory(clock=clock)
+    store = store_in(points, clock)
+    store.write([a_write(A)])
+    head = store._head()
+    assert head is not None
+    points.do([Put([replace(head, log=()).point()])])
+
+    assert store.revision_at(1) is None
+
+
+def test_tombstones_go_after_their_time(clock: WatchedClock) -> None:
+    points = in_memory(clock=clock)
+    store = store_in(points, clock)
+    first, second = store.write([a_write(A), a_write(B)])
+    store.write([Write(A, None, str(first), "x")])
+    clock.advance(100 * 86_400)
+    store.write([Write(B, None, str(second), "x"), a_write(C)])
+
+    assert store.purge(days=90) == 1
+
+    assert store.written(A) is None
+    assert store.buried(B) is not None
+    assert [row.fact_id for row in store.feed()] == [B, C]
+    assert store.state().facts == 1
+
+
+def test_facts_are_counted_anew_when_some_were_lost(clock: WatchedClock) -> None:
+    points = in_memory(clock=clock)
+    store = store_in(points, clock)
+    store.write([a_write(A), a_write(B)])
+    points.do([Forget(Where((Is("kind", ["fact"]), Is("seq", [1]))))])
+    store.write([a_write(A)])
+    assert store.state().facts == 3
+
+    store.purge(days=90)
+
+    assert store.state().facts == 2
+    assert [store.revision_at(seq) for seq in (1, 2, 3)].count(None) == 0
+    assert isinstance(store.write([a_write(C)])[0], str)
+    assert store.state().facts == 3
+
+
+def test_what_broke_off_before_it_counted_is_cleared_away(clock: WatchedClock) -> None:
+    points = in_memory(clock=clock)
+    store = store_in(points, clock)
+    store.state()
+    whole = points.do
+
+    def only_pages(steps: list[object]) -> None:
+        whole(steps)  # type: ignore[arg-type]
+        raise StoreUnavailableError("gone")
+
+    points.do = only_pages  # type: ignore[method-assign,assignment]
+    with pytest.raises(StoreUnavailableError):
+        store.write([a_write(clock.new_id()) for _ in range(130)])
+    points.do = whole  # type: ignore[method-assign]
+    assert len(list(store._walk(_pages(), ["at"]))) == 2
+
+    clock.advance(100 * 86_400)
+    store.purge(days=90)
+
+    assert list(store._walk(_pages(), ["at"])) == []
+
+
+def _pages() -> Where:
+    return Where((Is("kind", ["page"]),))
+
+
+def test_grpc_is_understood() -> None:
+    class Code:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+    class Refusal(Exception):  # noqa: N818 - as grpc's is
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        def code(self) -> Code:
+            return Code(self._name)
+
+        def details(self) -> str:
+            return "nobody there"
+
+    away, busy = judge(Refusal("UNAVAILABLE")), judge(Refusal("RESOURCE_EXHAUSTED"))
+    assert away == Trouble("unavailable: nobody there", passing=True, refused=True)
+    assert busy is not None
+    assert busy.passing
+    assert not busy.refused
+    denied = judge(Refusal("PERMISSION_DENIED"))
+    assert denied is not None
+    assert not denied.passing
+    assert judge(Refusal("INVALID_ARGUMENT")) is None
+
+
+def test_over_grpc_the_same_conditions_are_sent(clock: WatchedClock) -> None:
+    import grpc  # type: ignore[import-untyped]
+    from qdrant_client.grpc import UpdateBatchPoints, UpdateMode
+
+    sent: dict[str, bytes] = {}
+
+    class Busy(grpc.GenericRpcHandler):  # type: ignore[misc]
+        def service(self, call: Any) -> Any:  # noqa: ANN401 - grpc has no types
+            def answer(request: bytes, context: Any) -> None:  # noqa: ANN401
+                sent[call.method.rpartition("/")[2]] = request
+                context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "busy")
+
+            return grpc.unary_unary_rpc_method_handler(answer)
+
+    server = grpc.server(ThreadPoolExecutor(1), handlers=[Busy()])
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    place = replace(PLACE, kind="server", host="127.0.0.1", patience_seconds=0)
+    place = replace(place, grpc_port=port)
+    points = ClientPoints(place, clock=clock)
+    mine = Where((Is("revision", ["r"]),))
+    point = Point(A, {"revision": "s"}, X)
+    requests: list[Callable[[], object]] = [
+        lambda: points.do([Put([point], mine, "known"), Put([point], mode="new")]),
+        lambda: points.take([A]),
+        lambda: points.walk(mine, ["kind"], after=A),
+        lambda: points.near(X, mine, ["kind"], limit=3),
+        lambda: points.count(mine),
+    ]
+    for request in requests:
+        with pytest.raises(StoreUnavailableError, match="busy"):
+            request()
+    points.close()
+    server.stop(None)
+
+    assert sent.keys() == {"UpdateBatch", "Get", "Scroll", "Query", "Count"}
+    first, second = UpdateBatchPoints.FromString(sent["UpdateBatch"]).operations
+    (condition,) = first.upsert.update_filter.must
+    assert condition.field.key == "revision"
+    assert [each.upsert.update_mode for each in (first, second)] == [
+        UpdateMode.UpdateOnly,
+        UpdateMode.InsertOnly,
+    ]
+
+
+def test_the_local_mode_says_why_it_cannot() -> None:
+    taken = judge(RuntimeError("Storage folder x is already accessed by another"))
+    full = judge(sqlite3.OperationalError("database or disk is full"))
+
+    assert taken == Trouble("another process has it", passing=True, refused=True)
+    assert full is not None
+    assert full.why == "its disk is full"
+    assert judge(OSError("odd")) == Trouble("odd", passing=False)
+    assert judge(TypeError("a mistake of ours")) is None
+
+
+def test_a_shard_of_an_older_version_gets_the_indexes_that_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as older:
+        older.setattr(qdrant_edge_points, "_ASKED", ("kind", "seq"))
+        old = in_process(tmp_path)
+        old.make(3)
+        assert set(old._shard.info().payload_schema) == {"kind", "seq"}
+        old.close()
+
+    new = in_process(tmp_path)
+    assert new.there()
+    assert {"priority", "status"} < set(new._shard.info().payload_schema)
+    new.close()
+
+
+def test_the_engine_lets_go_at_once_of_what_tidying_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qdrant_layout, "INDEXING_THRESHOLD", 10)
+    points = in_process(tmp_path)
+    vectors = QdrantVectors(points, dimension=lambda: 64)
+    vectors.reset("m/64")
+    rng = random.Random(1)
+    made = [tuple(rng.uniform(-1, 1) for _ in range(64)) for _ in range(400)]
+    vectors.put([row(CLOCK.new_id(), "one", each) for each in made])
+
+    def segments() -> int:
+        return len([*tmp_path.rglob("segments/*/segment.json")])
+
+    before = segments()
+    vectors.tidy()
+    after = segments()
+    points.close()
+    assert before > 0
+    assert after == segments()
+
+
+def test_the_engine_says_why_it_cannot(tmp_path: Path) -> None:
+    first, second = in_process(tmp_path), in_process(tmp_path)
+    first.make(3)
+    with pytest.raises(StoreUnavailableError, match="another process has it"):
+        second.there()
+    first.close()
+    assert second.there()
+    second.close()
+    with pytest.raises(StoreUnavailableError, match="closed"):
+        second.there()
+
+    full = why_of_engine(Exception("Service runtime error: No space left on device"))
+    assert full == Trouble("its disk is full", passing=False)
+    assert why_of_engine(PermissionError("odd")) == Trouble("odd", passing=False)
+    broken = why_of_engine(Exception("Service runtime error: a segment is broken"))
+    assert broken is not None
+    assert not broken.passing
+    assert why_of_engine(TypeError("a mistake of ours")) is None
+
+
+@pytest.mark.parametrize("package", ["qdrant_client", "qdrant_edge"])
+def test_without_its_package_it_is_said_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    points = in_folder(tmp_path) if package == "qdrant_client" else in_process(tmp_path)
+
+    def used() -> None:
+        if not points.there():
+            points.make(3)
+
+    with pytest.raises(ConfigError, match="is not installed") as told:
+        used()
+    assert "vaultsync[qdrant]" in told.value.hint
+
+
+def test_a_length_that_another_added_first_is_there(server: FakeQdrant) -> None:
+    points = over_http(server)
+    points.make(3)
+    said = "Wrong input: Vector name `content2` already exists"
+    server.fault = once(Fault(409, said), "/content2")
+    points.widen(2)
+
+    server.fault = once(Fault(403), "/content2")
+    with pytest.raises(StoreUnavailableError, match="key"):
+        points.widen(2)
+
+
+def test_a_mistake_of_ours_is_not_taken_for_a_store_that_is_away() -> None:
+    points = ClientPoints(PLACE, clock=FakeClock(), client=object())
+
+    with pytest.raises(AttributeError):
+        points.there()
+
+
+def test_what_a_fact_says_can_be_read_by_other_clients(
+    store: QdrantStore, server: FakeQdrant
+) -> None:
+    fact = make_fact(
+        {
+            "id": A,
+            "type": "preference",
+            "content": "Terraform over Pulumi.",
+            "userId": "u-1",
+            "createdAt": "2026-02-14T13:45:00Z",
+            "expiresAt": "2026-03-01T00:00:00Z",
+            "tags": ["iac"],
+        }
+    )
+    store.write([Write(A, fact, None, "indy")])
+
+    (point,) = server.client.retrieve("agent_memory_test", [A])
+    payload = point.payload or {}
+
+    assert payload["content"] == "Terraform over Pulumi."
+    assert payload["createdAt"] == 1_771_076_700_000
+    assert payload["expiresAt"] == 1_772_323_200_000
+    assert payload["supersededById"] is None
+    assert payload["userId"] == "u-1"
+    assert "content" not in json.loads(payload["rest"])

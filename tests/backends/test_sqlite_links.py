@@ -1,0 +1,149 @@
+"""What is special to the link index in a file: trouble, and other processes."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from vaultsync.backends.sqlite import database as sqlite_file
+from vaultsync.backends.sqlite.links import SqliteLinks
+from vaultsync.errors.work import IndexBusyError
+from vaultsync.links.ports import Reference
+
+LINK = Reference("a", "x", "", "wiki")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "index" / "links.sqlite3"
+
+
+def _filled(path: Path) -> SqliteLinks:
+    index = SqliteLinks(path)
+    index.update({"a": [LINK]}, [], version="v")
+    return index
+
+
+def test_nothing_is_made_before_it_is_asked(path: Path) -> None:
+    SqliteLinks(path).close()
+
+    assert not path.parent.exists()
+
+
+def test_it_outlives_its_process_and_others_see_it_at_once(path: Path) -> None:
+    one, other = _filled(path), SqliteLinks(path)
+
+    assert other.links_to(["x"]) == [LINK]
+    one.update({"a": []}, [], version="w")
+    assert other.links_to(["x"]) == []
+    assert other.version() == "w"
+    one.close()
+    other.close()
+    assert SqliteLinks(path).version() == "w"
+
+
+def test_only_its_user_reads_it(path: Path) -> None:
+    _filled(path).close()
+
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def _garbage(path: Path) -> None:
+    path.write_bytes(b"no database at all" * 100)
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:5000])
+
+
+def _foreign(path: Path) -> None:
+    path.unlink()
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE other (x)")
+    db.close()
+
+
+def _newer(path: Path) -> None:
+    db = sqlite3.connect(path)
+    db.execute("INSERT INTO migrations (name) VALUES ('m999_future')")
+    db.commit()
+    db.close()
+
+
+@pytest.mark.parametrize("ruin", [_garbage, _cut, _foreign, _newer, Path.unlink])
+def test_a_file_that_is_no_index_is_made_anew(
+    path: Path, ruin: Callable[[Path], None]
+) -> None:
+    _filled(path).close()
+    ruin(path)
+
+    index = SqliteLinks(path)
+
+    assert index.links_to(["x"]) == []
+    assert index.version() is None
+    index.update({"a": [LINK]}, [], version="v")
+    assert index.links_to(["x"]) == [LINK]
+    index.close()
+
+
+def test_a_file_that_is_deleted_while_it_is_open_is_made_anew(path: Path) -> None:
+    index = _filled(path)
+    path.unlink()
+
+    assert index.version() is None
+    index.update({"a": [LINK]}, [], version="v")
+    assert SqliteLinks(path).version() == "v"
+
+
+def test_while_another_process_writes_nothing_is_done(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_file, "_BUSY_SECONDS", 0.05)
+    index = _filled(path)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    with pytest.raises(IndexBusyError):
+        index.update({"a": []}, [], version="w")
+    assert index.links_to(["x"]) == [LINK]
+
+    other.execute("ROLLBACK")
+    other.close()
+    index.update({"a": []}, [], version="w")
+    assert index.version() == "w"
+
+
+def test_a_full_disk_leaves_the_index_as_it_was(path: Path) -> None:
+    index = _filled(path)
+    db = index._opened()
+    db.execute("PRAGMA max_page_count = 12")
+
+    with pytest.raises(OSError, match="full"):
+        index.update(
+            {str(n): [Reference(str(n), "y" * 999, "", "wiki")] for n in range(999)},
+            [],
+            version="w",
+        )
+    assert index.version() == "v"
+    assert index.links_to(["x"]) == [LINK]
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "index").write_text("a file stands where the folder should be")
+
+    with pytest.raises(OSError, match="index"):
+        SqliteLinks(tmp_path / "index" / "links.sqlite3").version()
+
+
+def test_a_bug_of_ours_is_no_damage(path: Path) -> None:
+    index = _filled(path)
+
+    def misuse(db: sqlite3.Connection) -> None:
+        db.execute("INSERT INTO links VALUES ('a', 0, '', '', '', '', '')")
+
+    with pytest.raises(sqlite3.IntegrityError):
+        index._change(misuse)
+    assert index.links_to(["x"]) == [LINK]

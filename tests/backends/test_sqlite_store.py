@@ -1,0 +1,448 @@
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import FakeClock
+from vaultsync.backends.sqlite import database as sqlite_file
+from vaultsync.backends.sqlite import store as store_sqlite
+from vaultsync.backends.sqlite.store import SqliteStore
+from vaultsync.errors.sides import StoreError, StoreUnavailableError
+from vaultsync.model.fact import Fact, make_fact
+from vaultsync.storage.store import RevisionMismatch, Write
+
+CLOCK = FakeClock()
+IDS = [CLOCK.new_id() for _ in range(2_000)]
+A, B = IDS[:2]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.sqlite3"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[SqliteStore]:
+    opened = opened_at(path, create=True)
+    yield opened
+    opened.close()
+
+
+def opened_at(path: Path, *, create: bool = False) -> SqliteStore:
+    return SqliteStore.open(path, clock=FakeClock(), create=create)
+
+
+def a_fact(fact_id: str = A, content: str = "Green.") -> Fact:
+    return make_fact({"id": fact_id, "title": "Tea", "content": content})
+
+
+def create(store: SqliteStore, fact_id: str = A, content: str = "Green.") -> str:
+    (answer,) = store.write([Write(fact_id, a_fact(fact_id, content), None, "indy")])
+    assert isinstance(answer, str)
+    return answer
+
+
+def pragma(store: SqliteStore, name: str) -> object:
+    assert store._db is not None
+    return store._db.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+# --- the file ----------------------------------------------------------------------
+
+
+def test_every_commit_is_on_disk_before_it_returns(store: SqliteStore) -> None:
+    assert pragma(store, "journal_mode") == "wal"
+    assert pragma(store, "synchronous") == 2
+    assert pragma(store, "fullfsync") == 1
+    assert pragma(store, "busy_timeout") == 5_000
+
+
+def test_a_new_store_is_for_its_user_alone(path: Path) -> None:
+    before = os.umask(0)
+    try:
+        store = opened_at(path, create=True)
+        create(store)
+    finally:
+        os.umask(before)
+
+    modes = {
+        each.name: stat.S_IMODE(each.stat().st_mode) for each in path.parent.iterdir()
+    }
+    assert modes == dict.fromkeys(
+        ("store.sqlite3", "store.sqlite3-shm", "store.sqlite3-wal"), 0o600
+    )
+    store.close()
+
+
+def test_a_mode_that_somebody_gave_the_store_stays(
+    store: SqliteStore, path: Path
+) -> None:
+    store.close()
+    path.chmod(0o660)
+    opened_at(path, create=True).close()
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o660
+
+
+@pytest.mark.parametrize("name", ["a b.db", "50%25?x=1#y.db", "Grün'\"🍵.db", "\udcff"])
+def test_a_store_may_have_any_name(tmp_path: Path, name: str) -> None:
+    store = opened_at(tmp_path / name, create=True)
+    create(store)
+    store.close()
+
+    again = opened_at(tmp_path / name)
+    assert again.state().facts == 1
+    again.close()
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+
+
+def test_a_store_opened_again_is_the_same(store: SqliteStore, path: Path) -> None:
+    revision = create(store)
+    before = store.state()
+    store.close()
+
+    again = opened_at(path, create=True)
+    assert again.state() == before
+    assert again.get(A).revision == revision
+    again.close()
+
+
+def test_two_stores_have_two_ids(store: SqliteStore, tmp_path: Path) -> None:
+    other = opened_at(tmp_path / "other", create=True)
+
+    assert other.state().store_id != store.state().store_id
+    other.close()
+
+
+def test_a_store_that_is_not_there_is_not_made_unasked(path: Path) -> None:
+    with pytest.raises(StoreUnavailableError):
+        opened_at(path)
+
+    assert list(path.parent.iterdir()) == []
+
+
+def test_an_empty_file_is_not_a_store_unasked(path: Path) -> None:
+    path.touch()
+    with pytest.raises(StoreUnavailableError, match="holds no store"):
+        opened_at(path)
+    opened_at(path, create=True).close()
+
+    opened_at(path).close()
+
+
+def test_a_store_in_a_missing_folder_is_away(path: Path) -> None:
+    with pytest.raises(StoreUnavailableError):
+        opened_at(path / "below", create=True)
+
+
+def test_a_file_that_is_there_is_never_opened_but_by_sqlite(
+    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[int] = []
+    monkeypatch.setattr(os, "close", closed.append)
+    opened_at(path, create=True).close()
+
+    assert closed == []
+
+
+# --- its schema --------------------------------------------------------------------
+
+
+def m002_test(db: sqlite3.Connection) -> None:
+    db.execute("CREATE TABLE added (x)")
+
+
+def m003_fails(db: sqlite3.Connection) -> None:
+    db.execute("CREATE TABLE half (x)")
+    db.execute("CREATE TABLE added (x)")
+
+
+def tables(path: Path) -> set[str]:
+    db = sqlite3.connect(path)
+    found = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
+    db.close()
+    return found
+
+
+def test_an_older_store_is_brought_up_to_date_once(
+    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(store)
+    store.close()
+    monkeypatch.setattr(
+        store_sqlite, "MIGRATIONS", (*store_sqlite.MIGRATIONS, m002_test)
+    )
+    for _ in range(2):
+        again = opened_at(path)
+        assert again.state().facts == 1
+        again.close()
+
+    assert "added" in tables(path)
+
+
+def test_a_store_from_before_the_log_knows_the_revisions_it_still_has(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path.touch()
+    with sqlite_file.connect(path, log_pages=1_000) as db:
+        sqlite_file.migrate(db, store_sqlite.MIGRATIONS[:1], create=True)
+        db.execute(
+            "INSERT INTO facts VALUES (?, 7, '7-x', 0, 'x', '', '', '', '', '')", [A]
+        )
+    db.close()
+
+    store = opened_at(path)
+    assert [store.revision_at(seq) for seq in (6, 7)] == [None, "7-x"]
+    assert not store.did(A, "x")
+    store.close()
+
+
+def test_a_migration_that_fails_leaves_the_store_as_it_was(
+    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.close()
+    before = tables(path)
+    known = store_sqlite.MIGRATIONS
+    monkeypatch.setattr(store_sqlite, "MIGRATIONS", (*known, m002_test, m003_fails))
+    with pytest.raises(StoreUnavailableError):
+        opened_at(path)
+
+    assert tables(path) == before
+    monkeypatch.setattr(store_sqlite, "MIGRATIONS", known)
+    opened_at(path).close()
+
+
+def test_a_store_of_a_newer_version_is_refused(
+    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.close()
+    known = store_sqlite.MIGRATIONS
+    monkeypatch.setattr(store_sqlite, "MIGRATIONS", (*known, m002_test))
+    opened_at(path).close()
+    monkeypatch.setattr(store_sqlite, "MIGRATIONS", known)
+
+    with pytest.raises(StoreError, match="newer vaultsync") as caught:
+        opened_at(path)
+    assert not isinstance(caught.value, StoreUnavailableError)
+    assert "update" in caught.value.hint
+
+
+def test_another_program_s_database_is_left_alone(path: Path) -> None:
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE theirs (x)")
+    db.close()
+
+    with pytest.raises(StoreUnavailableError, match="holds no store"):
+        opened_at(path, create=True)
+    assert tables(path) == {"theirs"}
+
+
+# --- damage, absence ---------------------------------------------------------------
+
+
+def test_what_is_no_database_is_named_as_damaged(path: Path) -> None:
+    path.write_bytes(b"x" * 10_000)
+
+    with pytest.raises(StoreUnavailableError, match="damaged") as caught:
+        opened_at(path, create=True)
+    assert "rebuild --from vault" in caught.value.hint
+    assert path.read_bytes() == b"x" * 10_000
+
+
+def test_a_damaged_page_is_named_when_it_is_met(store: SqliteStore, path: Path) -> None:
+    store.write([Write(each, a_fact(each), None, "x") for each in IDS])
+    store.close()
+    data = bytearray(path.read_bytes())
+    data[40_000:-40_000] = os.urandom(len(data) - 80_000)
+    path.write_bytes(data)
+
+    with pytest.raises(StoreUnavailableError) as caught:
+        list(opened_at(path).iter_facts())
+    assert "restore the store from a backup" in caught.value.hint
+
+
+def test_a_removed_store_is_away_and_no_new_one_is_made(
+    store: SqliteStore, path: Path
+) -> None:
+    create(store)
+    path.unlink()
+
+    with pytest.raises(StoreUnavailableError):
+        store.state()
+    with pytest.raises(StoreUnavailableError):
+        create(store, B)
+    with pytest.raises(StoreUnavailableError):
+        list(store.iter_facts())
+    assert not path.exists()
+
+
+def test_a_store_that_was_away_goes_on_when_it_is_back(
+    store: SqliteStore, path: Path
+) -> None:
+    create(store)
+    aside = path.rename(path.with_suffix(".aside"))
+    with pytest.raises(StoreUnavailableError):
+        store.state()
+    aside.rename(path)
+
+    create(store, B)
+    assert store.state().facts == 2
+
+
+def backed_up(path: Path) -> Path:
+    db, backup = sqlite3.connect(path), sqlite3.connect(path.with_suffix(".backup"))
+    db.backup(backup)
+    db.close()
+    backup.close()
+    return path.with_suffix(".backup")
+
+
+def test_a_restored_store_is_away_once_and_then_answers(
+    store: SqliteStore, path: Path
+) -> None:
+    create(store)
+    backup = backed_up(path)
+    create(store, B)
+    backup.rename(path)
+
+    with pytest.raises(StoreUnavailableError, match="replaced"):
+        store.state()
+    assert store.state().facts == 1
+
+
+def test_after_a_restore_no_revision_comes_again(
+    store: SqliteStore, path: Path
+) -> None:
+    backup = backed_up(path)
+    lost = create(store)
+    lost_row = store.written(A)
+    store.close()
+    shutil.copy(backup, path)
+
+    again = opened_at(path)
+    new = create(again)
+    row = again.written(A)
+    assert row is not None
+    assert lost_row is not None
+    assert row.seq == lost_row.seq
+    assert new != lost
+    assert again.revision_at(row.seq) == new
+    again.close()
+
+
+def test_another_store_in_its_place_never_answers(
+    store: SqliteStore, path: Path, tmp_path: Path
+) -> None:
+    create(store)
+    other = opened_at(tmp_path / "other", create=True)
+    other_id = other.state().store_id
+    other.close()
+    (tmp_path / "other").rename(path)
+
+    for _ in range(3):
+        with pytest.raises(StoreUnavailableError, match="replaced"):
+            store.state()
+    store.close()
+    again = opened_at(path)
+    assert (again.state().facts, again.state().store_id) == (0, other_id)
+    again.close()
+
+
+def test_a_log_that_was_removed_is_noticed(store: SqliteStore, path: Path) -> None:
+    create(store)
+    path.with_name(path.name + "-wal").unlink()
+    with pytest.raises(StoreUnavailableError):
+        store.state()
+
+    create(store, B)
+    assert store.state().facts == 2
+
+
+def test_a_store_is_made_anew_where_a_killed_one_left_its_log(
+    store: SqliteStore, path: Path
+) -> None:
+    create(store)
+    log = path.with_name(path.name + "-wal")
+    left = log.read_bytes()
+    store.close()
+    path.unlink()
+    log.write_bytes(left)
+
+    again = opened_at(path, create=True)
+    assert again.state().facts == 0
+    again.close()
+
+
+def test_a_store_that_is_locked_too_long_is_away_for_writes(
+    store: SqliteStore, path: Path
+) -> None:
+    revision = create(store)
+    assert store._db is not None
+    store._db.execute("PRAGMA busy_timeout = 20")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    with pytest.raises(StoreUnavailableError, match="locked"):
+        create(store, B)
+    assert store.get(A).revision == revision
+
+    other.execute("ROLLBACK")
+    other.close()
+    create(store, B)
+    assert store.state().facts == 2
+
+
+def test_a_full_disk_writes_nothing_of_the_call(store: SqliteStore) -> None:
+    create(store)
+    before = store.state(), store.feed()
+    pages = pragma(store, "page_count")
+    assert store._db is not None
+    store._db.execute(f"PRAGMA max_page_count = {pages}")
+
+    with pytest.raises(StoreUnavailableError, match="full"):
+        store.write([Write(each, a_fact(each), None, "x") for each in IDS[1:]])
+    assert (store.state(), store.feed()) == before
+
+    store._db.execute("PRAGMA max_page_count = 1000000")
+    create(store, B)
+    assert store.state().facts == 2
+
+
+def test_an_interrupted_call_writes_nothing(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = iter([b"0000"] * 5)
+
+    def interrupted(size: int) -> bytes:
+        try:
+            return next(left)
+        except StopIteration:
+            raise KeyboardInterrupt from None
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "urandom", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            store.write([Write(each, a_fact(each), None, "x") for each in IDS])
+
+    assert (store.state().seq, store.feed()) == (0, [])
+    create(store)
+    assert store.state().seq == 1
+
+
+def test_a_call_of_refusals_alone_touches_nothing(
+    store: SqliteStore, path: Path
+) -> None:
+    revision = create(store)
+    log = path.with_name(path.name + "-wal")
+    before = log.read_bytes()
+
+    answers = store.write([Write(A, a_fact(), None, "x")] * 3)
+
+    assert answers == [RevisionMismatch(A, revision)] * 3
+    assert log.read_bytes() == before

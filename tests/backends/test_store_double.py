@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes import FakeClock
+from vaultsync.backends.memory.store import MemoryStore
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors.usage import FactNotFoundError
+from vaultsync.model.fact import make_fact
+from vaultsync.storage.store import Write
+
+A = FakeClock().new_id()
+FACT = make_fact({"id": A, "title": "Tea"})
+
+
+def create(store: MemoryStore) -> str:
+    (answer,) = store.write([Write(A, FACT, None, "indy")])
+    assert isinstance(answer, str)
+    return answer
+
+
+def test_a_store_that_is_away_answers_nothing_and_comes_back() -> None:
+    store = MemoryStore(FakeClock())
+    create(store)
+    store.away = True
+    for call in (store.state, store.feed, lambda: list(store.iter_facts())):
+        with pytest.raises(StoreUnavailableError):
+            call()
+    with pytest.raises(StoreUnavailableError):
+        store.write([Write(A, None, None, "x")])
+
+    store.away = False
+    assert store.state().facts == 1
+
+
+def test_a_lost_answer_is_of_a_write_that_was_done() -> None:
+    store = MemoryStore(FakeClock())
+    store.lose_ack = True
+    with pytest.raises(StoreUnavailableError):
+        create(store)
+
+    assert store.get(A) == FACT
+
+
+def test_the_hook_runs_before_each_method_and_may_stop_it() -> None:
+    store = MemoryStore(FakeClock())
+    seen: list[str] = []
+
+    def stop_writes(method: str) -> None:
+        seen.append(method)
+        if method == "write":
+            raise InterruptedError
+
+    store.before = stop_writes
+    with pytest.raises(InterruptedError):
+        create(store)
+    with pytest.raises(FactNotFoundError):
+        store.get(A)
+    assert store.state().seq == 0
+    assert seen == ["write", "get", "state"]
+
+
+def test_a_restored_store_is_back_in_time_but_repeats_no_revision() -> None:
+    store = MemoryStore(FakeClock())
+    backup = store.snapshot()
+    lost = create(store)
+    before = store.state()
+    store.restore(backup)
+
+    assert (store.state().seq, store.feed()) == (0, [])
+    assert create(store) != lost
+    assert store.state() == before
+
+
+def test_a_cleared_store_is_empty_and_still_the_same() -> None:
+    store = MemoryStore(FakeClock(), "mine")
+    create(store)
+    store.clear()
+
+    state = store.state()
+    assert (state.store_id, state.seq, state.facts) == ("mine", 0, 0)
+    assert store.written(A) is None
+
+
+def test_nobody_changes_the_store_through_a_fact_it_gave() -> None:
+    store = MemoryStore(FakeClock())
+    store.write([Write(A, FACT.changed({"list": [1]}), None, "x")])
+    held = store.get(A).properties["list"]
+    assert isinstance(held, list)
+    held.append(2)
+
+    assert store.get(A).properties["list"] == [1]

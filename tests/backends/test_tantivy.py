@@ -1,0 +1,571 @@
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import tantivy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.contracts.test_note_index import ALL, IDS, A, B, a_fact, found, put
+from vaultsync.backends.tantivy import index as index_tantivy
+from vaultsync.backends.tantivy import index_write
+from vaultsync.backends.tantivy.analysis import Terms
+from vaultsync.backends.tantivy.index import TantivyIndex
+from vaultsync.errors.usage import ConfigError
+from vaultsync.errors.work import IndexBusyError
+from vaultsync.indexing.ports import Entry
+from vaultsync.indexing.text_normalization import one_form, words_of
+from vaultsync.model.fact import Fact
+
+ROOT = Path(__file__).parents[2]
+LANGUAGES = tomllib.loads(
+    (Path(__file__).parent / "languages.toml").read_text(encoding="utf-8")
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "index" / "words"
+
+
+@pytest.fixture
+def index(folder: Path) -> TantivyIndex:
+    return TantivyIndex(folder)
+
+
+# --- languages -------------------------------------------------------------------------
+
+
+def test_notes_in_many_languages_are_found_in_one_vault(index: TantivyIndex) -> None:
+    pairs = [
+        (language, note, question)
+        for language, said in LANGUAGES.items()
+        for note, question in zip(said["notes"], said["questions"], strict=True)
+    ]
+    put(index, *(Fact(IDS[n], content=pair[1]) for n, pair in enumerate(pairs)))
+
+    missed = [
+        (language, question)
+        for n, (language, _, question) in enumerate(pairs)
+        if found(index, question, limit=3)[:1] != [IDS[n]]
+    ]
+
+    # The Turkish one asks in a form whose stem is another one; the Spanish one repeats
+    # no word but one that is French, too.
+    assert [language for language, _ in missed] == ["spanish", "turkish"]
+
+
+def test_the_words_of_a_language_are_stemmed_whatever_the_default_is(
+    folder: Path,
+) -> None:
+    index = TantivyIndex(folder, language="german")
+    note = "Die Verträge über die Häuser sind alle in diesem Ordner."
+    put(index, a_fact(A, note), a_fact(B, "They are running the tests in the cache."))
+
+    assert found(index, "Wo ist der Vertrag für das Haus?") == [A]
+    assert found(index, "Who runs a test?") == [B]
+
+
+def test_a_text_without_a_language_is_in_that_of_the_setting(folder: Path) -> None:
+    put(english := TantivyIndex(folder), a_fact(A, "Datenbanken"))
+    assert found(english, "Datenbank") == []
+
+    german = TantivyIndex(folder, language="german")
+    assert german.version() is None
+    put(german, a_fact(A, "Datenbanken"))
+    assert found(german, "Datenbank") == [A]
+
+
+def test_there_are_stems_for_some_languages_only(folder: Path) -> None:
+    with pytest.raises(ConfigError):
+        TantivyIndex(folder, language="klingon")
+
+
+ASSIGNED = st.characters(max_codepoint=0xFFFF, exclude_categories=["Cn", "Co", "Cs"])
+
+
+@given(st.text(ASSIGNED))
+def test_words_are_cut_where_the_reference_cuts_them(text: str) -> None:
+    plain = Terms()._plain.analyze(one_form(text))
+
+    assert plain == [
+        word.lower() for word in words_of(one_form(text)) if len(word.encode()) < 100
+    ]
+
+
+# --- weights ---------------------------------------------------------------------------
+
+
+def test_a_weight_of_zero_leaves_a_field_out(folder: Path) -> None:
+    index = TantivyIndex(folder, weights={"tags": 0.0})
+    put(index, a_fact(A, tags=["hot"]))
+
+    assert found(index, "hot") == []
+    assert found(index, "tea") == [A]
+
+
+def test_a_weight_lifts_what_matches_there(folder: Path) -> None:
+    facts = [a_fact(A, "Mate.", title="Green"), a_fact(B, "Green.", title="Mate")]
+    put(TantivyIndex(folder), *facts)
+
+    for field, first in (("title", A), ("content", B)):
+        index = TantivyIndex(folder, weights={"title": 1.0, field: 9.0})
+        assert found(index, "green")[0] == first
+
+
+# --- many ------------------------------------------------------------------------------
+
+
+def test_what_few_facts_pass_is_found_among_many(index: TantivyIndex) -> None:
+    many = [
+        Fact(
+            f"0193f6c2-0000-7000-8000-{n:012x}", title="Tea", content="Green " * (n % 9)
+        )
+        for n in range(3_000)
+    ]
+    rare = [each.but(id=IDS[n], status="rare") for n, each in enumerate(many[:7])]
+    index.update([Entry(each) for each in (*many, *rare)], [], version="1")
+    from vaultsync.indexing.ports import Filters
+
+    hits = index.search("green tea", Filters(status="rare"), limit=5)
+    assert {each.fact_id for each in hits} < {each.id for each in rare}
+    assert len(hits) == 5
+    assert index.count() == 3_007
+    first = [each.fact_id for each in index.search("tea", Filters(), limit=3)]
+    assert first == sorted(first)
+
+
+def test_a_pasted_document_is_a_question(index: TantivyIndex) -> None:
+    put(index, a_fact())
+
+    assert found(index, "tea " + " ".join(f"word{n}" for n in range(20_000))) == [A]
+
+
+# --- the version -----------------------------------------------------------------------
+
+
+def test_a_version_to_which_nothing_changed_is_kept_beside(folder: Path) -> None:
+    index = TantivyIndex(folder)
+    put(index, a_fact(), version="1")
+    before = (folder / "meta.json").read_bytes()
+    index.update([], [], version="2:é\n3")
+
+    assert index.version() == TantivyIndex(folder).version() == "2:é\n3"
+    assert (folder / "meta.json").read_bytes() == before
+    index.update([], [A], version="4")
+    assert index.version() == TantivyIndex(folder).version() == "4"
+
+
+@pytest.mark.parametrize("text", ["0\n9", "", "1", "\xff"])
+def test_a_version_beside_an_older_commit_does_not_count(
+    folder: Path, text: str
+) -> None:
+    put(TantivyIndex(folder), a_fact(), version="1")
+    (folder / "version").write_bytes(text.encode("latin-1"))
+
+    assert TantivyIndex(folder).version() == "1"
+
+
+# --- damage ----------------------------------------------------------------------------
+
+
+def _cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def _lose_the_end(path: Path) -> None:
+    os.truncate(path, path.stat().st_size - 1)
+
+
+DAMAGE: dict[str, Callable[[Path], None]] = {
+    "gone": Path.unlink,
+    "empty": lambda path: os.truncate(path, 0),
+    "half": _cut,
+    "short": _lose_the_end,
+}
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+def test_a_damaged_index_is_an_empty_one_and_is_built_anew(
+    how: str, tmp_path: Path
+) -> None:
+    index = TantivyIndex(tmp_path / "whole")
+    put(index, *(a_fact(each, sessionId="s") for each in IDS[:20]))
+    index.update([], [IDS[19]], version="2")
+    whole = _all_answers(index)
+    files = {
+        path.suffix or path.name: path.name
+        for path in (tmp_path / "whole").iterdir()
+        if not path.name.startswith(".")
+    }
+    assert len(files) > 5
+    for kind, name in files.items():
+        folder = tmp_path / kind.strip(".")
+        shutil.copytree(tmp_path / "whole", folder)
+        DAMAGE[how](folder / name)
+        index = TantivyIndex(folder)
+
+        told = _all_answers(index)
+        if told != whole:
+            assert index.version() is None, (kind, told)
+            assert _all_answers(index) == (([], []), [], None, 0)
+        put(index, a_fact(A), version="3")
+        assert A in found(TantivyIndex(folder), "tea")
+        assert TantivyIndex(folder).version() == "3"
+
+
+def _all_answers(index: TantivyIndex) -> tuple[object, ...]:
+    hits = found(index, "tea", limit=50), found(index, "", ALL, "green tea", limit=50)
+    turns = sorted(index.turns([], [A]))
+    return hits, turns, index.version(), index.count()
+
+
+def test_what_stands_in_the_place_of_the_folder_is_replaced(folder: Path) -> None:
+    folder.parent.mkdir()
+    folder.write_text("no folder")
+    index = TantivyIndex(folder)
+
+    assert index.version() is None
+    put(index, a_fact())
+    assert found(index, "tea") == [A]
+
+
+@pytest.mark.parametrize("text", [b"{}", b"[1", b"\xff\x00", b"null"])
+def test_a_list_of_files_that_makes_no_sense_is_none(folder: Path, text: bytes) -> None:
+    put(TantivyIndex(folder), a_fact())
+    (folder / "meta.json").write_bytes(text)
+    index = TantivyIndex(folder)
+
+    assert (index.version(), found(index, "tea")) == (None, [])
+    put(index, a_fact())
+    assert found(index, "tea") == [A]
+
+
+def test_a_folder_in_which_the_library_still_tidies_up_is_removed(
+    index: TantivyIndex, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(index, a_fact())
+    remove = shutil.rmtree
+    left = 2
+
+    def not_yet(path: Path) -> None:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY))
+        remove(path)
+
+    monkeypatch.setattr(shutil, "rmtree", not_yet)
+    index.clear()
+    assert not folder.exists()
+
+
+def test_a_folder_that_cannot_be_removed_is_told(
+    index: TantivyIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(index, a_fact())
+
+    def never(path: Path) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(shutil, "rmtree", never)
+    with pytest.raises(PermissionError):
+        index.clear()
+
+
+def test_an_index_of_another_schema_is_none(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    schema = tantivy.SchemaBuilder().add_text_field("title").build()
+    tantivy.Index(schema, str(folder))
+    index = TantivyIndex(folder)
+
+    assert index.version() is None
+    put(index, a_fact())
+    assert found(index, "tea") == [A]
+
+
+def test_an_index_of_another_version_is_none(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(index_tantivy, "_FORMAT", "0 tantivy 0.1")
+        put(TantivyIndex(folder), a_fact())
+    index = TantivyIndex(folder)
+
+    assert (index.version(), index.count(), found(index, "tea")) == (None, 0, [])
+
+
+def test_an_index_that_goes_while_it_is_open_is_an_empty_one(
+    index: TantivyIndex, folder: Path
+) -> None:
+    put(index, a_fact())
+    shutil.rmtree(folder)
+
+    assert (index.version(), found(index, "tea")) == (None, [])
+    put(index, a_fact())
+    assert found(index, "tea") == [A]
+
+
+def test_damage_that_shows_in_an_answer_is_damage(
+    index: TantivyIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(index, a_fact())
+
+    with monkeypatch.context() as patch:
+        patch.setattr(index_tantivy, "best", _panic)
+        assert found(index, "tea") == []
+    assert index.version() is None
+    put(index, a_fact(B))
+    assert found(index, "tea") == [B]
+
+
+def test_other_trouble_in_an_answer_is_told(
+    index: TantivyIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(index, a_fact())
+    monkeypatch.setattr(index_tantivy, "best", _interrupt)
+
+    with pytest.raises(KeyboardInterrupt):
+        found(index, "tea")
+    assert index.version() == "1"
+
+
+class PanicException(BaseException):
+    """As the library has it."""
+
+
+def _panic(*_: object, **__: object) -> None:
+    raise PanicException
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+# --- a disk that is full ---------------------------------------------------------------
+
+FULL = """
+import errno, resource, sys
+from tests.backends.test_tantivy import IDS, TantivyIndex, a_fact, found, put
+
+limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+for size in sys.argv[2:]:
+    index = TantivyIndex(sys.argv[1] + size)
+    put(index, a_fact(IDS[0]), version="1")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(size), limits[1]))
+    try:
+        put(index, *(a_fact(x, f"{x} tea " * 50) for x in IDS[1:]), version="2")
+    except OSError as error:
+        print(error.errno in (errno.EFBIG, errno.EIO, errno.ENOSPC), end=" ")
+    print(found(index, "tea") == [IDS[0]], index.version(), index.count(), end=" ")
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    put(index, a_fact(IDS[1]), version="3")
+    print(index.version(), index.count())
+"""
+
+
+@pytest.mark.skipif(
+    not hasattr(resource, "RLIMIT_FSIZE"), reason="no limit to the size of files"
+)
+def test_a_full_disk_leaves_the_index_as_it_was(folder: Path) -> None:
+    sizes = [0, 100, 1_000, 4_000, 20_000]
+
+    assert run(FULL, folder, *sizes) == "True True 1 1 3 2\n" * len(sizes)
+
+
+ALWAYS_FULL = """
+import resource, sys
+from tests.backends.test_tantivy import IDS, TantivyIndex, a_fact, found, put
+
+limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+for size in sys.argv[2:]:
+    index = TantivyIndex(sys.argv[1] + size)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(size), limits[1]))
+    try:
+        put(index, a_fact(IDS[0]))
+    except OSError:
+        print(index.version(), found(index, "tea"), end=" ")
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    put(index, a_fact(IDS[0]))
+    print(index.version(), index.count())
+"""
+
+
+def test_no_index_can_be_made_on_a_full_disk(folder: Path) -> None:
+    sizes = [0, 10, 500, 2_000]
+
+    assert run(ALWAYS_FULL, folder, *sizes) == "None [] 1 1\n" * len(sizes)
+
+
+def test_a_panic_while_writing_is_an_error_of_the_disk(
+    index: TantivyIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(index, a_fact())
+    monkeypatch.setattr(index_write.Writing, "tell", _panic)
+
+    with pytest.raises(OSError, match="Input/output error"), index._on_disk():
+        index.update([], [A], version="2")
+    assert (found(index, "tea"), index.version()) == ([A], "1")
+
+
+def test_an_error_of_the_disk_is_named(
+    index: TantivyIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = index_tantivy._disk_error("No space left on device (os error 28)", ROOT)
+    assert told.errno == errno.ENOSPC
+    assert (
+        index_tantivy._disk_error("An index writer was killed", ROOT).errno == errno.EIO
+    )
+
+    class Usage:
+        free = 0
+
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage)
+    told = index_tantivy._disk_error("An index writer was killed", ROOT)
+    assert told.errno == errno.ENOSPC
+
+
+# --- several processes -----------------------------------------------------------------
+
+
+def run(program: str, *args: object) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", program, *map(str, args)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+WRITER = """
+import sys
+from tests.backends.test_tantivy import IDS, Entry, TantivyIndex, a_fact
+
+def entries():
+    for each in IDS:
+        yield Entry(a_fact(each, "Black."))
+    print("writing", flush=True)
+    sys.stdin.readline()
+
+TantivyIndex(sys.argv[1]).update(entries(), [], version="2")
+print("done", flush=True)
+"""
+
+
+@pytest.fixture
+def writer(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process in the middle of an update."""
+    put(TantivyIndex(folder), a_fact(A, "Green."))
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(folder)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        yield process
+        process.kill()
+
+
+def test_while_another_process_writes_the_index_can_be_read_but_not_written(
+    writer: subprocess.Popen[str], index: TantivyIndex
+) -> None:
+    assert (found(index, "green"), index.version()) == ([A], "1")
+    with pytest.raises(IndexBusyError):
+        put(index, a_fact(B))
+    with pytest.raises(IndexBusyError):
+        index.clear()
+    assert found(index, "green") == [A]
+
+
+def test_what_another_process_wrote_is_found_by_those_who_read(
+    writer: subprocess.Popen[str], index: TantivyIndex
+) -> None:
+    assert found(index, "black") == []
+    out, _ = writer.communicate("\n", timeout=60)
+
+    assert out == "done\n"
+    assert len(found(index, "black", limit=999)) == len(IDS)
+    assert (found(index, "green"), index.version()) == ([], "2")
+    put(index, a_fact(B, "White."), version="3")
+    assert found(index, "white") == [B]
+
+
+def test_a_writer_that_is_killed_leaves_the_index_as_it_was(
+    writer: subprocess.Popen[str], index: TantivyIndex
+) -> None:
+    writer.send_signal(signal.SIGKILL)
+    writer.wait()
+
+    assert (found(index, "green"), index.version()) == ([A], "1")
+    put(index, a_fact(B, "White."), version="3")
+    assert {*found(index, "tea")} == {A, B}
+
+
+def test_a_writer_that_knows_no_lock_of_ours_is_met_by_that_of_the_library(
+    index: TantivyIndex, folder: Path
+) -> None:
+    put(index, a_fact())
+    other = tantivy.Index.open(str(folder))
+    held = other.writer(15_000_000, 1)
+
+    with pytest.raises(IndexBusyError):
+        put(index, a_fact(B))
+    held.wait_merging_threads()
+    put(index, a_fact(B))
+    assert index.count() == 2
+
+
+def test_threads_may_share_an_index(index: TantivyIndex) -> None:
+    put(index, a_fact(A))
+    wrong: list[object] = []
+    over = threading.Event()
+
+    def read() -> None:
+        while not over.is_set():
+            if A not in found(index, "tea", limit=99):
+                wrong.append("lost")
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for each in readers:
+        each.start()
+    for number, fact_id in enumerate(IDS[1:21]):
+        put(index, a_fact(fact_id), version=str(number))
+    over.set()
+    for each in readers:
+        each.join()
+
+    assert wrong == []
+    assert index.count() == 21
+
+
+def test_nothing_heavy_is_loaded_to_find_a_word(folder: Path) -> None:
+    put(TantivyIndex(folder), a_fact())
+    program = (
+        "import sys; from vaultsync.backends.tantivy.index import TantivyIndex\n"
+        "from vaultsync.ports import Filters\n"
+        "assert TantivyIndex(sys.argv[1]).search('tea', Filters(), limit=1)\n"
+        "print(*sorted({each.partition('.')[0] for each in sys.modules}))"
+    )
+
+    loaded = {*run(program, folder).split()}
+
+    assert "tantivy" in loaded
+    heavy = {"numpy", "torch", "lancedb", "pyarrow", "yaml_rs", "ruamel", "rich"}
+    assert loaded & heavy == set()

@@ -1,0 +1,123 @@
+"""The token, and where a bridge says that it listens: for their owner's eyes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vaultsync.backends.state.bridge_address import Announcement
+from vaultsync.backends.state.token_file import TokenFile, write_private
+from vaultsync.errors.usage import ConfigError
+
+
+def test_a_token_is_made_once_and_read_again(tmp_path: Path) -> None:
+    assert TokenFile(tmp_path).find() is None
+    token = TokenFile(tmp_path).token()
+
+    assert len(token) >= 43
+    assert TokenFile(tmp_path).token() == TokenFile(tmp_path).find() == token
+    assert (tmp_path / "bridge.token").stat().st_mode & 0o777 == 0o600
+    assert os.listdir(tmp_path) == ["bridge.token"]  # noqa: PTH208 - names alone
+
+
+def test_a_renewed_token_is_seen_by_all_who_hold_the_file(tmp_path: Path) -> None:
+    held = TokenFile(tmp_path)
+    before = held.token()
+    after = TokenFile(tmp_path).rotate()
+
+    assert before != after
+    assert held.token() == after
+
+
+def test_what_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
+    token = TokenFile(tmp_path).token()
+    (tmp_path / "bridge.token").chmod(0o644)
+
+    assert TokenFile(tmp_path).token() == token
+    assert (tmp_path / "bridge.token").stat().st_mode & 0o777 == 0o600
+
+
+def test_an_empty_file_is_no_token(tmp_path: Path) -> None:
+    (tmp_path / "bridge.token").write_text("\n")
+
+    assert TokenFile(tmp_path).find() is None
+    assert len(TokenFile(tmp_path).token()) >= 43
+
+
+def test_a_link_is_never_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("of somebody else")
+    (tmp_path / "bridge.token").symlink_to(tmp_path / "secret")
+
+    assert TokenFile(tmp_path).find() is None
+    with pytest.raises(ConfigError, match="token file"):
+        TokenFile(tmp_path).token()
+
+
+def test_where_nothing_can_be_written_there_is_no_token(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError):
+        TokenFile(tmp_path / "missing").rotate()
+    (tmp_path / "file").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        write_private(tmp_path / "file", "x")
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+def test_what_is_announced_is_found_until_it_is_withdrawn(tmp_path: Path) -> None:
+    said = Announcement(tmp_path)
+    assert said.find() is None
+    said.write(27125, "indy")
+
+    found = Announcement(tmp_path).find()
+    assert found is not None
+    assert (found.address, found.agent) == ("http://127.0.0.1:27125", "indy")
+    assert found.pid == os.getpid()
+    assert (tmp_path / "bridge.json").stat().st_mode & 0o777 == 0o600
+    said.withdraw()
+    assert said.find() is None
+    said.withdraw()
+
+
+def _gone() -> int:
+    """The id of a process that has ended."""
+    done = subprocess.Popen([sys.executable, "-c", ""])
+    done.wait()
+    return done.pid
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"address": "http://127.0.0.1:1", "pid": "x"}',
+        '{"address": "http://127.0.0.1:1", "pid": -1}',
+        '{"address": "http://evil.example:1", "pid": 1}',
+        '{"address": "http://127.0.0.1:1@evil.example", "pid": 1}',
+        '{"address": 7, "pid": 1}',
+    ],
+)
+def test_a_word_that_makes_no_sense_is_none(tmp_path: Path, said: str) -> None:
+    (tmp_path / "bridge.json").write_text(said)
+
+    assert Announcement(tmp_path).find() is None
+
+
+def test_a_bridge_that_ended_without_a_word_is_none(tmp_path: Path) -> None:
+    said = {"address": "http://127.0.0.1:27125", "pid": _gone()}
+    (tmp_path / "bridge.json").write_text(json.dumps(said))
+
+    assert Announcement(tmp_path).find() is None
+
+
+def test_what_another_bridge_said_stays(tmp_path: Path) -> None:
+    said = {"address": "http://127.0.0.1:27125", "pid": os.getppid()}
+    (tmp_path / "bridge.json").write_text(json.dumps(said))
+    Announcement(tmp_path).withdraw()
+
+    assert Announcement(tmp_path).find() is not None

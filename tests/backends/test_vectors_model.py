@@ -1,0 +1,160 @@
+"""Whatever is done to the indexes of vectors, they answer as the one in memory does."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.vector_rows import ALL, IDS, a_fact, unit
+from vaultsync.backends.memory.vectors import MemoryVectors
+from vaultsync.backends.vectors import local as vectors_local
+from vaultsync.backends.vectors import matrix as vectors_matrix
+from vaultsync.backends.vectors import vectors_snapshot
+from vaultsync.backends.vectors.lancedb import LanceVectors
+from vaultsync.backends.vectors.local import LocalVectors
+from vaultsync.backends.vectors.matrix import MatrixVectors
+from vaultsync.indexing.ports import Filters
+from vaultsync.indexing.vector_index import VectorIndex, VectorRow
+
+words = st.sampled_from(["a", "A/b", "a/b/c", "it's", 'o"x', "%_", "ä\\", "b"])
+numbers = st.integers(-3, 3)
+facts = st.builds(
+    lambda at, **values: a_fact(IDS[at], **values),
+    at=st.integers(0, 9),
+    type=st.sampled_from(["note", "task"]),
+    scope=st.sampled_from(["public", "private-a", "team-x"]),
+    status=st.sampled_from(["active", "it's"]),
+    priority=st.integers(0, 4),
+    tags=st.lists(words, max_size=3),
+    createdAt=st.sampled_from(
+        [None, "2026-02-01T00:00:00Z", "2026-02-01T00:00:00.000001Z", "0001-01-01"]
+    ),
+    supersededById=st.sampled_from([None, IDS[0]]),
+)
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> list[VectorRow]:
+    """Rows of facts, each of which has the same fields in all of its rows."""
+    made = {fact.id: fact for fact in draw(st.lists(facts, max_size=5))}
+    return [
+        VectorRow(fact, f"{at}", unit(at + 1, at % 3 + 1, 1))
+        for fact in made.values()
+        for at in draw(st.sets(st.integers(0, 12), max_size=4))
+    ]
+
+
+filters = st.builds(
+    Filters,
+    scopes=st.none() | st.frozensets(st.sampled_from(["public", "private-a", "no"])),
+    types=st.frozensets(st.sampled_from(["note", "no"])),
+    tags=st.frozensets(words, max_size=2),
+    status=st.sampled_from([None, "active", "it's", "no"]),
+    max_priority=st.integers(-1, 4),
+    since=st.sampled_from([None, "2026-02-01T00:00:00.000001Z", "2026-02-01"]),
+    until=st.sampled_from([None, "2026-02-01T00:00:00.000001Z", "2026-02-01"]),
+    heads_only=st.booleans(),
+    # An index may leave these two to whoever looks at the facts.
+    user=st.none(),
+    tiers=st.just(frozenset[str]()),
+)
+steps = st.lists(
+    st.one_of(
+        st.tuples(
+            st.just("put"), rows(), st.sets(st.sampled_from(IDS[:10]), max_size=3)
+        ),
+        st.tuples(st.just("tidy")),
+        st.tuples(st.just("reopen")),
+        st.tuples(st.just("search"), filters, st.integers(0, 6)),
+    ),
+    max_size=15,
+)
+
+
+@contextmanager
+def eager() -> Iterator[None]:
+    """What is for many is done for a few."""
+    with (
+        patch.object(vectors_matrix, "_DEAD", (1, 0.0)),
+        patch.object(vectors_matrix, "_AT_ONCE", 3),
+        patch.object(vectors_snapshot, "_BLOCK", 2),
+        patch.object(vectors_local, "_COPIED_AT_ONCE", 5),
+    ):
+        yield
+
+
+def _same(index: VectorIndex, model: VectorIndex, asked: Filters, limit: int) -> None:
+    vector = unit(1, 2, 3)
+    got = index.search(vector, asked, limit=limit)
+    expected = model.search(vector, asked, limit=limit)
+    assert [each[:2] for each in got] == [each[:2] for each in expected]
+    for one, other in zip(got, expected, strict=True):
+        assert one.similarity == pytest.approx(other.similarity, abs=2e-6)
+
+
+def _replay(make: Callable[[], VectorIndex], done: list[tuple[object, ...]]) -> None:
+    index, model = make(), MemoryVectors()
+    index.reset("i")
+    model.reset("i")
+    for number, (name, *given_) in enumerate(done):
+        if name == "put":
+            put, replace = given_
+            assert isinstance(put, list)
+            assert isinstance(replace, set)
+            # All rows of a fact have the fields it was put with last.
+            replace |= {row.fact.id for row in put}
+            for each in (index, model):
+                each.put(put, replace=replace, record=f"{number}")
+        elif name == "tidy":
+            index.tidy()
+        elif name == "reopen":
+            index.close()
+            index = make()
+        else:
+            asked, limit = given_
+            assert isinstance(asked, Filters)
+            assert isinstance(limit, int)
+            _same(index, model, asked, limit)
+        assert index.chunks() == model.chunks()
+        assert index.count() == model.count()
+        assert index.record() == model.record()
+        some = [a_fact(each, priority=1) for each in IDS[:10]]
+        assert index.outdated(some) == model.outdated(some)
+        assert set(index.vectors(map(str, range(13)))) == set(
+            model.vectors(map(str, range(13)))
+        )
+    _same(index, model, ALL, 20)
+    index.close()
+
+
+@given(done=steps)
+def test_a_matrix_answers_as_the_model_does(done: list[tuple[object, ...]]) -> None:
+    with tempfile.TemporaryDirectory() as folder, eager():
+        _replay(lambda: MatrixVectors(Path(folder)), done)
+
+
+def _answering_from_the_table(folder: str) -> LocalVectors:
+    made = LocalVectors(Path(folder), index_from=0)
+    made._searched = True
+    return made
+
+
+@given(done=steps)
+@settings(max_examples=10)
+def test_both_answer_as_the_model_does(done: list[tuple[object, ...]]) -> None:
+    with tempfile.TemporaryDirectory() as folder, eager():
+        _replay(lambda: _answering_from_the_table(folder), done)
+
+
+@given(done=steps)
+@settings(max_examples=10)
+def test_a_table_answers_as_the_model_does(done: list[tuple[object, ...]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        _replay(lambda: LanceVectors(Path(folder)), done)

@@ -1,0 +1,3 @@
+"""Models that embed text."""
+
+from __future__ import annotations

@@ -1,0 +1,53 @@
+"""A cross-encoder of sentence-transformers: reads question and text together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from vaultsync.backends.embedders.sentence_models import load
+from vaultsync.errors.work import EmbedderError
+
+
+class CrossReranker:
+    """A cross-encoder in a local folder; it is loaded at the first question.
+
+    Raises:
+        EmbedderError: there is no model in the folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        if not (folder / "config.json").is_file():
+            raise EmbedderError(
+                f"there is no reranker in {folder}",
+                hint="name the folder of a cross-encoder, with `config.json`, or `none`",
+            )
+        self._folder = folder
+        self._loaded: Any = None
+
+    @property
+    def model(self) -> str:
+        """The name of the folder."""
+        return self._folder.resolve().name
+
+    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        """One number per text, in order; greater is more relevant.
+
+        Raises:
+            EmbedderError: the packages are missing, or the model cannot be loaded.
+        """
+        if not texts:
+            return []
+        if self._loaded is None:
+            self._loaded = load(
+                "CrossEncoder",
+                str(self._folder),
+                called=f"the reranker in {self._folder}",
+                hint="name the folder of a cross-encoder, or `none`",
+                num_labels=1,
+            )
+        pairs = [(question, text) for text in texts]
+        made = self._loaded.predict(pairs, show_progress_bar=False)
+        scores: list[float] = made.astype("float64").tolist()
+        return scores

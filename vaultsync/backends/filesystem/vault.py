@@ -1,0 +1,388 @@
+"""The files of a vault, on Linux and macOS.
+
+- Paths are walked name by name from the open root, and no link is followed. Only the
+  root and the staging folder stay open between two calls: a folder that was renamed
+  meanwhile must not receive what was meant for its successor.
+- A note is written by exchange: what was displaced is examined, and put back if it is
+  not what the caller expected. Where the file system has no exchange, links stand in:
+  a file that an editor *renames* to the note's name within the microseconds between
+  the last look and the replacing is lost then (`syscalls.swap_by_link`).
+- A displaced file is never used again for another note: an editor may still hold it
+  open, and after a power cut it could show one note's text in another.
+- A note in a subfolder that is another mount is written beside itself, as
+  `.vs-{op}.tmp`; what an editor writes into it after it was displaced is lost.
+- The root is the folder that `vault_id` last looked at. While another one stands in its
+  place, everything but `vault_id` fails.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import re
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+from vaultsync.backends.filesystem import listing as vault_list
+from vaultsync.backends.filesystem import syscalls
+from vaultsync.backends.filesystem import tree as vault_tree
+from vaultsync.backends.filesystem.listing import Ignore
+from vaultsync.backends.filesystem.staging import STAGING, Staging
+from vaultsync.backends.filesystem.syscalls import Looks, Place
+from vaultsync.backends.filesystem.tree import Look, Tree
+from vaultsync.errors.notes import (
+    NoteChangedError,
+    NoteError,
+    NoteExistsError,
+    NoteMissingError,
+    NotRegularFileError,
+    UnsafePathError,
+)
+from vaultsync.errors.sides import VaultMissingError
+from vaultsync.model.paths import VaultPath, key_of, vault_path
+from vaultsync.storage.vault import Folder, NoteFile, Scan, Stamp
+
+_MARKER = ".meta/config.toml"
+_DERIVED = re.compile(
+    r"\.(?:index|meta(?!/(?:staging|config\.toml)(?:/|$)))(?:/[^./\\\0][^/\\\0]*)+",
+    re.IGNORECASE,
+)
+_SWAPS = 64
+"""An editor that saves between each two of so many swaps is no editor."""
+
+
+class VaultFs:
+    """`Vault` on the folder `root`.
+
+    `ignore` has folders, or patterns of paths as in a shell. `exchange=False` does
+    without the calls that not all file systems have.
+    """
+
+    def __init__(
+        self,
+        root: Path | str,
+        *,
+        ignore: Sequence[str] = (),
+        max_bytes: int = 4 << 20,
+        exchange: bool = True,
+    ) -> None:
+        self._tree = Tree(os.fspath(root))
+        self._ignore = Ignore(ignore)
+        self._max_bytes = max_bytes
+        self._exchange = exchange
+        self._staging = Staging(self._tree)
+
+    def close(self) -> None:
+        """Let go of the folders; harmless when repeated, and the next call reopens."""
+        self._tree.close()
+        self._staging.close()
+
+    def vault_id(self) -> str:
+        """The id in the marker; from now on the root is the folder that has it."""
+        try:
+            self._tree.verify()
+        except VaultMissingError:
+            self.close()
+        try:
+            with self._tree.place(_MARKER) as place:
+                data = vault_tree.read(place, _MARKER, limit=self._max_bytes).data
+            return str(tomllib.loads(data.decode())["vault_id"])
+        except (NoteError, OSError) as error:
+            raise VaultMissingError(self._tree.where, str(error)) from error
+        except (KeyError, ValueError) as error:
+            why = f"{_MARKER} holds no vault_id ({error})"
+            raise VaultMissingError(self._tree.where, why) from error
+
+    def scan(self) -> Scan:
+        """Walk all folders but the ignored."""
+        return self._tree.scan(self._ignore)
+
+    def folder(self, path: VaultPath) -> Folder | None:
+        """One folder, listed anew."""
+        if path:
+            vault_path(path)
+        return self._tree.list_one(path, self._ignore)
+
+    def stamp(self, path: VaultPath) -> Stamp | None:
+        """The stamp of a note; None only while the root is where it was."""
+        vault_path(path)
+        try:
+            with self._tree.place(path) as place:
+                return _stamp(path, place)
+        except (NoteMissingError, FileNotFoundError):
+            self._tree.verify()
+            return None
+        except OSError as error:
+            raise vault_tree.refused(path, error) from error
+
+    def read(self, path: VaultPath) -> NoteFile:
+        """The whole note."""
+        vault_path(path)
+        try:
+            fd = self._tree.open_file(path)
+            if fd >= 0:
+                found = vault_tree.read_once(fd, path, limit=self._max_bytes, links=1)
+                if found:
+                    return found
+            with self._tree.place(path) as place:
+                return self._read(path, place)
+        except OSError as error:
+            raise vault_tree.refused(path, error) from error
+
+    def stage(self, op: str, data: bytes) -> None:
+        """Write a file into the staging folder, which only we may enter."""
+        self._staging.write(op, data)
+
+    def staged(self, op: str) -> NoteFile | None:
+        """The file under `op`, whatever its size."""
+        return self._staging.read(op)
+
+    def ops(self) -> list[str]:
+        """The ops, sorted."""
+        return self._staging.ops()
+
+    def discard(self, op: str) -> None:
+        """Unlink the file under `op`."""
+        self._staging.remove(op)
+
+    def create(self, op: str, path: VaultPath) -> Stamp:
+        """Rename the staged file to `path`."""
+        self.check_new(path)
+        staged = self._staging.place(op)
+        found = vault_list.stamp(syscalls.stat_of(staged))
+
+        def act(source: Place) -> Stamp:
+            before = found
+            if source is not staged:
+                before = vault_list.stamp(syscalls.stat_of(source))
+            try:
+                self._rename_new(source, note)
+            except FileExistsError:
+                raise NoteExistsError(path) from None
+            return vault_tree.stamp_after(note, before)
+
+        with self._tree.place(path, make=True) as note:
+            stamp = syscalls.across(act, staged, note)
+        self._staging.gone(op)
+        self._tree.touch(path)
+        return stamp
+
+    def exchange(self, op: str, path: VaultPath, expect: str) -> Stamp:
+        """Swap, examine, and swap back what was not expected."""
+        vault_path(path)
+        staged = self._staging.place(op)
+        looks: list[Looks] = []
+
+        def look(fd: int, found: os.stat_result) -> None:
+            looks.append(syscalls.looks_of(fd, found))
+
+        def act(staged: Place) -> Stamp:
+            found = syscalls.stat_of(staged)
+            syscalls.give_looks(looks[-1], staged, found)
+            data = self._staging.written(op)
+            if data is None:
+                data = vault_tree.read(staged, path).data
+            ours = (data, vault_list.stamp(found))
+            return self._swap_checked(path, staged, note, expect, ours)
+
+        with self._tree.place(path) as note:
+            if self._note(path, note, look).sha != expect:
+                raise NoteChangedError(path)
+            self._tree.touch(path, f"{STAGING}/{op}")
+            return syscalls.across(act, staged, note)
+
+    def _swap_checked(
+        self,
+        path: VaultPath,
+        staged: Place,
+        note: Place,
+        expect: str,
+        ours: tuple[bytes, Stamp],
+    ) -> Stamp:
+        """Swap until what comes out of the note is what was last put into it.
+
+        Whatever else comes out was saved after that, is newer, and goes back in. The
+        mtime tells a save of the same bytes apart.
+        """
+        data, before = ours
+        met: dict[str, bytes] = {}
+        put, under, our_sha = ("", 0), ("", 0), ""
+        for swaps in range(_SWAPS):
+            try:
+                self._swap(path, staged, note)
+            except FileNotFoundError:  # the note was deleted or renamed
+                if not swaps:
+                    raise self._tree.missing(path) from None
+                with contextlib.suppress(FileExistsError):
+                    self._rename_new(staged, note)
+                    break
+                continue
+            found = self._peek(path, staged)
+            seen = (found.sha, found.stamp.mtime_ns) if found else ("", -1)
+            if not swaps and seen[0] == expect:
+                return vault_tree.stamp_after(note, before)
+            if not swaps:
+                our_sha = hashlib.sha256(data).hexdigest()
+                put = (our_sha, before.mtime_ns)
+            if seen == under:
+                break
+            if found:
+                met[found.sha] = found.data
+            put, under = seen, put
+        else:
+            put = under
+        known = {put[0], expect, our_sha}
+        raise NoteChangedError(path, tuple(met[sha] for sha in met if sha not in known))
+
+    def move(self, path: VaultPath, to: VaultPath) -> Stamp:
+        """Rename; a change of case only is one too."""
+        vault_path(path)
+        self.check_new(to)
+        with self._tree.place(path) as source:
+            try:
+                before = _stamp(path, source)
+            except FileNotFoundError:
+                raise self._tree.missing(path) from None
+            with self._tree.place(to, make=True) as target:
+                try:
+                    self._rename_new(source, target, by_link=False)
+                except FileExistsError:
+                    twin = path != to and key_of(path) == key_of(to)
+                    if not twin or syscalls.stat_of(target).st_ino != before.inode:
+                        raise NoteExistsError(to) from None
+                    syscalls.replace(source, target)
+                except OSError as error:
+                    if error.errno != errno.EXDEV:
+                        raise
+                    raise UnsafePathError(to, "it is on another file system") from error
+                stamp = vault_tree.stamp_after(target, before)
+        self._tree.forget(path)
+        self._tree.touch(to)
+        return stamp
+
+    def withdraw(self, op: str, path: VaultPath, expect: str) -> None:
+        """Rename the note to the staging folder, examine, put back the unexpected."""
+        vault_path(path)
+        staged = self._staging.place(op)
+
+        def act(target: Place) -> None:
+            if syscalls.exists(target):
+                raise FileExistsError(errno.EEXIST, "something is staged already", op)
+            syscalls.replace(note, target)
+            taken = self._peek(path, target)
+            if taken and taken.sha == expect:
+                return
+            try:
+                self._rename_new(target, note)
+            except FileExistsError:
+                raise NoteChangedError(path, (taken.data,) if taken else ()) from None
+            raise NoteChangedError(path)
+
+        with self._tree.place(path) as note:
+            if self._note(path, note).sha != expect:
+                raise NoteChangedError(path)
+            self._tree.touch(path, f"{STAGING}/{op}")
+            try:
+                syscalls.across(act, staged, note)
+            except FileNotFoundError:
+                raise self._tree.missing(path) from None
+        self._tree.forget(path)
+
+    def write_meta(self, path: VaultPath, data: bytes) -> None:
+        """Write beside and rename, unless the bytes are there."""
+        _check_derived(path)
+        temp = Place(self._staging.folder(), "~derived")
+        with self._tree.place(path, make=True) as place:
+            with contextlib.suppress(NoteError, FileNotFoundError):
+                if vault_tree.read(place, path, links=1).data == data:
+                    return
+            syscalls.remove_any(temp)
+            syscalls.write_new(temp, data)
+            syscalls.replace(temp, place)
+        self._tree.touch(path)
+
+    def read_meta(self, path: VaultPath) -> bytes | None:
+        """Read whole; never through a link."""
+        _check_derived(path)
+        with contextlib.suppress(NoteError, OSError), self._tree.place(path) as place:
+            return vault_tree.read(place, path, links=1).data
+        return None
+
+    def list_meta(self, folder: VaultPath) -> list[VaultPath]:
+        """List; what is no regular file is left out."""
+        _check_derived(VaultPath(f"{folder}/x"))
+        paths = (VaultPath(f"{folder}/{name}") for name in self._tree.names(folder))
+        return [path for path in paths if _DERIVED.fullmatch(path)]
+
+    def drop_meta(self, path: VaultPath) -> None:
+        """Unlink."""
+        _check_derived(path)
+        with contextlib.suppress(NoteMissingError), self._tree.place(path) as place:
+            syscalls.remove_any(place)
+            self._tree.forget(path)
+
+    def check_new(self, path: VaultPath) -> None:
+        """Refuse a path that no scan would find again."""
+        vault_path(path)
+        name = path.rpartition("/")[2]
+        if vault_list.is_foreign(name) or self._ignore.path(path):
+            raise UnsafePathError(path, "it is ignored by the settings of this vault")
+
+    def touched(self, path: VaultPath, *gone: VaultPath) -> None:
+        """Remember to sync what an app wrote, and where it took it from."""
+        for each in gone:
+            self._tree.forget(each)
+        self._tree.touch(path)
+
+    def sync(self) -> None:
+        """Sync what was touched; once that failed, it fails for good."""
+        self._tree.sync()
+
+    def _note(self, path: VaultPath, note: Place, look: Look | None = None) -> NoteFile:
+        """The bytes that a write is to replace; the system's errors are the note's."""
+        try:
+            return self._read(path, note, look)
+        except OSError as error:
+            raise vault_tree.refused(path, error) from error
+
+    def _read(self, path: VaultPath, note: Place, look: Look | None = None) -> NoteFile:
+        limit = self._max_bytes
+        try:
+            return vault_tree.read(note, path, limit=limit, links=1, look=look)
+        except FileNotFoundError:
+            raise self._tree.missing(path) from None
+
+    def _peek(self, path: VaultPath, staged: Place) -> NoteFile | None:
+        """What was displaced; None when it is nothing that a note can be."""
+        try:
+            return vault_tree.read(staged, path, limit=self._max_bytes)
+        except NoteError:
+            return None
+
+    def _swap(self, path: VaultPath, staged: Place, note: Place) -> None:
+        if self._exchange and syscalls.exchange(staged, note):
+            return
+        try:
+            syscalls.swap_by_link(staged, note)
+        except IsADirectoryError:
+            raise NotRegularFileError(path, "a folder") from None
+
+    def _rename_new(self, source: Place, to: Place, *, by_link: bool = True) -> None:
+        if self._exchange and syscalls.rename_new(source, to):
+            return
+        (syscalls.link_new if by_link else syscalls.claim_new)(source, to)
+
+
+def _stamp(path: VaultPath, place: Place) -> Stamp:
+    found = syscalls.stat_of(place)
+    if odd := vault_list.oddity(found):
+        raise NotRegularFileError(path, odd)
+    return vault_list.stamp(found)
+
+
+def _check_derived(path: VaultPath) -> None:
+    if not _DERIVED.fullmatch(path):
+        raise UnsafePathError(path, "it is no derived file")

@@ -1,0 +1,94 @@
+"""An ASGI application that listens on loopback, in a thread of its own."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import uvicorn
+
+from vaultsync.backends.http.loopback_guard import Asgi
+
+HOST = "127.0.0.1"
+_MANY = 100
+"""Requests and streams at a time."""
+_PATIENCE = 1
+"""Seconds that what is under way has when it stops."""
+
+
+class LoopbackServer:
+    """Listens from when it is made until it is stopped."""
+
+    def __init__(
+        self,
+        make: Callable[[int], Asgi],
+        ports: Sequence[int],
+        *,
+        name: str,
+        lifespan: Literal["on", "off"],
+    ) -> None:
+        """Listen at the first of some ports that is free; 0 is any that is.
+
+        Args:
+            make: the application, told the port.
+            ports: to be tried in order.
+            name: of the thread.
+            lifespan: whether the application is told of start and end.
+
+        Raises:
+            OSError: none of them can be had.
+        """
+        self._socket = _listening(ports)
+        self.port: int = self._socket.getsockname()[1]
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                make(self.port),
+                lifespan=lifespan,
+                ws="none",
+                access_log=False,
+                log_config=None,
+                server_header=False,
+                limit_concurrency=_MANY,
+                timeout_graceful_shutdown=_PATIENCE,
+            )
+        )
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    @property
+    def address(self) -> str:
+        """Where it listens."""
+        return f"http://{HOST}:{self.port}"
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it still serves."""
+        return self._thread.is_alive()
+
+    def stop(self) -> None:
+        """Let what is under way end soon, and end."""
+        self._server.should_exit = True
+        self._thread.join()
+        self._socket.close()
+
+    def _run(self) -> None:
+        self._server.run(sockets=[self._socket])
+
+
+def _listening(ports: Sequence[int]) -> socket.socket:
+    """A socket at the first port that can be had."""
+    trouble = OSError("no port was named")
+    for port in ports:
+        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            made.bind((HOST, port))
+        except OSError as error:
+            made.close()
+            trouble = error
+        else:
+            made.listen(128)
+            return made
+    raise trouble

@@ -1,0 +1,3 @@
+"""Backends that keep everything in memory."""
+
+from __future__ import annotations

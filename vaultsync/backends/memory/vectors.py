@@ -1,0 +1,116 @@
+"""Vectors in memory: the reference for the other adapters, in as few words as possible."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from operator import mul
+
+from vaultsync.backends.vectors.vectors_fields import (
+    check_dimension,
+    dimension_of,
+    filtered_by,
+    gone,
+    not_finite,
+)
+from vaultsync.indexing.ports import Filters
+from vaultsync.indexing.vector_index import Near, VectorRow
+from vaultsync.model.fact import Fact
+
+
+class MemoryVectors:
+    """A `VectorIndex` that is gone with the process."""
+
+    def __init__(self) -> None:
+        self._identity: str | None = None
+        self._record: str | None = None
+        self._rows: dict[tuple[str, str], VectorRow] = {}
+
+    def identity(self) -> str | None:
+        """Of the vectors it holds."""
+        return self._identity
+
+    def record(self) -> str | None:
+        """What was noted last."""
+        return self._record
+
+    def reset(self, identity: str) -> None:
+        """Forget everything."""
+        self._identity, self._record, self._rows = identity, None, {}
+
+    def chunks(
+        self, fact_ids: Iterable[str] | None = None
+    ) -> Mapping[str, frozenset[str]]:
+        """Fact id -> the ids of its chunks."""
+        wanted = None if fact_ids is None else set(fact_ids)
+        found: dict[str, set[str]] = {}
+        for fact_id, chunk_id in self._rows:
+            if wanted is None or fact_id in wanted:
+                found.setdefault(fact_id, set()).add(chunk_id)
+        return {fact_id: frozenset(ids) for fact_id, ids in found.items()}
+
+    def outdated(self, facts: Iterable[Fact]) -> set[str]:
+        """Those of the facts that have rows made of other fields."""
+        held = {row.fact.id: filtered_by(row.fact) for row in self._rows.values()}
+        return {
+            fact.id
+            for fact in facts
+            if fact.id in held and held[fact.id] != filtered_by(fact)
+        }
+
+    def count(self) -> int:
+        """How many facts it holds."""
+        return len(self.chunks())
+
+    def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
+        """The vectors of those chunks that are held."""
+        held = {row.chunk_id: row.vector for row in self._rows.values()}
+        return {each: held[each] for each in chunk_ids if each in held}
+
+    def put(
+        self,
+        rows: Sequence[VectorRow],
+        *,
+        replace: Iterable[str] = (),
+        record: str | None = None,
+    ) -> None:
+        """Add rows; those of the facts in `replace` go first."""
+        if self._identity is None:
+            raise gone()
+        away = set(replace)
+        kept = {key: row for key, row in self._rows.items() if key[0] not in away}
+        made = {(row.fact.id, row.chunk_id): row for row in rows}
+        first = next(iter(self._rows.values()), None)
+        dimension_of(rows, len(first.vector) if first else 0)
+        if not all(math.isfinite(each) for row in rows for each in row.vector):
+            raise not_finite()
+        self._rows = kept | made
+        self._record = self._record if record is None else record
+
+    def search(
+        self, vector: Sequence[float], filters: Filters, *, limit: int
+    ) -> list[Near]:
+        """The nearest facts, each once."""
+        found: dict[str, Near] = {}
+        for row in self._rows.values():
+            check_dimension(vector, len(row.vector))
+            if filters.admits(row.fact):
+                cosine = round(min(1.0, max(-1.0, _dot(row.vector, vector))), 6)
+                near = Near(row.fact.id, row.chunk_id, cosine)
+                if _rank(near) < _rank(found.get(row.fact.id, Near("", "", -2.0))):
+                    found[row.fact.id] = near
+        return sorted(found.values(), key=_rank)[: max(0, limit)]
+
+    def tidy(self) -> None:
+        """Nothing to do."""
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def _dot(one: Sequence[float], other: Sequence[float]) -> float:
+    return math.fsum(map(mul, one, other))
+
+
+def _rank(near: Near) -> tuple[float, str, str]:
+    return (-near.similarity, near.fact_id, near.chunk_id)

@@ -1,0 +1,335 @@
+"""Points of a server, a cluster, or the local mode of Qdrant's client."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Collection, Sequence
+from functools import partial
+
+from vaultsync.backends.qdrant import collection as layout
+from vaultsync.backends.qdrant.errors import (
+    ClosedError,
+    exists_already,
+    judge,
+    status_of,
+)
+from vaultsync.backends.qdrant.operations import (
+    PAGE,
+    Close,
+    Payload,
+    Step,
+    Where,
+    space,
+    those_after,
+    vectors_of,
+)
+from vaultsync.backends.qdrant.payload import INDEXED
+from vaultsync.backends.qdrant.qdrant_models import (
+    Model,
+    consistency,
+    filter_of,
+    library,
+    requests,
+)
+from vaultsync.backends.qdrant.retry import Patience
+from vaultsync.backends.qdrant.settings import QdrantPlace
+from vaultsync.errors.sides import StoreLayoutError
+from vaultsync.errors.usage import ConfigError
+from vaultsync.storage.clock import Clock
+
+_OLDEST = (1, 17)
+"""The first server with `update_mode`."""
+_UNKNOWN_THERE = (400, 404, 405)
+"""What a server answers that does not know a request."""
+
+
+class ClientPoints:
+    """A collection behind `qdrant_client`.
+
+    The key of a server is read from the environment when it is opened, and is nowhere
+    else. Reads ask for the consistency of the settings; writes are ordered as they say.
+
+    `client` stands in for the one that the place names.
+    """
+
+    def __init__(
+        self, place: QdrantPlace, *, clock: Clock, client: Model = None
+    ) -> None:
+        self._place = place
+        self._client: Model = client
+        self._ours = client is None
+        where = str(place) if place.kind == "server" else ""
+        judged = partial(judge, where=where, key=place.key_variable)
+        self._patience = Patience(clock, judged, seconds=place.patience_seconds)
+        self._known = False
+        self._closed = False
+
+    def _ask(self, method: str, **words: object) -> Model:
+        """The answer of a method of the client, asked for with patience."""
+
+        def request() -> Model:
+            return getattr(self._opened(), method)(
+                collection_name=self._place.collection, **words
+            )
+
+        return self._patience.ask(request)
+
+    def _opened(self) -> Model:
+        if self._closed:
+            raise ClosedError
+        if self._client is None:
+            self._client = self._open()
+        return self._client
+
+    def _open(self) -> Model:
+        try:
+            from qdrant_client import QdrantClient
+        except ImportError:
+            raise ConfigError(
+                "qdrant-client is not installed",
+                hint="pip install 'vaultsync[qdrant]'",
+            ) from None
+
+        place = self._place
+        if place.kind == "local":
+            # Several threads may ask; one after the other, which `Patience` sees to.
+            return QdrantClient(
+                path=str(place.path), force_disable_check_same_thread=True
+            )
+        return QdrantClient(
+            host=place.host,
+            port=place.port,
+            https=place.tls,
+            verify=place.tls,  # else certificates are loaded for nothing
+            api_key=os.environ.get(place.key_variable) or None,
+            grpc_port=place.grpc_port or 6334,
+            prefer_grpc=place.grpc_port is not None,
+            timeout=max(1, round(place.timeout_seconds)),
+            check_compatibility=False,  # it would ask the server each time
+        )
+
+    @property
+    def _reads(self) -> dict[str, object]:
+        if self._place.kind == "local":
+            return {}
+        return {"consistency": consistency(self._place.read_consistency)}
+
+    @property
+    def _writes(self) -> dict[str, object]:
+        made: dict[str, object] = {"wait": True}
+        if self._place.kind != "local":
+            made["ordering"] = library().WriteOrdering(self._place.ordering)
+        return made
+
+    # ---------------------------------------------------------------- collection
+
+    def there(self) -> bool:
+        """Whether the collection is there, made as it should be."""
+        if self._known:
+            return True
+        if not self._ask("collection_exists"):
+            return False
+        differ = layout.differences(self._config(), self._place)
+        if differ:
+            raise StoreLayoutError(self._place.collection, "; ".join(differ))
+        self._known = True
+        return True
+
+    def _config(self) -> dict[str, Model]:
+        found: dict[str, Model] = json.loads(
+            self._ask("get_collection").config.model_dump_json()
+        )
+        return found
+
+    def _check_version(self) -> None:
+        """See that the server heeds the conditions of writes: an older one ignores them.
+
+        Raises:
+            ConfigError: it does not; two writers would lose what one of them wrote.
+        """
+        said = str(self._patience.ask(lambda: self._opened().info()).version)
+        if tuple(map(int, re.findall(r"\d+", said)[:2])) < _OLDEST:
+            oldest = ".".join(map(str, _OLDEST))
+            raise ConfigError(
+                f"the server is Qdrant {said}, which cannot keep writers apart",
+                hint=f"take {oldest} or newer; servers go up one minor version at a time",
+            )
+
+    def make(self, dimension: int) -> None:
+        """Make the collection with its payload indexes."""
+        models, place = library(), self._place
+        self._check_version()
+        try:
+            self._ask(
+                "create_collection",
+                vectors_config={
+                    space(dimension): models.VectorParams(
+                        size=dimension, distance=models.Distance.COSINE, on_disk=False
+                    )
+                },
+                hnsw_config=models.HnswConfigDiff(
+                    m=layout.M,
+                    ef_construct=layout.EF_CONSTRUCT,
+                    full_scan_threshold=layout.FULL_SCAN_THRESHOLD,
+                    on_disk=False,
+                ),
+                optimizers_config=models.OptimizersConfigDiff(
+                    default_segment_number=layout.SEGMENTS,
+                    indexing_threshold=layout.INDEXING_THRESHOLD,
+                    memmap_threshold=layout.MEMMAP_THRESHOLD,
+                ),
+                quantization_config=models.ScalarQuantization(
+                    scalar=models.ScalarQuantizationConfig(
+                        type=models.ScalarType.INT8,
+                        quantile=layout.QUANTILE,
+                        always_ram=True,
+                    )
+                ),
+                on_disk_payload=False,
+                shard_number=place.shard_number,
+                replication_factor=place.replication_factor,
+                write_consistency_factor=place.write_consistency_factor,
+            )
+        except Exception as error:
+            if not exists_already(error):
+                raise
+        if place.kind != "local":  # where indexes have no effect
+            for field, kind in INDEXED.items():
+                self._ask("create_payload_index", field_name=field, field_schema=kind)
+        self.there()
+
+    def dimensions(self) -> set[int]:
+        """The lengths of vectors that the collection can hold."""
+        vectors = self._config()["params"].get("vectors") or {}
+        return {each["size"] for each in vectors.values()}
+
+    def widen(self, dimension: int) -> None:
+        """Let it hold vectors of another length, too."""
+        models = library()
+        dense = models.DenseVectorConfig(
+            size=dimension, distance=models.Distance.COSINE
+        )
+        try:
+            self._ask(
+                "create_vector_name",
+                vector_name=space(dimension),
+                vector_name_config=models.DenseVectorNameConfig(dense=dense),
+                **self._writes,
+            )
+        except Exception as error:
+            if exists_already(error):
+                return
+            if status_of(error.__cause__) not in _UNKNOWN_THERE:
+                raise
+            raise StoreLayoutError(
+                self._place.collection,
+                f"it holds vectors of {sorted(self.dimensions())} numbers, the model"
+                f" makes {dimension}, and this server cannot add others",
+            ) from error
+
+    # --------------------------------------------------------------------- reads
+
+    def take(
+        self, ids: Collection[str], fields: Sequence[str] | None = None
+    ) -> dict[str, Payload]:
+        """The payloads of those points that are there."""
+        wanted, found = list(ids), {}
+        for at in range(0, len(wanted), PAGE):
+            records = self._ask(
+                "retrieve",
+                ids=wanted[at : at + PAGE],
+                with_payload=True if fields is None else list(fields),
+                with_vectors=False,
+                **self._reads,
+            )
+            found.update({str(each.id): each.payload or {} for each in records})
+        return found
+
+    def walk(
+        self, where: Where, fields: Sequence[str], *, after: str = "", limit: int = PAGE
+    ) -> list[tuple[str, Payload]]:
+        """Points with an id greater than `after`, by id."""
+        records, _ = self._ask(
+            "scroll",
+            scroll_filter=filter_of(where),
+            limit=limit + bool(after),
+            offset=after or None,
+            with_payload=list(fields),
+            with_vectors=False,
+            **self._reads,
+        )
+        return those_after(after, records)[:limit]
+
+    def count(self, where: Where) -> int:
+        """How many points there are, exactly."""
+        found = self._ask("count", count_filter=filter_of(where), exact=True)
+        return int(found.count)
+
+    def near(
+        self,
+        vector: Sequence[float],
+        where: Where,
+        fields: Sequence[str],
+        *,
+        limit: int,
+    ) -> list[Close]:
+        """The nearest points: the int8 vectors name them, the whole ones decide."""
+        found = self._ask(
+            "query_points",
+            query=list(vector),
+            using=space(len(vector)),
+            query_filter=filter_of(where),
+            limit=limit,
+            with_payload=list(fields),
+            **self._search(limit),
+            **self._reads,
+        )
+        return [
+            Close(str(each.id), each.score, each.payload or {}) for each in found.points
+        ]
+
+    def _search(self, limit: int) -> dict[str, object]:
+        if self._place.kind == "local":  # where search is exact
+            return {}
+        models = library()
+        by_int8 = models.QuantizationSearchParams(
+            rescore=True, oversampling=layout.OVERSAMPLING
+        )
+        ef = max(layout.EF, limit)
+        acorn = models.AcornSearchParams(enable=True)
+        found = models.SearchParams(hnsw_ef=ef, quantization=by_int8, acorn=acorn)
+        return {"search_params": found}
+
+    def vectors(
+        self, where: Where, field: str, dimension: int
+    ) -> dict[str, Sequence[float]]:
+        """The vectors of points, by the value of a key."""
+        return vectors_of(
+            lambda offset: self._ask(
+                "scroll",
+                scroll_filter=filter_of(where),
+                limit=PAGE,
+                offset=offset,
+                with_payload=[field],
+                with_vectors=[space(dimension)],
+                **self._reads,
+            ),
+            field,
+            space(dimension),
+        )
+
+    # -------------------------------------------------------------------- writes
+
+    def do(self, steps: Sequence[Step]) -> None:
+        """Do the steps in order, in as many requests as they need."""
+        for changes in requests(steps):
+            self._ask("batch_update_points", update_operations=changes, **self._writes)
+
+    def close(self) -> None:
+        """Let go of the connection, or of the folder."""
+        self._closed = True
+        if self._client is not None and self._ours:
+            self._client.close()
+        self._client = None

@@ -1,0 +1,121 @@
+"""What an error of Qdrant's client says about the store."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from vaultsync.backends.qdrant.retry import Trouble
+
+_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Answers after which the same request may be answered."""
+_NO_ROOM = ("no space left", "disk is full", "out of disk", "available disk space")
+_FULL = "make room on the disk of the store"
+_BUSY, _GONE = "it is too busy (429)", "its collection is not there"
+GrpcError: TypeAlias = Any
+"""An error of grpc. Its type would have grpc loaded."""
+
+
+class ClosedError(Exception):
+    """It was closed."""
+
+
+def status_of(error: BaseException | None) -> int | None:
+    """The number of an answer of a server; None when it is none."""
+    found = getattr(error, "status_code", None)
+    return found if isinstance(found, int) else None
+
+
+def exists_already(error: BaseException) -> bool:
+    """Whether somebody else was faster to make it."""
+    return "already exists" in str(error)
+
+
+def judge(
+    error: Exception, *, where: str = "", key: str = "QDRANT_API_KEY"
+) -> Trouble | None:
+    """What an error of the client says about the store; None when it is our mistake.
+
+    `where` names the server, `key` the variable that its key is read from.
+    """
+    found = _judged(error, key)
+    if found is None or not where:
+        return found
+    return replace(found, why=f"{found.why} ({where})")
+
+
+def _judged(error: Exception, key: str) -> Trouble | None:
+    text = str(error)
+    if isinstance(error, ClosedError):
+        return Trouble("it was closed", passing=False)
+    if any(each in text.lower() for each in _NO_ROOM):
+        return Trouble("its disk is full", passing=False, helps=_FULL)
+    return _of_the_local_mode(error, text) or _of_a_server(error, key)
+
+
+def _of_the_local_mode(error: Exception, text: str) -> Trouble | None:
+    if isinstance(error, RuntimeError) and "already accessed" in text:
+        return Trouble("another process has it", passing=True, refused=True)
+    if isinstance(error, ValueError) and "not found" in text:
+        return Trouble(_GONE, passing=False)
+    if isinstance(error, (OSError, sqlite3.Error)):
+        return Trouble(text, passing=False)
+    return None
+
+
+def _of_a_server(error: Exception, key: str) -> Trouble | None:
+    kind = type(error).__name__
+    if kind == "ResourceExhaustedResponse":
+        wait = float(getattr(error, "retry_after_s", 0))
+        return Trouble(_BUSY, passing=True, wait=wait or None)
+    if kind == "ResponseHandlingException":
+        source = getattr(error, "source", error)
+        refused = type(source).__name__ == "ConnectError"
+        return Trouble(f"{source}", passing=True, refused=refused)
+    if kind == "UnexpectedResponse":
+        return _answered(error, key)
+    if hasattr(error, "code") and hasattr(error, "details"):
+        return _by_grpc(error, key)
+    return None
+
+
+def _answered(error: Exception, key: str) -> Trouble | None:
+    status = status_of(error)
+    if status in (401, 403):
+        return _refuses(f"{status}", key)
+    if exists_already(error):
+        return None
+    said = _said(bytes(getattr(error, "content", b"")))
+    if status == 429:  # noqa: PLR2004 - a number that everybody knows
+        why = _BUSY
+    elif status == 404 and said.startswith("Not found: Collection"):  # noqa: PLR2004
+        why = _GONE
+    else:
+        why = f"it answers {status}: {said}".removesuffix(": ")
+    return Trouble(why, passing=status in _PASSING)
+
+
+def _said(content: bytes) -> str:
+    """The words of an answer, which are JSON where the server itself says them."""
+    text = content.decode(errors="replace")
+    with suppress(ValueError, LookupError, TypeError):
+        text = str(json.loads(text)["status"]["error"])
+    return " ".join(text.split())[:200]
+
+
+def _refuses(code: str, key: str) -> Trouble:
+    helps = f"set the key of the store in the environment, as {key}"
+    return Trouble(f"it refuses the key ({code})", passing=False, helps=helps)
+
+
+def _by_grpc(error: GrpcError, key: str) -> Trouble | None:
+    code = error.code().name
+    if code in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "INTERNAL"):
+        why = f"{code.lower().replace('_', ' ')}: {error.details()}"
+        return Trouble(why, passing=True, refused=code == "UNAVAILABLE")
+    if code in ("UNAUTHENTICATED", "PERMISSION_DENIED"):
+        return _refuses(code, key)
+    return None

@@ -1,0 +1,318 @@
+"""The facts in a collection of Qdrant, which any number of machines may use at once."""
+
+from __future__ import annotations
+
+import random
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from itertools import islice
+
+from vaultsync.backends.qdrant.commit_log import (
+    HEAD,
+    Head,
+    log_of,
+    page_id,
+    pages_of,
+    rows_of,
+)
+from vaultsync.backends.qdrant.operations import (
+    PAGE,
+    Between,
+    Forget,
+    Is,
+    Payload,
+    Point,
+    Points,
+    Put,
+    Step,
+    Where,
+)
+from vaultsync.backends.qdrant.payload import (
+    FACT,
+    FEED,
+    TOMBSTONE,
+    WHOLE,
+    Row,
+    to_fact,
+    to_payload,
+    to_row,
+    to_written,
+)
+from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors.usage import FactNotFoundError
+from vaultsync.model.fact import Fact
+from vaultsync.storage.clock import Clock
+from vaultsync.storage.store import RevisionMismatch, StoreState, Write, Written
+
+_TRIES = 200
+"""How often a head is read anew because another writer was faster; of those who read the
+same head one always wins."""
+_ANY = Is("kind", [FACT, TOMBSTONE])
+_ALIVE = Where((Is("kind", [FACT]),))
+_GRAVES = Where((Is("kind", [TOMBSTONE]),))
+_PAGES = Where((Is("kind", ["page"]),))
+
+
+class QdrantStore:
+    """A `Store` in one collection: facts are points, and so are tombstones.
+
+    See `qdrant_head` for how a batch of writes is one. With `create` the collection is
+    made when it is first asked anything; without, its absence means that it is away.
+    """
+
+    def __init__(
+        self,
+        points: Points,
+        *,
+        clock: Clock,
+        create: bool,
+        dimension: Callable[[], int],
+    ) -> None:
+        self._points = points
+        self._clock = clock
+        self._create = create
+        self._dimension = dimension
+        self._store_id = ""
+
+    # --------------------------------------------------------------------- reads
+
+    def state(self) -> StoreState:
+        """Where the store stands."""
+        head, _ = self._settled()
+        return StoreState(head.store_id, head.seq, head.facts)
+
+    def feed(self, since: int = 0) -> list[Written]:
+        """The last write of each fact written after `since`, tombstones too, by seq."""
+        head, _ = self._settled()
+        if since >= head.seq:
+            return []
+        # What is written while this is read has a higher number, and waits for the next.
+        span = Between("seq", least=since + 1, most=head.seq)
+        found = self._walk(Where((_ANY, span)), FEED)
+        return sorted(to_written(key, payload) for key, payload in found)
+
+    def written(self, fact_id: str) -> Written | None:
+        """The last write of one fact; None when the store never knew it."""
+        payload = self._take([fact_id], FEED).get(fact_id)
+        return to_written(fact_id, payload) if payload else None
+
+    def revision_at(self, seq: int) -> str | None:
+        """The revision that was written under a number."""
+        head, _ = self._settled(fields=("log",))
+        found = head.revision_at(seq)
+        if found is not None or not 0 < seq <= head.seq:
+            return found
+        span = (Between("seq", most=seq), Between("last", least=seq))
+        old = self._points.walk(Where((Is("kind", ["log"]), *span)), ["log"], limit=1)
+        if not old:
+            return None
+        log = log_of(old[0][1]["log"])
+        return Head("", "", seq=seq, log=log).revision_at(seq)
+
+    def get(self, fact_id: str) -> Fact:
+        """The fact, with its `revision`.
+
+        Raises:
+            FactNotFoundError: unknown, or a tombstone.
+        """
+        found = self.find_many([fact_id])
+        if fact_id not in found:
+            raise FactNotFoundError(fact_id)
+        return found[fact_id]
+
+    def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
+        """Those of the facts that exist."""
+        found: dict[str, Fact] = {}
+        wanted = iter(fact_ids)
+        while some := list(islice(wanted, PAGE)):
+            for key, payload in self._take(some, WHOLE).items():
+                fact = to_fact(payload, buried=False)
+                if fact is not None:
+                    found[key] = fact
+        return found
+
+    def buried(self, fact_id: str) -> Fact | None:
+        """What a tombstone last said, with the tombstone's `revision`; None if none."""
+        payload = self._take([fact_id], WHOLE).get(fact_id)
+        return to_fact(payload, buried=True) if payload else None
+
+    def iter_facts(self, after: str = "") -> Iterator[Fact]:
+        """All facts with an id greater than `after`, by id."""
+        self._settled()
+        for _, payload in self._walk(_ALIVE, WHOLE, after=after):
+            fact = to_fact(payload, buried=False)
+            if fact is not None:
+                yield fact
+
+    def did(self, fact_id: str, op: str) -> bool:
+        """Whether a write of a fact that bore this `op` was done."""
+        payload = self._take([fact_id], ("op",)).get(fact_id)
+        return payload is not None and payload.get("op") == op
+
+    def close(self) -> None:
+        """Let go of the collection; harmless when repeated."""
+        self._points.close()
+
+    # -------------------------------------------------------------------- writes
+
+    def write(self, writes: Sequence[Write]) -> list[str | RevisionMismatch]:
+        """Do each write whose condition holds, all in one change of the head.
+
+        Returns one new revision, or the reason of a refusal, per write, in order.
+        """
+        at = self._clock.now().isoformat(timespec="seconds").replace("+00:00", "Z")
+        ids = list(dict.fromkeys(write.fact_id for write in writes))
+        tried: dict[str, list[str | RevisionMismatch]] = {}
+        for turn in range(_TRIES if writes else 0):
+            head, found = self._settled(ids, None)
+            for mark, answers in tried.items():
+                if head.holds(mark):
+                    return answers
+            known = {key: to_row(key, payload) for key, payload in found.items()}
+            mark = secrets.token_hex(4)
+            decided = head.decide(writes, known, mark=mark, at=at)
+            if decided.head is None:
+                return decided.answers
+            tried[mark] = decided.answers
+            after, kept = decided.head.shortened()
+            pages = pages_of(decided.rows, mark, at) if after.pages else []
+            beside = [*pages, *([kept] if kept else [])]
+            if beside:
+                self._points.do([Put(beside)])
+            self._points.do([Put([after.point()], head.same(), mode="known")])
+            # A condition that fails is no error: what came of it has to be read.
+            now = self._head()
+            if now is not None and now.holds(mark):
+                self._finish(now, after, decided.rows)
+                return decided.answers
+            # Another one was faster; who waits how long is luck, and no secret.
+            self._clock.sleep(random.random() * min(0.002 * 2**turn, 0.25))  # noqa: S311
+        if not writes:
+            return []
+        raise StoreUnavailableError("others write to it without a pause")
+
+    def _finish(self, now: Head, ours: Head, rows: Sequence[Row]) -> None:
+        """Carry out what was just written, unless somebody did; it counts either way."""
+        if now.revision != ours.revision:
+            return
+        try:
+            self._carry_out(now, rows)
+        except StoreUnavailableError:
+            return  # the head carries it: whoever reads next does the rest
+
+    def _carry_out(self, head: Head, rows: Sequence[Row]) -> None:
+        """Make points of the rows of a batch, and say that they are.
+
+        Points that are newer than the batch stay: this may come late.
+        """
+        steps: list[Step] = [
+            Put(
+                [Point(row.written.fact_id, to_payload(row)) for row in rows],
+                Where((Between("seq", below=head.log[-1].first),)),
+            ),
+            Put([head.settled().point()], head.same(), mode="known"),
+        ]
+        if head.pages:
+            pages = Is("revision", [head.revision])
+            steps.append(Forget(Where((*_PAGES.must, pages))))
+        self._points.do(steps)
+
+    def purge(self, *, days: float) -> int:
+        """Forget tombstones older than some days, and what broke off; returns how many.
+
+        A vault that did not follow the store for as long is told that it went back in
+        time, and does not lose what it holds. Facts are counted anew, for the cluster may
+        have lost some.
+        """
+        head, _ = self._settled(fields=None)
+        alive = self._points.count(_ALIVE)
+        if alive != head.facts:
+            counted = replace(head, facts=alive).point()
+            self._points.do([Put([counted], head.same(), mode="known")])
+        since = (self._clock.now() - timedelta(days=days)).isoformat()
+        old = [
+            (key, payload["revision"])
+            for key, payload in self._walk(_GRAVES, ("at", "revision"))
+            if payload["at"] < since[:19]
+        ]
+        steps: list[Step] = [
+            Forget(Where((*_GRAVES.must, Is("revision", [each])))) for _, each in old
+        ]
+        steps += [
+            Forget(Where((*_PAGES.must, Is("revision", [page["revision"]]))))
+            for _, page in self._walk(_PAGES, ("at", "revision"))
+            if page["revision"] != head.revision and page["at"] < since[:19]
+        ]
+        for start in range(0, len(steps), PAGE):
+            self._points.do(steps[start : start + PAGE])
+        return len(old)
+
+    # ------------------------------------------------------------------ the head
+
+    def _settled(
+        self, ids: Sequence[str] = (), fields: Sequence[str] | None = ()
+    ) -> tuple[Head, dict[str, Payload]]:
+        """The head, with nothing left to carry out, and the points of some facts.
+
+        Of each point come the fields that are named, None for all. The past of the head
+        is long, and comes where it is named.
+        """
+        wanted = None if fields is None else [*fields, *_HEAD_FIELDS]
+        for _ in range(_TRIES):
+            if not self._points.there():
+                self._begin()
+            found = self._points.take([HEAD, *ids], wanted)
+            if HEAD not in found:
+                self._begin()
+                continue
+            head = Head.parse(found.pop(HEAD))
+            if self._store_id not in ("", head.store_id):
+                raise StoreUnavailableError("it was replaced by another store")
+            self._store_id = head.store_id
+            if head.is_settled:
+                return head, found
+            self._carry_out_others()
+        raise StoreUnavailableError("a batch of writes in it cannot be carried out")
+
+    def _carry_out_others(self) -> None:
+        head = self._head()
+        if head is None or head.is_settled:
+            return  # somebody just finished
+        if not head.pages:
+            self._carry_out(head, head.rows)
+            return
+        ids = [page_id(head.revision, number) for number in range(head.pages)]
+        pages = self._points.take(ids, ["rows"])
+        if len(pages) == len(ids):  # else somebody just finished
+            rows = [row for each in ids for row in rows_of(pages[each]["rows"])]
+            self._carry_out(head, rows)
+
+    def _head(self) -> Head | None:
+        payload = self._points.take([HEAD]).get(HEAD)
+        return Head.parse(payload) if payload else None
+
+    def _begin(self) -> None:
+        """Make the store; harmless when somebody else was faster."""
+        if not self._create or self._store_id:
+            raise StoreUnavailableError("its collection is not there")
+        self._points.make(self._dimension())
+        head = Head(secrets.token_hex(16), secrets.token_hex(4))
+        self._points.do([Put([head.point()], mode="new")])
+
+    def _take(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Payload]:
+        return self._settled(ids, fields)[1]
+
+    def _walk(
+        self, where: Where, fields: Sequence[str], *, after: str = ""
+    ) -> Iterator[tuple[str, Payload]]:
+        """All points that meet conditions, by id."""
+        while page := self._points.walk(where, fields, after=after, limit=PAGE):
+            yield from page
+            if len(page) < PAGE:
+                return
+            after = page[-1][0]
+
+
+_HEAD_FIELDS = ("storeId", "revision", "seq", "facts", "rows", "pages")

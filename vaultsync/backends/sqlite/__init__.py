@@ -1,0 +1,3 @@
+"""Store, archive and link index in SQLite."""
+
+from __future__ import annotations

@@ -1,0 +1,216 @@
+"""The links between notes in one SQLite file, beside the other indexes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from vaultsync.backends.sqlite import database as sqlite_file
+from vaultsync.errors.work import IndexBusyError
+from vaultsync.links.ports import Entity, Reference
+from vaultsync.links.wikilinks import name_key
+
+_LOG_PAGES = 1_000
+_COLUMNS = "fact_id, target, subpath, kind, key"
+_Answer = TypeVar("_Answer")
+
+
+def m001_links(db: sqlite3.Connection) -> None:
+    """Links by source and by the name they end in; the names of entities; the version."""
+    tables = """
+        CREATE TABLE version (version TEXT NOT NULL);
+        CREATE TABLE links (
+            fact_id TEXT NOT NULL, n INTEGER NOT NULL, name TEXT NOT NULL,
+            target TEXT NOT NULL, subpath TEXT NOT NULL, kind TEXT NOT NULL,
+            key TEXT NOT NULL, PRIMARY KEY (fact_id, n)) WITHOUT ROWID;
+        CREATE INDEX links_by_name ON links (name, fact_id, n) WHERE name != '';
+        CREATE TABLE entities (
+            fact_id TEXT PRIMARY KEY, scope TEXT NOT NULL, names TEXT NOT NULL)
+            WITHOUT ROWID
+    """
+    for statement in tables.split(";"):
+        db.execute(statement)
+
+
+MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_links,)
+
+
+class SqliteLinks:
+    """A `LinkIndex` in one file. Opened when it is first asked, and not before.
+
+    A file that is damaged, or that another version made, is thrown away: it is derived.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        self._lock = threading.RLock()
+        self._db: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+
+    def version(self) -> str | None:
+        """What the last `update()` brought it up to; None when it has to be built."""
+        rows = self._rows("SELECT version FROM version")
+        return rows[0][0] if rows else None
+
+    def update(
+        self,
+        put: Mapping[str, Sequence[Reference]],
+        drop: Iterable[str],
+        *,
+        version: str,
+        entities: Iterable[Entity] = (),
+    ) -> None:
+        """Replace the links of facts, and forget facts, all or none.
+
+        Raises:
+            IndexBusyError: another process is writing; nothing was done.
+            OSError: the disk is full or broken; the index is as it was.
+        """
+        gone = list(drop)
+        named = [
+            (each.fact_id, each.scope, json.dumps(each.names)) for each in entities
+        ]
+
+        def change(db: sqlite3.Connection) -> None:
+            held = _held(db, put)  # most edits change no link
+            fresh = {key: many for key, many in put.items() if held[key] != [*many]}
+            links = (
+                (fact_id, n, name_key(link.target), *link[1:])
+                for fact_id, many in fresh.items()
+                for n, link in enumerate(many)
+            )
+            old = zip((*gone, *(key for key in fresh if held[key])))
+            db.executemany("DELETE FROM links WHERE fact_id = ?", old)
+            db.executemany("DELETE FROM entities WHERE fact_id = ?", zip((*gone, *put)))
+            db.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?)", links)
+            db.executemany("REPLACE INTO entities VALUES (?, ?, ?)", named)
+            db.execute("DELETE FROM version")
+            db.execute("INSERT INTO version VALUES (?)", (version,))
+
+        self._change(change)
+
+    def clear(self) -> None:
+        """Forget everything, the version too. Raises as `update()`."""
+
+        def change(db: sqlite3.Connection) -> None:
+            for table in ("version", "links", "entities"):
+                db.execute(f"DELETE FROM {table}")  # noqa: S608 - one of these three
+
+        self._change(change)
+
+    def links_from(self, fact_id: str) -> list[Reference]:
+        """The links in the note of a fact, in the order they were put."""
+        query = f"SELECT {_COLUMNS} FROM links WHERE fact_id = ? ORDER BY n"  # noqa: S608 - a constant
+        return [Reference(*row) for row in self._rows(query, fact_id)]
+
+    def links_to(self, names: Iterable[str]) -> list[Reference]:
+        """All links whose target ends in one of these file names."""
+        wanted = json.dumps(sorted({name_key(name) for name in names} - {""}))
+        query = (
+            f"SELECT {_COLUMNS} FROM links WHERE name != ''"  # noqa: S608 - a constant
+            " AND name IN (SELECT value FROM json_each(?)) ORDER BY fact_id, n"
+        )
+        return [Reference(*row) for row in self._rows(query, wanted)]
+
+    def entities(self) -> list[Entity]:
+        """All entities, by id."""
+        rows = self._rows("SELECT fact_id, scope, names FROM entities ORDER BY fact_id")
+        return [Entity(row[0], row[1], tuple(json.loads(row[2]))) for row in rows]
+
+    def close(self) -> None:
+        """Let go of the file; harmless when repeated."""
+        with self._lock:
+            if self._db is not None:
+                self._db.close()
+            self._db = None
+
+    def _rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
+        return self._answer(lambda db: db.execute(query, values).fetchall())
+
+    def _change(self, change: Callable[[sqlite3.Connection], None]) -> None:
+        def together(db: sqlite3.Connection) -> None:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                change(db)
+                db.execute("COMMIT")
+            except BaseException:
+                sqlite_file.roll_back(db)
+                raise
+
+        self._answer(together)
+
+    def _answer(self, ask: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
+        """Ask the file; a damaged one is thrown away once, and an empty one asked."""
+        with self._lock:
+            try:
+                return self._asked(ask)
+            except sqlite3.DatabaseError as error:
+                if not sqlite_file.is_damage(error):
+                    raise  # a constraint or a misuse: our bug, not a bad file
+            self._throw_away()
+            return self._asked(ask)
+
+    def _asked(self, ask: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
+        """Ask, with what the system refuses told in the words of the port."""
+        try:
+            return ask(self._opened())
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                message = "another process is writing the link index"
+                hint = "it is brought up to date later"
+                raise IndexBusyError(message, hint=hint) from error
+            why = f"the link index {self._path} cannot be used: {error}"
+            raise OSError(why) from error
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._db is not None and self._file == _file(self._path):
+            return self._db
+        self.close()
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        sqlite_file.make_private(self._path)
+        db = sqlite_file.connect(self._path, log_pages=_LOG_PAGES)
+        try:
+            # What a power cut takes is made again: no commit has to wait for the disk.
+            db.execute("PRAGMA synchronous = NORMAL")
+            known = sqlite_file.migrate(db, MIGRATIONS, create=True)
+        except BaseException:
+            db.close()
+            raise
+        self._db, self._file = db, _file(self._path)
+        if known != "ready":
+            self._throw_away()
+            return self._opened()
+        return db
+
+    def _throw_away(self) -> None:
+        self.close()
+        for end in ("", "-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                Path(f"{self._path}{end}").unlink()
+
+
+def _held(
+    db: sqlite3.Connection, fact_ids: Iterable[str]
+) -> dict[str, list[Reference]]:
+    """The links that are held of each fact, in their order."""
+    found: dict[str, list[Reference]] = {fact_id: [] for fact_id in fact_ids}
+    query = (
+        f"SELECT {_COLUMNS} FROM links"  # noqa: S608 - a constant
+        " WHERE fact_id IN (SELECT value FROM json_each(?)) ORDER BY fact_id, n"
+    )
+    for row in db.execute(query, (json.dumps(list(found)),)):
+        found[row[0]].append(Reference(*row))
+    return found
+
+
+def _file(path: Path) -> tuple[int, int] | None:
+    """Which file has the name now: SQLite goes on with one that has lost its name."""
+    try:
+        return sqlite_file.place(path)[:2]
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,340 @@
+"""The facts in one SQLite file, which any number of processes may use at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self
+
+from vaultsync.backends.sqlite import database as sqlite_file
+from vaultsync.errors.sides import StoreError, StoreUnavailableError
+from vaultsync.errors.usage import FactNotFoundError
+from vaultsync.model import serialization as wire
+from vaultsync.model.fact import Fact
+from vaultsync.storage.clock import Clock
+from vaultsync.storage.store import RevisionMismatch, StoreState, Write, Written
+
+_LOG_PAGES = 250
+"""A short log is soon written over instead of growing: what one small write waits for."""
+_DAMAGED = (
+    "restore the store from a backup, or move it away and give a new one what the"
+    " vault holds: `vaultsync rebuild --from vault`"
+)
+
+
+_WRITE = """
+    INSERT INTO facts
+        (id, seq, revision, deleted, actor, at, op, type, scope, status, body)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET
+        seq = excluded.seq,
+        revision = excluded.revision,
+        deleted = excluded.deleted,
+        actor = excluded.actor,
+        at = excluded.at,
+        op = coalesce(excluded.op, op),
+        type = coalesce(excluded.type, type),
+        scope = coalesce(excluded.scope, scope),
+        status = coalesce(excluded.status, status),
+        body = coalesce(excluded.body, body)
+"""
+
+
+def m001_facts(db: sqlite3.Connection) -> None:
+    """Facts and their counter. A tombstone is a row that keeps its body."""
+    db.execute("CREATE TABLE store (store_id TEXT, seq INTEGER, facts INTEGER)")
+    db.execute("INSERT INTO store VALUES (?, 0, 0)", (os.urandom(16).hex(),))
+    # The body stands last: the feed then never reads the pages it overflows to.
+    db.execute(
+        "CREATE TABLE facts (id TEXT PRIMARY KEY, seq INTEGER NOT NULL UNIQUE,"
+        " revision TEXT NOT NULL, deleted INTEGER NOT NULL, actor TEXT NOT NULL,"
+        " at TEXT NOT NULL, type TEXT, scope TEXT, status TEXT, body TEXT)"
+    )
+
+
+def m002_log(db: sqlite3.Connection) -> None:
+    """The revision of every write, also of those that a later one replaced."""
+    db.execute("CREATE TABLE log (seq INTEGER PRIMARY KEY, revision TEXT NOT NULL)")
+    db.execute("INSERT INTO log SELECT seq, revision FROM facts")
+
+
+def m003_ops(db: sqlite3.Connection) -> None:
+    """The name of the last write of a fact that had one. Nothing but `did` asks for it."""
+    db.execute("ALTER TABLE facts ADD COLUMN op TEXT")
+
+
+MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_facts, m002_log, m003_ops)
+"""In order. A name once released stays."""
+
+
+class SqliteStore:
+    """A `Store` in one file: write-ahead log, every commit on disk before it returns.
+
+    The file may go away and come back while the store is open. Another file in its
+    place is taken up again only when it is the same store.
+    """
+
+    def __init__(self, path: Path, *, clock: Clock, create: bool) -> None:
+        self._path = path
+        self._clock = clock
+        self._create = create
+        self._lock = threading.RLock()
+        self._db: sqlite3.Connection | None = None
+        self._place: sqlite_file.Place | None = None
+        self._store_id = ""
+        self._closed = False
+
+    @classmethod
+    def open(cls, path: str | Path, *, clock: Clock, create: bool) -> Self:
+        """The store at `path`; with `create` a new one when there is none.
+
+        Raises:
+            StoreUnavailableError: there is no store, or it cannot be read.
+            StoreError: a newer vaultsync made it.
+        """
+        store = cls(Path(path).absolute(), clock=clock, create=create)
+        store.state()
+        return store
+
+    def state(self) -> StoreState:
+        """Where the store stands."""
+        return StoreState(*self._rows("SELECT store_id, seq, facts FROM store")[0])
+
+    def feed(self, since: int = 0) -> list[Written]:
+        """The last write of each fact written after `since`, tombstones too, by seq."""
+        rows = self._rows(
+            "SELECT seq, id, revision, deleted, actor, at FROM facts"
+            " WHERE seq > ? ORDER BY seq",
+            since,
+        )
+        return [_written(row) for row in rows]
+
+    def written(self, fact_id: str) -> Written | None:
+        """The last write of one fact; None when the store never knew it."""
+        rows = self._rows(
+            "SELECT seq, id, revision, deleted, actor, at FROM facts WHERE id = ?",
+            fact_id,
+        )
+        return _written(rows[0]) if rows else None
+
+    def revision_at(self, seq: int) -> str | None:
+        """The revision that was written under a number."""
+        rows = self._rows("SELECT revision FROM log WHERE seq = ?", seq)
+        return rows[0][0] if rows else None
+
+    def get(self, fact_id: str) -> Fact:
+        """The fact, with its `revision`.
+
+        Raises:
+            FactNotFoundError: unknown, or a tombstone.
+        """
+        rows = self._rows(
+            "SELECT revision, body FROM facts WHERE id = ? AND deleted = 0", fact_id
+        )
+        if not rows:
+            raise FactNotFoundError(fact_id)
+        return _fact(*rows[0])
+
+    def find_many(self, fact_ids: Iterable[str]) -> dict[str, Fact]:
+        """Those of the facts that exist."""
+        found: dict[str, Fact] = {}
+        wanted = iter(fact_ids)
+        while batch := list(islice(wanted, sqlite_file.BATCH)):
+            rows = self._rows(
+                "SELECT id, revision, CAST(body AS BLOB) FROM facts"
+                " WHERE id IN (SELECT value FROM json_each(?)) AND deleted = 0",
+                json.dumps(batch),
+            )
+            read = wire.reader(len(rows))
+            found.update((row[0], read(row[2], row[1])) for row in rows)
+        return found
+
+    def buried(self, fact_id: str) -> Fact | None:
+        """What a tombstone last said, with the tombstone's `revision`; None if none."""
+        rows = self._rows(
+            "SELECT revision, body FROM facts"
+            " WHERE id = ? AND deleted = 1 AND body IS NOT NULL",
+            fact_id,
+        )
+        return _fact(*rows[0]) if rows else None
+
+    def iter_facts(self, after: str = "") -> Iterator[Fact]:
+        """All facts with an id greater than `after`, by id."""
+        while rows := self._rows(
+            "SELECT revision, body, id FROM facts"
+            " WHERE id > ? AND deleted = 0 ORDER BY id LIMIT ?",
+            after,
+            sqlite_file.BATCH,
+        ):
+            for revision, body, _ in rows:
+                yield _fact(revision, body)
+            after = rows[-1][2]
+
+    def write(self, writes: Sequence[Write]) -> list[str | RevisionMismatch]:
+        """Do each write whose condition holds, all in one durable transaction.
+
+        Returns one new revision, or the reason of a refusal, per write, in order.
+        """
+        at = self._clock.now().isoformat(timespec="seconds").replace("+00:00", "Z")
+        # Made before the file is locked: other processes wait for what is inside.
+        told = [_columns(each.fact) for each in writes]
+        with self._answering() as db:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                answers = _write_all(db, writes, told=told, at=at)
+                done = any(isinstance(each, str) for each in answers)
+                db.execute("COMMIT" if done else "ROLLBACK")
+            except BaseException:
+                sqlite_file.roll_back(db)
+                raise
+        return answers
+
+    def did(self, fact_id: str, op: str) -> bool:
+        """Whether a write of a fact that bore this `op` was done."""
+        return bool(
+            self._rows("SELECT 1 FROM facts WHERE id = ? AND op = ?", fact_id, op)
+        )
+
+    def close(self) -> None:
+        """Let go of the file; harmless when repeated."""
+        with self._lock:
+            self._closed = True
+            self._let_go()
+
+    def _rows(self, statement: str, *values: str | int) -> list[tuple[Any, ...]]:
+        with self._answering() as db:
+            return db.execute(statement, values).fetchall()
+
+    @contextmanager
+    def _answering(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                yield self._connection()
+            except OSError as error:
+                why = f"{self._path}: {error.strerror}"
+                raise StoreUnavailableError(why) from error
+            except sqlite3.OperationalError as error:
+                why = f"{self._path}: {error}"
+                raise StoreUnavailableError(why) from error
+            except sqlite3.DatabaseError as error:
+                if not sqlite_file.is_damage(error):
+                    raise  # a constraint or a misuse: our bug, not a bad file
+                damaged = StoreUnavailableError(f"{self._path} is damaged: {error}")
+                damaged.hint = _DAMAGED
+                raise damaged from error
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._closed:
+            why = "it was closed"
+            raise StoreUnavailableError(why)
+        if self._create:
+            sqlite_file.make_private(self._path)
+        if self._db is None:
+            self._db = self._connect()
+            self._place = sqlite_file.place(self._path)
+            self._create = False
+        elif self._place != sqlite_file.place(self._path):
+            self._let_go()
+            why = f"{self._path} was replaced by another file"
+            raise StoreUnavailableError(why)
+        return self._db
+
+    def _connect(self) -> sqlite3.Connection:
+        db = sqlite_file.connect(self._path, log_pages=_LOG_PAGES)
+        try:
+            self._recognise(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _recognise(self, db: sqlite3.Connection) -> None:
+        schema = sqlite_file.migrate(db, MIGRATIONS, create=self._create)
+        if schema == "newer":
+            message = f"{self._path} is the store of a newer vaultsync"
+            raise StoreError(message, hint="update vaultsync on this machine")
+        if schema == "foreign":
+            why = f"{self._path} holds no store"
+            raise StoreUnavailableError(why)
+        (store_id,) = db.execute("SELECT store_id FROM store").fetchone()
+        if self._store_id not in ("", store_id):
+            why = f"{self._path} was replaced by another store"
+            raise StoreUnavailableError(why)
+        self._store_id = store_id
+
+    def _let_go(self) -> None:
+        if self._db is None:
+            return
+        if self._place is not None:
+            with suppress(OSError):
+                sqlite_file.drop_stale_log(self._path, self._place)
+        self._db.close()
+        self._db = None
+
+
+def _write_all(
+    db: sqlite3.Connection,
+    writes: Sequence[Write],
+    *,
+    told: Sequence[tuple[str | None, ...]],
+    at: str,
+) -> list[str | RevisionMismatch]:
+    seq, facts = db.execute("SELECT seq, facts FROM store").fetchone()
+    known = _revisions(db, [write.fact_id for write in writes])
+    answers: list[str | RevisionMismatch] = []
+    refused = set()
+    rows, log = [], []
+    for write, columns in zip(writes, told, strict=True):
+        found, deleted = known.get(write.fact_id, (None, True))
+        if found != write.expect or write.needs in refused:
+            refused.add(write.fact_id)
+            answers.append(RevisionMismatch(write.fact_id, found))
+            continue
+        seq += 1
+        # A restored store counts the same numbers again; the random part differs.
+        revision = f"{seq}-{os.urandom(4).hex()}"
+        gone = write.fact is None
+        facts += deleted - gone
+        known[write.fact_id] = (revision, gone)
+        told_by = (write.actor, at, write.op or None)
+        rows.append((write.fact_id, seq, revision, gone, *told_by, *columns))
+        log.append((seq, revision))
+        answers.append(revision)
+    db.executemany(_WRITE, rows)
+    db.executemany("INSERT INTO log VALUES (?, ?)", log)
+    db.execute("UPDATE store SET seq = ?, facts = ?", (seq, facts))
+    return answers
+
+
+def _revisions(
+    db: sqlite3.Connection, fact_ids: Sequence[str]
+) -> dict[str, tuple[str | None, bool]]:
+    """The revision of each fact that is known, and whether it is a tombstone."""
+    found: dict[str, tuple[str | None, bool]] = {}
+    for start in range(0, len(fact_ids), sqlite_file.BATCH):
+        some = fact_ids[start : start + sqlite_file.BATCH]
+        marks = ", ".join("?" * len(some))
+        statement = f"SELECT id, revision, deleted FROM facts WHERE id IN ({marks})"  # noqa: S608 - marks only
+        found.update({row[0]: (row[1], row[2]) for row in db.execute(statement, some)})
+    return found
+
+
+def _columns(fact: Fact | None) -> tuple[str | None, ...]:
+    if fact is None:
+        return (None, None, None, None)
+    return (fact.type, fact.scope, fact.status, wire.line_of(fact).decode())
+
+
+def _fact(revision: str, body: str) -> Fact:
+    return wire.from_json(body, revision=revision)
+
+
+def _written(row: tuple[Any, ...]) -> Written:
+    seq, fact_id, revision, deleted, actor, at = row
+    return Written(seq, fact_id, revision, bool(deleted), actor, at)

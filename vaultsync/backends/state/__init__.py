@@ -1,0 +1,3 @@
+"""Small files of the state directory."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""The clock and the machine."""
+
+from __future__ import annotations

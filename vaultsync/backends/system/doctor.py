@@ -1,0 +1,99 @@
+"""What this machine can do for a vault: the checks of `doctor`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from vaultsync.backends.filesystem import syscalls
+from vaultsync.backends.filesystem.syscalls import Place
+
+_CLOUDS = ("dropbox", "onedrive", "google drive", "mobile documents", "nextcloud")
+_LOW = 100 << 20
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool
+    message: str
+    hint: str = ""
+
+
+def machine_checks(root: Path, state_dir: Path) -> Iterator[Finding]:
+    """Look at Python, SQLite, the file system of the vault, rights and space."""
+    python = sys.version.split()[0]
+    yield Finding("python", ok=True, message=f"Python {python}")
+    yield Finding("sqlite", ok=True, message=f"SQLite {sqlite3.sqlite_version}")
+    yield _exchange(root)
+    yield _rights(state_dir)
+    yield _space(root)
+    yield _cloud(state_dir)
+
+
+def _exchange(root: Path) -> Finding:
+    """Whether two files can be swapped in one step where the notes are."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="vs-", dir=root / ".meta") as folder:
+            one, other = Path(folder, "one"), Path(folder, "other")
+            one.write_bytes(b"1")
+            other.write_bytes(b"2")
+            fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                able = syscalls.exchange(Place(fd, "one"), Place(fd, "other"))
+            finally:
+                os.close(fd)
+    except OSError as error:
+        return Finding(
+            "exchange",
+            ok=False,
+            message=f"the vault cannot be written: {error.strerror}",
+            hint="give yourself the right to write in it",
+        )
+    if able:
+        return Finding("exchange", ok=True, message="notes are swapped in one step")
+    return Finding(
+        "exchange",
+        ok=True,
+        message="this file system cannot swap files; links stand in for it",
+        hint="a save in the very microseconds of a write may go unseen here",
+    )
+
+
+def _rights(state_dir: Path) -> Finding:
+    mode = state_dir.stat().st_mode & 0o777
+    return Finding(
+        "state folder",
+        ok=not mode & 0o077,
+        message=f"{state_dir} has the rights {mode:o}",
+        hint="" if not mode & 0o077 else f"chmod 700 {state_dir}",
+    )
+
+
+def _space(root: Path) -> Finding:
+    free = shutil.disk_usage(root).free
+    return Finding(
+        "space",
+        ok=free > _LOW,
+        message=f"{free >> 20} MiB are free",
+        hint="" if free > _LOW else "make room; nothing is written to a full disk",
+    )
+
+
+def _cloud(state_dir: Path) -> Finding:
+    """The archive and the lock break when something copies them behind our back."""
+    synced = [name for name in _CLOUDS if name in str(state_dir).casefold()]
+    return Finding(
+        "state place",
+        ok=not synced,
+        message="the state folder is "
+        + ("in a synced folder" if synced else "on this machine alone"),
+        hint="move it with --state-dir" if synced else "",
+    )

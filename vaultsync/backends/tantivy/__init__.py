@@ -1,0 +1,3 @@
+"""The note index in tantivy."""
+
+from __future__ import annotations

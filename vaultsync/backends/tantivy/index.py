@@ -1,0 +1,347 @@
+"""The note index in a folder of files, by tantivy."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from itertools import chain, islice
+from pathlib import Path
+from typing import NamedTuple
+
+import tantivy
+from tantivy import Query
+from tantivy.tantivy import __version__ as tantivy_version
+
+from vaultsync.backends.tantivy.analysis import Terms
+from vaultsync.backends.tantivy.index_hits import best, columns, in_order
+from vaultsync.backends.tantivy.index_write import Writing
+from vaultsync.backends.tantivy.query import NAMES, Asking, gates
+from vaultsync.backends.tantivy.schema import META, TERMS, fact_id, make_schema
+from vaultsync.errors.work import IndexBusyError
+from vaultsync.indexing.language import ENGLISH
+from vaultsync.indexing.ports import Entry, Filters, Match
+from vaultsync.indexing.session_context import Turn
+from vaultsync.recall.ranking import FIELDS
+
+_FORMAT = f"4 {tantivy_version}"
+"""Changes with all that changes what is in the files."""
+_HEAP = 50_000_000
+"""Bytes per thread of a writer; what does not fit makes another segment."""
+_MANY = 2_000
+"""From so many entries on, two threads write."""
+_PAUSES = (0.01, 0.1, 0.5)
+"""Seconds between tries to remove the folder: a moment after a commit tantivy still
+tidies up there, and writes a list of its files while they are removed."""
+_AHEAD = "version"
+"""The file that tells of a later version, to which nothing else had to be changed."""
+
+
+class _View(NamedTuple):
+    """A commit, as it can be read."""
+
+    opened: tantivy.Index
+    searcher: tantivy.Searcher
+    languages: tuple[str, ...]
+    """Of the texts it holds."""
+    committed: str
+    version: str
+
+
+class TantivyIndex:
+    """A `NoteIndex` in one folder, which may be deleted at any time.
+
+    Whatever cannot be read there is nothing, and is built anew by the next `update()`.
+    `language` is that of texts whose language cannot be told; `weights` replace some of
+    `FIELDS`.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        weights: Mapping[str, float] = FIELDS,
+        language: str = ENGLISH,
+    ) -> None:
+        self._folder = Path(folder)
+        self._schema = make_schema()
+        self._terms = Terms(language)
+        self._asking = Asking(self._schema, self._terms, {**FIELDS, **weights})
+        self._asking_names = Asking(self._schema, self._terms, NAMES)
+        self._format = f"{_FORMAT} {language}"
+        self._looking = threading.Lock()
+        self._view: _View | None = None
+        self._seen: tuple[int, ...] = ()
+        """The stamps of the files when they were looked at last."""
+
+    # ---------------------------------------------------------------------- reading
+
+    def version(self) -> str | None:
+        """What the last `update()` brought it up to; None when it has to be built."""
+        view = self._look()
+        return view.version if view else None
+
+    def count(self) -> int:
+        """How many facts it holds."""
+        view = self._look()
+        return view.searcher.num_docs - 1 if view else 0
+
+    def tokens(self, text: str) -> list[str]:
+        """The terms that a text is indexed under: stemmed, without stop words."""
+        return self._terms.of_text(text)
+
+    def search(
+        self,
+        words: str,
+        filters: Filters,
+        *,
+        phrases: Sequence[str] = (),
+        limit: int,
+        names_only: bool = False,
+    ) -> list[Match]:
+        """The facts that match some of the words and all of the phrases, best first."""
+        view = self._look()
+        if view is None or limit < 1:
+            return []
+        asking = self._asking_names if names_only else self._asking
+        asked = asking.asked(words, phrases, view.languages)
+        if not asked:
+            return []
+        asked += self._asking.tags(filters)
+        with self._reading():
+            hits = best(view.searcher, asked, gates(filters), limit)
+            if hits is None:
+                asked += self._asking.filters(filters)
+                hits = best(view.searcher, asked, {}, limit)
+            return in_order(view.searcher, hits or [], limit)
+        return []
+
+    def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[Turn]:
+        """What it holds of some sessions, of facts, and of the sessions they are in."""
+        view = self._look()
+        if view is None:
+            return []
+        with self._reading():
+            found = self._turns(view.searcher, "id", list(facts))
+            wanted = {*sessions, *(each.session for each in found)} - {0}
+            found |= self._turns(view.searcher, "session", sorted(wanted))
+            return list(found)
+        return []
+
+    def _turns(
+        self, searcher: tantivy.Searcher, name: str, values: Sequence[str | int]
+    ) -> set[Turn]:
+        if not values:
+            return set()
+        query = Query.term_set_query(self._schema, name, values)
+        hits = searcher.search(query, searcher.num_docs, count=False).hits
+        names = ("session", "created", "id_high", "id_low", "mark")
+        return {
+            Turn(session, created, fact_id(high, low), mark)
+            for session, created, high, low, mark in columns(searcher, hits, *names)
+        }
+
+    def _look(self) -> _View | None:
+        """The last commit, of whichever process; None when there is none to read."""
+        seen = self._stamps()
+        if seen != self._seen:
+            with self._looking:
+                self._look_again(seen)
+        return self._view
+
+    def _look_again(self, seen: tuple[int, ...]) -> None:
+        if seen == self._seen:
+            return
+        view = None
+        if seen:
+            with self._reading():
+                view = self._read(self._view.opened if self._view else self._open())
+        self._view, self._seen = view, seen
+
+    def _stamps(self) -> tuple[int, ...]:
+        """What changes with every commit and version; empty when there is no index."""
+        found: tuple[int, ...] = ()
+        with suppress(OSError):
+            for name in ("meta.json", _AHEAD):
+                stat = os.stat(self._folder / name)  # noqa: PTH116 - for each search
+                found += (stat.st_ino, stat.st_mtime_ns, stat.st_size)
+        return found
+
+    def _open(self) -> tantivy.Index:
+        index = tantivy.Index(self._schema, str(self._folder))
+        index.register_tokenizer(TERMS, self._terms.analyzer(self._terms.default))
+        index.config_reader("manual")
+        return index
+
+    def _read(self, index: tantivy.Index) -> _View | None:
+        index.reload()
+        searcher = index.searcher()
+        hits = searcher.search(Query.term_query(self._schema, "id", META), 1).hits
+        if not hits:
+            return None
+        said = str(searcher.doc(hits[0][1])["meta"][0])
+        made, languages, committed = said.split("\n", 2)
+        if made != self._format:
+            return None
+        version = committed
+        with suppress(OSError, UnicodeDecodeError):
+            ahead = (self._folder / _AHEAD).read_text(encoding="utf-8")
+            if ahead.startswith(f"{committed}\n"):
+                version = ahead[len(committed) + 1 :]
+        return _View(index, searcher, tuple(languages.split()), committed, version)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Take damage for nothing that is there."""
+        try:
+            yield
+        except BaseException as error:
+            if not _is_damage(error):
+                raise
+            self._view = None
+
+    # ---------------------------------------------------------------------- writing
+
+    def update(
+        self, put: Iterable[Entry], drop: Iterable[str], *, version: str
+    ) -> None:
+        """Replace and remove entries by the ids of their facts, all or none.
+
+        Raises:
+            IndexBusyError: another process is writing; nothing was done.
+            OSError: the disk is full or broken; the index is as it was.
+        """
+        gone = list(drop)
+        view = self._look()
+        if view is not None and not put and not gone:
+            self._say_ahead(view, version)
+            return
+        with self._locked():
+            view = self._look()
+            entries = iter(put)
+            first = list(islice(entries, _MANY))
+            with self._writing(view, threads=2 if len(first) == _MANY else 1) as work:
+                for each in gone:
+                    work.drop(each)
+                for entry in chain(first, entries):
+                    work.put(entry)
+                work.tell(self._format, version)
+
+    def clear(self) -> None:
+        """Forget everything, the version too. Raises as `update()`."""
+        with self._locked():
+            self._remove()
+
+    def close(self) -> None:
+        """Let go of the files; harmless when repeated."""
+        self._view, self._seen = None, ()
+
+    def _say_ahead(self, view: _View, version: str) -> None:
+        """Needs no lock: it is about one commit, and nobody reads it with another."""
+        if version != view.version:
+            path = self._folder / f"{_AHEAD}.{os.urandom(4).hex()}"
+            path.write_text(f"{view.committed}\n{version}", encoding="utf-8")
+            path.replace(self._folder / _AHEAD)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        import filelock  # dear to load, and a question writes nothing
+
+        self._folder.parent.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(f"{self._folder}.lock", mode=0o600)
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            raise _busy() from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @contextmanager
+    def _writing(self, view: _View | None, *, threads: int) -> Iterator[Writing]:
+        if view is None:
+            self._remove()
+            self._folder.mkdir(mode=0o700)
+        with self._on_disk():
+            index = view.opened if view else self._open()
+            writer = index.writer(_HEAP * threads, threads)
+        try:
+            yield Writing(
+                self._schema,
+                self._terms,
+                writer,
+                told=self._told,
+                languages=view.languages if view else None,
+            )
+            with self._on_disk():
+                writer.commit()
+        except BaseException:
+            with suppress(ValueError):
+                writer.rollback()
+            raise
+        finally:
+            # What was committed stays so when segments cannot be merged.
+            with suppress(ValueError):
+                writer.wait_merging_threads()
+
+    @contextmanager
+    def _on_disk(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as error:
+            if not _is_damage(error) or isinstance(error, OSError):
+                raise
+            raise self._told(error) from error
+
+    def _told(self, error: BaseException) -> IndexBusyError | OSError:
+        """What tantivy says in words, by the class of the error."""
+        if "LockBusy" in str(error):
+            return _busy()
+        return _disk_error(str(error), self._folder)
+
+    def _remove(self) -> None:
+        import shutil  # late: it loads compressors
+
+        self.close()
+        if not self._folder.is_dir():
+            self._folder.unlink(missing_ok=True)
+            return
+        for pause in _PAUSES:
+            with suppress(OSError):
+                shutil.rmtree(self._folder)
+                return
+            time.sleep(pause)
+        shutil.rmtree(self._folder)
+
+
+def _busy() -> IndexBusyError:
+    return IndexBusyError(
+        "another process is writing the note index",
+        hint="wait until it is done; what changed is found after that",
+    )
+
+
+def _is_damage(error: BaseException) -> bool:
+    """Whether tantivy met files that are not what it wrote.
+
+    Where it trusts what it reads it panics, which is no `Exception`.
+    """
+    return isinstance(error, (OSError, ValueError)) or (
+        type(error).__name__ == "PanicException"
+    )
+
+
+def _disk_error(said: str, folder: Path) -> OSError:
+    """The error of the system that tantivy tells of in words, or keeps to itself."""
+    import shutil
+
+    number = re.search(r"os error (\d+)", said)
+    code = int(number[1]) if number else errno.EIO
+    if not number and shutil.disk_usage(folder).free < 2 * _HEAP:
+        code = errno.ENOSPC
+    return OSError(code, os.strerror(code), str(folder))

@@ -1,0 +1,156 @@
+"""A question in words -> a query of the note index. No adapter of a port."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import tantivy
+from tantivy import Occur, Query
+
+from vaultsync.backends.tantivy.analysis import Terms
+from vaultsync.backends.tantivy.schema import PHRASED, code
+from vaultsync.indexing.ports import Filters
+from vaultsync.model.canonical import FOREVER, NEVER
+from vaultsync.model.schema import LOWEST
+from vaultsync.recall.ranking import NAMED
+
+NAMES = {"title": 1.0, "aliases": 1.0}
+"""Where a fact says what it is called, whatever the weights of questions are."""
+
+
+class Gate(NamedTuple):
+    """Which numbers of a column pass."""
+
+    codes: frozenset[int] | None = None
+    """One of these; None: the range decides."""
+    low: int = NEVER
+    high: int = FOREVER
+
+    def passes(self, value: Any) -> bool:  # noqa: ANN401 - a column holds anything
+        """Whether a number passes."""
+        if self.codes is not None:
+            return value in self.codes
+        return bool(self.low <= value <= self.high)
+
+
+def gates(filters: Filters) -> dict[str, Gate]:
+    """Column -> what passes; columns where everything does are left out."""
+    found = {}
+    if filters.types:
+        found["type"] = Gate(frozenset(map(code, filters.types)))
+    if filters.scopes is not None:
+        found["scope"] = Gate(frozenset(map(code, filters.scopes)))
+    if filters.status is not None:
+        found["status"] = Gate(frozenset({code(filters.status)}))
+    if filters.heads_only:
+        found["replaced"] = Gate(frozenset({0}))
+    if filters.max_priority < LOWEST:
+        found["priority"] = Gate(frozenset(range(filters.max_priority + 1)))
+    first, until = filters.moments
+    if first > NEVER or until < FOREVER:
+        found["created"] = Gate(low=first, high=until - 1)
+    return found
+
+
+class Asking:
+    """Makes queries for one schema. Nothing in a question is syntax."""
+
+    def __init__(
+        self, schema: tantivy.Schema, terms: Terms, weights: Mapping[str, float]
+    ) -> None:
+        self._schema = schema
+        self._terms = terms
+        self._weights = {name: each for name, each in weights.items() if each > 0}
+
+    def asked(
+        self, words: str, phrases: Sequence[str], languages: Sequence[str]
+    ) -> list[tuple[Occur, Query]]:
+        """All phrases and some of the words; beside phrases, words only rank."""
+        wanted = [self._phrase(each, languages) for each in phrases]
+        asked = [(Occur.Must, each) for each in wanted if each is not None]
+        terms = self._terms.of_question(words, languages)
+        if terms:
+            named = self._called(words, languages)
+            some = self._in_any([self._in_each(each) for each in terms], named)
+            asked.append((Occur.Should if asked else Occur.Must, some))
+        return asked
+
+    def _phrase(self, text: str, languages: Sequence[str]) -> Query | None:
+        """All words in this order, in one field; None when there is no word."""
+        ways = self._terms.of_phrase(text, languages)
+        if not ways:
+            return None
+        return self._in_any(
+            [
+                self._in_each(way[0][1])
+                if len(way) == 1
+                else {
+                    name: Query.phrase_query(self._schema, name, list(way))
+                    for name in self._weights
+                    if name in PHRASED
+                }
+                for way in ways
+            ]
+        )
+
+    def _in_each(self, term: str) -> dict[str, Query]:
+        return {name: self._term(name, term) for name in self._weights}
+
+    def _called(self, words: str, languages: Sequence[str]) -> list[Query]:
+        """What is called what is asked, by its whole title or an alias."""
+        return [
+            Query.boost_query(
+                self._term("name", f"{field} {name}"), NAMED * len(name.split())
+            )
+            for name in self._terms.of_names(words, languages)
+            for field in NAMES
+            if field in self._weights
+        ]
+
+    def _in_any(
+        self, some: Sequence[Mapping[str, Query]], more: Sequence[Query] = ()
+    ) -> Query:
+        """Any of some queries by field, each with the weight of its field, and of more.
+
+        One flat list, without which tantivy would not skip what cannot be among the best.
+        """
+        return Query.boolean_query(
+            [
+                (Occur.Should, Query.boost_query(query, self._weights[name]))
+                for each in some
+                for name, query in each.items()
+            ]
+            + [(Occur.Should, query) for query in more]
+        )
+
+    def tags(self, filters: Filters) -> list[tuple[Occur, Query]]:
+        """All tags that a fact must have; they count nothing."""
+        return [_must(self._term("tag", each)) for each in sorted(filters.plain_tags)]
+
+    def filters(self, filters: Filters) -> list[tuple[Occur, Query]]:
+        """What else a fact must be, the same as `gates()`; it counts nothing."""
+        some: list[Query] = []
+        for name, gate in gates(filters).items():
+            if gate.codes is not None:
+                found = Query.term_set_query(self._schema, name, sorted(gate.codes))
+            else:
+                found = self._range(name, gate.low, gate.high)
+            some.append(found)
+        return [_must(each) for each in some]
+
+    def _term(self, name: str, value: str | int) -> Query:
+        return Query.term_query(self._schema, name, value)
+
+    def _range(self, name: str, low: int, high: int) -> Query:
+        return Query.range_query(
+            self._schema,
+            name,
+            tantivy.FieldType.Integer,
+            lower_bound=low,
+            upper_bound=high,
+        )
+
+
+def _must(query: Query) -> tuple[Occur, Query]:
+    return Occur.Must, Query.const_score_query(query, 0.0)

@@ -1,0 +1,3 @@
+"""Counters of tokens."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Vectors in a memory-mapped matrix, and in LanceDB."""
+
+from __future__ import annotations

@@ -1,0 +1,133 @@
+"""The files of the matrix: parts that only grow, and a header that says how far they count.
+
+A part is written behind what counts of it, and flushed, before the header is replaced in
+one step. So a reader in any process sees all of a write or nothing of it; a crash leaves
+bytes that nobody counts, and the next write goes over them.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from zlib import crc32
+
+from vaultsync.backends.state.checksummed_json import SealedFile, write_all
+
+_FORMAT = 1
+PARTS = ("vectors", "rows", "tags", "dead", "words")
+_SPARE = 1 << 20
+"""Bytes that a part is longer than what counts, at least: a map of it lasts for a while."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What counts."""
+
+    identity: str
+    record: str | None = None
+    dimension: int = 0
+    """0 until the first row."""
+    facts: int = 0
+    """How many have rows that live."""
+    series: str = ""
+    """In the names of the parts: another one after each rewriting, never one again."""
+    copied: tuple[int, int] = (0, 0)
+    """How many rows and dead rows their owner has copied elsewhere."""
+    sizes: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(PARTS, 0))
+    """Bytes of each part that count."""
+    sums: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(PARTS, 0))
+    """Their CRC-32."""
+
+
+class DamagedError(Exception):
+    """The files are not what the header says."""
+
+
+class MatrixFiles:
+    """The header and the parts, in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file = SealedFile(folder / "header.json", _FORMAT)
+        self._read: object = None
+        self._header: Header | None = None
+
+    def header(self) -> Header | None:
+        """The header as it is now; the same object while nobody has written."""
+        held = self._file.read()
+        if held is not self._read:
+            made = held and Header(**(held | {"copied": tuple(held["copied"])}))
+            self._read, self._header = held, made or None
+        return self._header
+
+    def forget(self) -> None:
+        """Read the header anew at the next asking."""
+        self._file.forget()
+
+    def discard(self) -> None:
+        """Let nothing count any more."""
+        self._file.remove()
+
+    def begin(self, identity: str) -> Header:
+        """The header of an empty matrix; nothing is written yet."""
+        return Header(identity, series=secrets.token_hex(4))
+
+    def append(self, header: Header, blocks: Mapping[str, bytes]) -> Header:
+        """Write behind what counts, and flush; the header that would count it too.
+
+        Raises:
+            OSError: the disk is full or broken; nothing counts that did not before.
+        """
+        sizes, sums = dict(header.sizes), dict(header.sums)
+        for part, block in blocks.items():
+            if not block:
+                continue
+            fd = os.open(self._part(header, part), os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                write_all(fd, block, sizes[part])
+                sizes[part] += len(block)
+                sums[part] = crc32(block, sums[part])
+                if os.fstat(fd).st_size <= sizes[part]:
+                    os.ftruncate(fd, sizes[part] + max(_SPARE, sizes[part] // 4))
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+        return replace(header, sizes=sizes, sums=sums)
+
+    def publish(self, header: Header) -> None:
+        """Let a header count, and remove the parts of others.
+
+        Raises:
+            OSError: the disk is full or broken; the old one counts.
+        """
+        self._file.write(asdict(header))
+        for path in self._folder.glob("*.part"):
+            # Whoever has one of them mapped can go on.
+            if not path.name.startswith(f"{header.series}-"):
+                path.unlink(missing_ok=True)
+
+    def map(self, header: Header, part: str) -> mmap.mmap | bytes:
+        """A part: all of its file, what does not count too.
+
+        Raises:
+            DamagedError: it is missing or too short.
+        """
+        if not header.sizes[part]:
+            return b""
+        try:
+            fd = os.open(self._part(header, part), os.O_RDONLY)
+        except FileNotFoundError:
+            raise DamagedError(part) from None
+        try:
+            if os.fstat(fd).st_size < header.sizes[part]:
+                raise DamagedError(part)
+            return mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
+        finally:
+            os.close(fd)
+
+    def _part(self, header: Header, part: str) -> str:
+        return f"{self._folder}/{header.series}-{part}.part"

@@ -1,0 +1,360 @@
+"""Vectors in LanceDB: a table of chunks, with an index of neighbours when it is large.
+
+LanceDB flushes nothing to the disk: what it says is written may be gone after a power
+cut. The header beside the table tells which version of it was seen last. An older one has
+lost something, and then there is no record, which tells the owner to compare.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import filelock
+
+from vaultsync.backends.state.checksummed_json import SealedFile
+from vaultsync.backends.vectors.vectors_arrow import (
+    FIELDS,
+    batch,
+    fact_of,
+    key_of,
+    one_of,
+    where_of,
+)
+from vaultsync.backends.vectors.vectors_fields import (
+    busy,
+    check_dimension,
+    dimension_of,
+    filtered_by,
+    gone,
+)
+from vaultsync.indexing.ports import Filters
+from vaultsync.indexing.vector_index import Near, VectorRow
+from vaultsync.model.fact import Fact
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+INDEX_FROM = 200_000
+"""Rows from which on an index answers sooner than a look at all vectors."""
+_FORMAT = 1
+_PARTITIONS = 40
+_REFINE = 10
+"""Parts of the index that are looked at, and how many times the rows that are asked for
+are compared exactly. By IVF_RQ the first ten of 250,000 are found to 0.997 (with 20 parts
+to 0.945, without refining to 0.715); IVF_HNSW_SQ takes 10 times as long to build."""
+_BITMAPS = ("scope", "type", "status", "priority", "head")
+_UNINDEXED = 512
+_VERSIONS = 50
+_OLD = timedelta(minutes=10)
+"""When older versions go: a reader may be in the middle of a younger one."""
+_AT_ONCE = 10_000
+_WAIT = 2.0
+_DIGITS = 6
+# What the library raises, whatever the matter.
+_TROUBLE = (OSError, RuntimeError, ValueError)
+
+
+class LanceVectors:
+    """A `VectorIndex` of a LanceDB database in a folder of its own."""
+
+    def __init__(
+        self, folder: Path, *, index_from: int = INDEX_FROM, wait: float = _WAIT
+    ) -> None:
+        self._folder = folder
+        self._file = SealedFile(folder / "header.json", _FORMAT)
+        self._lock = filelock.FileLock(folder / "lock", mode=0o600)
+        self._index_from = index_from
+        self._wait = wait
+        self._name = ""
+        self._table: Any = None
+        self._bad: object = None
+
+    # ---------------------------------------------------------------------- reading
+
+    def identity(self) -> str | None:
+        """Of the vectors it holds."""
+        held = self._header()
+        return held["identity"] if held else None
+
+    def record(self) -> str | None:
+        """What was noted last; None too when something that was put is lost."""
+        held = self._header()
+        if held is None or (held["table"] and self._table.version < held["version"]):
+            return None
+        found: str | None = held["record"]
+        return found
+
+    def chunks(
+        self, fact_ids: Iterable[str] | None = None
+    ) -> Mapping[str, frozenset[str]]:
+        """Fact id -> the ids of its chunks."""
+        found: dict[str, set[str]] = {}
+        for row in self._of_facts(fact_ids, ["fact", "chunk"]):
+            found.setdefault(row["fact"], set()).add(row["chunk"])
+        return {fact: frozenset(chunks) for fact, chunks in found.items()}
+
+    def outdated(self, facts: Iterable[Fact]) -> set[str]:
+        """Those of the facts that have rows made of other fields."""
+        given = {fact.id: filtered_by(fact) for fact in facts}
+        return {
+            row["fact"]
+            for row in self._of_facts(given, FIELDS)
+            if filtered_by(fact_of(row)) != given[row["fact"]]
+        }
+
+    def count(self) -> int:
+        """How many facts it holds."""
+        return len({row["fact"] for row in self._of_facts(None, ["fact"])})
+
+    def _of_facts(
+        self, fact_ids: Iterable[str] | None, columns: list[str]
+    ) -> list[dict[str, Any]]:
+        if fact_ids is None:
+            return self._read(self._rows, None, columns)
+        return self._read(self._rows, one_of("fact", sorted(set(fact_ids))), columns)
+
+    def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
+        """The vectors of those chunks that are held."""
+        wanted = sorted(set(chunk_ids))
+        pages = (
+            one_of("chunk", wanted[start : start + _AT_ONCE])
+            for start in range(0, len(wanted), _AT_ONCE)
+        )
+        return {
+            row["chunk"]: row["vector"]
+            for where in pages
+            for row in self._read(self._rows, where, ["chunk", "vector"])
+        }
+
+    def rows(self) -> Iterator[list[VectorRow]]:
+        """All rows, some at a time, with facts that pass the same filters."""
+        for start in range(0, sum(self._read(self._length)), _AT_ONCE):
+            page = self._read(self._page, start)
+            yield [VectorRow(fact_of(row), row["chunk"], row["vector"]) for row in page]
+
+    def search(
+        self, vector: Sequence[float], filters: Filters, *, limit: int
+    ) -> list[Near]:
+        """The nearest facts, each once."""
+        held = self._header()
+        if held is None or not held["table"] or limit < 1:
+            return []
+        check_dimension(vector, held["dimension"])
+        where = where_of(filters)
+        wanted = 2 * limit + 8
+        while True:
+            rows = self._read(self._nearest, vector, where, wanted)
+            found = _once(rows)
+            if len(found) >= limit or len(rows) < wanted:
+                return found[:limit]
+            wanted *= 4
+
+    def _nearest(
+        self, vector: Sequence[float], where: str, wanted: int
+    ) -> list[dict[str, Any]]:
+        asked = (
+            self._table.search(list(vector), vector_column_name="vector")
+            .distance_type("cosine")
+            .where(where, prefilter=True)
+            .select(["fact", "chunk", "_distance"])
+            .limit(wanted)
+            .nprobes(_PARTITIONS)
+            .refine_factor(_REFINE)
+        )
+        found: list[dict[str, Any]] = asked.to_arrow().to_pylist()
+        return found
+
+    def _rows(self, where: str | None, columns: list[str]) -> list[dict[str, Any]]:
+        asked = self._table.search().select(columns)
+        if where is not None:
+            asked = asked.where(where)
+        found: list[dict[str, Any]] = asked.to_arrow().to_pylist()
+        return found
+
+    def _page(self, start: int) -> list[dict[str, Any]]:
+        asked = self._table.search().offset(start).limit(_AT_ONCE)
+        found: list[dict[str, Any]] = asked.to_arrow().to_pylist()
+        return found
+
+    def _length(self) -> list[int]:
+        return [self._table.count_rows()]
+
+    def _read(
+        self, ask: Callable[P, list[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> list[T]:
+        """What the table answers; nothing when there is none or it is damaged."""
+        held = self._header()
+        if held is None or not held["table"]:
+            return []
+        try:
+            return ask(*args, **kwargs)
+        except _TROUBLE:
+            self._bad = held
+            return []
+
+    def _header(self) -> dict[str, Any] | None:
+        """The header, with its table open; None when that is not to be had."""
+        held = self._file.read()
+        if held is None or held is self._bad:
+            return None
+        if held["table"] != self._name:
+            try:
+                self._table = held["table"] and self._database().open_table(
+                    held["table"]
+                )
+                self._name = held["table"]
+            except _TROUBLE:
+                self._bad = held
+                return None
+        return held
+
+    def _database(self) -> Any:  # noqa: ANN401 - the type would load the library
+        os.environ.setdefault("LANCE_LOG", "error")  # it warns of what is normal
+        import lancedb
+
+        return lancedb.connect(
+            self._folder,
+            read_consistency_interval=timedelta(0),  # look for other writers each time
+        )
+
+    # ---------------------------------------------------------------------- writing
+
+    def reset(self, identity: str) -> None:
+        """Forget everything."""
+        with self._writing():
+            empty = {"record": None, "dimension": 0, "table": "", "version": 0}
+            self._file.write({"identity": identity, "tidied": 0, **empty})
+            for path in self._folder.glob("*.lance"):
+                shutil.rmtree(path, ignore_errors=True)
+
+    def put(
+        self,
+        rows: Sequence[VectorRow],
+        *,
+        replace: Iterable[str] = (),
+        record: str | None = None,
+    ) -> None:
+        """Add rows; those of the facts in `replace` go first: one version of the table."""
+        with self._writing():
+            held = self._header()
+            if held is None:
+                raise gone()
+            unique = list({key_of(row): row for row in rows}.values())
+            dimension = dimension_of(unique, held["dimension"])
+            away = sorted(set(replace))
+            if unique and not held["table"]:
+                held = held | {"table": self._create(unique, dimension)}
+            elif held["table"] and (unique or away):
+                self._merge(unique, dimension, away)
+            self._note(held, dimension=dimension, record=record)
+
+    def _create(self, rows: list[VectorRow], dimension: int) -> str:
+        name = f"chunks-{secrets.token_hex(4)}"
+        self._table = self._database().create_table(name, data=batch(rows, dimension))
+        self._name = name
+        return name
+
+    def _merge(self, rows: list[VectorRow], dimension: int, away: list[str]) -> None:
+        merge = self._table.merge_insert("key")
+        merge = merge.when_matched_update_all().when_not_matched_insert_all()
+        if away:
+            merge = merge.when_not_matched_by_source_delete(one_of("fact", away))
+        merge.execute(batch(rows, dimension))
+
+    def _note(
+        self, held: dict[str, Any], *, record: str | None, **news: object
+    ) -> None:
+        version = self._table.version if self._name else 0
+        record = held["record"] if record is None else record
+        try:
+            self._file.write(held | news | {"record": record, "version": version})
+        except OSError:
+            if held["version"]:
+                with suppress(*_TROUBLE):
+                    self._table.restore(held["version"])
+            raise
+
+    def tidy(self) -> None:
+        """Index and compact when many rows or versions came since the last time."""
+        if self._header() is None:
+            return
+        with self._writing():
+            held = self._header()
+            if held is None or not held["table"]:
+                return
+            rows = self._table.count_rows()
+            if rows > _UNINDEXED:
+                self._index(large=rows >= self._index_from)
+            if self._is_untidy(held):
+                self._table.optimize(cleanup_older_than=_OLD)
+            elif held["version"] == self._table.version:
+                return
+            self._note(held, record=None, tidied=self._table.version)
+
+    def _is_untidy(self, held: dict[str, Any]) -> bool:
+        if self._table.version - held["tidied"] > _VERSIONS:
+            return True
+        stats = self._table.index_stats("key_idx")
+        return stats is not None and stats.num_unindexed_rows > _UNINDEXED
+
+    def _index(self, *, large: bool) -> None:
+        """Make the indexes that are missing: of the keys, or of all that is asked for."""
+        from lancedb.index import Bitmap, BTree, IvfRq, LabelList
+
+        wanted: dict[str, Any] = {"key": BTree()}
+        if large:
+            wanted |= {
+                "vector": IvfRq(distance_type="cosine"),
+                "made": BTree(),
+                "tags": LabelList(),
+                **{name: Bitmap() for name in _BITMAPS},
+            }
+        held = {each.name for each in self._table.list_indices()}
+        for column, config in wanted.items():
+            if f"{column}_idx" not in held:
+                self._table.create_index(column, config=config, name=f"{column}_idx")
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Alone, and with the errors of the library as those of the system."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            with self._lock.acquire(timeout=self._wait):
+                yield
+        except filelock.Timeout:
+            raise busy() from None
+        except (RuntimeError, ValueError) as error:
+            raise OSError(errno.EIO, f"LanceDB: {error}", str(self._folder)) from error
+
+    def is_empty(self) -> bool:
+        """Whether it never held a row; does not load the library."""
+        held = self._file.read()
+        return held is None or not held["table"]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the library is loaded and a table open."""
+        return bool(self._name)
+
+    def close(self) -> None:
+        """Let go of the table."""
+        self._table, self._name = None, ""
+
+
+def _once(rows: Iterable[Mapping[str, Any]]) -> list[Near]:
+    """Each fact by its nearest chunk, the nearest first."""
+    found: dict[str, Near] = {}
+    for away, fact, chunk in sorted(
+        (round(row["_distance"], _DIGITS), row["fact"], row["chunk"]) for row in rows
+    ):
+        near = Near(fact, chunk, round(min(1.0, max(-1.0, 1 - away)), _DIGITS))
+        found.setdefault(fact, near)
+    return list(found.values())

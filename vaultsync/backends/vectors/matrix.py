@@ -1,0 +1,310 @@
+"""Vectors in a memory-mapped matrix: exact search by one product; loads numpy alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace as but
+from pathlib import Path
+
+import filelock
+import numpy as np
+
+from vaultsync.backends.vectors.columns import DEAD, FLOAT, encode
+from vaultsync.backends.vectors.files import DamagedError, Header, MatrixFiles
+from vaultsync.backends.vectors.vectors_fields import (
+    busy,
+    check_dimension,
+    dimension_of,
+    filtered_by,
+    gone,
+    not_finite,
+)
+from vaultsync.backends.vectors.vectors_snapshot import Snapshot, Vectors, best
+from vaultsync.indexing.ports import Filters
+from vaultsync.indexing.vector_index import Near, VectorRow
+from vaultsync.model.fact import Fact
+
+_DEAD = (512, 0.25)
+"""So many dead rows, and such a share of all, are worth a rewriting."""
+_AT_ONCE = 16384
+"""Rows that are copied at once."""
+_WAIT = 2.0
+"""Seconds for which another writer is waited for."""
+
+
+class MatrixVectors:
+    """A `VectorIndex` of files in a folder of its own."""
+
+    def __init__(self, folder: Path, *, wait: float = _WAIT) -> None:
+        self._folder = folder
+        self._files = MatrixFiles(folder)
+        self._lock = filelock.FileLock(folder / "lock", mode=0o600)
+        self._wait = wait
+        self._seen: Snapshot | None = None
+        self._bad: Header | None = None
+
+    def identity(self) -> str | None:
+        """Of the vectors it holds."""
+        seen = self._now()
+        return seen.header.identity if seen else None
+
+    def record(self) -> str | None:
+        """What was noted last."""
+        seen = self._now()
+        return seen.header.record if seen else None
+
+    def reset(self, identity: str) -> None:
+        """Forget everything."""
+        with self.alone():
+            self._files.publish(self._files.begin(identity))
+
+    def chunks(
+        self, fact_ids: Iterable[str] | None = None
+    ) -> Mapping[str, frozenset[str]]:
+        """Fact id -> the ids of its chunks."""
+        seen = self._now()
+        if seen is None:
+            return {}
+        if fact_ids is None:
+            rows = seen.rows[seen.columns.alive]
+        else:
+            named = seen.keys.facts(fact_ids)
+            rows = seen.rows[[row for many in named.values() for row in many]]
+        found: dict[bytes, set[str]] = {}
+        for fact, chunk in zip(
+            rows["fact"].tolist(), rows["chunk"].tolist(), strict=True
+        ):
+            found.setdefault(fact, set()).add(chunk.decode())
+        return {fact.decode(): frozenset(chunks) for fact, chunks in found.items()}
+
+    def outdated(self, facts: Iterable[Fact]) -> set[str]:
+        """Those of the facts that have rows made of other fields."""
+        seen = self._now()
+        if seen is None:
+            return set()
+        given = {fact.id: filtered_by(fact) for fact in facts}
+        rows = [many[0] for many in seen.keys.facts(given).values()]
+        return {
+            row.fact.id
+            for row in seen.decoded(np.array(rows, np.intp))
+            if filtered_by(row.fact) != given[row.fact.id]
+        }
+
+    def count(self) -> int:
+        """How many facts it holds."""
+        seen = self._now()
+        return seen.header.facts if seen else 0
+
+    def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
+        """The vectors of those chunks that are held."""
+        seen = self._now()
+        if seen is None:
+            return {}
+        return {
+            chunk: seen.vectors[row].tolist()
+            for chunk, row in seen.keys.chunks(chunk_ids).items()
+        }
+
+    def put(
+        self,
+        rows: Sequence[VectorRow],
+        *,
+        replace: Iterable[str] = (),
+        record: str | None = None,
+    ) -> None:
+        """Add rows; those of the facts in `replace` go first."""
+        with self.alone():
+            seen = self._now()
+            if seen is None:
+                raise gone()
+            self._put(seen, rows, replace, record)
+
+    def _put(
+        self,
+        seen: Snapshot,
+        rows: Sequence[VectorRow],
+        replace: Iterable[str],
+        record: str | None,
+    ) -> None:
+        unique = {(row.fact.id, row.chunk_id): row for row in rows}
+        header = seen.header
+        matrix = _stacked(list(unique.values()), header.dimension)
+        put, away = {fact_id for fact_id, _ in unique}, set(replace)
+        held = seen.keys.facts(put | away)
+        chunks = seen.rows["chunk"]
+        dead = [
+            row
+            for fact_id, many in held.items()
+            for row in many
+            if fact_id in away or (fact_id, chunks[row].decode()) in unique
+        ]
+        words = seen.columns.words.copy()
+        entries, tags = encode(list(unique.values()), words, len(seen.rows))
+        blocks = {
+            "vectors": matrix.tobytes(),
+            "rows": entries.tobytes(),
+            "tags": tags.tobytes(),
+            "dead": np.array(dead, DEAD).tobytes(),
+            "words": words.fresh(len(seen.columns.words.by_number)),
+        }
+        grown = self._files.append(header, blocks)
+        self._files.publish(
+            but(
+                grown,
+                dimension=header.dimension or matrix.shape[1],
+                facts=header.facts + len(put) - len(held),
+                record=header.record if record is None else record,
+            )
+        )
+
+    def search(
+        self, vector: Sequence[float], filters: Filters, *, limit: int
+    ) -> list[Near]:
+        """The nearest facts, each once."""
+        seen = self._now()
+        if seen is None or not len(seen.rows) or limit < 1:
+            return []
+        check_dimension(vector, seen.header.dimension)
+        return best(seen, np.asarray(vector, np.float32), filters, limit)
+
+    def tidy(self) -> None:
+        """Write the files again without the dead rows, when these are many."""
+        seen = self._now()
+        if seen is None:
+            return
+        dead = seen.header.sizes["dead"] // 4
+        if dead < _DEAD[0] or dead < _DEAD[1] * len(seen.rows):
+            return
+        with self.alone():
+            seen = self._now()
+            if seen is not None:
+                self._files.publish(self._rewritten(seen))
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._seen = None
+
+    # ------------------------------------------------------- for who keeps a copy of it
+
+    def rows(self) -> int:
+        """How many rows it holds."""
+        seen = self._now()
+        return len(seen.rows) - len(seen.dead) if seen else 0
+
+    def uncopied(self) -> int:
+        """How many rows came or went since the copy was made."""
+        seen = self._now()
+        if seen is None:
+            return 0
+        return len(seen.rows) + len(seen.dead) - sum(seen.header.copied)
+
+    @property
+    def has_copy(self) -> bool:
+        """Whether anything of it was copied."""
+        seen = self._now()
+        return seen is not None and seen.header.copied != (0, 0)
+
+    def changes(self) -> tuple[set[str], Iterator[list[VectorRow]]]:
+        """What brings a copy up to date: facts whose rows go, then rows that come.
+
+        The facts of the rows pass the same filters as those that were put.
+        """
+        seen = self._now()
+        if seen is None:
+            return set(), iter([])
+        rows, dead = seen.header.copied
+        changed = {
+            each.decode() for each in seen.rows["fact"][seen.dead[dead:]].tolist()
+        }
+        chosen = np.arange(len(seen.rows)) >= rows
+        held = seen.keys.facts(changed)
+        chosen[[row for many in held.values() for row in many]] = True
+        wanted = np.flatnonzero(chosen & seen.columns.alive)
+        pages = (
+            seen.decoded(wanted[start : start + _AT_ONCE])
+            for start in range(0, len(wanted), _AT_ONCE)
+        )
+        return changed, pages
+
+    def mark_copied(self, *, nothing: bool = False) -> None:
+        """Note that the copy is up to date, or that there is none."""
+        with self.alone():
+            seen = self._now()
+            if seen is not None:
+                whole = (0, 0) if nothing else (len(seen.rows), len(seen.dead))
+                self._files.publish(but(seen.header, copied=whole))
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """While no other process writes.
+
+        Raises:
+            IndexBusyError: one does.
+        """
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            with self._lock.acquire(timeout=self._wait):
+                yield
+        except filelock.Timeout:
+            raise busy() from None
+
+    # --------------------------------------------------------------------------- inside
+
+    def _now(self) -> Snapshot | None:
+        """What counts now; None when that is nothing, or cannot be read."""
+        for again in (True, False):
+            header = self._files.header()
+            if header is None or header is self._bad:
+                break
+            if self._seen is not None and self._seen.header is header:
+                return self._seen
+            try:
+                self._seen = Snapshot(header, self._files, self._seen)
+            except DamagedError:
+                self._seen, self._bad = None, header
+                if again:  # others may have replaced the files since it was read
+                    self._files.forget()
+            else:
+                return self._seen
+        self._seen = None
+        return None
+
+    def _rewritten(self, seen: Snapshot) -> Header:
+        """The header of files that hold the living rows alone."""
+        try:
+            seen.verify()
+        except DamagedError:
+            self._files.discard()
+            raise gone() from None
+        alive = np.flatnonzero(seen.columns.alive)
+        place = np.zeros(len(seen.rows), np.int32)
+        place[alive] = np.arange(len(alive), dtype=np.int32)
+        tags = seen.columns.tags[seen.columns.alive[seen.columns.tags["row"]]]
+        tags["row"] = place[tags["row"]]
+        header = but(
+            self._files.begin(seen.header.identity),
+            record=seen.header.record,
+            dimension=seen.header.dimension,
+            facts=seen.header.facts,
+            copied=(len(alive), 0) if not self.uncopied() else (0, 0),
+        )
+        blocks = {"tags": tags.tobytes(), "words": seen.columns.words.fresh(0)}
+        header = self._files.append(header, blocks)
+        for start in range(0, len(alive), _AT_ONCE):
+            some = alive[start : start + _AT_ONCE]
+            blocks = {
+                "vectors": seen.vectors[some].tobytes(),
+                "rows": seen.rows[some].tobytes(),
+            }
+            header = self._files.append(header, blocks)
+        return header
+
+
+def _stacked(rows: Sequence[VectorRow], known: int) -> Vectors:
+    """The vectors of rows, all of the known dimension."""
+    dimension = dimension_of(rows, known)
+    made = np.array([row.vector for row in rows], FLOAT).reshape(len(rows), dimension)
+    if not np.isfinite(made).all():
+        raise not_finite()
+    return made

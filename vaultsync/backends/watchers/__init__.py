@@ -1,0 +1,3 @@
+"""Events of the filesystem."""
+
+from __future__ import annotations

@@ -1,0 +1,69 @@
+"""Choosing a watcher: by the setting, by what is installed, by where the vault lies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from vaultsync.config import WATCHERS, Settings
+from vaultsync.daemon.ports import Watcher
+from vaultsync.errors.usage import ConfigError
+
+AUTO, WATCHFILES, WATCHDOG, POLLING = WATCHERS
+_PREFERRED = (WATCHFILES, WATCHDOG)
+"""In bursts watchfiles loses nothing; see the watcher rows of `make bench`."""
+
+
+def watcher_maker(
+    settings: Settings, wake: Callable[[], None]
+) -> Callable[[bool], Watcher]:
+    """What makes the watcher of a vault; told so, one that looks by itself.
+
+    Raises:
+        ConfigError: nothing is installed that can watch.
+    """
+    from vaultsync.backends.watchers.mounts import silent_mount
+
+    wanted = settings.watch.watcher
+    names = (wanted,) if wanted in _PREFERRED else _PREFERRED
+    told = _first_installed(names)
+    silent = wanted == AUTO and bool(silent_mount(settings.root))
+    looks = wanted == POLLING or silent
+
+    def make(polls: bool) -> Watcher:  # noqa: FBT001 - the engine's word
+        if polls or looks:
+            return _poller(settings, wake)
+        return told(settings.root, settings.state_dir, wake=wake)
+
+    return make
+
+
+def _poller(settings: Settings, wake: Callable[[], None]) -> Watcher:
+    try:
+        from vaultsync.backends.watchers.watchdog import WatchdogWatcher
+    except ImportError as error:  # the rescans go on without it
+        raise OSError(str(error)) from error
+    return WatchdogWatcher(
+        settings.root,
+        settings.state_dir,
+        wake=wake,
+        polls=True,
+        interval=settings.watch.poll_seconds,
+    )
+
+
+def _first_installed(names: Sequence[str]) -> Callable[..., Watcher]:
+    for name in names:
+        try:
+            if name == WATCHFILES:
+                from vaultsync.backends.watchers.watchfiles import WatchfilesWatcher
+
+                return WatchfilesWatcher
+            from vaultsync.backends.watchers.watchdog import WatchdogWatcher
+        except ImportError:
+            continue
+        else:
+            return WatchdogWatcher
+    raise ConfigError(
+        f"{' and '.join(names)} cannot be loaded: nothing tells what changes",
+        hint="pip install 'vaultsync[live]'",
+    )

@@ -1,0 +1,133 @@
+"""What a watcher heard, gathered from its threads until somebody asks. No adapter of a port."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from vaultsync.backends.filesystem.listing import is_no_path
+from vaultsync.daemon.ports import Heard
+from vaultsync.model.paths import VaultPath
+
+MANY = 50_000
+"""Paths; beyond that a look at everything is cheaper than telling them one by one."""
+PROBE = "probe"
+"""The file in the state folder that is touched to see whether the watcher hears it."""
+
+
+class Gathered:
+    """Paths that were heard, until they are asked for. Any thread may use it."""
+
+    def __init__(self, root: Path, state_dir: Path, wake: Callable[[], None]) -> None:
+        self.root = str(root)
+        self.canary = state_dir / "watch"
+        self._prefix = self.root.rstrip("/") + "/"
+        self._probe = str(self.canary / PROBE)
+        self._wake = wake
+        self._lock = threading.Lock()
+        self._heard = Heard()
+        self._notes: set[VaultPath] = set()
+        self._others: set[VaultPath] = set()
+        self._lost = ""
+        self._probes = 0
+        self._trouble = ""
+        self._identity: tuple[int, int] | None = None
+
+    def begin(self) -> None:
+        """Remember which folder the root is now, and have a place for probes.
+
+        Raises:
+            OSError: the root is not there.
+        """
+        found = os.stat(self.root)  # noqa: PTH116 - as in `trouble()`
+        self.canary.mkdir(mode=0o700, exist_ok=True)
+        self._identity = (found.st_dev, found.st_ino)
+
+    def add(self, paths: Iterable[str]) -> None:
+        """Some paths as the system has them."""
+        notes, others, probes = [], [], 0
+        for path in paths:
+            if path == self._probe:
+                probes += 1
+                continue
+            inside = path.removeprefix(self._prefix)
+            if inside is path or not inside or inside[0] == "." or "/." in inside:
+                if path == self.root:
+                    others.append(VaultPath(""))
+                continue
+            if is_no_path(inside):
+                others.append(VaultPath(""))
+            elif inside[-3:].lower() == ".md":
+                notes.append(VaultPath(inside))
+            elif _may_be_folder(path):
+                others.append(VaultPath(inside))
+        if not (notes or others or probes):
+            return
+        with self._lock:
+            self._probes += probes
+            self._notes.update(notes)
+            self._others.update(others)
+            if len(self._notes) + len(self._others) > MANY:
+                self._forget(f"more than {MANY:,} paths changed at once")
+        self._wake()
+
+    def lose(self, why: str) -> None:
+        """Events were lost."""
+        with self._lock:
+            self._forget(why)
+        self._wake()
+
+    def _forget(self, why: str) -> None:
+        self._notes.clear()
+        self._others.clear()
+        self._lost = why
+
+    def fail(self, why: str) -> None:
+        """The watcher is of no use any more."""
+        self._trouble = self._trouble or why
+        self._wake()
+
+    def drain(self) -> Heard:
+        """All of it, once."""
+        with self._lock:
+            if not (self._notes or self._others or self._lost or self._probes):
+                return self._heard
+            heard = Heard(
+                frozenset(self._notes),
+                frozenset(self._others),
+                self._lost,
+                self._probes,
+            )
+            self._notes.clear()
+            self._others.clear()
+            self._lost, self._probes = "", 0
+        return heard
+
+    def trouble(self) -> str:
+        """What was failed for, or what became of the root."""
+        if self._trouble:
+            return self._trouble
+        try:
+            found = os.stat(self.root)  # noqa: PTH116 - each second, and faster
+        except OSError as error:
+            return f"{self.root} cannot be seen: {error.strerror}"
+        if (found.st_dev, found.st_ino) != self._identity:
+            return f"{self.root} is another folder than the one that is watched"
+        return ""
+
+    def probe(self) -> None:
+        """Touch the canary."""
+        path = self.canary / PROBE
+        path.write_bytes(b"")
+        path.unlink(missing_ok=True)
+
+
+def _may_be_folder(path: str) -> bool:
+    """Whether something that ends otherwise than a note is a folder, or was one."""
+    try:
+        # Asked for each event of a burst, so without making a `Path`.
+        return os.path.isdir(path) or not os.path.lexists(path)  # noqa: PTH112
+    except (OSError, ValueError):
+        return True
