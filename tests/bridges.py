@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from vaultsync import app
-from vaultsync.app import opening, serving
+from vaultsync import api as app
+from vaultsync.api import opening
+from vaultsync.app import serving
 from vaultsync.app.serving import Serving
 from vaultsync.http_bridge.server import running
 

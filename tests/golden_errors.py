@@ -17,7 +17,7 @@ from typing import TypeAlias
 from click.testing import CliRunner
 
 from tests.golden import Placeholders
-from vaultsync import app
+from vaultsync import api as app
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.cli import cli
 

@@ -20,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.memory import create_connected_server_and_client_session
 from mcp.types import CallToolResult, TextContent
 
-from vaultsync import app
+from vaultsync import api as app
 from vaultsync.app.agent_settings import settings_for
 from vaultsync.app.agents import AgentMemory
 from vaultsync.cli import cli

@@ -10,7 +10,7 @@ import pytest
 
 import vaultsync
 from tests import secrets
-from vaultsync.app.memory import Memory
+from vaultsync.api.memory import Memory
 from vaultsync.model.schema import FIELDS, TYPES, Field, Kind, Owner, Value
 from vaultsync.storage.store import Write
 

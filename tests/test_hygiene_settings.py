@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from vaultsync import config
-from vaultsync.app.hygiene import hygiene_check
-from vaultsync.app.stray_settings import settings_check
+from vaultsync.api.privacy import hygiene_check
+from vaultsync.api.stray_settings import settings_check
 from vaultsync.config import Hygiene
 from vaultsync.errors.usage import ConfigError
 

@@ -13,8 +13,8 @@ import pytest
 
 from tests.embedding import Service, serving
 from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, MemoryWorld, SimFile, memory
-from vaultsync import app
-from vaultsync.app.memory import Memory
+from vaultsync import api as app
+from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import STATE, DiskMemoryFile
 from vaultsync.errors.files import (
     MemoryFileBusyError,

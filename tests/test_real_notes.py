@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.real_notes import NEEDED, copied_to
-from vaultsync.app.memory import Memory
-from vaultsync.app.opening import init
-from vaultsync.app.opening import open as open_memory
+from vaultsync.api.memory import Memory
+from vaultsync.api.opening import init
+from vaultsync.api.opening import open as open_memory
 
 ROUNDS, EDITS = 5, 20
 

@@ -9,7 +9,7 @@ import pytest
 
 import vaultsync
 from vaultsync import config
-from vaultsync.app import answering
+from vaultsync.api import read_only as answering
 from vaultsync.errors.usage import ConfigError
 from vaultsync.recall.ranking import FIELDS, Weights
 

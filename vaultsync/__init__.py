@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vaultsync import errors
-    from vaultsync.app.memory import Memory  # noqa: A004 - what its users say
-    from vaultsync.app.opening import init, open  # noqa: A004 - what its users say
+    from vaultsync.api.memory import Memory  # noqa: A004 - what its users say
+    from vaultsync.api.opening import init, open  # noqa: A004 - what its users say
     from vaultsync.errors.root import VaultsyncError
     from vaultsync.model.fact import Fact
 
@@ -26,11 +26,11 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "Fact": "vaultsync.model.fact",
-    "Memory": "vaultsync.app",
+    "Memory": "vaultsync.api",
     "VaultsyncError": "vaultsync.errors",
     "errors": "vaultsync",
-    "init": "vaultsync.app",
-    "open": "vaultsync.app",
+    "init": "vaultsync.api",
+    "open": "vaultsync.api",
 }
 
 __all__ = ["Fact", "Memory", "VaultsyncError", "errors", "init", "open"]

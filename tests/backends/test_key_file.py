@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultsync.adapters.environment import values_of
+from vaultsync.api.environment import values_of
 from vaultsync.backends.state import key_file
 from vaultsync.backends.state.key_file import SIZE, read_or_make_key
 from vaultsync.errors.usage import ConfigError

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultsync.app.stores import is_qdrant
+from vaultsync.api.stores import is_qdrant
 from vaultsync.backends.qdrant.settings import place_of
 from vaultsync.backends.state.vault_marker import set_store
 from vaultsync.errors.usage import ConfigError

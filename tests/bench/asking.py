@@ -23,7 +23,7 @@ from tests.bench.bare import WORDS as BARE
 from tests.bench.measure import Pair, in_turns, p95
 from tests.bench.table import Row, row_of
 from tests.bench.worlds import World, new_folder, with_facts
-from vaultsync.app.memory import Memory
+from vaultsync.api.memory import Memory
 from vaultsync.context_packs.service import MOST
 from vaultsync.indexing.embedding_texts import identity_of
 from vaultsync.indexing.vector_index import VectorRow

@@ -11,7 +11,7 @@ from tests.bench.measure import Timed, timed
 from tests.bench.passes import ADOPT, IDLE, KINDS, OUT
 from tests.bench.table import Row
 from tests.bench.worlds import World, new_folder, settle_disk, with_facts, with_notes
-from vaultsync.app.memory import Memory
+from vaultsync.api.memory import Memory
 from vaultsync.notes.view import CLEAR
 
 HYGIENE = "hygiene"

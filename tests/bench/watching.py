@@ -18,7 +18,7 @@ from tests.bench import corpus
 from tests.bench.measure import p95
 from tests.bench.table import Row
 from tests.bench.worlds import World, new_folder, notes_in, settle_disk
-from vaultsync.app.memory import Memory
+from vaultsync.api.memory import Memory
 from vaultsync.config import WatchSettings
 from vaultsync.facts import service as fact_work
 

@@ -11,10 +11,10 @@ import tempfile
 import time
 from pathlib import Path
 
-import vaultsync.app
+import vaultsync.api
 from tests.bench import corpus
 from vaultsync import config
-from vaultsync.app.memory import Memory
+from vaultsync.api.memory import Memory
 
 
 class World:
@@ -25,7 +25,7 @@ class World:
         self.vault = folder / "vault"
         self.state = folder / "state"
         self.store = folder / "store.sqlite3"
-        vaultsync.app.init(
+        vaultsync.api.init(
             str(self.vault), store=f"sqlite:{self.store}", state_dir=str(self.state)
         )
 

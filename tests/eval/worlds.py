@@ -11,7 +11,7 @@ from pathlib import Path
 import vaultsync
 from tests.eval.collections import HERE, Asked, Collection, retrieval
 from tests.fakes import FakeClock
-from vaultsync.app.memory import Memory
+from vaultsync.api.memory import Memory
 from vaultsync.recall.result import Sources
 from vaultsync.storage.store import Write
 

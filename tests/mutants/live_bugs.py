@@ -137,7 +137,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a bridge asks itself",
-        "app/asking.py",
+        "api/daemon_client.py",
         (
             (
                 "    if Announcement(settings.state_dir).is_own():\n",

@@ -17,8 +17,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-import vaultsync.app
-from vaultsync.app.memory import Memory
+import vaultsync.api
+from vaultsync.api.memory import Memory
 from vaultsync.errors.root import VaultsyncError
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -87,7 +87,7 @@ def work(order: dict[str, Any]) -> int:
             empty()
     say(began=os.getpid())
     try:
-        with vaultsync.app.open(order["root"], "indy", order["state"]) as memory:
+        with vaultsync.api.open(order["root"], "indy", order["state"]) as memory:
             WORKS[order["work"]](memory, order)
     except (VaultsyncError, OSError) as error:
         say(refused=repr(error))

@@ -10,7 +10,7 @@ from unittest import mock
 
 from click.testing import CliRunner, Result
 
-from vaultsync.app.memory import Memory
+from vaultsync.api.memory import Memory
 from vaultsync.cli import cli
 from vaultsync.facts.listing import Page
 from vaultsync.facts.service import Forgotten
@@ -168,9 +168,9 @@ def run(
     clear: dict[str, str | None] = {f"VAULTSYNC_{name}": None for name in names}
     runner = CliRunner(env={**clear, "NO_COLOR": None, "TERM": "xterm", **(env or {})})
     with (
-        mock.patch("vaultsync.app.open", opened),
-        mock.patch("vaultsync.app.answering.ask", opened),
-        mock.patch("vaultsync.app.answering.ask_for_packs", opened),
+        mock.patch("vaultsync.api.open", opened),
+        mock.patch("vaultsync.api.read_only.ask", opened),
+        mock.patch("vaultsync.api.read_only.ask_for_packs", opened),
     ):
         return runner.invoke(
             cli,

@@ -12,7 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from vaultsync.app.graphing import GraphColours, GraphExport, Graphing
+from vaultsync.api.graphing import GraphColours, GraphExport, Graphing
 from vaultsync.cli import COMMANDS, cli, graph
 from vaultsync.errors.usage import ConfigError, NotFoundError
 from vaultsync.graph.model import build_graph

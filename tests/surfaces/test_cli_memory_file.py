@@ -11,8 +11,8 @@ import pytest
 
 from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, memory
 from tests.surfaces.command_line import ID, FakeMemory, one_object, run
-from vaultsync import app
-from vaultsync.app.memory import Memory
+from vaultsync import api as app
+from vaultsync.api.memory import Memory
 from vaultsync.errors.files import MemoryFileMissingError, UnreadableMemoryFileError
 from vaultsync.errors.work import EngineBusyError
 from vaultsync.memory_files.read import notice

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-import vaultsync.app
+import vaultsync.api
 from tests.fakes import START
 from vaultsync.cli import cli
 from vaultsync.cli.log_lines import LogLines
@@ -45,7 +45,7 @@ def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("VAULTSYNC_EMBEDDER", "none")
     monkeypatch.setenv("VAULTSYNC_VAULT", str(tmp_path / "vault"))
     monkeypatch.setenv("VAULTSYNC_STATE_DIR", str(tmp_path / "state"))
-    vaultsync.app.init(str(tmp_path / "vault"), state_dir=str(tmp_path / "state"))
+    vaultsync.api.init(str(tmp_path / "vault"), state_dir=str(tmp_path / "state"))
     return tmp_path / "vault"
 
 
@@ -54,7 +54,7 @@ def watch(*words: str) -> Result:
 
 
 def test_once_settled_mirrors_and_ends() -> None:
-    with vaultsync.app.open() as memory:
+    with vaultsync.api.open() as memory:
         memory.import_(['{"title": "Fact", "content": "Text."}'])
     done = watch("--once-settled", "--json")
     assert done.exit_code == 0, done.output
@@ -63,7 +63,7 @@ def test_once_settled_mirrors_and_ends() -> None:
     assert events[0] == "ready"
     assert "pass" in events
     assert events[-1] == "stopped"
-    with vaultsync.app.open() as memory:
+    with vaultsync.api.open() as memory:
         assert memory.verify().equal
 
 
@@ -74,7 +74,7 @@ def test_what_waits_for_a_person_is_the_exit_code(vault: Path) -> None:
 
 
 def test_a_vault_that_another_engine_has_is_left_to_it(vault: Path) -> None:
-    with vaultsync.app.open() as memory, memory._engine():
+    with vaultsync.api.open() as memory, memory._engine():
         done = watch("--json")
     assert done.exit_code == BUSY
     assert json.loads(done.stdout)["error"]["kind"] == "EngineBusyError"
@@ -141,7 +141,7 @@ def test_the_status_shows_what_the_daemon_suffers_from(
     monkeypatch.setattr(
         "vaultsync.backends.state.daemon_file.DaemonFile.read", lambda _: daemon
     )
-    with vaultsync.app.open() as memory, memory._engine():
+    with vaultsync.api.open() as memory, memory._engine():
         said = CliRunner().invoke(cli, ["status"]).stdout
     for words in ("no more watches", "2.5 s", "failing", "the disk is full", "none"):
         assert words in said

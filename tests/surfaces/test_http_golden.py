@@ -20,7 +20,7 @@ from tests.bridges import Answer, Client, Heard, open_bridge
 from tests.bridges_app import ask_in_background, offer
 from tests.golden import GOLDEN, RENEW
 from vaultsync import errors
-from vaultsync.app.memory import Memory
+from vaultsync.api.memory import Memory
 from vaultsync.backends.http.loopback_guard import LIMIT
 from vaultsync.backends.state.daemon_file import DaemonFile
 from vaultsync.backends.state.engine_lock import EngineLock

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.bridges import Answer, Client, Heard, open_bridge
+from vaultsync.api.memory import Memory
 from vaultsync.app import serving
-from vaultsync.app.memory import Memory
 from vaultsync.http_bridge.answers import DEPTH
 from vaultsync.http_bridge.application import make_app
 from vaultsync.http_bridge.routes import EVENTS, ROUTES

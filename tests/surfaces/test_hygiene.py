@@ -27,10 +27,10 @@ from tests.planted import (
     make_vault,
     plant,
 )
+from vaultsync.api.memory import Memory
+from vaultsync.api.read_only import ask_files
 from vaultsync.app.agent_settings import settings_for
 from vaultsync.app.agents import AgentMemory
-from vaultsync.app.answering import ask_files
-from vaultsync.app.memory import Memory
 from vaultsync.cli import cli
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.daemon.state import DaemonState

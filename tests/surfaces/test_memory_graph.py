@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from vaultsync.app.memory import Memory
-from vaultsync.app.opening import init
+from vaultsync.api.memory import Memory
+from vaultsync.api.opening import init
 from vaultsync.config import load
 from vaultsync.errors.usage import ConfigError, InvalidFieldError, NotFoundError
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from vaultsync import app
-from vaultsync.app.answering import ask
+from vaultsync import api as app
+from vaultsync.api.derived_data import Indexed
+from vaultsync.api.read_only import ask
 from vaultsync.backends.filesystem.vault import VaultFs
-from vaultsync.engine.deriving import Indexed
 from vaultsync.errors.usage import ConfigError, UsageError
 
 
@@ -130,7 +130,7 @@ def test_a_report_tells_the_time_of_all_that_follows_the_pass(
     app.init(str(vault), state_dir=state)
     (vault / "Loose.md").write_text("Words.\n", encoding="utf-8")
     long = Indexed(1, 1, 1, seconds=1_000.0)
-    monkeypatch.setattr("vaultsync.engine.deriving.derive", lambda *_, **__: long)
+    monkeypatch.setattr("vaultsync.api.derived_data.derive", lambda *_, **__: long)
     with app.open(str(vault), state_dir=state) as memory:
         assert memory.adopt(dry_run=True).seconds < 1_000
         assert memory.adopt().seconds > 1_000

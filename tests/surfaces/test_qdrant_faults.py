@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.qdrant_server import FakeQdrant, Fault
-from vaultsync import app
-from vaultsync.app.memory import Memory
+from vaultsync import api as app
+from vaultsync.api.memory import Memory
 from vaultsync.errors.sides import StoreUnavailableError
 
 Faults = Callable[[str, str], Fault | None]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.bridges import Client, open_bridge
-from vaultsync.app.answering import ask, ask_for_packs
+from vaultsync.api.read_only import ask, ask_for_packs
 from vaultsync.backends.http import bridge_client
 
 QUESTION = "what is embedded"

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-import vaultsync.app
+import vaultsync.api
 from vaultsync import config
+from vaultsync.api.memory import Memory
 from vaultsync.app.daily import DONE, LOOKS, Daily
 from vaultsync.app.following import FollowedFiles
-from vaultsync.app.memory import Memory
 from vaultsync.app.watching import WatchedMemory, Watching, rhythm_of
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
 from vaultsync.backends.state.daemon_file import DaemonFile
@@ -32,7 +32,7 @@ PATIENCE = 30.0
 
 def settings_at(where: Path) -> Settings:
     root, state = where / "vault", where / "state"
-    vaultsync.app.init(str(root), state_dir=str(state))
+    vaultsync.api.init(str(root), state_dir=str(state))
     found = config.load(root, state_dir=str(state))
     return found._replace(embedder="none", grace_seconds=0.0)
 

@@ -14,8 +14,8 @@ import pytest
 
 from tests.daemons import PATIENCE, watched
 from tests.mcp_clients import Home, ask, make_home, over_stdio
+from vaultsync.api.memory import Memory
 from vaultsync.app.agents import AgentMemory
-from vaultsync.app.memory import Memory
 from vaultsync.errors.usage import ConflictNotFoundError, InvalidFieldError
 from vaultsync.errors.work import EngineBusyError
 from vaultsync.mcp_server.server import run

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from vaultsync.api.memory import Memory
 from vaultsync.app.agent_settings import NAMELESS
-from vaultsync.app.memory import Memory
 from vaultsync.config import Settings
 from vaultsync.errors.notes import NoteError
 from vaultsync.errors.root import VaultsyncError
@@ -63,7 +63,7 @@ class AgentMemory(Memory):
 
     def settle(self) -> None:
         """Do what waits: others use the vault meanwhile, and read the tables."""
-        from vaultsync.engine.deriving import derive, is_derived
+        from vaultsync.api.derived_data import derive, is_derived
 
         self._flush()
         if not is_derived(self._mirror) and self._lock.try_lock():

@@ -9,7 +9,7 @@ from vaultsync.errors.root import VaultsyncError
 from vaultsync.model.schema import Value
 
 if TYPE_CHECKING:
-    from vaultsync.app.keeping import Keeping
+    from vaultsync.api.keeping import Keeping
     from vaultsync.sync.context import Mirror
 
 LOOKS = 600.0

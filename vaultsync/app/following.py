@@ -15,7 +15,7 @@ from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.model.schema import Value
 
 if TYPE_CHECKING:
-    from vaultsync.app.memory_files import MemoryFiles
+    from vaultsync.api.memory_files import MemoryFiles
 
 EACH = 1.0
 """Seconds between two looks at the files."""

@@ -15,9 +15,9 @@ from functools import partial
 from typing import TypeVar
 
 from vaultsync import __version__
+from vaultsync.api.memory import Memory
 from vaultsync.app.app_writes import AppWrites
 from vaultsync.app.events import Events
-from vaultsync.app.memory import Memory
 from vaultsync.app.worker import Runner, Worker
 from vaultsync.backends.obsidian.vault_through_app import Answer
 from vaultsync.backends.state.bridge_address import Announcement

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
+from vaultsync.api.memory import Memory
 from vaultsync.app.daily import Daily
 from vaultsync.app.following import FollowedFiles
-from vaultsync.app.memory import Memory
 from vaultsync.app.waking import Wake
 from vaultsync.backends.obsidian.vault_through_app import App
 from vaultsync.backends.sqlite.unavailable import StoreAway
@@ -94,13 +94,13 @@ class WatchedMemory(Memory):
 
     def is_derived(self) -> bool:
         """Whether all that is derived follows the facts."""
-        from vaultsync.engine.deriving import is_derived
+        from vaultsync.api.derived_data import is_derived
 
         return is_derived(self._mirror)
 
     def derive(self, progress: Progress) -> tuple[str, ...]:
         """Bring what is derived up to date; returns what is behind, and why."""
-        from vaultsync.engine.deriving import derive
+        from vaultsync.api.derived_data import derive
 
         with self._engine() as mirror:
             return derive(mirror, self._parts(), progress=progress).degraded

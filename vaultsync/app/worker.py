@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
 if TYPE_CHECKING:
-    from vaultsync.app.memory import Memory
+    from vaultsync.api.memory import Memory
 
 
 T = TypeVar("T")

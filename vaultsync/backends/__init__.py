@@ -1,1 +1,1 @@
-"""Touches the world, one thing per file. Only `vaultsync.app` imports from here."""
+"""Touches the world, one thing per file. Only `vaultsync.api` imports from here."""

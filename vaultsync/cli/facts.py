@@ -18,7 +18,7 @@ from vaultsync.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from vaultsync.app.memory import Memory
+    from vaultsync.api.memory import Memory
 
 
 @click.command()

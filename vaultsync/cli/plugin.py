@@ -20,7 +20,7 @@ def install(options: Options) -> int:
 
     Its settings stay. Obsidian has to be told once to turn it on.
     """
-    from vaultsync.app.plugging import install_plugin
+    from vaultsync.api.plugging import install_plugin
     from vaultsync.cli import show_plugin
 
     show_plugin.installed(options, install_plugin(options.vault))

@@ -8,9 +8,9 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TypeAlias
 
+from vaultsync.api.opening import settings_of
 from vaultsync.app import serving
 from vaultsync.app.events import Events
-from vaultsync.app.opening import settings_of
 from vaultsync.app.waking import Wake
 from vaultsync.app.watching import Watching
 from vaultsync.cli.options import Options

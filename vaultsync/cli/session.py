@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from vaultsync import app
+from vaultsync import api as app
 from vaultsync.cli.options import Options
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.usage import UsageError
@@ -18,11 +18,11 @@ __all__ = ["Cost", "answers", "doctor", "from_files", "init", "memory", "packs"]
 if TYPE_CHECKING:  # what is only asked for an answer need not load all of it
     from datetime import datetime
 
+    from vaultsync.api.memory import Memory
+    from vaultsync.api.opening import Initialised
+    from vaultsync.api.packing import Packing
+    from vaultsync.api.recalling import Recalling
     from vaultsync.app.app_writes import AppWrites
-    from vaultsync.app.memory import Memory
-    from vaultsync.app.opening import Initialised
-    from vaultsync.app.packing import Packing
-    from vaultsync.app.recalling import Recalling
     from vaultsync.app.watching import Watching
     from vaultsync.config import Settings
     from vaultsync.indexing.embedding_cost import Cost
@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # what is only asked for an answer need not load all of it
 
 def answers(options: Options, *, agent: str | None = None) -> Recalling:
     """The vault that the options name, to be asked in a `with`."""
-    from vaultsync.app.answering import ask
+    from vaultsync.api.read_only import ask
 
     return ask(options.vault, agent=agent, state_dir=options.state_dir)
 
@@ -52,7 +52,7 @@ def from_files(
     user: str | None,
 ) -> Recall:
     """An answer from the files of `.index/` alone."""
-    from vaultsync.app.answering import ask_files
+    from vaultsync.api.read_only import ask_files
 
     return ask_files(
         query,
@@ -70,7 +70,7 @@ def from_files(
 
 def packs(options: Options, *, agent: str | None = None) -> Packing:
     """The same, to be asked for context packs."""
-    from vaultsync.app.answering import ask_for_packs
+    from vaultsync.api.read_only import ask_for_packs
 
     return ask_for_packs(options.vault, agent=agent, state_dir=options.state_dir)
 
@@ -85,15 +85,15 @@ def know_rules(vault: str | None) -> None:
 
     Raises: as `settings()`.
     """
-    from vaultsync.app import hygiene
-    from vaultsync.app.opening import settings_of
+    from vaultsync.api import privacy as hygiene
+    from vaultsync.api.opening import settings_of
 
     hygiene.know_rules(settings_of(vault))
 
 
 def settings(options: Options) -> Settings:
     """The settings of the vault that the options name."""
-    from vaultsync.app.opening import settings_of
+    from vaultsync.api.opening import settings_of
 
     return settings_of(options.vault, state_dir=options.state_dir)
 
@@ -121,7 +121,7 @@ def waits(options: Options) -> bool:
 
 def now() -> datetime:
     """The time, for a log."""
-    from vaultsync.app.opening import now
+    from vaultsync.api.opening import now
 
     return now()
 

@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from vaultsync.app.opening import Initialised
+from vaultsync.api.opening import Initialised
 from vaultsync.cli.options import Options
 from vaultsync.cli.output import (
     clean,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
-from vaultsync.app.graphing import GraphColours, GraphExport
+from vaultsync.api.graphing import GraphColours, GraphExport
 from vaultsync.cli.failure import DONE, WAITS
 from vaultsync.cli.options import Options
 from vaultsync.cli.output import echo, emit, is_terminal, one_line, say, style, table

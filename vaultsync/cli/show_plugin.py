@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vaultsync.app.plugging import Plugged
+from vaultsync.api.plugging import Plugged
 from vaultsync.cli.options import Options
 from vaultsync.cli.output import echo, emit, say
 

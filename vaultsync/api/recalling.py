@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vaultsync.app.opened import Opened
+from vaultsync.api.wiring import Opened
 from vaultsync.errors.sides import StoreUnavailableError
 
 if TYPE_CHECKING:

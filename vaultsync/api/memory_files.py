@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultsync.app.mirroring import Mirroring
+from vaultsync.api.mirroring import Mirroring
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.work import EngineBusyError
 

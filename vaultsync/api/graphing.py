@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vaultsync.app.asking import hand_over
-from vaultsync.app.session import Session
+from vaultsync.api.daemon_client import hand_over
+from vaultsync.api.session import Session
 from vaultsync.errors.usage import ConfigError, InvalidFieldError
 from vaultsync.errors.work import EngineBusyError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from vaultsync.adapters.environment import values_of
+from vaultsync.api.environment import values_of
 from vaultsync.backends.state.key_file import read_or_make_key
 from vaultsync.config import Settings
 from vaultsync.notes.view import Lens

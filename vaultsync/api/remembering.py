@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
-from vaultsync.app.session import Session
+from vaultsync.api.session import Session
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.usage import UsageError
 from vaultsync.facts import service as fact_work

@@ -12,9 +12,9 @@ from functools import partial, wraps
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar, cast
 
-from vaultsync.app.asking import ask_bridge_of
-from vaultsync.app.packing import Packing
-from vaultsync.app.recalling import Recalling
+from vaultsync.api.daemon_client import ask_bridge_of
+from vaultsync.api.packing import Packing
+from vaultsync.api.recalling import Recalling
 
 if TYPE_CHECKING:  # what is only asked need not load what packs it
     from vaultsync.context_packs.pack import ContextPack

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vaultsync.app.recalling import Recalling
+from vaultsync.api.recalling import Recalling
 
 if TYPE_CHECKING:
     from vaultsync.context_packs.pack import ContextPack

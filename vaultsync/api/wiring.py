@@ -8,9 +8,9 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, cast
 
-from vaultsync.app.derived import Derived
-from vaultsync.app.hygiene import lens_of
-from vaultsync.app.stores import Stores
+from vaultsync.api.derived import Derived
+from vaultsync.api.privacy import lens_of
+from vaultsync.api.stores import Stores
 from vaultsync.backends.sqlite.archive import SqliteArchive
 from vaultsync.backends.state.vault_marker import make_state_dir
 from vaultsync.backends.system.clock import SystemClock

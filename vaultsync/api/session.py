@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultsync.app.opened import Opened, at_hand
+from vaultsync.api.wiring import Opened, at_hand
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.config import Settings
 from vaultsync.errors.notes import NoteMissingError, UnsafePathError

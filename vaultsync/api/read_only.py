@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vaultsync import config
-from vaultsync.app.warm import WarmRecalling
+from vaultsync.api.warm import WarmRecalling
 
 if TYPE_CHECKING:  # an answer needs none of what packs it
-    from vaultsync.app.packing import Packing
-    from vaultsync.app.recalling import Recalling
+    from vaultsync.api.packing import Packing
+    from vaultsync.api.recalling import Recalling
     from vaultsync.recall.result import Recall
 
 
@@ -31,7 +31,7 @@ def ask_for_packs(
     path: str | None = None, agent: str | None = None, state_dir: str | None = None
 ) -> Packing:
     """The same, to ask for context packs. Raises as `ask()`."""
-    from vaultsync.app.warm import WarmPacking
+    from vaultsync.api.warm import WarmPacking
 
     root = config.find_root(path)
     return WarmPacking(config.load(root, agent=agent, state_dir=state_dir))
@@ -54,7 +54,7 @@ def ask_files(
 
     Raises: as `ask()`, and InvalidFieldError: a filter makes no sense.
     """
-    from vaultsync.app.hygiene import keyless_lens_of
+    from vaultsync.api.privacy import keyless_lens_of
     from vaultsync.backends.filesystem.vault import VaultFs
     from vaultsync.backends.memory.note_index import MemoryIndex
     from vaultsync.backends.system.clock import SystemClock

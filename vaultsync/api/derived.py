@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultsync.app.stores import Stores
+from vaultsync.api.stores import Stores
 from vaultsync.config import Settings
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.work import EmbedderError

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from vaultsync.app.graphing import Graphing
-from vaultsync.app.keeping import Keeping
-from vaultsync.app.memory_files import MemoryFiles
-from vaultsync.app.packing import Packing
-from vaultsync.app.remembering import Remembering
+from vaultsync.api.graphing import Graphing
+from vaultsync.api.keeping import Keeping
+from vaultsync.api.memory_files import MemoryFiles
+from vaultsync.api.packing import Packing
+from vaultsync.api.remembering import Remembering
 
 
 class Memory(Remembering, Graphing, Keeping, MemoryFiles, Packing):

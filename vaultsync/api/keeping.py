@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from vaultsync.app.mirroring import Mirroring
+from vaultsync.api.mirroring import Mirroring
 from vaultsync.errors.usage import ConfigError
 from vaultsync.errors.work import EngineBusyError
 
 if TYPE_CHECKING:
-    from vaultsync.app.stores import Stores
+    from vaultsync.api.stores import Stores
     from vaultsync.operations.migrate import Migrated
     from vaultsync.sync.report import Progress, Report
 
@@ -73,8 +73,8 @@ class Keeping(Mirroring):
         """
         from contextlib import ExitStack
 
-        from vaultsync.app.derived import Derived
-        from vaultsync.app.stores import Stores
+        from vaultsync.api.derived import Derived
+        from vaultsync.api.stores import Stores
         from vaultsync.backends.state.vault_marker import set_store
         from vaultsync.operations import migrate as work
         from vaultsync.sync.pass_types import Request

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vaultsync.app.session import Session
+from vaultsync.api.session import Session
 
 if TYPE_CHECKING:
-    from vaultsync.engine.deriving import Indexed, Parts
+    from vaultsync.api.derived_data import Indexed, Parts
     from vaultsync.indexing.embedding_cost import Cost
     from vaultsync.sync.context import Mirror
     from vaultsync.sync.report import Progress, Report
@@ -39,7 +39,7 @@ class Indexing(Session):
         Raises:
             EngineBusyError: another engine has this vault.
         """
-        from vaultsync.engine.deriving import derive
+        from vaultsync.api.derived_data import derive
 
         with self._engine(watched=_KEPT) as mirror:
             return derive(
@@ -63,7 +63,7 @@ class Indexing(Session):
 
         Where the setting `derive` says no, it follows when somebody asks `index`.
         """
-        from vaultsync.engine.deriving import derive, is_derived
+        from vaultsync.api.derived_data import derive, is_derived
 
         if not self.settings.derive:
             return report
@@ -73,7 +73,7 @@ class Indexing(Session):
         return replace(report, seconds=report.seconds + done.seconds)
 
     def _parts(self) -> Parts:
-        from vaultsync.engine.deriving import Parts
+        from vaultsync.api.derived_data import Parts
 
         derived = self._derived
         return Parts(

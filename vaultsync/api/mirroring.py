@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from vaultsync.app.asking import hand_over
-from vaultsync.app.indexing import Indexing
+from vaultsync.api.daemon_client import hand_over
+from vaultsync.api.indexing import Indexing
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.usage import InvalidFieldError
 from vaultsync.errors.work import EngineBusyError
@@ -316,9 +316,9 @@ class Mirroring(Indexing):
 
     def doctor(self) -> tuple[Check, ...]:
         """Check this machine and this vault."""
-        from vaultsync.app.derived import embedder_check
-        from vaultsync.app.hygiene import hygiene_check
-        from vaultsync.app.stray_settings import settings_check
+        from vaultsync.api.derived import embedder_check
+        from vaultsync.api.privacy import hygiene_check
+        from vaultsync.api.stray_settings import settings_check
         from vaultsync.backends.system.doctor import machine_checks
         from vaultsync.backends.watchers.doctor import watch_checks
         from vaultsync.sync.report import Check

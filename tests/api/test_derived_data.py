@@ -11,12 +11,12 @@ import pytest
 from tests.entries import EntriesInMemory
 from tests.sim import SimVault
 from tests.world import World
+from vaultsync.api.derived_data import Parts, derive, is_derived
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.memory.links import MemoryLinks
 from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.backends.memory.vectors import MemoryVectors
 from vaultsync.backends.sqlite.unavailable import StoreAway
-from vaultsync.engine.deriving import Parts, derive, is_derived
 from vaultsync.errors.work import EmbedderError, IndexBusyError
 from vaultsync.index_files.service import Making
 from vaultsync.indexing.embedding_cost import Cost
@@ -210,7 +210,7 @@ def test_tables_that_cannot_be_written_stop_nothing(
     def full(*_: object, **__: object) -> Callable[[], int]:
         raise OSError(28, "the disk is full")
 
-    monkeypatch.setattr("vaultsync.engine.deriving.write_tables", full)
+    monkeypatch.setattr("vaultsync.api.derived_data.write_tables", full)
     world = a_world()
 
     done = derive(world.mirror, parts())

@@ -7,8 +7,8 @@ from datetime import datetime
 from pathlib import Path
 
 from vaultsync import config
-from vaultsync.app.memory import Memory
-from vaultsync.app.stores import check_store
+from vaultsync.api.memory import Memory
+from vaultsync.api.stores import check_store
 from vaultsync.backends.state.vault_marker import make_marker
 from vaultsync.backends.system.clock import SystemClock
 from vaultsync.errors.usage import ConfigError

@@ -10,14 +10,14 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vaultsync.app.memory import Memory
-    from vaultsync.app.opening import Initialised, init, open  # noqa: A004 - what its users say
+    from vaultsync.api.memory import Memory
+    from vaultsync.api.opening import Initialised, init, open  # noqa: A004 - what its users say
 
 _WHERE = {
-    "Initialised": "vaultsync.app.opening",
-    "Memory": "vaultsync.app.memory",
-    "init": "vaultsync.app.opening",
-    "open": "vaultsync.app.opening",
+    "Initialised": "vaultsync.api.opening",
+    "Memory": "vaultsync.api.memory",
+    "init": "vaultsync.api.opening",
+    "open": "vaultsync.api.opening",
 }
 
 __all__ = ["Initialised", "Memory", "init", "open"]
