@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from vaultsync import api as app
 from vaultsync.api import opening
 from vaultsync.app import serving
-from vaultsync.app.serving import Serving
 from vaultsync.http_bridge.server import running
+from vaultsync.service.bridge_service import Serving
 
 
 class Answer(NamedTuple):

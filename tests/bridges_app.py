@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from vaultsync.app.serving import Serving
 from vaultsync.backends.obsidian.vault_through_app import Answer, Offer
 from vaultsync.model.paths import VaultPath
+from vaultsync.service.bridge_service import Serving
 
 
 @dataclass

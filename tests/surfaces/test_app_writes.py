@@ -8,10 +8,10 @@ import pytest
 
 from tests.bridges_app import offer
 from tests.fakes import FakeClock
-from vaultsync.app.app_writes import ASLEEP, AppWrites
-from vaultsync.app.events import MANY, Event, Events, Subscription
 from vaultsync.backends.obsidian.vault_through_app import Answer
 from vaultsync.errors.usage import WriteNotFoundError
+from vaultsync.service.events import MANY, Event, Events, Subscription
+from vaultsync.service.obsidian_writes import ASLEEP, AppWrites
 
 
 class Listener:

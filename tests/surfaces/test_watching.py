@@ -15,9 +15,6 @@ import pytest
 import vaultsync.api
 from vaultsync import config
 from vaultsync.api.memory import Memory
-from vaultsync.app.daily import DONE, LOOKS, Daily
-from vaultsync.app.following import FollowedFiles
-from vaultsync.app.watching import WatchedMemory, Watching, rhythm_of
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
 from vaultsync.backends.state.daemon_file import DaemonFile
 from vaultsync.backends.watchers.choose import watcher_maker
@@ -26,6 +23,9 @@ from vaultsync.errors.sides import VaultMissingError
 from vaultsync.errors.usage import ConfigError, FactNotFoundError
 from vaultsync.errors.work import DaemonStoppedError, EngineBusyError
 from vaultsync.model.schema import Value
+from vaultsync.service.daemon_runner import WatchedMemory, Watching, rhythm_of
+from vaultsync.service.daily_maintenance import DONE, LOOKS, Daily
+from vaultsync.service.memory_file_watch import FollowedFiles
 
 PATIENCE = 30.0
 

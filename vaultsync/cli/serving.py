@@ -10,13 +10,13 @@ from typing import TypeAlias
 
 from vaultsync.api.opening import settings_of
 from vaultsync.app import serving
-from vaultsync.app.events import Events
-from vaultsync.app.waking import Wake
-from vaultsync.app.watching import Watching
 from vaultsync.cli.options import Options
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.http_bridge.server import Bridge, running
 from vaultsync.model.schema import Value
+from vaultsync.service.daemon_runner import Watching
+from vaultsync.service.events import Events
+from vaultsync.service.waking import Wake
 
 Tell: TypeAlias = Callable[[str, Mapping[str, Value]], None]
 _LOOK = 1.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from vaultsync.app.serving import Serving
 from vaultsync.errors.usage import IndexFileNotFoundError
 from vaultsync.http_bridge import bodies
 from vaultsync.model.schema import Value
+from vaultsync.service.bridge_service import Serving
 
 
 def recall(serving: Serving, _: str, asked: bodies.Recall) -> Mapping[str, Value]:

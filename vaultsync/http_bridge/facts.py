@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vaultsync.app.serving import Serving
 from vaultsync.http_bridge import bodies
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import public
+from vaultsync.service.bridge_service import Serving
 
 
 def listing(serving: Serving, _: str, asked: bodies.Listing) -> Mapping[str, Value]:

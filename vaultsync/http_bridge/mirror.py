@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vaultsync.app.serving import Serving
 from vaultsync.errors.usage import InvalidFieldError
 from vaultsync.http_bridge import bodies
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import conflict_json
+from vaultsync.service.bridge_service import Serving
 from vaultsync.sync.report import Report
 
 

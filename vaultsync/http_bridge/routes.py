@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from vaultsync.app.serving import Serving
 from vaultsync.http_bridge import ask, bodies, facts, mirror, shapes
 from vaultsync.http_bridge.bodies import Body
 from vaultsync.model.schema import Value
+from vaultsync.service.bridge_service import Serving
 
 Json: TypeAlias = Mapping[str, Value]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from vaultsync.app.listening import listen
-from vaultsync.app.serving import Serving
 from vaultsync.errors.usage import ConfigError
 from vaultsync.http_bridge.application import make_app
+from vaultsync.service.bridge_service import Serving
+from vaultsync.service.listening import listen
 
 PORT = 27125
 """Where a bridge listens when nobody names a port and no other one has it."""

@@ -10,11 +10,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from vaultsync.app.events import Subscription
-from vaultsync.app.serving import Serving
 from vaultsync.http_bridge import bodies, mirror
 from vaultsync.http_bridge.answers import encoded, read_query
 from vaultsync.model.schema import Value
+from vaultsync.service.bridge_service import Serving
+from vaultsync.service.events import Subscription
 
 PING = 15.0
 """Seconds after which a silent stream shows that it lives."""

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from vaultsync.app.worker import Worker
 from vaultsync.errors.root import VaultsyncError
+from vaultsync.service.worker import Worker
 
 if TYPE_CHECKING:
     from vaultsync.app.agents import AgentMemory

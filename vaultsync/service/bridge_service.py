@@ -16,9 +16,6 @@ from typing import TypeVar
 
 from vaultsync import __version__
 from vaultsync.api.memory import Memory
-from vaultsync.app.app_writes import AppWrites
-from vaultsync.app.events import Events
-from vaultsync.app.worker import Runner, Worker
 from vaultsync.backends.obsidian.vault_through_app import Answer
 from vaultsync.backends.state.bridge_address import Announcement
 from vaultsync.backends.state.token_file import TokenFile
@@ -28,6 +25,9 @@ from vaultsync.config import Settings
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.usage import ScopeDeniedError
 from vaultsync.model.schema import Value
+from vaultsync.service.events import Events
+from vaultsync.service.obsidian_writes import AppWrites
+from vaultsync.service.worker import Runner, Worker
 
 T = TypeVar("T")
 

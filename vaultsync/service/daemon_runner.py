@@ -13,9 +13,6 @@ from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from vaultsync.api.memory import Memory
-from vaultsync.app.daily import Daily
-from vaultsync.app.following import FollowedFiles
-from vaultsync.app.waking import Wake
 from vaultsync.backends.obsidian.vault_through_app import App
 from vaultsync.backends.sqlite.unavailable import StoreAway
 from vaultsync.backends.state.daemon_file import DaemonFile
@@ -25,6 +22,9 @@ from vaultsync.daemon.loop import Daemon
 from vaultsync.daemon.schedule import Rhythm
 from vaultsync.errors.work import DaemonStoppedError, EngineBusyError
 from vaultsync.model.schema import Value
+from vaultsync.service.daily_maintenance import Daily
+from vaultsync.service.memory_file_watch import FollowedFiles
+from vaultsync.service.waking import Wake
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.pass_types import Request
 from vaultsync.sync.report import Progress, Report

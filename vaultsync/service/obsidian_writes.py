@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 
-from vaultsync.app.events import Event, Events
 from vaultsync.backends.obsidian.vault_through_app import Answer, Offer
 from vaultsync.errors.usage import WriteNotFoundError
+from vaultsync.service.events import Event, Events
 from vaultsync.storage.clock import Clock
 
 WAIT = 2.0

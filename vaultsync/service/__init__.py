@@ -1,0 +1,3 @@
+"""Processes: the daemon, the bridge, daily maintenance."""
+
+from __future__ import annotations
