@@ -21,7 +21,7 @@ import click
 
 from vaultsync import errors
 from vaultsync.cli import cli
-from vaultsync.http_bridge.answers import STATUSES
+from vaultsync.http_bridge.encoding import STATUSES
 from vaultsync.http_bridge.routes import EVENTS, ROUTES
 from vaultsync.mcp_server.prompts import PROMPTS
 from vaultsync.mcp_server.resources import TEMPLATES

@@ -18,7 +18,7 @@ from vaultsync.cli import cli
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.units import unit
 from vaultsync.cli.watch import log_to
-from vaultsync.http_bridge import answers
+from vaultsync.http_bridge import encoding as answers
 from vaultsync.model.schema import Value
 from vaultsync.sync.report import COUNTS
 

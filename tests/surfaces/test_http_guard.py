@@ -12,8 +12,8 @@ import pytest
 from tests.bridges import Answer, Client, Heard, open_bridge
 from vaultsync.api.memory import Memory
 from vaultsync.app import serving
-from vaultsync.http_bridge.answers import DEPTH
 from vaultsync.http_bridge.application import make_app
+from vaultsync.http_bridge.encoding import DEPTH
 from vaultsync.http_bridge.routes import EVENTS, ROUTES
 
 NETWORK = Path("/proc/net/tcp")

@@ -34,7 +34,7 @@ from vaultsync.app.agents import AgentMemory
 from vaultsync.cli import cli
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.daemon.state import DaemonState
-from vaultsync.http_bridge import answers
+from vaultsync.http_bridge import encoding as answers
 from vaultsync.http_bridge.routes import ROUTES
 from vaultsync.mcp_server import resources
 from vaultsync.mcp_server.prompts import PROMPTS, written

@@ -12,9 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from vaultsync.http_bridge.answers import encoded, failed, read_body, read_query
+from vaultsync.http_bridge.encoding import encoded, failed, read_body, read_query
+from vaultsync.http_bridge.event_stream import events
 from vaultsync.http_bridge.routes import EVENTS, ROUTES, Asked
-from vaultsync.http_bridge.stream import events
 from vaultsync.model.schema import Value
 from vaultsync.privacy.error_json import trouble_json
 from vaultsync.service.bridge_service import Serving

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from vaultsync.errors.usage import IndexFileNotFoundError
-from vaultsync.http_bridge import bodies
+from vaultsync.http_bridge import requests as bodies
 from vaultsync.model.schema import Value
 from vaultsync.service.bridge_service import Serving
 

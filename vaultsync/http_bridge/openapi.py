@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from vaultsync import __version__
-from vaultsync.http_bridge import bodies, shapes
+from vaultsync.http_bridge import requests as bodies
+from vaultsync.http_bridge import shapes
 from vaultsync.http_bridge.routes import EVENTS, ROUTES, Asked
 
 _REF = "#/components/schemas/{name}"

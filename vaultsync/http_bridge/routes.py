@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from vaultsync.http_bridge import ask, bodies, facts, mirror, shapes
-from vaultsync.http_bridge.bodies import Body
+from vaultsync.http_bridge import ask, mirror, shapes
+from vaultsync.http_bridge import handlers as facts
+from vaultsync.http_bridge import requests as bodies
+from vaultsync.http_bridge.requests import Body
 from vaultsync.model.schema import Value
 from vaultsync.service.bridge_service import Serving
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vaultsync.http_bridge import bodies
+from vaultsync.http_bridge import requests as bodies
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import public
 from vaultsync.service.bridge_service import Serving

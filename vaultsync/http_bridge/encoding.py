@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from vaultsync import errors
-from vaultsync.http_bridge.bodies import Body
+from vaultsync.http_bridge.requests import Body
 from vaultsync.model.schema import Value
 from vaultsync.privacy.error_json import error_json, trouble_json
 from vaultsync.privacy.redaction import scrub

@@ -10,8 +10,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from vaultsync.http_bridge import bodies, mirror
-from vaultsync.http_bridge.answers import encoded, read_query
+from vaultsync.http_bridge import mirror
+from vaultsync.http_bridge import requests as bodies
+from vaultsync.http_bridge.encoding import encoded, read_query
 from vaultsync.model.schema import Value
 from vaultsync.service.bridge_service import Serving
 from vaultsync.service.events import Subscription
