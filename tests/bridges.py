@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from vaultsync.app import serving
+
 from vaultsync import api as app
 from vaultsync.api import opening
-from vaultsync.app import serving
 from vaultsync.http_bridge.server import running
 from vaultsync.service.bridge_service import Serving
 

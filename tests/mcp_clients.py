@@ -21,9 +21,9 @@ from mcp.shared.memory import create_connected_server_and_client_session
 from mcp.types import CallToolResult, TextContent
 
 from vaultsync import api as app
-from vaultsync.app.agent_settings import settings_for
-from vaultsync.app.agents import AgentMemory
 from vaultsync.cli import cli
+from vaultsync.mcp_server.agent_memory import AgentMemory
+from vaultsync.mcp_server.agent_settings import settings_for
 from vaultsync.mcp_server.server import make_server
 from vaultsync.mcp_server.worker import AgentWorker
 

@@ -13,9 +13,10 @@ import threading
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from vaultsync.app import waking, watching
+
 from tests.real.home import say
 from vaultsync import config
-from vaultsync.app import waking, watching
 
 if TYPE_CHECKING:
     from _typeshed import TraceFunction

@@ -154,7 +154,7 @@ def imported_by(path: Path) -> set[str]:
 
 def test_a_clients_greeting_waits_for_no_engine() -> None:
     code = (
-        "import json, sys, vaultsync.cli.mcp_serving, vaultsync.mcp_server.over_stdio;"
+        "import json, sys, vaultsync.cli.mcp_serving, vaultsync.mcp_server.stdio;"
         "print(json.dumps(sorted(sys.modules)))"
     )
     done = subprocess.run(

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from vaultsync.app import serving
 
 from tests.bridges import Answer, Client, Heard, open_bridge
 from vaultsync.api.memory import Memory
-from vaultsync.app import serving
 from vaultsync.http_bridge.application import make_app
 from vaultsync.http_bridge.encoding import DEPTH
 from vaultsync.http_bridge.routes import EVENTS, ROUTES

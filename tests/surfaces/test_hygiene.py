@@ -29,14 +29,14 @@ from tests.planted import (
 )
 from vaultsync.api.memory import Memory
 from vaultsync.api.read_only import ask_files
-from vaultsync.app.agent_settings import settings_for
-from vaultsync.app.agents import AgentMemory
 from vaultsync.cli import cli
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.daemon.state import DaemonState
 from vaultsync.http_bridge import encoding as answers
 from vaultsync.http_bridge.routes import ROUTES
 from vaultsync.mcp_server import resources
+from vaultsync.mcp_server.agent_memory import AgentMemory
+from vaultsync.mcp_server.agent_settings import settings_for
 from vaultsync.mcp_server.prompts import PROMPTS, written
 from vaultsync.mcp_server.server import run
 from vaultsync.mcp_server.tools import TOOLS

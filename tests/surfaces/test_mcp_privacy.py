@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.mcp_clients import Home, make_home
-from vaultsync.app.agents import AgentMemory
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.mcp_server import resources
+from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.prompts import PROMPTS, written
 from vaultsync.mcp_server.server import run
 from vaultsync.mcp_server.tools import TOOLS

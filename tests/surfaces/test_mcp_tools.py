@@ -18,13 +18,13 @@ from pydantic import AnyUrl
 
 from tests.mcp_clients import Home, ask, hits, in_memory, make_home
 from vaultsync import errors
-from vaultsync.app.agent_settings import NAMELESS
-from vaultsync.app.agents import AgentMemory
 from vaultsync.backends.filesystem.vault import VaultFs
-from vaultsync.mcp_server.bounds import LIST, bounded
-from vaultsync.mcp_server.failure import in_words, told
+from vaultsync.mcp_server.agent_memory import AgentMemory
+from vaultsync.mcp_server.agent_settings import NAMELESS
+from vaultsync.mcp_server.errors import in_words, told
 from vaultsync.mcp_server.server import prompt_rows, run, tool_row
 from vaultsync.mcp_server.tools import TOOLS
+from vaultsync.mcp_server.truncate import LIST, bounded
 
 PAGE = Path(__file__).parents[2] / "golden" / "surface" / "mcp.json"
 NO_ID = "0" * 8 + "-0000-0000-0000-" + "0" * 12

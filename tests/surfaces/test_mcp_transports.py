@@ -187,7 +187,7 @@ def test_what_cannot_be_served_is_said_before_anything_is(
 
 def test_nothing_heavy_is_loaded_before_a_client_asks() -> None:
     code = (
-        "import json, sys, vaultsync.mcp_server.over_stdio, vaultsync.mcp_server.over_http;"
+        "import json, sys, vaultsync.mcp_server.stdio, vaultsync.mcp_server.http;"
         "print(json.dumps(sorted(sys.modules)))"
     )
     done = subprocess.run(

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import httpx
 import pytest
+from vaultsync.app import serving
 
 import vaultsync.api
 from tests.daemons import PATIENCE, watched
 from vaultsync import config
-from vaultsync.app import serving
 
 
 def wait_until(holds: Callable[[], object]) -> None:

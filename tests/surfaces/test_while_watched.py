@@ -15,9 +15,9 @@ import pytest
 from tests.daemons import PATIENCE, watched
 from tests.mcp_clients import Home, ask, make_home, over_stdio
 from vaultsync.api.memory import Memory
-from vaultsync.app.agents import AgentMemory
 from vaultsync.errors.usage import ConflictNotFoundError, InvalidFieldError
 from vaultsync.errors.work import EngineBusyError
+from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.server import run
 from vaultsync.mcp_server.tools import TOOLS
 

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
-from vaultsync.app.agent_settings import settings_for
 from vaultsync.cli.options import Options
 from vaultsync.errors.usage import MissingExtraError
+from vaultsync.mcp_server.agent_settings import settings_for
 
 if TYPE_CHECKING:
-    from vaultsync.app.agents import AgentMemory
     from vaultsync.config import Settings
-    from vaultsync.mcp_server.over_http import Listening
+    from vaultsync.mcp_server.agent_memory import AgentMemory
+    from vaultsync.mcp_server.http import Listening
 
 __all__ = ["http", "settings", "stdio"]
 
@@ -39,7 +39,7 @@ def stdio(settings: Settings, *, scope: str | None) -> None:
         MissingExtraError: the SDK of the protocol is not installed.
     """
     try:
-        from vaultsync.mcp_server.over_stdio import serve
+        from vaultsync.mcp_server.stdio import serve
         from vaultsync.mcp_server.worker import AgentWorker
     except ModuleNotFoundError as missing:
         raise _not_installed(missing) from None
@@ -57,7 +57,7 @@ def http(
         ConfigError: the port is taken.
     """
     try:
-        from vaultsync.mcp_server.over_http import PORT, running
+        from vaultsync.mcp_server.http import PORT, running
         from vaultsync.mcp_server.worker import AgentWorker
     except ModuleNotFoundError as missing:
         raise _not_installed(missing) from None
@@ -68,7 +68,7 @@ def http(
 
 def _open(settings: Settings, scope: str | None) -> AgentMemory:
     """The memory; loaded when it is first needed, for a client waits for a greeting."""
-    from vaultsync.app.agents import AgentMemory
+    from vaultsync.mcp_server.agent_memory import AgentMemory
 
     return AgentMemory(settings, scope=scope)
 

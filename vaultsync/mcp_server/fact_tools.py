@@ -22,8 +22,8 @@ from vaultsync.model.schema import Value
 from vaultsync.model.serialization import public
 
 if TYPE_CHECKING:
-    from vaultsync.app.agents import AgentMemory
     from vaultsync.facts.listing import Page
+    from vaultsync.mcp_server.agent_memory import AgentMemory
 
 MANY = 50
 """Facts of one answer."""

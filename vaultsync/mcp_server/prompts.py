@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from vaultsync.errors.usage import InvalidArgumentsError
 
 if TYPE_CHECKING:
-    from vaultsync.app.agents import AgentMemory
+    from vaultsync.mcp_server.agent_memory import AgentMemory
 
 BUDGET = 4_000
 """Tokens of what is put in."""

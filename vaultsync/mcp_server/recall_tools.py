@@ -10,7 +10,7 @@ from vaultsync.mcp_server.shapes import Bounded, Query, Scopes, Since, Tags, Typ
 from vaultsync.mcp_server.tool import Answer, Asked, Tool
 
 if TYPE_CHECKING:
-    from vaultsync.app.agents import AgentMemory
+    from vaultsync.mcp_server.agent_memory import AgentMemory
 
 HITS = 50
 TOKENS = 32_000

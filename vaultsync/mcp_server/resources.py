@@ -10,7 +10,7 @@ from mcp import types
 from vaultsync.errors.usage import NotFoundError
 
 if TYPE_CHECKING:
-    from vaultsync.app.agents import AgentMemory
+    from vaultsync.mcp_server.agent_memory import AgentMemory
 
 MARKDOWN = "text/markdown"
 FACT, INDEX = "vaultsync://fact/", "vaultsync://index/"

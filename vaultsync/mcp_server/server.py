@@ -11,16 +11,16 @@ from mcp.server.lowlevel import Server
 from vaultsync import __version__
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.mcp_server import resources
-from vaultsync.mcp_server.bounds import bounded, encoded
-from vaultsync.mcp_server.failure import in_words, told
+from vaultsync.mcp_server.errors import in_words, told
 from vaultsync.mcp_server.prompts import PROMPTS, written
 from vaultsync.mcp_server.tool import Tool
 from vaultsync.mcp_server.tools import TOOLS
+from vaultsync.mcp_server.truncate import bounded, encoded
 from vaultsync.mcp_server.worker import AgentWorker
 from vaultsync.model.schema import Value
 
 if TYPE_CHECKING:
-    from vaultsync.app.agents import AgentMemory
+    from vaultsync.mcp_server.agent_memory import AgentMemory
 
 RESOURCE_NOT_FOUND = -32002
 """As the protocol numbers it."""

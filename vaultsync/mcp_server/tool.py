@@ -12,7 +12,7 @@ from vaultsync.errors.usage import InvalidArgumentsError
 from vaultsync.model.schema import Value
 
 if TYPE_CHECKING:
-    from vaultsync.app.agents import AgentMemory
+    from vaultsync.mcp_server.agent_memory import AgentMemory
 
 Schema = Mapping[str, Any]
 Answer = Mapping[str, Value]

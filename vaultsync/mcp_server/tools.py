@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from vaultsync.mcp_server import fact_tools, mirror_tools, recall_tools
+from vaultsync.mcp_server import fact_tools, recall_tools
+from vaultsync.mcp_server import sync_tools as mirror_tools
 from vaultsync.mcp_server.tool import Tool
 
 TOOLS: Mapping[str, Tool[Any]] = MappingProxyType(

@@ -11,7 +11,7 @@ from vaultsync.errors.root import VaultsyncError
 from vaultsync.service.worker import Worker
 
 if TYPE_CHECKING:
-    from vaultsync.app.agents import AgentMemory
+    from vaultsync.mcp_server.agent_memory import AgentMemory
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import conflict_json
 
 if TYPE_CHECKING:
-    from vaultsync.app.agents import AgentMemory
+    from vaultsync.mcp_server.agent_memory import AgentMemory
 
 SOME = 20
 """Conflicts, and things that wait for a person, in one answer."""
