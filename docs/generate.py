@@ -20,7 +20,7 @@ from typing import Any
 import click
 
 from vaultsync import errors
-from vaultsync.cli import cli
+from vaultsync.cli.main import cli
 from vaultsync.http_bridge.encoding import STATUSES
 from vaultsync.http_bridge.routes import EVENTS, ROUTES
 from vaultsync.mcp_server.prompts import PROMPTS

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from tests.golden import Placeholders
 from vaultsync import api as app
 from vaultsync.backends.state.engine_lock import EngineLock
-from vaultsync.cli import cli
+from vaultsync.cli.main import cli
 
 ID = "0193f6c2-7b1a-7c3d-8e4f-5a6b7c8d9e01"
 VAULT_ID = "0193f6c2-0000-7000-8000-000000000000"

@@ -21,7 +21,7 @@ from mcp.shared.memory import create_connected_server_and_client_session
 from mcp.types import CallToolResult, TextContent
 
 from vaultsync import api as app
-from vaultsync.cli import cli
+from vaultsync.cli.main import cli
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import settings_for
 from vaultsync.mcp_server.server import make_server

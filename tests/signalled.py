@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from vaultsync.app import waking, watching
 
 from tests.real.home import say
-from vaultsync import config
+from vaultsync import settings as config
 
 if TYPE_CHECKING:
     from _typeshed import TraceFunction

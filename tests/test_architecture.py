@@ -168,5 +168,5 @@ def test_a_clients_greeting_waits_for_no_engine() -> None:
     loaded = json.loads(done.stdout)
 
     assert "vaultsync.mcp_server.tools" in loaded
-    parts = ("vaultsync.engine.", "vaultsync.backends.", "sqlite3", "tantivy")
+    parts = ("vaultsync.sync.", "vaultsync.backends.", "sqlite3", "tantivy")
     assert [each for each in loaded if each.startswith(parts)] == []

@@ -15,8 +15,10 @@ from typing import Any
 import click
 import pytest
 
-from vaultsync import config, errors
-from vaultsync.cli import cli, failure
+from vaultsync import errors
+from vaultsync import settings as config
+from vaultsync.cli import exit_codes as failure
+from vaultsync.cli.main import cli
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.decision_table import Do
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from vaultsync import config
+from vaultsync import settings as config
 from vaultsync.api.privacy import hygiene_check
 from vaultsync.api.stray_settings import settings_check
-from vaultsync.config import Hygiene
 from vaultsync.errors.usage import ConfigError
+from vaultsync.settings import Hygiene
 
 
 def _load(tmp_path: Path, text: str) -> config.Settings:

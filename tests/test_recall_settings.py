@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import vaultsync
-from vaultsync import config
+from vaultsync import settings as config
 from vaultsync.api import read_only as answering
 from vaultsync.errors.usage import ConfigError
 from vaultsync.recall.ranking import FIELDS, Weights

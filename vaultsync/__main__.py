@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vaultsync.cli import main
+from vaultsync.cli.main import main
 
 if __name__ == "__main__":
     main()

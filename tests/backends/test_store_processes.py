@@ -109,7 +109,7 @@ WRITER = """
 import sys
 from tests.backends.test_store_processes import IDS, a_fact, opened_at
 from pathlib import Path
-from vaultsync.ports import Write
+from vaultsync.storage.store import Write
 
 store = opened_at(Path(sys.argv[1]))
 for start in range(0, len(IDS), 10):

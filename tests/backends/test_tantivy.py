@@ -559,7 +559,7 @@ def test_nothing_heavy_is_loaded_to_find_a_word(folder: Path) -> None:
     put(TantivyIndex(folder), a_fact())
     program = (
         "import sys; from vaultsync.backends.tantivy.index import TantivyIndex\n"
-        "from vaultsync.ports import Filters\n"
+        "from vaultsync.indexing.ports import Filters\n"
         "assert TantivyIndex(sys.argv[1]).search('tea', Filters(), limit=1)\n"
         "print(*sorted({each.partition('.')[0] for each in sys.modules}))"
     )

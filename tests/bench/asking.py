@@ -148,7 +148,7 @@ class Asking:
         return lambda: _run([*command, *terms])
 
 
-_AS_INSTALLED = "from vaultsync.cli import main; main()"
+_AS_INSTALLED = "from vaultsync.cli.main import main; main()"
 """What the script `vaultsync` does; Python has more to load for `-m`."""
 
 _FIRST = """
@@ -288,7 +288,7 @@ def _loads_nothing_heavy(command: list[str]) -> None:
     code = (
         "import sys, json\n"
         f"sys.argv = ['vaultsync', *json.loads({words!r})]\n"
-        "from vaultsync.cli import cli\n"
+        "from vaultsync.cli.main import cli\n"
         "try:\n    cli.main()\nexcept SystemExit:\n    pass\n"
         f"print([m for m in {_HEAVY} if m in sys.modules], file=sys.stderr)\n"
     )

@@ -19,8 +19,8 @@ from tests.bench.measure import p95
 from tests.bench.table import Row
 from tests.bench.worlds import World, new_folder, notes_in, settle_disk
 from vaultsync.api.memory import Memory
-from vaultsync.config import WatchSettings
 from vaultsync.facts import service as fact_work
+from vaultsync.settings import WatchSettings
 
 ROOT = Path(__file__).parents[2]
 MARGIN = 0.150

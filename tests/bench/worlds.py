@@ -13,7 +13,7 @@ from pathlib import Path
 
 import vaultsync.api
 from tests.bench import corpus
-from vaultsync import config
+from vaultsync import settings as config
 from vaultsync.api.memory import Memory
 
 

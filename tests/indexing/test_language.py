@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from vaultsync.indexing.language import FUNCTION_WORDS, LANGUAGES, language_of
 
 TOLD = tomllib.loads(
-    (Path(__file__).parents[1] / "adapters" / "languages.toml").read_text("utf-8")
+    (Path(__file__).parents[1] / "backends" / "languages.toml").read_text("utf-8")
 )
 
 

@@ -11,7 +11,7 @@ from unittest import mock
 from click.testing import CliRunner, Result
 
 from vaultsync.api.memory import Memory
-from vaultsync.cli import cli
+from vaultsync.cli.main import cli
 from vaultsync.facts.listing import Page
 from vaultsync.facts.service import Forgotten
 from vaultsync.memory_files.report import Added, FileDone, MemoryFileReport

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from vaultsync.cli import context as command
-from vaultsync.cli import session
+from vaultsync.cli import vault as session
 from vaultsync.context_packs.formats import FORMS
 from vaultsync.context_packs.pack import INTENTS, ContextPack, Item, LeftOut
 

@@ -71,7 +71,7 @@ def test_a_change_of_many_lines_is_counted() -> None:
 def test_a_long_text_in_a_history_is_told_by_its_lines(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("vaultsync.cli.show_conflicts.is_terminal", lambda _: True)
+    monkeypatch.setattr("vaultsync.cli.format_conflicts.is_terminal", lambda _: True)
     before, after = "\n".join(LINES), with_line(3, "New.")
     entry = HistoryEntry(RUN, "now", ID, "store", "indy", "content", before, after)
 

@@ -12,7 +12,8 @@ import pytest
 
 from tests.surfaces.command_line import ID, RUN, FakeMemory, one_object, run
 from vaultsync import errors
-from vaultsync.cli import cli, failure
+from vaultsync.cli import exit_codes as failure
+from vaultsync.cli.main import cli
 
 ERRORS: list[tuple[Exception, int]] = [
     (errors.InvalidFieldError("priority", 9, "a number"), 2),
@@ -261,12 +262,12 @@ def test_help_loads_no_more_than_the_words_of_the_commands(code: str) -> None:
         "vaultsync.cli",
         "vaultsync.errors",
     }
-    assert not own & {"vaultsync.cli.session", "vaultsync.cli.show"}
+    assert not own & {"vaultsync.cli.vault", "vaultsync.cli.format_facts"}
 
 
 def ended(code: str) -> subprocess.CompletedProcess[str]:
     """What a process said that ran `main` in these words of Python."""
-    words = "import atexit, sys, threading, time\nfrom vaultsync.cli import main\n"
+    words = "import atexit, sys, threading, time\nfrom vaultsync.cli.main import main\n"
     return subprocess.run(
         [sys.executable, "-c", words + code, "--version"],
         capture_output=True,
@@ -297,7 +298,7 @@ def test_words_that_do_not_go_out_are_told_as_python_tells_it() -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no device that is always full")
     with Path("/dev/full").open("w") as full:
-        code = "from vaultsync.cli import main\nmain()"
+        code = "from vaultsync.cli.main import main\nmain()"
         done = subprocess.run(
             [sys.executable, "-c", code, "--version"],
             stdout=full,

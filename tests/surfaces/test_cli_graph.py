@@ -13,7 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from vaultsync.api.graphing import GraphColours, GraphExport, Graphing
-from vaultsync.cli import COMMANDS, cli, graph
+from vaultsync.cli import graph
+from vaultsync.cli.main import COMMANDS, cli
 from vaultsync.errors.usage import ConfigError, NotFoundError
 from vaultsync.graph.model import build_graph
 from vaultsync.graph.service import neighborhood
@@ -91,7 +92,7 @@ def run(*words: str, memory: Memory | None = None) -> Result:
     ours = {"graph": "graph.graph", "links": "links.links"}
     with (
         mock.patch.dict(COMMANDS, ours),
-        mock.patch("vaultsync.cli.session.memory", return_value=memory or Memory()),
+        mock.patch("vaultsync.cli.vault.memory", return_value=memory or Memory()),
     ):
         return CliRunner(env={"NO_COLOR": "1"}).invoke(
             cli, list(words), prog_name="vaultsync"

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from tests.surfaces.command_line import run
-from vaultsync.cli import COMMANDS, cli
+from vaultsync.cli.main import COMMANDS, cli
 
 PAGE = Path(__file__).parent.parent.parent / "golden" / "surface" / "cli-help.txt"
 CONTEXT = click.Context(cli)

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from vaultsync import api as app
 from vaultsync.api.plugging import install_plugin
 from vaultsync.backends.obsidian import plugin as obsidian_plugin
-from vaultsync.cli import cli
+from vaultsync.cli.main import cli
 from vaultsync.errors.usage import ConfigError, PluginNotBuiltError
 
 FILES = {

@@ -10,7 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.surfaces.command_line import FACT, ID
-from vaultsync.cli import cli, session, show_recall
+from vaultsync.cli import show_recall
+from vaultsync.cli import vault as session
+from vaultsync.cli.main import cli
 from vaultsync.cli.recall import recall
 from vaultsync.recall.result import Hit, Recall, Seen, Stage
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from vaultsync import api as app
-from vaultsync.cli import cli
+from vaultsync.cli.main import cli
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 
 import vaultsync.api
 from tests.fakes import START
-from vaultsync.cli import cli
 from vaultsync.cli.log_lines import LogLines
+from vaultsync.cli.main import cli
 from vaultsync.cli.units import unit
 from vaultsync.cli.watch import log_to
 from vaultsync.http_bridge import encoding as answers

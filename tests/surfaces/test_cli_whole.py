@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from vaultsync.cli import cli
+from vaultsync.cli.main import cli
 
 
 class Shell:

@@ -29,8 +29,8 @@ from tests.planted import (
 )
 from vaultsync.api.memory import Memory
 from vaultsync.api.read_only import ask_files
-from vaultsync.cli import cli
 from vaultsync.cli.log_lines import LogLines
+from vaultsync.cli.main import cli
 from vaultsync.daemon.state import DaemonState
 from vaultsync.http_bridge import encoding as answers
 from vaultsync.http_bridge.routes import ROUTES

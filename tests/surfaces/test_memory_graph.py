@@ -10,8 +10,8 @@ import pytest
 
 from vaultsync.api.memory import Memory
 from vaultsync.api.opening import init
-from vaultsync.config import load
 from vaultsync.errors.usage import ConfigError, InvalidFieldError, NotFoundError
+from vaultsync.settings import load
 
 
 @pytest.fixture

@@ -103,7 +103,7 @@ def test_an_answer_of_the_index_loads_nothing_dear(tmp_path: Path) -> None:
         memory.sync()
     words = ["recall", "crane", "--json", "--vault", vault, "--state-dir", state]
     code = (
-        "import sys\nfrom vaultsync.cli import cli\n"
+        "import sys\nfrom vaultsync.cli.main import cli\n"
         f"try:\n    cli.main({words!r})\nexcept SystemExit:\n    pass\n"
         "print(*sys.modules, file=sys.stderr)"
     )

@@ -20,7 +20,7 @@ from tests.qdrant_server import FakeQdrant, Fault
 from tests.qdrants import SERVER, needs_server
 from vaultsync import api as app
 from vaultsync.backends.system.clock import SystemClock
-from vaultsync.cli import cli
+from vaultsync.cli.main import cli
 from vaultsync.errors.sides import StoreMismatchError
 from vaultsync.errors.usage import ConfigError, FactNotFoundError
 

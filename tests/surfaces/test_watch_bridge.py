@@ -13,7 +13,7 @@ from vaultsync.app import serving
 
 import vaultsync.api
 from tests.daemons import PATIENCE, watched
-from vaultsync import config
+from vaultsync import settings as config
 
 
 def wait_until(holds: Callable[[], object]) -> None:

@@ -13,12 +13,11 @@ from pathlib import Path
 import pytest
 
 import vaultsync.api
-from vaultsync import config
+from vaultsync import settings as config
 from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
 from vaultsync.backends.state.daemon_file import DaemonFile
 from vaultsync.backends.watchers.choose import watcher_maker
-from vaultsync.config import MemoryFileSettings, Settings, WatchSettings
 from vaultsync.errors.sides import VaultMissingError
 from vaultsync.errors.usage import ConfigError, FactNotFoundError
 from vaultsync.errors.work import DaemonStoppedError, EngineBusyError
@@ -26,6 +25,7 @@ from vaultsync.model.schema import Value
 from vaultsync.service.daemon_runner import WatchedMemory, Watching, rhythm_of
 from vaultsync.service.daily_maintenance import DONE, LOOKS, Daily
 from vaultsync.service.memory_file_watch import FollowedFiles
+from vaultsync.settings import MemoryFileSettings, Settings, WatchSettings
 
 PATIENCE = 30.0
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vaultsync.config import Settings
 from vaultsync.errors.work import EngineBusyError
+from vaultsync.settings import Settings
 
 PATIENCE = 3600.0
 """Seconds for what the engine does: a pass may be under way, and adopting or proving a

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultsync.api.stores import Stores
-from vaultsync.config import Settings
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.work import EmbedderError
+from vaultsync.settings import Settings
 
 if TYPE_CHECKING:
     from vaultsync.context_packs.ports import TokenCounter

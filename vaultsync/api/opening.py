@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from vaultsync import config
+from vaultsync import settings as config
 from vaultsync.api.memory import Memory
 from vaultsync.api.stores import check_store
 from vaultsync.backends.state.vault_marker import make_marker

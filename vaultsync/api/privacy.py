@@ -7,10 +7,10 @@ import re
 
 from vaultsync.api.environment import values_of
 from vaultsync.backends.state.key_file import read_or_make_key
-from vaultsync.config import Settings
 from vaultsync.notes.view import Lens
 from vaultsync.privacy.providers import PROVIDERS
 from vaultsync.privacy.redaction import Redactor, never_tell
+from vaultsync.settings import Settings
 
 KEY = "hygiene.key"
 SHORTEST = 6

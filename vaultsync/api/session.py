@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from vaultsync.api.wiring import Opened, at_hand
 from vaultsync.backends.state.engine_lock import EngineLock
-from vaultsync.config import Settings
 from vaultsync.errors.notes import NoteMissingError, UnsafePathError
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.sides import StoreUnavailableError, VaultError
 from vaultsync.errors.work import EngineBusyError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, vault_path
+from vaultsync.settings import Settings
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.write_through import WriteThrough
 

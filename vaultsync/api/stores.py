@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultsync.backends.sqlite.store import SqliteStore
-from vaultsync.config import Settings
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.usage import ConfigError
 from vaultsync.errors.work import EmbedderError
+from vaultsync.settings import Settings
 
 if TYPE_CHECKING:
     from vaultsync.backends.qdrant.operations import Points

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from difflib import get_close_matches
 from pathlib import Path
 
-from vaultsync.config import (
+from vaultsync.settings import (
     MARKER,
     Hygiene,
     MemoryFileSettings,

@@ -14,8 +14,8 @@ from vaultsync.api.stores import Stores
 from vaultsync.backends.sqlite.archive import SqliteArchive
 from vaultsync.backends.state.vault_marker import make_state_dir
 from vaultsync.backends.system.clock import SystemClock
-from vaultsync.config import Settings
 from vaultsync.links.entity_names import EntityNames
+from vaultsync.settings import Settings
 from vaultsync.sync.context import Mirror, Policy
 
 if TYPE_CHECKING:  # only a daemon or a bridge has one

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from vaultsync.cli.failure import DONE
+from vaultsync.cli.exit_codes import DONE
 from vaultsync.cli.output import echo, emit
 
 _HOW = {

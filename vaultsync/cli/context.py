@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from vaultsync.cli.failure import DONE
+from vaultsync.cli.exit_codes import DONE
 from vaultsync.cli.options import Options, agent_option, common, filters, question
 
 FORMATS = ("markdown", "xml", "json")
@@ -57,7 +57,8 @@ def context(
     The text is printed on stdout. What is in it and why, where it can be read, and what
     had no room, is told on stderr.
     """
-    from vaultsync.cli import session, show_context
+    from vaultsync.cli import show_context
+    from vaultsync.cli import vault as session
 
     with session.packs(options, agent=agent) as memory:
         made = memory.context(

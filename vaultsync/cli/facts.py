@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vaultsync.cli.failure import DONE, WAITS
+from vaultsync.cli.exit_codes import DONE, WAITS
 from vaultsync.cli.options import (
     Options,
     agent_option,
@@ -86,7 +86,9 @@ def remember(
         message = "there is no text to remember: what was given is empty"
         raise click.UsageError(message)
 
-    from vaultsync.cli import session, show, values
+    from vaultsync.cli import format_facts as show
+    from vaultsync.cli import values
+    from vaultsync.cli import vault as session
 
     own = values.values_of(fields)
     with session.memory(options, agent=agent) as memory:
@@ -113,7 +115,8 @@ def remember(
 @common
 def get(options: Options, *, fact_id: str, agent: str | None) -> int:
     """Show a fact."""
-    from vaultsync.cli import session, show
+    from vaultsync.cli import format_facts as show
+    from vaultsync.cli import vault as session
 
     with session.memory(options, agent=agent) as memory:
         fact = memory.get(fact_id)
@@ -169,7 +172,8 @@ def list_facts(
     agent: str | None,
 ) -> int:
     """List facts by id, a page at a time."""
-    from vaultsync.cli import session, show
+    from vaultsync.cli import format_facts as show
+    from vaultsync.cli import vault as session
 
     with session.memory(options, agent=agent) as memory:
         page = memory.list(
@@ -229,7 +233,9 @@ def update(
     if content is not None:
         content = text_of(content, what="content")
 
-    from vaultsync.cli import session, show, values
+    from vaultsync.cli import format_facts as show
+    from vaultsync.cli import values
+    from vaultsync.cli import vault as session
 
     changes = values.values_of(settings)
     with session.memory(options, agent=agent) as memory:
@@ -273,7 +279,8 @@ def supersede(
         message = "there is no text of the new fact: what was given is empty"
         raise click.UsageError(message)
 
-    from vaultsync.cli import session, show
+    from vaultsync.cli import format_facts as show
+    from vaultsync.cli import vault as session
 
     with session.memory(options, agent=agent) as memory:
         fact = memory.supersede(fact_id, content)
@@ -288,7 +295,8 @@ def supersede(
 @common
 def forget(options: Options, *, fact_id: str, agent: str | None) -> int:
     """Delete a fact and its note; `restore` brings both back."""
-    from vaultsync.cli import session, show
+    from vaultsync.cli import format_facts as show
+    from vaultsync.cli import vault as session
 
     with session.memory(options, agent=agent) as memory:
         done = memory.forget(fact_id)
@@ -307,7 +315,8 @@ def forget(options: Options, *, fact_id: str, agent: str | None) -> int:
 @common
 def restore(options: Options, *, fact_id: str, agent: str | None) -> int:
     """Bring back a fact that was forgotten, and its note."""
-    from vaultsync.cli import session, show
+    from vaultsync.cli import format_facts as show
+    from vaultsync.cli import vault as session
 
     with session.memory(options, agent=agent) as memory:
         done = memory.restore(fact_id)

@@ -12,8 +12,8 @@ from errno import ENOTDIR
 from pathlib import Path
 from typing import BinaryIO
 
-from vaultsync.config import MARKER
 from vaultsync.errors.usage import ImportLineError, UsageError
+from vaultsync.settings import MARKER
 
 Write = Callable[[str], object]
 

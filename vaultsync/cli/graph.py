@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 import click
 
-from vaultsync.cli.failure import DONE
+from vaultsync.cli.exit_codes import DONE
 from vaultsync.cli.options import Options, common
 
 FORMATS = ("json", "graphml", "canvas", "html")
@@ -56,7 +56,8 @@ def export_graph(
         message = "with --json FILE cannot be -, for stdout is one JSON object then"
         raise click.UsageError(message)
 
-    from vaultsync.cli import files, session, show_graph
+    from vaultsync.cli import files, show_graph
+    from vaultsync.cli import vault as session
 
     chosen = form or PurePath(file).suffix[1:].lower() or "json"
     if chosen not in FORMATS:
@@ -85,7 +86,8 @@ def export_graph(
 @common
 def stats(options: Options, *, hubs: int, scope: str | None) -> int:
     """Count parts, hubs (by PageRank) and what stands alone."""
-    from vaultsync.cli import session, show_graph
+    from vaultsync.cli import show_graph
+    from vaultsync.cli import vault as session
 
     with session.memory(options) as memory:
         found = memory.graph_stats(scope=scope, hubs=hubs)
@@ -105,7 +107,8 @@ def show_neighbors(
 
     NAME is a title, an alias, an id or the path of a note.
     """
-    from vaultsync.cli import session, show_graph
+    from vaultsync.cli import show_graph
+    from vaultsync.cli import vault as session
 
     with session.memory(options) as memory:
         found = memory.graph_neighbors(name, depth=depth, scope=scope)
@@ -122,7 +125,8 @@ def colours(options: Options) -> int:
     in it. Obsidian writes that file itself while it is open: close it first, or restart
     it afterwards.
     """
-    from vaultsync.cli import session, show_graph
+    from vaultsync.cli import show_graph
+    from vaultsync.cli import vault as session
 
     with session.memory(options) as memory:
         done = memory.graph_colours()

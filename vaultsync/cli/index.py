@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from vaultsync.cli.failure import DONE
+from vaultsync.cli.exit_codes import DONE
 from vaultsync.cli.options import Options, common
 
 
@@ -13,7 +13,7 @@ from vaultsync.cli.options import Options, common
 @common
 def index(options: Options, *, rebuild: bool) -> int:
     """Bring `.index/`, the note index and the vectors up to date."""
-    from vaultsync.cli import session
+    from vaultsync.cli import vault as session
     from vaultsync.cli.output import emit, say
     from vaultsync.cli.progress import progress
 

@@ -26,7 +26,8 @@ def check(options: Options, *, fix: bool, verbose: bool) -> int:
     Broken: nothing is called so, or the note has no such heading or block. Ambiguous:
     several files are called so. Alias only: links do not follow aliases.
     """
-    from vaultsync.cli import session, show_graph
+    from vaultsync.cli import show_graph
+    from vaultsync.cli import vault as session
     from vaultsync.cli.progress import progress
 
     with session.memory(options) as memory, progress(options) as bar:

@@ -12,9 +12,9 @@ from vaultsync.errors.usage import MissingExtraError
 from vaultsync.mcp_server.agent_settings import settings_for
 
 if TYPE_CHECKING:
-    from vaultsync.config import Settings
     from vaultsync.mcp_server.agent_memory import AgentMemory
     from vaultsync.mcp_server.http import Listening
+    from vaultsync.settings import Settings
 
 __all__ = ["http", "settings", "stdio"]
 

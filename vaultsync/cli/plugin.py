@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from vaultsync.cli.failure import DONE
+from vaultsync.cli.exit_codes import DONE
 from vaultsync.cli.options import Options, common
 
 

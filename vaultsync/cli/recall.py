@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from vaultsync.cli.failure import DONE
+from vaultsync.cli.exit_codes import DONE
 from vaultsync.cli.options import Options, agent_option, common, filters, question
 from vaultsync.errors.usage import UsageError
 
@@ -67,7 +67,8 @@ def recall(
     QUERY is plain words; "in quotes" is a phrase that must occur, and type:decision,
     tag:ops, tier:critical, since:2026-03 and until:2026-05-01 filter.
     """
-    from vaultsync.cli import session, show_recall
+    from vaultsync.cli import show_recall
+    from vaultsync.cli import vault as session
 
     if vault_only:
         if explain or mode not in {"auto", "index"}:

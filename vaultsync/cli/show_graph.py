@@ -6,10 +6,10 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from vaultsync.api.graphing import GraphColours, GraphExport
-from vaultsync.cli.failure import DONE, WAITS
+from vaultsync.cli.exit_codes import DONE, WAITS
+from vaultsync.cli.format_facts import count, pairs
 from vaultsync.cli.options import Options
 from vaultsync.cli.output import echo, emit, is_terminal, one_line, say, style, table
-from vaultsync.cli.show import count, pairs
 from vaultsync.graph.model import Edge, Node
 from vaultsync.graph.service import Neighborhood, stats_json
 from vaultsync.graph.stats import GraphStats

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from vaultsync.cli.failure import DONE, WAITS
+from vaultsync.cli.exit_codes import DONE, WAITS
+from vaultsync.cli.format_facts import count
+from vaultsync.cli.format_reports import attention
 from vaultsync.cli.options import Options
 from vaultsync.cli.output import dim, echo, emit, one_line, say, style, table
-from vaultsync.cli.show import count
-from vaultsync.cli.show_passes import attention
 from vaultsync.memory_files.report import Added, FileDone, MemoryFileReport
 
 _DID = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from vaultsync.cli.failure import DONE
-from vaultsync.cli.mirror import confirm_option, dry_run_option, verbose_option
+from vaultsync.cli.exit_codes import DONE
 from vaultsync.cli.options import Options, common
+from vaultsync.cli.sync import confirm_option, dry_run_option, verbose_option
 
 
 @click.command()
@@ -29,7 +29,8 @@ def maintain(
     verbose: bool,
 ) -> int:
     """Delete what expired or faded, and collapse long chains."""
-    from vaultsync.cli import session, show_passes
+    from vaultsync.cli import format_reports as show_passes
+    from vaultsync.cli import vault as session
     from vaultsync.cli.progress import progress
 
     with session.memory(options) as memory:
@@ -55,10 +56,10 @@ def migrate(options: Options, *, to: str) -> int:
     It can be run again when it broke off. The vault goes over to the new store once all
     facts are proved to be there; the old store stays as it is.
     """
-    from vaultsync.cli import session
+    from vaultsync.cli import vault as session
+    from vaultsync.cli.format_facts import count
     from vaultsync.cli.output import clean, emit, say
     from vaultsync.cli.progress import progress
-    from vaultsync.cli.show import count
 
     with session.memory(options) as memory, progress(options) as bar:
         done = memory.migrate(to, progress=bar)

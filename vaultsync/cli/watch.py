@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
-from vaultsync.cli.failure import DONE, WAITS
+from vaultsync.cli.exit_codes import DONE, WAITS
 from vaultsync.cli.options import Options, common
 from vaultsync.cli.output import echo, emit
 
@@ -54,7 +54,7 @@ def watch(
     What happens is told on stderr, a line of JSON each. Ctrl-C or SIGTERM end it within
     two seconds; what was begun is taken up by the next pass.
     """
-    from vaultsync.cli import session
+    from vaultsync.cli import vault as session
 
     settings = session.settings(options)
     if print_unit is not None:
@@ -113,7 +113,7 @@ def _beside(tell: Tell) -> Beside | None:
 @contextmanager
 def log_to(path: str | None, *, quiet: bool) -> Iterator[Tell]:
     """Where what happens is told, and what is logged elsewhere in this process."""
-    from vaultsync.cli import session
+    from vaultsync.cli import vault as session
     from vaultsync.cli.log_lines import LogLines, logged
 
     with ExitStack() as closing:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from vaultsync.api.memory import Memory
-from vaultsync.config import Settings
 from vaultsync.errors.notes import NoteError
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.usage import NotFoundError, UsageError
@@ -14,6 +13,7 @@ from vaultsync.facts.listing import Page
 from vaultsync.mcp_server.agent_settings import NAMELESS
 from vaultsync.model.fact import Fact
 from vaultsync.model.scope import private, sees
+from vaultsync.settings import Settings
 from vaultsync.sync.report import Status
 
 PATIENCE = 0.5

@@ -5,10 +5,10 @@ A client waits for the answer to its first word; the memory is loaded after that
 
 from __future__ import annotations
 
-from vaultsync import config
-from vaultsync.config import Settings
+from vaultsync import settings as config
 from vaultsync.errors.usage import ScopeDeniedError
 from vaultsync.model.scope import check_scope, private, sees
+from vaultsync.settings import Settings
 
 NAMELESS = "mcp"
 """What an agent is called that was given no name: one that sees only what it may."""

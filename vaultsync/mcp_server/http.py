@@ -11,11 +11,11 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from vaultsync.config import Settings
 from vaultsync.errors.usage import ConfigError
 from vaultsync.mcp_server.server import make_server
 from vaultsync.mcp_server.worker import AgentWorker
 from vaultsync.service.listening import listen
+from vaultsync.settings import Settings
 
 PORT = 27126
 """Where it listens when nobody names a port: beside the bridge."""

@@ -21,13 +21,13 @@ from vaultsync.backends.state.bridge_address import Announcement
 from vaultsync.backends.state.token_file import TokenFile
 from vaultsync.backends.state.vault_marker import make_state_dir
 from vaultsync.backends.system.clock import SystemClock
-from vaultsync.config import Settings
 from vaultsync.errors.root import VaultsyncError
 from vaultsync.errors.usage import ScopeDeniedError
 from vaultsync.model.schema import Value
 from vaultsync.service.events import Events
 from vaultsync.service.obsidian_writes import AppWrites
 from vaultsync.service.worker import Runner, Worker
+from vaultsync.settings import Settings
 
 T = TypeVar("T")
 

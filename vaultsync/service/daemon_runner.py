@@ -17,7 +17,6 @@ from vaultsync.backends.obsidian.vault_through_app import App
 from vaultsync.backends.sqlite.unavailable import StoreAway
 from vaultsync.backends.state.daemon_file import DaemonFile
 from vaultsync.backends.watchers.choose import watcher_maker
-from vaultsync.config import Settings
 from vaultsync.daemon.loop import Daemon
 from vaultsync.daemon.schedule import Rhythm
 from vaultsync.errors.work import DaemonStoppedError, EngineBusyError
@@ -25,6 +24,7 @@ from vaultsync.model.schema import Value
 from vaultsync.service.daily_maintenance import Daily
 from vaultsync.service.memory_file_watch import FollowedFiles
 from vaultsync.service.waking import Wake
+from vaultsync.settings import Settings
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.pass_types import Request
 from vaultsync.sync.report import Progress, Report

@@ -12,7 +12,7 @@ from vaultsync.backends.http.loopback_guard import HEADER, LIMIT, Asgi, Guarded
 from vaultsync.backends.http.server import LoopbackServer
 from vaultsync.backends.state.token_file import TokenFile
 from vaultsync.backends.system.clock import SystemClock
-from vaultsync.config import Settings
+from vaultsync.settings import Settings
 
 
 def listen(

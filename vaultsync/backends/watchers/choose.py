@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from vaultsync.config import WATCHERS, Settings
 from vaultsync.daemon.ports import Watcher
 from vaultsync.errors.usage import ConfigError
+from vaultsync.settings import WATCHERS, Settings
 
 AUTO, WATCHFILES, WATCHDOG, POLLING = WATCHERS
 _PREFERRED = (WATCHFILES, WATCHDOG)

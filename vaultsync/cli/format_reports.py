@@ -6,7 +6,8 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 
-from vaultsync.cli.failure import DONE, WAITS
+from vaultsync.cli.exit_codes import DONE, WAITS
+from vaultsync.cli.format_facts import count, pairs, shown
 from vaultsync.cli.options import Options
 from vaultsync.cli.output import (
     clean,
@@ -19,7 +20,6 @@ from vaultsync.cli.output import (
     style,
     table,
 )
-from vaultsync.cli.show import count, pairs, shown
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict
 from vaultsync.storage.records import Attention

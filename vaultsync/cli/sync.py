@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from vaultsync.cli.failure import DONE, FAILED
+from vaultsync.cli.exit_codes import DONE, FAILED
 from vaultsync.cli.options import Options, common, complete_type
 
 verbose_option = click.option(
@@ -39,7 +39,8 @@ def init(options: Options, *, path: str | None, store: str | None) -> int:
         message = "missing argument 'PATH': the folder that becomes a vault"
         raise click.UsageError(message)
 
-    from vaultsync.cli import session, show
+    from vaultsync.cli import format_facts as show
+    from vaultsync.cli import vault as session
 
     show.initialised(options, session.init(place, store=store, options=options))
     return DONE
@@ -71,7 +72,8 @@ def sync(
     verbose: bool,
 ) -> int:
     """Make vault and store equal: one pass over both."""
-    from vaultsync.cli import session, show_passes
+    from vaultsync.cli import format_reports as show_passes
+    from vaultsync.cli import vault as session
     from vaultsync.cli.progress import progress
 
     with session.memory(options) as memory:
@@ -109,7 +111,8 @@ def adopt(
 
     PATH is a note or a folder; without one, all are taken. An id is all that is added.
     """
-    from vaultsync.cli import session, show_passes
+    from vaultsync.cli import format_reports as show_passes
+    from vaultsync.cli import vault as session
     from vaultsync.cli.progress import progress
 
     with session.memory(options) as memory:
@@ -125,7 +128,8 @@ def adopt(
 @common
 def status(options: Options) -> int:
     """Show what waits and what is wrong; changes nothing."""
-    from vaultsync.cli import session, show_passes
+    from vaultsync.cli import format_reports as show_passes
+    from vaultsync.cli import vault as session
 
     with session.memory(options) as memory:
         found = memory.status()
@@ -136,7 +140,8 @@ def status(options: Options) -> int:
 @common
 def conflicts(options: Options) -> int:
     """Show what both sides changed differently and nobody has settled."""
-    from vaultsync.cli import session, show_conflicts
+    from vaultsync.cli import format_conflicts as show_conflicts
+    from vaultsync.cli import vault as session
 
     with session.memory(options) as memory:
         found = memory.conflicts()
@@ -155,7 +160,8 @@ def conflicts(options: Options) -> int:
 @common
 def resolve(options: Options, *, conflict_id: str, take: str, field: str | None) -> int:
     """Settle a conflict."""
-    from vaultsync.cli import session, show_conflicts
+    from vaultsync.cli import format_conflicts as show_conflicts
+    from vaultsync.cli import vault as session
 
     with session.memory(options) as memory:
         settled = memory.resolve(conflict_id, take=take, field=field)
@@ -168,7 +174,8 @@ def resolve(options: Options, *, conflict_id: str, take: str, field: str | None)
 @common
 def history(options: Options, *, fact_id: str) -> int:
     """Show who changed which field of a fact when, from which side."""
-    from vaultsync.cli import session, show_conflicts
+    from vaultsync.cli import format_conflicts as show_conflicts
+    from vaultsync.cli import vault as session
 
     with session.memory(options) as memory:
         found = memory.history(fact_id)
@@ -182,7 +189,8 @@ def history(options: Options, *, fact_id: str) -> int:
 @common
 def undo(options: Options, *, run: str, verbose: bool) -> int:
     """Take a run back, on both sides; later changes stay."""
-    from vaultsync.cli import session, show_passes
+    from vaultsync.cli import format_reports as show_passes
+    from vaultsync.cli import vault as session
     from vaultsync.cli.progress import progress
 
     with session.memory(options) as memory:
@@ -196,7 +204,8 @@ def undo(options: Options, *, run: str, verbose: bool) -> int:
 @common
 def verify(options: Options) -> int:
     """Prove that vault, store and base are equal, field by field."""
-    from vaultsync.cli import session, show_passes
+    from vaultsync.cli import format_reports as show_passes
+    from vaultsync.cli import vault as session
     from vaultsync.cli.progress import progress
 
     with session.memory(options) as memory, progress(options) as bar:
@@ -213,7 +222,8 @@ def verify(options: Options) -> int:
 @common
 def rebuild(options: Options, *, source: str, verbose: bool) -> int:
     """Rebuild the other side, and what both last agreed on."""
-    from vaultsync.cli import session, show_passes
+    from vaultsync.cli import format_reports as show_passes
+    from vaultsync.cli import vault as session
     from vaultsync.cli.progress import progress
 
     with session.memory(options) as memory:
@@ -227,7 +237,8 @@ def rebuild(options: Options, *, source: str, verbose: bool) -> int:
 @common
 def doctor(options: Options) -> int:
     """Check this machine and this vault."""
-    from vaultsync.cli import session, show_passes
+    from vaultsync.cli import format_reports as show_passes
+    from vaultsync.cli import vault as session
 
     checks = session.doctor(options)
     show_passes.checks(options, checks)

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from vaultsync.cli.differing import LONG, changed_lines, essence
-from vaultsync.cli.failure import DONE, WAITS
+from vaultsync.cli.exit_codes import DONE, WAITS
+from vaultsync.cli.format_facts import count, pairs, shown
 from vaultsync.cli.options import Options
 from vaultsync.cli.output import (
     clean,
@@ -22,7 +23,6 @@ from vaultsync.cli.output import (
     style,
     table,
 )
-from vaultsync.cli.show import count, pairs, shown
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import (
     Conflict,

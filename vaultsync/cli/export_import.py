@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from vaultsync.cli.failure import DONE
+from vaultsync.cli.exit_codes import DONE
 from vaultsync.cli.options import Options, common
 
 
@@ -20,7 +20,9 @@ def export_facts(options: Options, *, file: str) -> int:
         message = "with --json FILE cannot be -, for stdout is one JSON object then"
         raise click.UsageError(message)
 
-    from vaultsync.cli import files, session, show
+    from vaultsync.cli import files
+    from vaultsync.cli import format_facts as show
+    from vaultsync.cli import vault as session
 
     with session.memory(options) as memory, files.writer(file) as write:
         count = memory.export(write)
@@ -38,7 +40,9 @@ def import_facts(options: Options, *, file: str) -> int:
 
     All lines are taken or, when one is bad, none.
     """
-    from vaultsync.cli import files, output, session, show
+    from vaultsync.cli import files, output
+    from vaultsync.cli import format_facts as show
+    from vaultsync.cli import vault as session
 
     with session.memory(options) as memory, files.reader(file) as source:
         count = memory.import_(files.lines(source))

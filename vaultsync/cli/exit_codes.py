@@ -58,7 +58,7 @@ def exit_code(run: Callable[[], object], *, words: Sequence[str]) -> int:
 
 def _learn_rules(words: Sequence[str]) -> None:
     """Know the user's rules of what is secret, where it failed before they were read."""
-    from vaultsync.cli import session
+    from vaultsync.cli import vault as session
 
     text = "\0".join([*words, ""])
     _, _, vault = text.partition("--vault\0" if "--vault\0" in text else "--vault=")

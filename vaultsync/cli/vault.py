@@ -22,12 +22,12 @@ if TYPE_CHECKING:  # what is only asked for an answer need not load all of it
     from vaultsync.api.opening import Initialised
     from vaultsync.api.packing import Packing
     from vaultsync.api.recalling import Recalling
-    from vaultsync.config import Settings
     from vaultsync.indexing.embedding_cost import Cost
     from vaultsync.model.schema import Value
     from vaultsync.recall.result import Recall
     from vaultsync.service.daemon_runner import Watching
     from vaultsync.service.obsidian_writes import AppWrites
+    from vaultsync.settings import Settings
     from vaultsync.sync.report import Check
 
 

@@ -52,7 +52,8 @@ def sync_file(
     The file is the authority and is not changed. Of a folder those files are taken that
     --include names, such as '**/MEMORY.md'.
     """
-    from vaultsync.cli import session, show_memory_files
+    from vaultsync.cli import show_memory_files
+    from vaultsync.cli import vault as session
     from vaultsync.cli.progress import progress
 
     with session.memory(options, agent=agent) as memory, progress(options) as bar:
@@ -98,7 +99,8 @@ def add_text(
     """
     said = text_of(text, what="text")
 
-    from vaultsync.cli import session, show_memory_files
+    from vaultsync.cli import show_memory_files
+    from vaultsync.cli import vault as session
 
     with session.memory(options, agent=agent) as memory:
         added = memory.add_to_memory_file(

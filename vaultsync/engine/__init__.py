@@ -1,1 +1,0 @@
-"""Orders the work of a pass. Talks to ports only."""
