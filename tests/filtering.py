@@ -7,8 +7,8 @@ from collections.abc import Collection
 from hypothesis import strategies as st
 
 from tests.vector_rows import IDS
-from vaultsync.indexing.ports import Filters
 from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.filters import Filters
 
 SCOPES = ("public", "private-indy", "team-tea")
 TYPES = ("note", "task", "decision", "entity")

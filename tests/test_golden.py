@@ -16,6 +16,7 @@ from tests import golden_errors, golden_passes
 from tests.golden import GOLDEN, RENEW, check, fenced, sections
 from vaultsync.errors.notes import UnsafeSpliceError
 from vaultsync.model.canonical import link_name
+from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import TYPES
@@ -24,7 +25,6 @@ from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import render, rewrite
 from vaultsync.notes.view import Lens
 from vaultsync.privacy.redaction import Redactor
-from vaultsync.sync.merge import differing
 
 NOTES = sorted(GOLDEN.glob("notes/*.md"))
 EDITS = sorted(GOLDEN.glob("edits/*.md"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from tests.fakes import FakeClock
-from vaultsync.indexing.ports import Filters
 from vaultsync.indexing.vector_index import VectorIndex, VectorRow
 from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.filters import Filters
 from vaultsync.model.schema import Value
 
 CLOCK = FakeClock()

@@ -14,10 +14,11 @@ from typing import NamedTuple
 from vaultsync.errors.notes import UnsafePathError
 from vaultsync.errors.usage import ConfigError, NotAVaultError
 from vaultsync.indexing.language import ENGLISH, LANGUAGES
+from vaultsync.model.decay import FLOOR
 from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.model.scope import PUBLIC, check_scope
 from vaultsync.privacy.secret_forms import OPTIONAL
-from vaultsync.recall.ranking import FIELDS, FLOOR, Weights
+from vaultsync.recall.ranking import FIELDS, Weights
 
 MARKER = Path(".meta") / "config.toml"
 

@@ -136,7 +136,7 @@ def test_what_few_facts_pass_is_found_among_many(index: TantivyIndex) -> None:
     ]
     rare = [each.but(id=IDS[n], status="rare") for n, each in enumerate(many[:7])]
     index.update([Entry(each) for each in (*many, *rare)], [], version="1")
-    from vaultsync.indexing.ports import Filters
+    from vaultsync.model.filters import Filters
 
     hits = index.search("green tea", Filters(status="rare"), limit=5)
     assert {each.fact_id for each in hits} < {each.id for each in rare}

@@ -22,8 +22,8 @@ from vaultsync.backends.vectors.lancedb import LanceVectors
 from vaultsync.backends.vectors.local import LocalVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors
 from vaultsync.errors.work import DerivedError, IndexBusyError
-from vaultsync.indexing.ports import Filters
 from vaultsync.indexing.vector_index import VectorIndex
+from vaultsync.model.filters import Filters
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -20,8 +20,8 @@ from vaultsync.backends.vectors import vectors_snapshot
 from vaultsync.backends.vectors.lancedb import LanceVectors
 from vaultsync.backends.vectors.local import LocalVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors
-from vaultsync.indexing.ports import Filters
 from vaultsync.indexing.vector_index import VectorIndex, VectorRow
+from vaultsync.model.filters import Filters
 
 words = st.sampled_from(["a", "A/b", "a/b/c", "it's", 'o"x', "%_", "ä\\", "b"])
 numbers = st.integers(-3, 3)

@@ -26,9 +26,9 @@ from vaultsync.backends.qdrant.settings import QdrantPlace
 from vaultsync.backends.qdrant.vectors import QdrantVectors
 from vaultsync.backends.vectors.lancedb import LanceVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors
-from vaultsync.indexing.ports import Filters
 from vaultsync.indexing.vector_index import VectorIndex, VectorRow
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import Filters
 
 DIMENSION = 384
 QUESTIONS = 40

@@ -12,9 +12,10 @@ from tests.fakes import FakeClock
 from tests.filtering import FACTS, check_found, filters
 from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.backends.tantivy.index import TantivyIndex
-from vaultsync.indexing.ports import Entry, Filters, NoteIndex
+from vaultsync.indexing.ports import Entry, NoteIndex
 from vaultsync.indexing.session_context import turn_of
 from vaultsync.model.fact import Fact, make_fact
+from vaultsync.model.filters import Filters
 from vaultsync.model.schema import Value
 
 INDEXES: dict[str, Callable[[Path], NoteIndex]] = {

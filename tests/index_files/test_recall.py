@@ -13,8 +13,8 @@ from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors.usage import InvalidFieldError
 from vaultsync.index_files.recall import NO_TABLES, READ, SURE, Clone, recall_vault_only
 from vaultsync.index_files.service import write_tables
-from vaultsync.indexing.ports import Filters
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import Filters
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.operations.adopt import adopt

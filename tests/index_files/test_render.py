@@ -22,7 +22,7 @@ from vaultsync.index_files.entry import (
     link_to,
     read_line,
 )
-from vaultsync.index_files.paging import Item, files, is_table
+from vaultsync.index_files.paging import Item, files
 from vaultsync.index_files.render import (
     PER_ENTITY,
     PER_PRIORITY,
@@ -33,6 +33,7 @@ from vaultsync.index_files.render import (
 from vaultsync.links.wikilinks import Names, find_links
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath, stem_of, vault_path
+from vaultsync.notes.kinds import is_table
 
 MASTER, TYPES, PRIORITIES, ENTITIES = (
     "vault-index.md",

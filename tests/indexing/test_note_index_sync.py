@@ -18,9 +18,10 @@ from vaultsync.errors.work import IndexBusyError
 from vaultsync.indexing import note_index_sync as indexing
 from vaultsync.indexing import session_neighbours as neighbours
 from vaultsync.indexing.note_index_sync import IndexReport, catch_up
-from vaultsync.indexing.ports import Entry, Filters
+from vaultsync.indexing.ports import Entry
 from vaultsync.indexing.session_neighbours import surroundings
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import Filters
 from vaultsync.storage.store import Write
 
 

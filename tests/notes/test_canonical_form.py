@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.notes.test_view import LENS, OPEN, planted
 from tests.strategies import edits, facts
+from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Owner
@@ -16,7 +17,6 @@ from vaultsync.notes.canonical_form import id_of, is_verbatim
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import render
 from vaultsync.notes.view import CLEAR, Lens
-from vaultsync.sync.merge import differing
 
 ID = "0193f6c2-0000-7000-8000-00000000000a"
 OTHER = "0193f6c2-0000-7000-8000-00000000000b"

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from tests.strategies import edits, facts
 from vaultsync.errors.notes import UnreadableNoteError, UnsafeSpliceError
+from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELD, OWN, Owner, Value
 from vaultsync.notes.edits import edited
 from vaultsync.notes.parse import Note, read_note, tier_folder
 from vaultsync.notes.render import origin, render, rewrite, stale, with_id, without_id
-from vaultsync.sync.merge import differing, merge
+from vaultsync.sync.merge import merge
 
 PATH = VaultPath("team-core/notes/a note.md")
 ID = "0193f6c2-0000-7000-8000-00000000000a"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests import secrets
 from tests.strategies import edits, facts
 from vaultsync.errors.notes import UnsafeSpliceError
+from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
@@ -21,7 +22,6 @@ from vaultsync.notes.render import render, rewrite, stale
 from vaultsync.notes.view import CLEAR, MOST, Lens
 from vaultsync.privacy.escaping import running
 from vaultsync.privacy.redaction import PLACEHOLDER, Redactor
-from vaultsync.sync.merge import differing
 
 PATH = VaultPath("team-core/notes/A note.md")
 ID = "019c5c7e-8d20-7b3a-9f41-3c5d0e8a7b62"

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultsync.model.decay import FLOOR
 from vaultsync.model.fact import Fact
 from vaultsync.operations.retention import LONGEST, Duty, upkeep
-from vaultsync.recall.ranking import FLOOR
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -40,10 +40,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vaultsync.model import serialization as wire
+from vaultsync.model.compare import differing
 from vaultsync.model.paths import VaultPath, place
 from vaultsync.notes.parse import TYPE_FOLDERS
 from vaultsync.operations.verify import verify
-from vaultsync.sync.merge import differing
 
 if TYPE_CHECKING:
     from tests.proofs.sides import Sides

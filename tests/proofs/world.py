@@ -22,11 +22,11 @@ from vaultsync.errors.usage import FactNotFoundError
 from vaultsync.errors.work import GuardError
 from vaultsync.facts import service as facts
 from vaultsync.model import serialization as wire
+from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.storage.store import RevisionMismatch, Write
-from vaultsync.sync.merge import differing
 from vaultsync.sync.pass_types import Request
 from vaultsync.sync.report import Report
 from vaultsync.sync.run import sync

@@ -8,7 +8,7 @@ from tests.recalls import RecallWorld
 from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.backends.state.recall_log import MemoryRecallLog
 from vaultsync.indexing.note_index_sync import catch_up
-from vaultsync.indexing.ports import Filters
+from vaultsync.model.filters import Filters
 from vaultsync.operations.verify import verify
 from vaultsync.recall.access_counts import Accesses
 from vaultsync.storage.store import Write

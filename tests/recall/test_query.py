@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from vaultsync.errors.usage import InvalidFieldError
 from vaultsync.model.fact import Fact
-from vaultsync.recall.query import Span, days_of, named, parse, span_of
+from vaultsync.model.time_span import Span, days_of, span_of
+from vaultsync.recall.query import named, parse
 
 TODAY = date(2026, 6, 30)  # a Tuesday
 

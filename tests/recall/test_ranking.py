@@ -6,17 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultsync.model.decay import IMPORTANCE, recency, utility
 from vaultsync.model.schema import TYPES
 from vaultsync.recall.ranking import (
-    IMPORTANCE,
     Signals,
     Weights,
     blended,
     fused,
-    recency,
     score,
     similarities,
-    utility,
 )
 
 NOW = datetime(2026, 6, 30, 12, tzinfo=UTC)

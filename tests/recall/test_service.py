@@ -20,8 +20,8 @@ from vaultsync.errors.usage import (
 )
 from vaultsync.errors.work import IndexBusyError
 from vaultsync.indexing.note_index_sync import SCHEMA
-from vaultsync.indexing.ports import Filters
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import Filters
 from vaultsync.recall.candidates import JUDGED
 from vaultsync.recall.ranking import MISFIT, Weights
 from vaultsync.recall.recall import recall

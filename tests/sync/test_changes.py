@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import edits, facts
+from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.parse import read_note
@@ -18,7 +19,6 @@ from vaultsync.sync.changes import (
     store_change,
     vault_change,
 )
-from vaultsync.sync.merge import differing
 
 ID = "0193f6c2-0000-7000-8000-00000000000a"
 PATH = VaultPath("team-core/notes/a.md")

@@ -9,9 +9,10 @@ import pytest
 from tests.disputes import AGENTS, ALPHA, PERSONS, conflict_in, place_of, tick
 from tests.world import LINES, SCOPE, World, notice
 from vaultsync.errors.usage import ConflictNotFoundError
+from vaultsync.facts.conflicts import find_conflict, visible_conflicts
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
-from vaultsync.sync.conflicts import Verdict, find_conflict, settle, visible_conflicts
+from vaultsync.sync.conflicts import Verdict, settle
 from vaultsync.sync.pass_types import Request
 from vaultsync.sync.report import Report
 from vaultsync.sync.status import status

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import edits, facts, versions
+from vaultsync.model.compare import differing, same
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELDS, OWN, Owner, Rule, Value
 from vaultsync.notes.conflict_note import FieldConflict
-from vaultsync.sync.merge import RULES, Merged, differing, merge, same
+from vaultsync.sync.merge import RULES, Merged, merge
 
 ID = "0193f6c2-0000-7000-8000-000000000000"
 SHARED = (Owner.SHARED,)

@@ -12,9 +12,9 @@ from vaultsync.errors.usage import (
     ScopeDeniedError,
 )
 from vaultsync.facts import service as work
+from vaultsync.facts.conflicts import find_conflict, visible_conflicts
 from vaultsync.facts.listing import select
 from vaultsync.model.schema import Value
-from vaultsync.sync.conflicts import find_conflict, visible_conflicts
 from vaultsync.sync.pass_types import Request
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]

@@ -147,8 +147,8 @@ class Mirroring(Indexing):
 
     def conflicts(self) -> tuple[Conflict, ...]:
         """The open conflicts, but for those about other agents' private facts."""
+        from vaultsync.facts.conflicts import visible_conflicts
         from vaultsync.sync.conflict_notes import hidden_conflict
-        from vaultsync.sync.conflicts import visible_conflicts
 
         found = visible_conflicts(self._mirror, agent=self.agent)
         return tuple(hidden_conflict(self._mirror, each) for each in found)
@@ -229,9 +229,10 @@ class Mirroring(Indexing):
         text: str | None,
         agent: str | None,
     ) -> Conflict:
+        from vaultsync.facts.conflicts import find_conflict
         from vaultsync.notes.conflict_note import is_deletion
         from vaultsync.sync.conflict_notes import hidden_conflict
-        from vaultsync.sync.conflicts import Verdict, find_conflict, settle
+        from vaultsync.sync.conflicts import Verdict, settle
         from vaultsync.sync.pass_types import Request
         from vaultsync.sync.run import sync
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from vaultsync.context_packs.formats import Piece
 from vaultsync.context_packs.pack import Candidate, Item
+from vaultsync.model.decay import IMPORTANCE
 from vaultsync.model.fact import Fact
-from vaultsync.recall.ranking import IMPORTANCE
 
 
 class Whole(NamedTuple):

@@ -12,9 +12,9 @@ from vaultsync.context_packs.packer import pack
 from vaultsync.context_packs.ports import TokenCounter
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.usage import InvalidFieldError
-from vaultsync.indexing.ports import Filters
 from vaultsync.links.wikilinks import folded
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import Filters
 from vaultsync.model.scope import sees
 from vaultsync.recall.recall import recall
 from vaultsync.recall.result import Hit, Sources

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from vaultsync.errors.usage import InvalidFieldError
 from vaultsync.facts.service import FORGOTTEN
-from vaultsync.indexing.ports import Filters
 from vaultsync.model.canonical import check_id, check_type
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import Filters
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import check_scope, sees
 from vaultsync.model.serialization import public
-from vaultsync.recall.query import span_of
+from vaultsync.model.time_span import span_of
 from vaultsync.sync.context import Mirror
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from vaultsync.facts import service as fact_work
 from vaultsync.facts.linking import backlinks
 from vaultsync.links.ports import LinkIndex
+from vaultsync.model.decay import utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.scope import sees
-from vaultsync.recall.ranking import utility
 from vaultsync.sync.context import Mirror
 
 LONGEST = 100

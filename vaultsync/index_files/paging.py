@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from vaultsync.notes.kinds import MARK
+
 FOLDER = ".index"
 LIMIT = 200_000
 """Bytes of a file (seed 003 asks for less than 200 KB)."""
-MARK = "vaultsync: index"
-"""The property that tells these files from notes, in a folder where a person sees them."""
 
 
 _FRAME = 8
@@ -38,11 +38,6 @@ def files(
 ) -> dict[str, str]:
     """The file `stem.md`, and its parts if it has any: name -> text."""
     return _files(stem, title, items, about, 0)
-
-
-def is_table(data: bytes) -> bool:
-    """Whether the bytes of a file are of one that is made here."""
-    return data.startswith(f"---\n{MARK}\n---\n".encode())
 
 
 def _files(

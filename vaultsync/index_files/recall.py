@@ -15,23 +15,18 @@ from vaultsync.errors.notes import NoteError
 from vaultsync.index_files.entry import Entry, read_line
 from vaultsync.index_files.paging import FOLDER
 from vaultsync.indexing.ports import Entry as Indexed
-from vaultsync.indexing.ports import Filters, NoteIndex
+from vaultsync.indexing.ports import NoteIndex
 from vaultsync.links.wikilinks import find_links
+from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import Filters
 from vaultsync.model.paths import VaultPath, name_of, stem_of
 from vaultsync.model.scope import PUBLIC, is_scope, sees
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.view import CLEAR, Lens
 from vaultsync.recall.explanation import Reasons, Terms, passage, said_by, why
 from vaultsync.recall.query import Question
-from vaultsync.recall.ranking import (
-    Signals,
-    Weights,
-    recency,
-    score,
-    similarities,
-    utility,
-)
+from vaultsync.recall.ranking import Signals, Weights, score, similarities
 from vaultsync.recall.request import asked_for
 from vaultsync.recall.result import Hit, Recall
 from vaultsync.storage.clock import Clock

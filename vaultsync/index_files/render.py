@@ -23,9 +23,9 @@ from vaultsync.index_files.entry import (
     shown,
 )
 from vaultsync.index_files.paging import Item, files
+from vaultsync.model.decay import IMPORTANCE
 from vaultsync.model.paths import VaultPath, stem_of
 from vaultsync.model.schema import TYPES, tier_of
-from vaultsync.recall.ranking import IMPORTANCE
 
 RECENT_DAYS = 7
 RECENT = 50

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 
 from vaultsync.errors.notes import NoteError, NoteMissingError
 from vaultsync.index_files.entry import Entry, entry_of
-from vaultsync.index_files.paging import FOLDER, is_table
+from vaultsync.index_files.paging import FOLDER
 from vaultsync.index_files.ports import EntryFile, Held
 from vaultsync.index_files.render import index_texts
 from vaultsync.model.paths import VaultPath, join, name_of
 from vaultsync.model.scope import sees
+from vaultsync.notes.kinds import is_table
 from vaultsync.notes.view import Lens
 from vaultsync.privacy.escaping import may_run
 from vaultsync.storage.feed_cursor import behind, version_at

@@ -6,62 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from vaultsync.indexing.session_context import Turn
-from vaultsync.model.canonical import FOREVER, moment, plain_tag, with_parents
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import tier_of
-
-
-class Filters(NamedTuple):
-    """Which facts may be found. An empty collection, or None, filters nothing."""
-
-    scopes: frozenset[str] | None = None
-    """The visible ones; None is all of them."""
-    types: frozenset[str] = frozenset()
-    tags: frozenset[str] = frozenset()
-    """A fact must have all of them; `a` also means `a/b`, as in Obsidian."""
-    status: str | None = "active"
-    max_priority: int = 4
-    since: str | None = None
-    """Created at this time or later; ISO 8601, in UTC unless it says otherwise."""
-    until: str | None = None
-    """Created before this time."""
-    heads_only: bool = True
-    """Leave out what a newer fact replaced."""
-    user: str | None = None
-    """Only what is about this user (`userId`). An index may leave this one to whoever
-    looks at the facts it names."""
-
-    tiers: frozenset[str] = frozenset()
-    """Only these. An index may leave them to whoever looks, as it may the user."""
-
-    @property
-    def plain_tags(self) -> frozenset[str]:
-        """The tags as they are compared."""
-        return frozenset(map(plain_tag, self.tags))
-
-    @property
-    def moments(self) -> tuple[int, int]:
-        """From which moment on, and before which."""
-        until = FOREVER if self.until is None else moment(self.until)
-        return moment(self.since or ""), until
-
-    def admits(self, fact: Fact) -> bool:
-        """Whether a fact may be found; no index may mean anything else."""
-        return (
-            (self.scopes is None or fact.scope in self.scopes)
-            and (not self.types or fact.type in self.types)
-            and (not self.tags or self.plain_tags <= with_parents(fact.tags))
-            and self.status in (None, fact.status)
-            and fact.priority <= self.max_priority
-            and not (self.heads_only and fact.superseded_by_id)
-            and self.user in (None, fact.user_id)
-            and (not self.tiers or tier_of(fact.priority) in self.tiers)
-            and ((self.since or self.until) is None or self._has_in_time(fact))
-        )
-
-    def _has_in_time(self, fact: Fact) -> bool:
-        first, until = self.moments
-        return first <= moment(fact.created_at) < until
+from vaultsync.model.filters import Filters
 
 
 class Entry(NamedTuple):

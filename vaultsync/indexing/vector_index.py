@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from vaultsync.indexing.ports import Filters
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import Filters
 
 
 class VectorRow(NamedTuple):

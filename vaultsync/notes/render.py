@@ -13,6 +13,7 @@ from vaultsync.errors.notes import UnsafeSpliceError
 from vaultsync.markdown import frontmatter
 from vaultsync.markdown.frontmatter import Parts
 from vaultsync.model.canonical import canonical, link_name
+from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import stem_of
 from vaultsync.model.schema import FIELD, FIELDS, OWN, Field, Kind, Owner, Value
@@ -22,7 +23,6 @@ from vaultsync.notes.edits import edited
 from vaultsync.notes.parse import Note, read_note
 from vaultsync.notes.view import CLEAR, Lens
 from vaultsync.privacy.redaction import MARK
-from vaultsync.sync.merge import differing
 
 _IN_BODY = frozenset({"content", "scope"})
 _UNSET: tuple[Value, ...] = ("", (), [])

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from vaultsync.errors.notes import NoteError, NoteMissingError
 from vaultsync.errors.usage import IdNotInVaultError
-from vaultsync.index_files.paging import is_table
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import (
@@ -18,6 +17,7 @@ from vaultsync.model.paths import (
 )
 from vaultsync.model.scope import check_scope
 from vaultsync.notes.conflict_note import is_conflict_note
+from vaultsync.notes.kinds import is_table
 from vaultsync.notes.parse import read_note
 from vaultsync.storage.records import Attention
 from vaultsync.sync.context import Mirror

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from vaultsync.errors.work import GuardError
+from vaultsync.model.decay import FLOOR
 from vaultsync.operations.overlooked import look_again
 from vaultsync.operations.retention import LONGEST, Duty, upkeep
-from vaultsync.recall.ranking import FLOOR
 from vaultsync.storage.store import RevisionMismatch, Write
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.decision_table import Action, Do, guard

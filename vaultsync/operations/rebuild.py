@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from vaultsync.model.compare import differing, plain
 from vaultsync.notes.render import stale
 from vaultsync.storage.records import Base
 from vaultsync.sync.changes import StoreChange, VaultChange, VaultSide
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.decision_table import Action, Do
 from vaultsync.sync.identity import Case, base_note
-from vaultsync.sync.merge import differing, plain
 from vaultsync.sync.pass_types import Request
 from vaultsync.sync.planning import Rules, laid_over, shown_by
 from vaultsync.sync.report import Progress, Report

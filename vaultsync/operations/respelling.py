@@ -12,6 +12,7 @@ from typing import Protocol
 
 from vaultsync.errors.notes import NoteError
 from vaultsync.links.rewrite import Turner, relink_note
+from vaultsync.model.compare import differing
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.edits import edited
 from vaultsync.notes.parse import Note, read_note
@@ -19,7 +20,6 @@ from vaultsync.sync.changes import StoreChange
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.decision_table import Action, Do
 from vaultsync.sync.identity import Case
-from vaultsync.sync.merge import differing
 from vaultsync.sync.pass_types import Pass, Request
 from vaultsync.sync.planning import Rules
 from vaultsync.sync.report import Progress, Report

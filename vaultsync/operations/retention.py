@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
+from vaultsync.model.decay import recency
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import TYPES
-from vaultsync.recall.ranking import recency
 
 LONGEST = 5
 """Versions of a fact that may be (seed 001); of a longer chain the first and the newest

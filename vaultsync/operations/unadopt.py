@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vaultsync.errors.notes import NoteChangedError, NoteError
+from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent
 from vaultsync.notes.parse import read_note
@@ -21,7 +22,6 @@ from vaultsync.storage.store import RevisionMismatch, Write
 from vaultsync.storage.vault import NoteFile
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.item import FEW_LINGERS, MANY_UNTIL
-from vaultsync.sync.merge import differing
 from vaultsync.sync.newcomers import leave_alone, left_alone
 
 TOGETHER = FEW_LINGERS

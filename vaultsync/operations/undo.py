@@ -9,6 +9,7 @@ from itertools import takewhile
 
 from vaultsync.errors.sides import RevisionMismatchError
 from vaultsync.errors.usage import RunNotFoundError
+from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELD, Owner, Value
@@ -18,7 +19,7 @@ from vaultsync.storage.store import RevisionMismatch, Write
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.decision_table import Do
 from vaultsync.sync.history import place_of_grave
-from vaultsync.sync.merge import differing, merge
+from vaultsync.sync.merge import merge
 from vaultsync.sync.pass_types import Request
 from vaultsync.sync.report import ActionTaken, Progress, Report
 from vaultsync.sync.run import remember_run, sync

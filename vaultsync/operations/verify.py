@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from vaultsync.errors.notes import NoteError
+from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact
 from vaultsync.notes.edits import edited
 from vaultsync.notes.parse import read_note
@@ -14,7 +15,6 @@ from vaultsync.notes.view import Lens
 from vaultsync.storage.records import Base
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.identity import base_note
-from vaultsync.sync.merge import differing
 from vaultsync.sync.report import Difference, Progress, Verification
 
 CHUNK = 500

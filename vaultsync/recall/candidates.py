@@ -10,8 +10,8 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import islice
 
 from vaultsync.errors.sides import StoreUnavailableError
-from vaultsync.indexing.ports import Filters
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import Filters
 from vaultsync.model.scope import sees
 from vaultsync.recall.explanation import has_all, said_by
 from vaultsync.recall.query import Question

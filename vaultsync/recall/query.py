@@ -13,32 +13,10 @@ from datetime import date, timedelta
 from types import MappingProxyType
 from typing import NamedTuple
 
-from vaultsync.errors.usage import InvalidFieldError
 from vaultsync.indexing.session_context import MONTHS
-from vaultsync.model.canonical import clean_time, moment
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import TIERS, TYPES
-
-
-class Span(NamedTuple):
-    """Days from `since` until before `until`, as ISO dates; None is open."""
-
-    since: str | None = None
-    until: str | None = None
-
-    def holds(self, time: str) -> bool:
-        """Whether a time, as facts spell it, lies within."""
-        return (self.since is None or time >= self.since) and (
-            self.until is None or time < self.until
-        )
-
-    def within(self, other: Span) -> Span:
-        """What lies in both."""
-        starts = filter(None, (self.since, other.since))
-        ends = filter(None, (self.until, other.until))
-        return Span(
-            max(starts, key=moment, default=None), min(ends, key=moment, default=None)
-        )
+from vaultsync.model.time_span import ISO_DAY, Span, days_between, days_of
 
 
 class Question(NamedTuple):
@@ -121,10 +99,9 @@ _REQUEST = (
 _REQUEST_WORDS = ("tell", "show", "remind", "give", "know", "remember", "happen")
 _FILTER = r"(?<!\S)(type|tag|tier|since|until|after|before):(\S+)"
 _WORD = re.compile(r"[^\W\d_]+")
-_ISO = r"\d{4}-\d{2}(?:-\d{2})?"
 _MONTH = "|".join([*MONTHS, *(f"{name[:3]}\\b\\.?" for name in MONTHS)])
 _DATE = (
-    rf"(?:(?P<iso>{_ISO})"
+    rf"(?:(?P<iso>{ISO_DAY})"
     rf"|(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?(?P<month>{_MONTH})(?:,?\s+(?P<year>\d{{4}}))?"
     rf"|(?P<month2>{_MONTH})\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(?P<year2>\d{{4}}))?"
     rf"|(?P<month3>{_MONTH})(?:,?\s+(?P<year3>\d{{4}}))?"
@@ -142,7 +119,6 @@ _DAYS: Mapping[str, int] = MappingProxyType(
     {"day": 1, "week": 7, "month": 30, "year": 365}
 )
 """Unit -> how many days the last one of it lasted."""
-_DAY = len("2026-02-14")
 _OPEN_END = ("since", "after")
 _OPEN_START = ("before", "until", "till", "by")
 
@@ -261,7 +237,7 @@ def _span(found: re.Match[str], today: date) -> tuple[str, str] | None:
     if found["iso"]:
         return days_of(found["iso"])
     if found["year4"]:
-        return _between(int(found["year4"]), None, None)
+        return days_between(int(found["year4"]), None, None)
     name = found["month"] or found["month2"] or found["month3"]
     if name.lower() == "may" and name != "May":
         return None  # the verb
@@ -270,48 +246,7 @@ def _span(found: re.Match[str], today: date) -> tuple[str, str] | None:
     said = found["year"] or found["year2"] or found["year3"]
     # Without a year it is the last one that has begun.
     year = int(said) if said else today.year - (month > today.month)
-    return _between(year, month, int(day) if day else None)
-
-
-def span_of(since: str | None, until: str | None) -> Span:
-    """From the first to the last of days, months or moments that somebody named.
-
-    The last day or month is within; a moment is not.
-
-    Raises:
-        InvalidFieldError: one is neither.
-    """
-    ends = []
-    for at, (name, text) in enumerate((("since", since), ("until", until))):
-        days = days_of(text[:_DAY]) if text is not None else (None, None)
-        if days is None:
-            raise InvalidFieldError(name, text, "a date such as 2026-02-14")
-        whole = text is None or len(text) <= _DAY
-        ends.append(days[at] if whole else clean_time(name, text))
-    return Span(*ends)
-
-
-def days_of(text: str) -> tuple[str, str] | None:
-    """The first day of a day or a month, and the day after its last; None for others."""
-    if not re.fullmatch(_ISO, text):
-        return None
-    year, month, *day = map(int, text.split("-"))
-    return _between(year, month, day[0] if day else None)
-
-
-def _between(year: int, month: int | None, day: int | None) -> tuple[str, str] | None:
-    """A year, a month or a day as dates; None when there is no such day."""
-    try:
-        first = date(year, month or 1, day or 1)
-        if day:
-            after = first + timedelta(days=1)
-        elif month:
-            after = date(year + month // 12, month % 12 + 1, 1)
-        else:
-            after = date(year + 1, 1, 1)
-    except (ValueError, OverflowError):
-        return None
-    return first.isoformat(), after.isoformat()
+    return days_between(year, month, int(day) if day else None)
 
 
 def _days(first: date, after: date | None) -> Span:

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from datetime import date
 
 from vaultsync.errors.usage import InvalidFieldError
-from vaultsync.indexing.ports import Filters
 from vaultsync.model.canonical import check_type
+from vaultsync.model.filters import Filters
 from vaultsync.model.schema import TIERS
 from vaultsync.model.scope import check_scope
-from vaultsync.recall.query import Question, parse, span_of
+from vaultsync.model.time_span import span_of
+from vaultsync.recall.query import Question, parse
 
 
 def asked_for(

@@ -8,23 +8,17 @@ from itertools import islice
 
 from vaultsync.errors.work import DerivedError
 from vaultsync.indexing.note_index_sync import catch_up
-from vaultsync.indexing.ports import Filters
 from vaultsync.indexing.vector_index import VectorIndex
+from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import Filters
 from vaultsync.model.schema import LOWEST, TIERS
+from vaultsync.model.time_span import Span
 from vaultsync.recall.candidates import JUDGED, Candidates
 from vaultsync.recall.confidence import Evidence, confidence, coverage_of
 from vaultsync.recall.explanation import LENGTH, Reasons, Terms, passage, said_by, why
-from vaultsync.recall.query import Question, Span
-from vaultsync.recall.ranking import (
-    MISFIT,
-    Signals,
-    blended,
-    fused,
-    recency,
-    score,
-    utility,
-)
+from vaultsync.recall.query import Question
+from vaultsync.recall.ranking import MISFIT, Signals, blended, fused, score
 from vaultsync.recall.result import Hit, Seen, Sources, Stage
 
 MODES = ("auto", "index", "vector", "fused")

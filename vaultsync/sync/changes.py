@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
 
+from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.scope import is_scope
@@ -17,7 +18,6 @@ from vaultsync.notes.body import END
 from vaultsync.notes.edits import edited
 from vaultsync.notes.parse import Note
 from vaultsync.notes.render import stale
-from vaultsync.sync.merge import differing
 
 _BLOCK_END = END.encode()
 

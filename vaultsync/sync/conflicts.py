@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from vaultsync.errors.notes import NoteError
 from vaultsync.errors.sides import RevisionMismatchError
-from vaultsync.errors.usage import ConflictNotFoundError, UnknownPlaceholderError
-from vaultsync.facts.service import is_visible
+from vaultsync.errors.usage import UnknownPlaceholderError
+from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
@@ -29,7 +29,7 @@ from vaultsync.sync.conflict_notes import (
     write_conflict_note,
 )
 from vaultsync.sync.context import Mirror
-from vaultsync.sync.merge import Merged, differing, merge
+from vaultsync.sync.merge import Merged, merge
 from vaultsync.sync.snapshot import Snapshot
 
 
@@ -93,32 +93,6 @@ def _boxes(mirror: Mirror, path: VaultPath) -> frozenset[str]:
     except NoteError:
         return frozenset()
     return ticked(data.decode(errors="replace")) or frozenset()
-
-
-def visible_conflicts(mirror: Mirror, *, agent: str | None) -> list[Conflict]:
-    """The open conflicts about facts that the agent may see; notes where they lie now."""
-    found = mirror.archive.conflicts()
-    bases = mirror.archive.find_bases([each.fact_id for each in found])
-    return [
-        replace(x, path=bases[x.fact_id].path if x.fact_id in bases else x.path)
-        for x in found
-        if is_visible(mirror, x.fact_id, agent=agent)
-    ]
-
-
-def find_conflict(
-    mirror: Mirror, conflict_id: str, *, agent: str | None = None
-) -> Conflict:
-    """The open conflict of that id, or of the one id that begins so.
-
-    Raises:
-        ConflictNotFoundError: there is none, or more than one, that the agent may see.
-    """
-    seen = visible_conflicts(mirror, agent=agent)
-    found = [each for each in seen if each.id.startswith(conflict_id)]
-    if len(found) != 1 or not conflict_id:
-        raise ConflictNotFoundError(conflict_id)
-    return found[0]
 
 
 def settle(mirror: Mirror, verdict: Verdict, *, actor: str = "person") -> Conflict:

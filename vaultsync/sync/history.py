@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from vaultsync.errors.notes import NoteError
+from vaultsync.model.compare import differing, plain
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
@@ -16,7 +17,6 @@ from vaultsync.notes.view import Lens
 from vaultsync.storage.archive import Archive
 from vaultsync.storage.records import Attention, HistoryEntry
 from vaultsync.sync.decision_table import Action, Do
-from vaultsync.sync.merge import differing, plain
 
 VAULT, STORE = "vault", "store"
 

@@ -6,13 +6,20 @@ it is in a conflict, or the other side alone took it away.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from vaultsync.markdown.diff3 import merge_text
+from vaultsync.model.compare import (
+    agree,
+    differing,
+    elements,
+    loose_rows,
+    same,
+    value_at,
+)
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import FIELDS, OWN, Field, Kind, Owner, Rule, Value
 from vaultsync.notes.conflict_note import FieldConflict
@@ -63,10 +70,10 @@ def _by_line(base: Value, vault: Value, store: Value) -> _Outcome:
 
 
 def _by_element(base: Value, vault: Value, store: Value) -> _Outcome:
-    before, in_vault, in_store = (set(_elements(each)) for each in (base, vault, store))
-    kept = [each for each in _elements(vault) if each in in_store or each not in before]
+    before, in_vault, in_store = (set(elements(each)) for each in (base, vault, store))
+    kept = [each for each in elements(vault) if each in in_store or each not in before]
     seen = in_vault | before
-    added = [each for each in _elements(store) if each not in seen]
+    added = [each for each in elements(store) if each not in seen]
     return _Outcome(kept + added)
 
 
@@ -103,7 +110,7 @@ def merge(
     properties: dict[str, Value] = {}
     conflicts: list[FieldConflict] = []
     for key, row in _rows(vault, store, agreed):
-        values = _value(agreed, key), _value(vault, key), _value(store, key)
+        values = value_at(agreed, key), value_at(vault, key), value_at(store, key)
         rule = row.rule if row else Rule.MAP
         if peers and row and row.owner is Owner.MACHINE:
             rule = Rule.WHOLE
@@ -118,7 +125,7 @@ def merge(
             if value is not None and value != []:
                 own[key] = value
         else:
-            attrs[row.attr] = tuple(_elements(value)) if row.kind in _LISTS else value
+            attrs[row.attr] = tuple(elements(value)) if row.kind in _LISTS else value
     fact = store.but(**attrs, own=own, properties=properties, path=vault.path).changed(
         {}
     )
@@ -135,65 +142,7 @@ def merge(
     )
 
 
-def differing(one: Fact, other: Fact, *, volatile: bool = False) -> tuple[str, ...]:
-    """The keys of all values that differ: fields, then own fields, then properties.
-
-    The order of a list that merges by element has no meaning and is no difference.
-    Facts without a difference mean the same.
-    """
-    rows, get = _ALL if volatile else _LASTING
-    ones, others = get(vars(one)), get(vars(other))
-    found = []
-    if ones != others:
-        found = [
-            row.key
-            for row, left, right in zip(rows, ones, others, strict=True)
-            if left is not right
-            and left != right
-            and not _agree(row, plain(left), plain(right))
-        ]
-    if not (_alike(one.own, other.own) and _alike(one.properties, other.properties)):
-        found += [
-            key
-            for key, row in _loose_rows(one, other)
-            if not _agree(row, _value(one, key), _value(other, key))
-        ]
-    return tuple(found)
-
-
-_SCALARS = frozenset({str, int, float, bool, type(None)})
-
-
-def _alike(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
-    """Whether two maps are surely the same: what is not is looked at key by key."""
-    if one is other:
-        return True
-    if len(one) != len(other):
-        return False
-    for key, value in one.items():
-        there = other.get(key)
-        kind = type(value)
-        if kind is not type(there) or value != there or kind not in _SCALARS:
-            return False
-    return True
-
-
-def same(one: Value, other: Value) -> bool:
-    """Whether two values are equal as JSON: `true` is not 1, but 1.0 is."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(
-            same(value, other[key]) for key, value in one.items()
-        )
-    if _many(one) and _many(other):
-        ones, others = _elements(one), _elements(other)
-        return len(ones) == len(others) and all(map(same, ones, others))
-    return one == other
-
-
 _MACHINE = tuple(row for row in FIELDS if row.owner in (Owner.IDENTITY, Owner.MACHINE))
-_UNSET = (None, "")
 _LISTS = frozenset({Kind.LINES, Kind.LINKS, Kind.IDS})
 
 
@@ -201,52 +150,12 @@ def _put_back(base: Fact, vault: Fact, store: Fact) -> tuple[str, ...]:
     return tuple(
         row.key
         for row in _MACHINE
-        if not _agree(row, _value(vault, row.key), _value(base, row.key))
-        and not _agree(row, _value(vault, row.key), _value(store, row.key))
+        if not agree(row, value_at(vault, row.key), value_at(base, row.key))
+        and not agree(row, value_at(vault, row.key), value_at(store, row.key))
     )
-
-
-_ALL = (FIELDS, itemgetter(*(row.attr for row in FIELDS)))
-_LASTING_ROWS = tuple(row for row in FIELDS if row.owner is not Owner.VOLATILE)
-_LASTING = (_LASTING_ROWS, itemgetter(*(row.attr for row in _LASTING_ROWS)))
 
 
 def _rows(*facts: Fact) -> Iterator[tuple[str, Field | None]]:
     """Every key of some facts with its row; None for a property."""
     yield from ((row.key, row) for row in FIELDS)
-    yield from _loose_rows(*facts)
-
-
-def _loose_rows(*facts: Fact) -> Iterator[tuple[str, Field | None]]:
-    """The keys of own fields and of properties."""
-    yield from (
-        (key, row) for key, row in OWN.items() if any(key in fact.own for fact in facts)
-    )
-    yield from (
-        (key, None)
-        for key in sorted({key for fact in facts for key in fact.properties})
-    )
-
-
-def _value(fact: Fact, key: str) -> Value:
-    return plain(fact.value(key))
-
-
-def plain(value: Value) -> Value:
-    """A value as conflicts, history and the outbox hold it: lists, as in JSON."""
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _agree(row: Field | None, one: Value, other: Value) -> bool:
-    if row is not None and row.rule is Rule.SET:
-        return set(_elements(one)) == set(_elements(other))
-    unset = row is not None and one in _UNSET and other in _UNSET
-    return unset or same(one, other)
-
-
-def _many(value: Value) -> bool:
-    return isinstance(value, (list, tuple))
-
-
-def _elements(value: Value) -> Sequence[Value]:
-    return value if isinstance(value, (list, tuple)) else []
+    yield from loose_rows(*facts)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from vaultsync.index_files.paging import is_table
 from vaultsync.model.paths import VaultPath
+from vaultsync.notes.kinds import is_table
 from vaultsync.notes.parse import Note
 from vaultsync.sync.changes import StoreChange, StoreSide, VaultChange, VaultSide
 from vaultsync.sync.context import Mirror

@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 
 from vaultsync.errors.notes import NoteError
 from vaultsync.markdown.yaml.writer import inline
+from vaultsync.model.compare import differing
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELD, Owner
 from vaultsync.notes.parse import UnknownPlaceholder, id_in
@@ -19,7 +20,6 @@ from vaultsync.sync.decision_table import Action, Do
 from vaultsync.sync.history import notice
 from vaultsync.sync.identity import Case, Identities, adopted_folders
 from vaultsync.sync.item import EXCHANGES
-from vaultsync.sync.merge import differing
 from vaultsync.sync.snapshot import Seen, Snapshot, invalid, is_managed
 
 ODD_HINT = "vaultsync reads and writes regular files only; rename it or move it away"

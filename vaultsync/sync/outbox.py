@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact
 from vaultsync.model.serialization import from_values
 from vaultsync.notes.conflict_note import Conflict, FieldConflict, conflict_id
@@ -10,7 +11,7 @@ from vaultsync.storage.records import HistoryEntry, Outgoing
 from vaultsync.storage.store import RevisionMismatch, Write
 from vaultsync.sync.conflict_notes import write_conflict_note
 from vaultsync.sync.context import Mirror
-from vaultsync.sync.merge import differing, merge
+from vaultsync.sync.merge import merge
 from vaultsync.sync.planning import Taken, new_path
 
 

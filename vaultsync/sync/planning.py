@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 
+from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import (
     VaultPath,
@@ -27,7 +28,7 @@ from vaultsync.storage.records import Attention
 from vaultsync.sync.changes import VaultChange, moved_scope
 from vaultsync.sync.decision_table import Action, Do, decide
 from vaultsync.sync.identity import Case
-from vaultsync.sync.merge import differing, merge
+from vaultsync.sync.merge import merge
 
 
 @dataclass(slots=True)

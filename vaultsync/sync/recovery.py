@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from vaultsync.errors.notes import NoteError
 from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, name_of, parent
 from vaultsync.notes.edits import edited
@@ -25,7 +26,6 @@ from vaultsync.sync.decision_table import Action, Do
 from vaultsync.sync.displaced_files import examine_lingers, put_back, wait_for_many
 from vaultsync.sync.history import untold
 from vaultsync.sync.identity import base_note
-from vaultsync.sync.merge import differing
 from vaultsync.sync.witness import NEWEST, newest_row
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, language_of
-from vaultsync.indexing.ports import Entry, Filters, Match
+from vaultsync.indexing.ports import Entry, Match
 from vaultsync.indexing.session_context import Turn, turn_of
 from vaultsync.indexing.text_normalization import (
     headings,
@@ -19,6 +19,7 @@ from vaultsync.indexing.text_normalization import (
     words_to_index,
 )
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import Filters
 from vaultsync.model.schema import Value
 from vaultsync.recall.query import kind_of
 from vaultsync.recall.ranking import NAMED

@@ -13,9 +13,9 @@ from vaultsync.backends.vectors.vectors_fields import (
     gone,
     not_finite,
 )
-from vaultsync.indexing.ports import Filters
 from vaultsync.indexing.vector_index import Near, VectorRow
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import Filters
 
 
 class MemoryVectors:

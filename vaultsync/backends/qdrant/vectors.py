@@ -37,10 +37,10 @@ from vaultsync.backends.vectors.vectors_fields import (
 )
 from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.errors.work import DerivedError
-from vaultsync.indexing.ports import Filters
 from vaultsync.indexing.vector_index import Near, VectorRow
 from vaultsync.model.canonical import FOREVER, NEVER, moment, with_parents
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import Filters
 from vaultsync.model.schema import LOWEST
 
 CHUNKS = Where((Is("kind", ["chunk"]),))

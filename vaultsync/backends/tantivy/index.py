@@ -24,8 +24,9 @@ from vaultsync.backends.tantivy.query import NAMES, Asking, gates
 from vaultsync.backends.tantivy.schema import META, TERMS, fact_id, make_schema
 from vaultsync.errors.work import IndexBusyError
 from vaultsync.indexing.language import ENGLISH
-from vaultsync.indexing.ports import Entry, Filters, Match
+from vaultsync.indexing.ports import Entry, Match
 from vaultsync.indexing.session_context import Turn
+from vaultsync.model.filters import Filters
 from vaultsync.recall.ranking import FIELDS
 
 _FORMAT = f"4 {tantivy_version}"

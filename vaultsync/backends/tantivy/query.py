@@ -10,8 +10,8 @@ from tantivy import Occur, Query
 
 from vaultsync.backends.tantivy.analysis import Terms
 from vaultsync.backends.tantivy.schema import PHRASED, code
-from vaultsync.indexing.ports import Filters
 from vaultsync.model.canonical import FOREVER, NEVER
+from vaultsync.model.filters import Filters
 from vaultsync.model.schema import LOWEST
 from vaultsync.recall.ranking import NAMED
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from vaultsync.indexing.ports import Filters
 from vaultsync.indexing.vector_index import VectorRow
 from vaultsync.model.canonical import FOREVER, NEVER, moment, plain_tag, time_of
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import Filters
 
 Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]

@@ -35,9 +35,9 @@ from vaultsync.backends.vectors.vectors_fields import (
     filtered_by,
     gone,
 )
-from vaultsync.indexing.ports import Filters
 from vaultsync.indexing.vector_index import Near, VectorRow
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import Filters
 
 P = ParamSpec("P")
 T = TypeVar("T")

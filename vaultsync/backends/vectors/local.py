@@ -16,9 +16,9 @@ from pathlib import Path
 from vaultsync.backends.vectors.lancedb import INDEX_FROM, LanceVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors
 from vaultsync.errors.work import DerivedError
-from vaultsync.indexing.ports import Filters
 from vaultsync.indexing.vector_index import Near, VectorRow
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import Filters
 
 _COPIED_AT_ONCE = 256
 """So many rows are worth a version of the table, and loading LanceDB."""

@@ -21,9 +21,9 @@ from vaultsync.backends.vectors.vectors_fields import (
     not_finite,
 )
 from vaultsync.backends.vectors.vectors_snapshot import Snapshot, Vectors, best
-from vaultsync.indexing.ports import Filters
 from vaultsync.indexing.vector_index import Near, VectorRow
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import Filters
 
 _DEAD = (512, 0.25)
 """So many dead rows, and such a share of all, are worth a rewriting."""

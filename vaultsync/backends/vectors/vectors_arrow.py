@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from vaultsync.backends.vectors.vectors_fields import not_finite
-from vaultsync.indexing.ports import Filters
 from vaultsync.indexing.vector_index import VectorRow
 from vaultsync.model.canonical import FOREVER, NEVER, moment, time_of, with_parents
 from vaultsync.model.fact import Fact
+from vaultsync.model.filters import Filters
 
 FIELDS = ["fact", "scope", "type", "status", "priority", "head", "made", "tags"]
 """The columns that `fact_of()` reads."""

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from vaultsync.backends.vectors.columns import DEAD, FLOAT, ROW, TAG, Columns, fact_of
 from vaultsync.backends.vectors.files import PARTS, DamagedError, Header, MatrixFiles
 from vaultsync.backends.vectors.vectors_keys import Keys
-from vaultsync.indexing.ports import Filters
 from vaultsync.indexing.vector_index import Near, VectorRow
+from vaultsync.model.filters import Filters
 
 Vectors = npt.NDArray[np.float32]
 

@@ -1,0 +1,109 @@
+"""Where two facts differ, field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
+
+from vaultsync.model.fact import Fact
+from vaultsync.model.schema import FIELDS, OWN, Field, Owner, Rule, Value
+
+
+def differing(one: Fact, other: Fact, *, volatile: bool = False) -> tuple[str, ...]:
+    """The keys of all values that differ: fields, then own fields, then properties.
+
+    The order of a list that merges by element has no meaning and is no difference.
+    Facts without a difference mean the same.
+    """
+    rows, get = _ALL if volatile else _LASTING
+    ones, others = get(vars(one)), get(vars(other))
+    found = []
+    if ones != others:
+        found = [
+            row.key
+            for row, left, right in zip(rows, ones, others, strict=True)
+            if left is not right
+            and left != right
+            and not agree(row, plain(left), plain(right))
+        ]
+    if not (_alike(one.own, other.own) and _alike(one.properties, other.properties)):
+        found += [
+            key
+            for key, row in loose_rows(one, other)
+            if not agree(row, value_at(one, key), value_at(other, key))
+        ]
+    return tuple(found)
+
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
+def _alike(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
+    """Whether two maps are surely the same: what is not is looked at key by key."""
+    if one is other:
+        return True
+    if len(one) != len(other):
+        return False
+    for key, value in one.items():
+        there = other.get(key)
+        kind = type(value)
+        if kind is not type(there) or value != there or kind not in _SCALARS:
+            return False
+    return True
+
+
+def same(one: Value, other: Value) -> bool:
+    """Whether two values are equal as JSON: `true` is not 1, but 1.0 is."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(
+            same(value, other[key]) for key, value in one.items()
+        )
+    if _many(one) and _many(other):
+        ones, others = elements(one), elements(other)
+        return len(ones) == len(others) and all(map(same, ones, others))
+    return one == other
+
+
+_UNSET = (None, "")
+
+
+_ALL = (FIELDS, itemgetter(*(row.attr for row in FIELDS)))
+_LASTING_ROWS = tuple(row for row in FIELDS if row.owner is not Owner.VOLATILE)
+_LASTING = (_LASTING_ROWS, itemgetter(*(row.attr for row in _LASTING_ROWS)))
+
+
+def loose_rows(*facts: Fact) -> Iterator[tuple[str, Field | None]]:
+    """The keys of own fields and of properties."""
+    yield from (
+        (key, row) for key, row in OWN.items() if any(key in fact.own for fact in facts)
+    )
+    yield from (
+        (key, None)
+        for key in sorted({key for fact in facts for key in fact.properties})
+    )
+
+
+def value_at(fact: Fact, key: str) -> Value:
+    return plain(fact.value(key))
+
+
+def plain(value: Value) -> Value:
+    """A value as conflicts, history and the outbox hold it: lists, as in JSON."""
+    return list(value) if isinstance(value, tuple) else value
+
+
+def agree(row: Field | None, one: Value, other: Value) -> bool:
+    if row is not None and row.rule is Rule.SET:
+        return set(elements(one)) == set(elements(other))
+    unset = row is not None and one in _UNSET and other in _UNSET
+    return unset or same(one, other)
+
+
+def _many(value: Value) -> bool:
+    return isinstance(value, (list, tuple))
+
+
+def elements(value: Value) -> Sequence[Value]:
+    return value if isinstance(value, (list, tuple)) else []

@@ -1,0 +1,78 @@
+"""Spans of time, given by days, months or moments."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+from typing import NamedTuple
+
+from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.model.canonical import clean_time, moment
+
+
+class Span(NamedTuple):
+    """Days from `since` until before `until`, as ISO dates; None is open."""
+
+    since: str | None = None
+    until: str | None = None
+
+    def holds(self, time: str) -> bool:
+        """Whether a time, as facts spell it, lies within."""
+        return (self.since is None or time >= self.since) and (
+            self.until is None or time < self.until
+        )
+
+    def within(self, other: Span) -> Span:
+        """What lies in both."""
+        starts = filter(None, (self.since, other.since))
+        ends = filter(None, (self.until, other.until))
+        return Span(
+            max(starts, key=moment, default=None), min(ends, key=moment, default=None)
+        )
+
+
+ISO_DAY = r"\d{4}-\d{2}(?:-\d{2})?"
+_DAY = len("2026-02-14")
+
+
+def span_of(since: str | None, until: str | None) -> Span:
+    """From the first to the last of days, months or moments that somebody named.
+
+    The last day or month is within; a moment is not.
+
+    Raises:
+        InvalidFieldError: one is neither.
+    """
+    ends = []
+    for at, (name, text) in enumerate((("since", since), ("until", until))):
+        days = days_of(text[:_DAY]) if text is not None else (None, None)
+        if days is None:
+            raise InvalidFieldError(name, text, "a date such as 2026-02-14")
+        whole = text is None or len(text) <= _DAY
+        ends.append(days[at] if whole else clean_time(name, text))
+    return Span(*ends)
+
+
+def days_of(text: str) -> tuple[str, str] | None:
+    """The first day of a day or a month, and the day after its last; None for others."""
+    if not re.fullmatch(ISO_DAY, text):
+        return None
+    year, month, *day = map(int, text.split("-"))
+    return days_between(year, month, day[0] if day else None)
+
+
+def days_between(
+    year: int, month: int | None, day: int | None
+) -> tuple[str, str] | None:
+    """A year, a month or a day as dates; None when there is no such day."""
+    try:
+        first = date(year, month or 1, day or 1)
+        if day:
+            after = first + timedelta(days=1)
+        elif month:
+            after = date(year + month // 12, month % 12 + 1, 1)
+        else:
+            after = date(year + 1, 1, 1)
+    except (ValueError, OverflowError):
+        return None
+    return first.isoformat(), after.isoformat()
