@@ -14,8 +14,7 @@ from vaultsync.model.fact import make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
-from vaultsync.storage.archive import Archive
-from vaultsync.storage.records import Base, HistoryEntry, Intent, Outgoing
+from vaultsync.storage.archive import Archive, Base, HistoryEntry, Intent, Outgoing
 from vaultsync.storage.vault import Stamp
 
 ARCHIVES: dict[str, Callable[[Path], Archive]] = {

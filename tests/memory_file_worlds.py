@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from tests.world import World
-from vaultsync.backends.filesystem.memory_frontmatter import FrontmatterReader
-from vaultsync.errors.files import (
+from vaultsync.backends.filesystem.memory_file import FrontmatterReader
+from vaultsync.errors import (
     MemoryFileBusyError,
     MemoryFileChangedError,
     UnreadableMemoryFileError,

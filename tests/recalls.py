@@ -9,14 +9,14 @@ from tests.world import World
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.backends.memory.vectors import MemoryVectors
-from vaultsync.errors.work import EmbedderError
+from vaultsync.errors import EmbedderError
 from vaultsync.facts import service as fact_work
 from vaultsync.indexing.note_index_sync import catch_up
 from vaultsync.indexing.vector_index_sync import embed_pending
 from vaultsync.model.fact import Fact
 from vaultsync.recall.ports import Reranker
-from vaultsync.recall.recall import recall
 from vaultsync.recall.result import Recall, Sources
+from vaultsync.recall.service import recall
 
 
 class BrokenEmbedder(HashEmbedder):

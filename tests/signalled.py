@@ -13,10 +13,10 @@ import threading
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from vaultsync.app import waking, watching
-
 from tests.real.home import say
 from vaultsync import settings as config
+from vaultsync.service import daemon_runner as watching
+from vaultsync.service import waking
 
 if TYPE_CHECKING:
     from _typeshed import TraceFunction

@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tests.sim_disk import MARKER, Disk, Inode, above, is_foreign, is_note
-from vaultsync.errors.notes import (
+from vaultsync.errors import (
     NoteChangedError,
     NoteExistsError,
     NoteMissingError,
     NotRegularFileError,
     UnreadableNoteError,
     UnsafePathError,
+    VaultMissingError,
 )
-from vaultsync.errors.sides import VaultMissingError
 from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.storage.vault import Folder, NoteFile, Scan, Stamp
 

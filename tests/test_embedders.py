@@ -11,9 +11,8 @@ from tests.embedding import need
 from tests.fakes import FakeClock
 from vaultsync.backends.embedders.choose import embedder_for, reranker_for
 from vaultsync.backends.embedders.sentence import packaged_weights
-from vaultsync.errors.usage import ConfigError
-from vaultsync.errors.work import EmbedderError
-from vaultsync.indexing.embedder import Embedder
+from vaultsync.errors import ConfigError, EmbedderError
+from vaultsync.indexing.ports import Embedder
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 
 from tests import golden_errors, golden_passes
 from tests.golden import GOLDEN, RENEW, check, fenced, sections
-from vaultsync.errors.notes import UnsafeSpliceError
+from vaultsync.errors import UnsafeSpliceError
 from vaultsync.model.canonical import link_name
 from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact, make_fact

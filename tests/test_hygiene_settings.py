@@ -9,7 +9,7 @@ import pytest
 from vaultsync import settings as config
 from vaultsync.api.privacy import hygiene_check
 from vaultsync.api.stray_settings import settings_check
-from vaultsync.errors.usage import ConfigError
+from vaultsync.errors import ConfigError
 from vaultsync.settings import Hygiene
 
 

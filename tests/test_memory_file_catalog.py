@@ -16,12 +16,12 @@ from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, MemoryWorld, SimFile
 from vaultsync import api as app
 from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import STATE, DiskMemoryFile
-from vaultsync.errors.files import (
+from vaultsync.errors import (
     MemoryFileBusyError,
+    StoreUnavailableError,
     TooManyFilesError,
     UnreadableMemoryFileError,
 )
-from vaultsync.errors.sides import StoreUnavailableError
 from vaultsync.memory_files.read import LARGE
 from vaultsync.memory_files.report import MemoryFileReport
 from vaultsync.memory_files.sections import LONGEST, SHORTEST

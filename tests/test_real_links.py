@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.real_notes import NEEDED, copied_to
+from vaultsync.backends.filesystem.listing import vault_files
 from vaultsync.backends.filesystem.vault import VaultFs
-from vaultsync.backends.filesystem.vault_files import vault_files
 from vaultsync.backends.sqlite.archive import SqliteArchive
 from vaultsync.backends.sqlite.links import SqliteLinks
 from vaultsync.backends.sqlite.store import SqliteStore

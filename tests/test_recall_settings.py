@@ -10,7 +10,7 @@ import pytest
 import vaultsync
 from vaultsync import settings as config
 from vaultsync.api import read_only as answering
-from vaultsync.errors.usage import ConfigError
+from vaultsync.errors import ConfigError
 from vaultsync.recall.ranking import FIELDS, Weights
 
 

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from tests.sim import SimVault
-from vaultsync.errors.notes import NoteExistsError, UnreadableNoteError
+from vaultsync.errors import NoteExistsError, UnreadableNoteError
 from vaultsync.model.paths import VaultPath
 
 NOTE = VaultPath("public/note.md")

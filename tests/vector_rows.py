@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from tests.fakes import FakeClock
-from vaultsync.indexing.vector_index import VectorIndex, VectorRow
+from vaultsync.indexing.ports import VectorIndex, VectorRow
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.filters import Filters
 from vaultsync.model.schema import Value

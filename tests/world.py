@@ -18,7 +18,7 @@ from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict, is_conflict_note
 from vaultsync.notes.view import CLEAR, Lens
 from vaultsync.operations.verify import verify
-from vaultsync.storage.records import Attention, Base
+from vaultsync.storage.archive import Attention, Base
 from vaultsync.storage.store import Write
 from vaultsync.sync.context import Mirror, Policy
 from vaultsync.sync.pass_types import Request

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vaultsync import errors
     from vaultsync.api.memory import Memory  # noqa: A004 - what its users say
     from vaultsync.api.opening import init, open  # noqa: A004 - what its users say
-    from vaultsync.errors.root import VaultsyncError
+    from vaultsync.errors import VaultsyncError
     from vaultsync.model.fact import Fact
 
 __version__ = "0.1.0"

@@ -11,8 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from vaultsync.errors.notes import UnsafePathError
-from vaultsync.errors.usage import ConfigError, NotAVaultError
+from vaultsync.errors import ConfigError, NotAVaultError, UnsafePathError
 from vaultsync.indexing.language import ENGLISH, LANGUAGES
 from vaultsync.model.decay import FLOOR
 from vaultsync.model.paths import VaultPath, vault_path

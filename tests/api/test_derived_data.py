@@ -17,7 +17,7 @@ from vaultsync.backends.memory.links import MemoryLinks
 from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.backends.memory.vectors import MemoryVectors
 from vaultsync.backends.sqlite.unavailable import StoreAway
-from vaultsync.errors.work import EmbedderError, IndexBusyError
+from vaultsync.errors import EmbedderError, IndexBusyError
 from vaultsync.index_files.service import Making
 from vaultsync.indexing.embedding_cost import Cost
 from vaultsync.links.ports import Entity, Reference

@@ -11,7 +11,7 @@ import pytest
 from tests.embedding import need
 from vaultsync.backends.embedders.cross_encoder import CrossReranker
 from vaultsync.backends.embedders.sentence import packaged_weights
-from vaultsync.errors.work import EmbedderError
+from vaultsync.errors import EmbedderError
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from vaultsync.backends.embedders import export as embed_export
 from vaultsync.backends.embedders.export import SENTENCES, agreement
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.embedders.onnx import read_export
-from vaultsync.errors.work import EmbedderError
+from vaultsync.errors import EmbedderError
 
 MODEL = "tea+int8-1"
 VECTORS = HashEmbedder().embed(SENTENCES)

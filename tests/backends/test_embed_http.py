@@ -12,8 +12,7 @@ from tests.embedding import Answer, Service, cosine, serving
 from tests.fakes import FakeClock
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.embedders.http import HttpEmbedder
-from vaultsync.errors.usage import ConfigError
-from vaultsync.errors.work import EmbedderError
+from vaultsync.errors import ConfigError, EmbedderError
 
 TEXTS = ["green tea", "black tea", "no tea"]
 KEY = "sk-very-secret-0123"

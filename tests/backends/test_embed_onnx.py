@@ -12,7 +12,7 @@ import pytest
 
 from tests.embedding import cosine, local_embedder
 from vaultsync.backends.embedders.onnx import OnnxEmbedder, read_export
-from vaultsync.errors.work import EmbedderError
+from vaultsync.errors import EmbedderError
 
 MODEL = "all-MiniLM-L6-v2+int8-1"
 FILES = ("manifest.json", "model.onnx", "tokenizer.json")

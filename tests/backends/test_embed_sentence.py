@@ -18,7 +18,7 @@ from vaultsync.backends.embedders.sentence import (
     packaged_weights,
     weights_in,
 )
-from vaultsync.errors.work import EmbedderError
+from vaultsync.errors import EmbedderError
 
 
 @pytest.fixture

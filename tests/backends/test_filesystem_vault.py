@@ -20,13 +20,13 @@ from vaultsync.backends.filesystem import listing as vault_list
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.syscalls import Looks, Place
 from vaultsync.backends.filesystem.vault import VaultFs
-from vaultsync.errors.notes import (
+from vaultsync.errors import (
     NoteChangedError,
     NoteExistsError,
     UnreadableNoteError,
     UnsafePathError,
+    VaultMissingError,
 )
-from vaultsync.errors.sides import VaultMissingError
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.vault import Stamp
 

@@ -12,7 +12,7 @@ import pytest
 from vaultsync.api.environment import values_of
 from vaultsync.backends.state import key_file
 from vaultsync.backends.state.key_file import SIZE, read_or_make_key
-from vaultsync.errors.usage import ConfigError
+from vaultsync.errors import ConfigError
 
 
 def test_a_key_is_made_once_and_read_ever_after(tmp_path: Path) -> None:

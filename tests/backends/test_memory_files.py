@@ -14,11 +14,10 @@ from types import ModuleType
 import pytest
 
 from vaultsync.backends.filesystem.find_memory_files import find_memory_files, matches
-from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
-from vaultsync.backends.filesystem.memory_frontmatter import FrontmatterReader
+from vaultsync.backends.filesystem.memory_file import DiskMemoryFile, FrontmatterReader
 from vaultsync.backends.state.write_queue import QueueFiles
 from vaultsync.backends.system.clock import SystemClock
-from vaultsync.errors.files import MemoryFileChangedError, UnreadableMemoryFileError
+from vaultsync.errors import MemoryFileChangedError, UnreadableMemoryFileError
 from vaultsync.memory_files.ports import Waiting
 from vaultsync.memory_files.write_queue import add, drain
 

@@ -29,10 +29,10 @@ from tests.qdrants import (
     store_in,
 )
 from tests.vector_rows import ALL, X, row
+from vaultsync.backends.qdrant import client as qdrant_models
 from vaultsync.backends.qdrant import collection as qdrant_layout
 from vaultsync.backends.qdrant import commit_log as qdrant_head
 from vaultsync.backends.qdrant import edge as qdrant_edge_points
-from vaultsync.backends.qdrant import qdrant_models
 from vaultsync.backends.qdrant import store as qdrant_store
 from vaultsync.backends.qdrant.client import ClientPoints
 from vaultsync.backends.qdrant.commit_log import HEAD
@@ -42,9 +42,12 @@ from vaultsync.backends.qdrant.operations import Forget, Is, Point, Put, Where
 from vaultsync.backends.qdrant.retry import Patience, Trouble
 from vaultsync.backends.qdrant.store import QdrantStore
 from vaultsync.backends.qdrant.vectors import QdrantVectors
-from vaultsync.errors.sides import StoreLayoutError, StoreUnavailableError
-from vaultsync.errors.usage import ConfigError
-from vaultsync.errors.work import DerivedError
+from vaultsync.errors import (
+    ConfigError,
+    DerivedError,
+    StoreLayoutError,
+    StoreUnavailableError,
+)
 from vaultsync.model.fact import make_fact
 from vaultsync.storage.store import RevisionMismatch, Write
 

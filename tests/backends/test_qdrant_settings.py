@@ -7,7 +7,7 @@ import pytest
 from vaultsync.api.stores import is_qdrant
 from vaultsync.backends.qdrant.settings import place_of
 from vaultsync.backends.state.vault_marker import set_store
-from vaultsync.errors.usage import ConfigError
+from vaultsync.errors import ConfigError
 
 ROOT = Path("/vault")
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from tests.archives import IDS, a_base, an_intent, put
-from vaultsync.backends.sqlite import archive_rows
+from vaultsync.backends.sqlite import archive as archive_rows
 from vaultsync.backends.sqlite.archive import SqliteArchive
-from vaultsync.errors.sides import ArchiveError
+from vaultsync.errors import ArchiveError
 from vaultsync.model import serialization as wire
 from vaultsync.model.paths import VaultPath
 

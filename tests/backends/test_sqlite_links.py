@@ -10,7 +10,7 @@ import pytest
 
 from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.backends.sqlite.links import SqliteLinks
-from vaultsync.errors.work import IndexBusyError
+from vaultsync.errors import IndexBusyError
 from vaultsync.links.ports import Reference
 
 LINK = Reference("a", "x", "", "wiki")

@@ -13,7 +13,7 @@ from tests.fakes import FakeClock
 from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.backends.sqlite import store as store_sqlite
 from vaultsync.backends.sqlite.store import SqliteStore
-from vaultsync.errors.sides import StoreError, StoreUnavailableError
+from vaultsync.errors import StoreError, StoreUnavailableError
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.storage.store import RevisionMismatch, Write
 

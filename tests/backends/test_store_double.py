@@ -4,8 +4,7 @@ import pytest
 
 from tests.fakes import FakeClock
 from vaultsync.backends.memory.store import MemoryStore
-from vaultsync.errors.sides import StoreUnavailableError
-from vaultsync.errors.usage import FactNotFoundError
+from vaultsync.errors import FactNotFoundError, StoreUnavailableError
 from vaultsync.model.fact import make_fact
 from vaultsync.storage.store import Write
 

@@ -19,11 +19,10 @@ from hypothesis import strategies as st
 
 from tests.contracts.test_note_index import ALL, IDS, A, B, a_fact, found, put
 from vaultsync.backends.tantivy import index as index_tantivy
-from vaultsync.backends.tantivy import index_write
+from vaultsync.backends.tantivy import index as index_write
 from vaultsync.backends.tantivy.analysis import Terms
 from vaultsync.backends.tantivy.index import TantivyIndex
-from vaultsync.errors.usage import ConfigError
-from vaultsync.errors.work import IndexBusyError
+from vaultsync.errors import ConfigError, IndexBusyError
 from vaultsync.indexing.ports import Entry
 from vaultsync.indexing.text_normalization import one_form, words_of
 from vaultsync.model.fact import Fact

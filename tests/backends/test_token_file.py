@@ -12,7 +12,7 @@ import pytest
 
 from vaultsync.backends.state.bridge_address import Announcement
 from vaultsync.backends.state.token_file import TokenFile, write_private
-from vaultsync.errors.usage import ConfigError
+from vaultsync.errors import ConfigError
 
 
 def test_a_token_is_made_once_and_read_again(tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from vaultsync.backends.filesystem.listing import vault_files
 from vaultsync.backends.filesystem.vault import VaultFs
-from vaultsync.backends.filesystem.vault_files import vault_files
 from vaultsync.backends.obsidian.graph_settings import ObsidianSettings
-from vaultsync.errors.usage import ConfigError
+from vaultsync.errors import ConfigError
 
 
 def _make(root: Path, *paths: str) -> None:

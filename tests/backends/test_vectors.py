@@ -21,8 +21,8 @@ from tests.vector_rows import IDS, X, Y, found, holds, row, unit
 from vaultsync.backends.vectors.lancedb import LanceVectors
 from vaultsync.backends.vectors.local import LocalVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors
-from vaultsync.errors.work import DerivedError, IndexBusyError
-from vaultsync.indexing.vector_index import VectorIndex
+from vaultsync.errors import DerivedError, IndexBusyError
+from vaultsync.indexing.ports import VectorIndex
 from vaultsync.model.filters import Filters
 
 P = ParamSpec("P")

@@ -16,11 +16,11 @@ from tests.vector_rows import ALL, IDS, a_fact, unit
 from vaultsync.backends.memory.vectors import MemoryVectors
 from vaultsync.backends.vectors import local as vectors_local
 from vaultsync.backends.vectors import matrix as vectors_matrix
-from vaultsync.backends.vectors import vectors_snapshot
+from vaultsync.backends.vectors import matrix as vectors_snapshot
 from vaultsync.backends.vectors.lancedb import LanceVectors
 from vaultsync.backends.vectors.local import LocalVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors
-from vaultsync.indexing.vector_index import VectorIndex, VectorRow
+from vaultsync.indexing.ports import VectorIndex, VectorRow
 from vaultsync.model.filters import Filters
 
 words = st.sampled_from(["a", "A/b", "a/b/c", "it's", 'o"x', "%_", "ä\\", "b"])

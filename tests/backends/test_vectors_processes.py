@@ -15,8 +15,8 @@ from tests.vector_rows import ALL, IDS, X, found, row
 from vaultsync.backends.vectors.lancedb import LanceVectors
 from vaultsync.backends.vectors.local import LocalVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors
-from vaultsync.errors.work import IndexBusyError
-from vaultsync.indexing.vector_index import VectorIndex
+from vaultsync.errors import IndexBusyError
+from vaultsync.indexing.ports import VectorIndex
 
 SPAWN = multiprocessing.get_context("spawn")
 ROOT = Path(__file__).parents[2]

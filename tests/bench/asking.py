@@ -26,7 +26,7 @@ from tests.bench.worlds import World, new_folder, with_facts
 from vaultsync.api.memory import Memory
 from vaultsync.context_packs.service import MOST
 from vaultsync.indexing.embedding_texts import identity_of
-from vaultsync.indexing.vector_index import VectorRow
+from vaultsync.indexing.ports import VectorRow
 
 RECALL, VECTOR, PACK, COLD = "recall", "vector", "pack", "cold"
 ROOT = Path(__file__).parents[2]

@@ -24,7 +24,7 @@ from vaultsync.backends.filesystem.vault import VaultFs
 from vaultsync.backends.sqlite.archive import SqliteArchive
 from vaultsync.backends.sqlite.store import SqliteStore
 from vaultsync.backends.system.clock import SystemClock
-from vaultsync.storage.records import Base
+from vaultsync.storage.archive import Base
 from vaultsync.sync.snapshot import path_in
 
 _Base: TypeAlias = tuple[str, str, str, str]

@@ -13,7 +13,7 @@ from tests.bench.table import Row, row_of
 from vaultsync.backends.embedders.choose import embedder_for
 from vaultsync.backends.embedders.sentence import SentenceEmbedder, packaged_weights
 from vaultsync.backends.system.clock import SystemClock
-from vaultsync.indexing.embedder import Embedder
+from vaultsync.indexing.ports import Embedder
 
 _NOTE = 500
 """Characters: a hundred tokens."""

@@ -26,7 +26,7 @@ from vaultsync.backends.qdrant.settings import QdrantPlace
 from vaultsync.backends.qdrant.vectors import QdrantVectors
 from vaultsync.backends.vectors.lancedb import LanceVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors
-from vaultsync.indexing.vector_index import VectorIndex, VectorRow
+from vaultsync.indexing.ports import VectorIndex, VectorRow
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import Filters
 

@@ -8,7 +8,7 @@ from tests.packs import words
 from tests.recalls import RecallWorld
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.context_packs.service import MOST, NAMES, context
-from vaultsync.errors.usage import InvalidFieldError, UnknownTypeError
+from vaultsync.errors import InvalidFieldError, UnknownTypeError
 
 
 class Words:

@@ -25,8 +25,7 @@ from tests.archives import (
     sha,
 )
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.archive import Archive
-from vaultsync.storage.records import Attention, Base, Linger, Run
+from vaultsync.storage.archive import Archive, Attention, Base, Linger, Run
 from vaultsync.storage.vault import Stamp
 
 

@@ -19,8 +19,7 @@ from tests.archives import (
     an_outgoing,
 )
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.archive import Archive
-from vaultsync.storage.records import Attention, Linger, Outgoing, Run
+from vaultsync.storage.archive import Archive, Attention, Linger, Outgoing, Run
 
 
 @pytest.fixture(params=ARCHIVES)

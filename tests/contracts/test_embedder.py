@@ -12,7 +12,7 @@ from tests.fakes import FakeClock
 from vaultsync.backends.embedders.choose import embedder_for
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.embedders.http import HttpEmbedder
-from vaultsync.indexing.embedder import Embedder
+from vaultsync.indexing.ports import Embedder
 
 Opening = Callable[[pytest.Config, ExitStack], Embedder]
 

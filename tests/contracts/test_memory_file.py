@@ -13,7 +13,7 @@ from vaultsync.backends.filesystem import memory_file as memory_disk
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.memory_file import STAGED, DiskMemoryFile
 from vaultsync.backends.filesystem.syscalls import Place
-from vaultsync.errors.files import (
+from vaultsync.errors import (
     MemoryFileBusyError,
     MemoryFileChangedError,
     UnreadableMemoryFileError,

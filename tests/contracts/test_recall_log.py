@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vaultsync.backends.state.recall_log import NAME, FileRecallLog, MemoryRecallLog
-from vaultsync.recall.recall_log import Recalled, RecallLog
+from vaultsync.recall.ports import Recalled, RecallLog
 
 EARLY, LATE = "2026-02-14T13:45:00Z", "2026-02-14T13:46:00Z"
 

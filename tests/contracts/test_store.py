@@ -14,8 +14,7 @@ from tests.fakes import FakeClock
 from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.backends.qdrant.operations import PAGE
 from vaultsync.backends.sqlite.store import SqliteStore
-from vaultsync.errors.sides import StoreUnavailableError
-from vaultsync.errors.usage import FactNotFoundError
+from vaultsync.errors import FactNotFoundError, StoreUnavailableError
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.worlds import MAX_BYTES, WORLDS, World, open_world, sha
-from vaultsync.errors.notes import (
+from vaultsync.errors import (
     NoteChangedError,
     NoteError,
     NoteExistsError,

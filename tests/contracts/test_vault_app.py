@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.apps import APPS
 from tests.worlds import FsWorld, open_world, sha
 from vaultsync.backends.filesystem import syscalls
-from vaultsync.errors.notes import (
+from vaultsync.errors import (
     NoteChangedError,
     NoteExistsError,
     NoteMissingError,

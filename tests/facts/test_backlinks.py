@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.linked import LinkedWorld
-from vaultsync.errors.usage import NotFoundError
+from vaultsync.errors import NotFoundError
 from vaultsync.facts.backlinks import fact_named, linked_from, linking_to
 
 

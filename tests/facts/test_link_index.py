@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from tests.linked import LinkedWorld
-from vaultsync.errors.sides import StoreUnavailableError
-from vaultsync.facts.linking import backlinks, catch_up
+from vaultsync.errors import StoreUnavailableError
+from vaultsync.facts.backlinks import backlinks, catch_up
 from vaultsync.links import index_sync as link_feed
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.links.index_sync import SCHEMA
 from vaultsync.links.ports import Entity
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
+from vaultsync.storage.archive import Base
 from vaultsync.storage.feed_cursor import version_at
-from vaultsync.storage.records import Base
 
 
 class Linked(LinkedWorld):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.world import World
 from vaultsync.backends.memory.links import MemoryLinks
-from vaultsync.errors.usage import FactNotFoundError
+from vaultsync.errors import FactNotFoundError
 from vaultsync.facts import related as related_work
 from vaultsync.facts import service as fact_work
 from vaultsync.facts.related import Related, related

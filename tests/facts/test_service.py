@@ -8,8 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.world import LINES, SCOPE, World
-from vaultsync.errors.sides import RevisionMismatchError, StoreUnavailableError
-from vaultsync.errors.usage import (
+from vaultsync.errors import (
     ComputedFieldError,
     FactNotFoundError,
     FixedFieldError,
@@ -17,7 +16,9 @@ from vaultsync.errors.usage import (
     InvalidFieldError,
     InvalidIdError,
     InvalidScopeError,
+    RevisionMismatchError,
     ScopeDeniedError,
+    StoreUnavailableError,
     SupersededError,
     UnknownTypeError,
     UsageError,

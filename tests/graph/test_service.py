@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.world import World
-from vaultsync.errors.usage import InvalidScopeError, NotFoundError
+from vaultsync.errors import InvalidScopeError, NotFoundError
 from vaultsync.graph.service import (
     load_graph,
     neighborhood,

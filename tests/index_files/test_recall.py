@@ -10,7 +10,7 @@ from tests.entries import making
 from tests.filtering import FACTS, filters
 from tests.world import SCOPE, World
 from vaultsync.backends.memory.note_index import MemoryIndex
-from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.errors import InvalidFieldError
 from vaultsync.index_files.recall import NO_TABLES, READ, SURE, Clone, recall_vault_only
 from vaultsync.index_files.service import write_tables
 from vaultsync.model.fact import Fact
@@ -18,8 +18,8 @@ from vaultsync.model.filters import Filters
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.operations.adopt import adopt
-from vaultsync.recall.recall import recall
 from vaultsync.recall.result import Recall, Sources
+from vaultsync.recall.service import recall
 from vaultsync.storage.store import Write
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.packs import fact, words
 from tests.strategies import facts
-from vaultsync.errors.notes import UnsafePathError
+from vaultsync.errors import UnsafePathError
 from vaultsync.index_files import paging as tables
 from vaultsync.index_files.entry import (
     SUMMARY_LENGTH,

@@ -9,7 +9,7 @@ from tests.entries import EntriesInMemory, making
 from tests.packs import words
 from tests.world import LINES, SCOPE, World
 from vaultsync.backends.memory.store import MemoryStore
-from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors import StoreUnavailableError
 from vaultsync.index_files.service import (
     DONE,
     Making,

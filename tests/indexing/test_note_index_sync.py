@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.world import World
 from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.backends.memory.store import MemoryStore
-from vaultsync.errors.work import IndexBusyError
+from vaultsync.errors import IndexBusyError
 from vaultsync.indexing import note_index_sync as indexing
 from vaultsync.indexing import session_neighbours as neighbours
 from vaultsync.indexing.note_index_sync import IndexReport, catch_up

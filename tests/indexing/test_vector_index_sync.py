@@ -16,13 +16,13 @@ from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.backends.memory.vectors import MemoryVectors
-from vaultsync.errors.work import EmbedderError, IndexBusyError
+from vaultsync.errors import EmbedderError, IndexBusyError
 from vaultsync.indexing import vector_index_sync as embedding
 from vaultsync.indexing.chunking import CHUNKER, chunk_fact
 from vaultsync.indexing.embedding_cost import cost_of_change
 from vaultsync.indexing.embedding_texts import identity_of
 from vaultsync.indexing.note_index_sync import catch_up
-from vaultsync.indexing.vector_index import VectorRow
+from vaultsync.indexing.ports import VectorRow
 from vaultsync.indexing.vector_index_sync import PROBE, EmbedReport, embed_pending
 from vaultsync.model.fact import Fact
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.errors.notes import UnreadableNoteError
+from vaultsync.errors import UnreadableNoteError
 from vaultsync.links.rewrite import (
     Shift,
     Turn,

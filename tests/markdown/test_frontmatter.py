@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.frontmatters import PATH, fences, note, notes, same, yamlish
-from vaultsync.errors.notes import UnreadableNoteError
+from vaultsync.errors import UnreadableNoteError
 from vaultsync.markdown.frontmatter import Parts, read, split, split_note
 from vaultsync.model.schema import Value
 

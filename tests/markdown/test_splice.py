@@ -18,7 +18,7 @@ from tests.frontmatters import (
     written,
     yamlish,
 )
-from vaultsync.errors.notes import UnreadableNoteError, UnsafeSpliceError
+from vaultsync.errors import UnreadableNoteError, UnsafeSpliceError
 from vaultsync.markdown.frontmatter import Parts, read, splice, split, split_note
 from vaultsync.model.schema import Value
 

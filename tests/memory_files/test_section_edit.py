@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.memory_files.test_sections import TEXTS
-from vaultsync.errors.usage import InvalidFieldError, UsageError
+from vaultsync.errors import InvalidFieldError, UsageError
 from vaultsync.memory_files.edit import put_section
 from vaultsync.memory_files.sections import MANAGED, front_end, normalize, read_outline
 

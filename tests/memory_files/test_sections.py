@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.memory_files.section_types import guessed, hinted
+from vaultsync.memory_files.plan import guessed, hinted
 from vaultsync.memory_files.sections import (
     LONGEST,
     SHORTEST,

@@ -17,9 +17,12 @@ from tests.memory_file_worlds import (
 )
 from tests.world import SCOPE
 from vaultsync.backends.memory.store import MemoryStore
-from vaultsync.errors.files import MemoryFileMissingError
-from vaultsync.errors.sides import RevisionMismatchError, StoreUnavailableError
-from vaultsync.errors.usage import ScopeDeniedError
+from vaultsync.errors import (
+    MemoryFileMissingError,
+    RevisionMismatchError,
+    ScopeDeniedError,
+    StoreUnavailableError,
+)
 from vaultsync.facts import service as fact_work
 from vaultsync.memory_files.service import settle
 from vaultsync.memory_files.state import key_of, read_states

@@ -11,8 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.memory_file_worlds import DEPLOY, NAME, TESTS, MemoryWorld, memory
-from vaultsync.errors.files import UnreadableMemoryFileError
-from vaultsync.errors.usage import InvalidFieldError, UsageError
+from vaultsync.errors import InvalidFieldError, UnreadableMemoryFileError, UsageError
 from vaultsync.memory_files.sections import MANAGED
 from vaultsync.memory_files.write_queue import drain
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import edits, facts, json_values
-from vaultsync.errors.usage import (
+from vaultsync.errors import (
     InvalidFieldError,
     InvalidIdError,
     InvalidScopeError,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from vaultsync.errors.notes import UnsafePathError
+from vaultsync.errors import UnsafePathError
 from vaultsync.model.paths import (
     NAME_BYTES,
     Place,

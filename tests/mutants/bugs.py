@@ -259,7 +259,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "a copy keeps the id",
-        "sync/newcomers.py",
+        "sync/identity.py",
         (
             (
                 "Case(mirror.clock.new_id(), None",

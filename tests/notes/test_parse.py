@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import edits, facts
-from vaultsync.errors.notes import UnreadableNoteError, UnsafeSpliceError
+from vaultsync.errors import UnreadableNoteError, UnsafeSpliceError
 from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests import secrets
 from tests.strategies import edits, facts
-from vaultsync.errors.notes import UnsafeSpliceError
+from vaultsync.errors import UnsafeSpliceError
 from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath

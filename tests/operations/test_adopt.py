@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.world import World, kinds, notice
-from vaultsync.errors.notes import NoteMissingError
-from vaultsync.errors.usage import (
+from vaultsync.errors import (
     IdNotInVaultError,
     InvalidIdError,
     InvalidScopeError,
+    NoteMissingError,
     UnknownTypeError,
 )
 from vaultsync.model.paths import VaultPath

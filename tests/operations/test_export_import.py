@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.world import LINES, World
-from vaultsync.errors.usage import ImportLineError
+from vaultsync.errors import ImportLineError
 from vaultsync.model.serialization import to_values
 from vaultsync.operations.export_import import export, import_lines
 

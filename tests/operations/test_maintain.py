@@ -8,11 +8,9 @@ import pytest
 
 from tests.world import World
 from vaultsync.backends.memory.store import MemoryStore
-from vaultsync.errors.sides import StoreUnavailableError
-from vaultsync.errors.work import GuardError
+from vaultsync.errors import GuardError, StoreUnavailableError
 from vaultsync.facts import service as fact_work
-from vaultsync.operations.maintain import maintain
-from vaultsync.operations.overlooked import look_again
+from vaultsync.operations.maintain import look_again, maintain
 from vaultsync.operations.undo import undo
 from vaultsync.storage.store import Write
 from vaultsync.sync.report import Report

@@ -8,11 +8,7 @@ from tests.vector_rows import ALL, X, Y, row
 from tests.world import World
 from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.backends.memory.vectors import MemoryVectors
-from vaultsync.errors.sides import (
-    MigrationError,
-    StoreMismatchError,
-    StoreUnavailableError,
-)
+from vaultsync.errors import MigrationError, StoreMismatchError, StoreUnavailableError
 from vaultsync.model.fact import make_fact
 from vaultsync.operations.migrate import (
     ACTOR,

@@ -9,16 +9,15 @@ import pytest
 
 from tests.world import World, changed_lines, taken
 from vaultsync.backends.memory.links import MemoryLinks
-from vaultsync.errors.notes import UnsafeSpliceError
+from vaultsync.errors import UnsafeSpliceError
 from vaultsync.links.wikilinks import find_links
 from vaultsync.markdown.frontmatter import split_note
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict
-from vaultsync.operations import respelling
-from vaultsync.operations.relink import relink, shifted, sync_and_relink
-from vaultsync.operations.respelling import respell
+from vaultsync.operations import relink as respelling
+from vaultsync.operations.relink import relink, respell, shifted, sync_and_relink
 from vaultsync.operations.undo import undo
 from vaultsync.sync.conflict_notes import relink_conflict_notes
 from vaultsync.sync.pass_types import Request

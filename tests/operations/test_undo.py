@@ -19,8 +19,7 @@ from tests.world import (
     taken,
 )
 from vaultsync.backends.memory.store import MemoryStore
-from vaultsync.errors.sides import StoreUnavailableError
-from vaultsync.errors.usage import RunNotFoundError
+from vaultsync.errors import RunNotFoundError, StoreUnavailableError
 from vaultsync.facts import service as fact_work
 from vaultsync.model.paths import VaultPath
 from vaultsync.operations.adopt import adopt

@@ -8,7 +8,7 @@ from tests.memory_archive import MemoryArchive
 from tests.sim import SimVault
 from tests.world import AGENTS, LINES, PERSONS, World, action, kinds, taken
 from vaultsync.backends.memory.store import MemoryStore
-from vaultsync.errors.sides import StoreUnavailableError, VaultMissingError
+from vaultsync.errors import StoreUnavailableError, VaultMissingError
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.render import render
 from vaultsync.operations import verify as verify_module

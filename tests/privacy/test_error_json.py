@@ -5,8 +5,7 @@ import inspect
 import pytest
 
 from vaultsync import errors
-from vaultsync.errors.root import VaultsyncError
-from vaultsync.errors.work import GuardError
+from vaultsync.errors import GuardError, VaultsyncError
 from vaultsync.privacy.error_json import error_json, error_of, trouble_json
 
 KINDS = [

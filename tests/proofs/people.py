@@ -8,7 +8,7 @@ from contextlib import suppress
 from tests.proofs import texts
 from tests.proofs.ledger import in_archive, in_vault, words
 from tests.proofs.sides import Editor, Sides
-from vaultsync.errors.sides import StoreUnavailableError, VaultMissingError
+from vaultsync.errors import StoreUnavailableError, VaultMissingError
 from vaultsync.model import serialization as wire
 from vaultsync.sync.conflicts import Verdict, settle
 

@@ -18,9 +18,12 @@ import pytest
 from tests.proofs import agents, texts
 from tests.proofs.turns import THOROUGH, in_turns
 from tests.proofs.world import Crash, World
-from vaultsync.errors.notes import UnreadableNoteError
-from vaultsync.errors.root import VaultsyncError
-from vaultsync.errors.sides import StoreUnavailableError, VaultMissingError
+from vaultsync.errors import (
+    StoreUnavailableError,
+    UnreadableNoteError,
+    VaultMissingError,
+    VaultsyncError,
+)
 from vaultsync.model.paths import VaultPath
 from vaultsync.operations.adopt import adopt
 from vaultsync.operations.undo import undo

@@ -23,7 +23,7 @@ from tests.proofs import texts
 from tests.proofs.agents import CHANGES
 from tests.proofs.turns import THOROUGH, load_everything
 from tests.proofs.world import World
-from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors import StoreUnavailableError
 
 FOLDERS = ("public/notes", "public/decisions", "team-core/notes", "Inbox")
 NAMES = ("A.md", "a.md", "Fresh note.md", "CON.md")

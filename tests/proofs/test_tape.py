@@ -21,9 +21,9 @@ from vaultsync.backends.qdrant.store import QdrantStore
 from vaultsync.backends.qdrant.vectors import QdrantVectors
 from vaultsync.backends.sqlite.store import SqliteStore
 from vaultsync.backends.vectors.local import LocalVectors
-from vaultsync.errors.work import GuardError
+from vaultsync.errors import GuardError
 from vaultsync.facts import service as fact_work
-from vaultsync.indexing.vector_index import VectorIndex
+from vaultsync.indexing.ports import VectorIndex
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import Store
 from vaultsync.sync.pass_types import Request

@@ -18,7 +18,7 @@ from tests.proofs import texts
 from tests.proofs.agents import CHANGES
 from tests.proofs.world import World
 from vaultsync.sync import run as passes
-from vaultsync.sync.apply_plan import apply_plan
+from vaultsync.sync.apply import apply_plan
 from vaultsync.sync.decision_table import Action
 from vaultsync.sync.report import Report
 

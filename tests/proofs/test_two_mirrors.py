@@ -29,8 +29,7 @@ from tests.qdrants import in_memory, store_in
 from tests.sim import SimVault
 from tests.world import World
 from vaultsync.backends.qdrant.operations import Points, Step
-from vaultsync.errors.sides import StoreUnavailableError
-from vaultsync.errors.usage import FactNotFoundError
+from vaultsync.errors import FactNotFoundError, StoreUnavailableError
 from vaultsync.model.serialization import to_json
 from vaultsync.sync.context import Mirror, Policy
 

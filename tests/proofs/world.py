@@ -13,13 +13,13 @@ from tests.memory_archive import MemoryArchive
 from tests.proofs import ledger as proofs
 from tests.proofs import texts
 from tests.proofs.people import People
-from vaultsync.errors.sides import (
+from vaultsync.errors import (
+    FactNotFoundError,
+    GuardError,
     StoreRewoundError,
     StoreUnavailableError,
     VaultMissingError,
 )
-from vaultsync.errors.usage import FactNotFoundError
-from vaultsync.errors.work import GuardError
 from vaultsync.facts import service as facts
 from vaultsync.model import serialization as wire
 from vaultsync.model.compare import differing

@@ -14,7 +14,7 @@ from typing import Any
 
 import vaultsync.api
 from tests.real.home import Home, say
-from vaultsync.errors.work import EngineBusyError
+from vaultsync.errors import EngineBusyError
 from vaultsync.storage.store import RevisionMismatch, Write
 
 ROOT = Path(__file__).parents[2]

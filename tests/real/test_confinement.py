@@ -14,9 +14,7 @@ from tests.proofs import agents, texts
 from tests.proofs.ledger import words
 from tests.real.home import Home, tree
 from tests.real.programs import command
-from vaultsync.errors.notes import NoteError
-from vaultsync.errors.root import VaultsyncError
-from vaultsync.errors.usage import UsageError
+from vaultsync.errors import NoteError, UsageError, VaultsyncError
 
 SECRET = "w999999991w"  # noqa: S105 - a word like all others
 """Stands in files outside the vault, and must come in by no way."""

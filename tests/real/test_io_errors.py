@@ -30,7 +30,7 @@ from tests.real.strace import (
 from tests.real.test_kill import check, everything, spread
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem import tree as vault_tree
-from vaultsync.errors.root import VaultsyncError
+from vaultsync.errors import VaultsyncError
 
 FOR_EVER = 1_000_000
 CALLS = (

@@ -13,7 +13,7 @@ import pytest
 from tests.proofs.ledger import words
 from tests.real.home import Home
 from tests.real.programs import command, command_line, start, stop, told_by, wait_for
-from vaultsync.errors.work import EngineBusyError
+from vaultsync.errors import EngineBusyError
 
 AGENTS = 8
 BUSY = 5

@@ -22,8 +22,7 @@ from tests.proofs import agents, texts
 from tests.proofs.ledger import words
 from tests.real.home import Home, say
 from tests.real.programs import start
-from vaultsync.errors.root import VaultsyncError
-from vaultsync.errors.work import EngineBusyError, GuardError
+from vaultsync.errors import EngineBusyError, GuardError, VaultsyncError
 from vaultsync.model import serialization as wire
 
 OPERATIONS = int(os.environ.get("VAULTSYNC_SOAK", "10000"))

@@ -19,7 +19,7 @@ from typing import Any
 
 import vaultsync.api
 from vaultsync.api.memory import Memory
-from vaultsync.errors.root import VaultsyncError
+from vaultsync.errors import VaultsyncError
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from tests.real.home import Home
 from tests.real.programs import ROOT
-from vaultsync.errors.root import VaultsyncError
+from vaultsync.errors import VaultsyncError
 
 RESCAN = 4.0
 """Seconds; as long as what no event told of may stay unseen in these tests."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.errors import InvalidFieldError
 from vaultsync.model.fact import Fact
 from vaultsync.model.time_span import Span, days_of, span_of
 from vaultsync.recall.query import named, parse

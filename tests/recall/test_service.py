@@ -12,21 +12,20 @@ from hypothesis import strategies as st
 
 from tests.recalls import BrokenEmbedder, BrokenReranker, LengthReranker, RecallWorld
 from vaultsync.backends.embedders.hashing import HashEmbedder
-from vaultsync.errors.usage import (
+from vaultsync.errors import (
+    IndexBusyError,
     InvalidFieldError,
     InvalidScopeError,
     UnknownTypeError,
     UsageError,
 )
-from vaultsync.errors.work import IndexBusyError
 from vaultsync.indexing.note_index_sync import SCHEMA
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import Filters
 from vaultsync.recall.candidates import JUDGED
 from vaultsync.recall.ranking import MISFIT, Weights
-from vaultsync.recall.recall import recall
 from vaultsync.recall.result import Sources
-from vaultsync.recall.service import ENOUGH
+from vaultsync.recall.service import ENOUGH, recall
 from vaultsync.storage.feed_cursor import version_at
 from vaultsync.storage.store import Write
 

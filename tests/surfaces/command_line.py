@@ -18,7 +18,7 @@ from vaultsync.memory_files.report import Added, FileDone, MemoryFileReport
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
-from vaultsync.storage.records import Attention, HistoryEntry
+from vaultsync.storage.archive import Attention, HistoryEntry
 from vaultsync.sync.report import (
     COUNTS,
     ActionTaken,

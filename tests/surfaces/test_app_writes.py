@@ -9,7 +9,7 @@ import pytest
 from tests.bridges_app import offer
 from tests.fakes import FakeClock
 from vaultsync.backends.obsidian.vault_through_app import Answer
-from vaultsync.errors.usage import WriteNotFoundError
+from vaultsync.errors import WriteNotFoundError
 from vaultsync.service.events import MANY, Event, Events, Subscription
 from vaultsync.service.obsidian_writes import ASLEEP, AppWrites
 

@@ -9,7 +9,7 @@ from typing import Self
 import pytest
 from click.testing import CliRunner, Result
 
-from vaultsync.cli import context as command
+from vaultsync.cli import recall as command
 from vaultsync.cli import vault as session
 from vaultsync.context_packs.formats import FORMS
 from vaultsync.context_packs.pack import INTENTS, ContextPack, Item, LeftOut

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.surfaces.command_line import CALM, ID, NOTICE, RUN, FakeMemory, run
-from vaultsync.cli.differing import FEW, changed_lines, essence
+from vaultsync.cli.format_conflicts import FEW, changed_lines, essence
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.records import HistoryEntry
+from vaultsync.storage.archive import HistoryEntry
 
 LINES = [f"Line {number}." for number in range(20)]
 TEXTS = st.lists(st.sampled_from("abcd"), max_size=30).map("\n".join)

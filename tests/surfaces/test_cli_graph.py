@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from vaultsync.api.graphing import GraphColours, GraphExport, Graphing
 from vaultsync.cli import graph
 from vaultsync.cli.main import COMMANDS, cli
-from vaultsync.errors.usage import ConfigError, NotFoundError
+from vaultsync.errors import ConfigError, NotFoundError
 from vaultsync.graph.model import build_graph
 from vaultsync.graph.service import neighborhood
 from vaultsync.graph.stats import graph_stats

@@ -13,8 +13,11 @@ from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, memory
 from tests.surfaces.command_line import ID, FakeMemory, one_object, run
 from vaultsync import api as app
 from vaultsync.api.memory import Memory
-from vaultsync.errors.files import MemoryFileMissingError, UnreadableMemoryFileError
-from vaultsync.errors.work import EngineBusyError
+from vaultsync.errors import (
+    EngineBusyError,
+    MemoryFileMissingError,
+    UnreadableMemoryFileError,
+)
 from vaultsync.memory_files.read import notice
 from vaultsync.memory_files.report import Added, FileDone, MemoryFileReport, SectionDone
 from vaultsync.model.fact import Fact

@@ -21,7 +21,7 @@ from tests.surfaces.command_line import (
     one_object,
     run,
 )
-from vaultsync.errors.sides import StoreUnavailableError, VaultMissingError
+from vaultsync.errors import StoreUnavailableError, VaultMissingError
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import FieldConflict
 from vaultsync.sync.decision_table import SAME_MEANING

@@ -25,13 +25,12 @@ from tests.surfaces.command_line import (
 )
 from vaultsync.cli import output
 from vaultsync.cli.options import Options
-from vaultsync.cli.output import clean, emit, one_line
-from vaultsync.cli.progress import LateBar, progress
-from vaultsync.errors.notes import UnreadableNoteError
+from vaultsync.cli.output import LateBar, clean, emit, one_line, progress
+from vaultsync.errors import UnreadableNoteError
 from vaultsync.facts.listing import Page
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
-from vaultsync.storage.records import HistoryEntry
+from vaultsync.storage.archive import HistoryEntry
 
 HOSTILE = "\x1b]8;;http://evil\x07a\x1b[2J\x1b[31mb\x9b1m\x08\u202ec[bold]d[/bold]"
 

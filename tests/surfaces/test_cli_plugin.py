@@ -12,7 +12,7 @@ from vaultsync import api as app
 from vaultsync.api.plugging import install_plugin
 from vaultsync.backends.obsidian import plugin as obsidian_plugin
 from vaultsync.cli.main import cli
-from vaultsync.errors.usage import ConfigError, PluginNotBuiltError
+from vaultsync.errors import ConfigError, PluginNotBuiltError
 
 FILES = {
     "main.js": b"module.exports = {};\n",

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.surfaces.command_line import FACT, ID
-from vaultsync.cli import show_recall
+from vaultsync.cli import recall as show_recall
 from vaultsync.cli import vault as session
 from vaultsync.cli.main import cli
 from vaultsync.cli.recall import recall

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.surfaces.command_line import FakeMemory, one_object, run
-from vaultsync.errors.sides import StoreUnavailableError
-from vaultsync.errors.usage import ImportLineError
+from vaultsync.errors import ImportLineError, StoreUnavailableError
 
 LINES = ['{"title": "ü"}\n', '{"title": "b"}\n']
 

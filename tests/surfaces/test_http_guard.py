@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from vaultsync.app import serving
 
 from tests.bridges import Answer, Client, Heard, open_bridge
 from vaultsync.api.memory import Memory
 from vaultsync.http_bridge.application import make_app
 from vaultsync.http_bridge.encoding import DEPTH
 from vaultsync.http_bridge.routes import EVENTS, ROUTES
+from vaultsync.service import bridge_service as serving
 
 NETWORK = Path("/proc/net/tcp")
 ID = "0193f6c2-0000-7000-8000-000000000001"

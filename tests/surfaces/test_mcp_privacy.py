@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.mcp_clients import Home, make_home
-from vaultsync.errors.root import VaultsyncError
+from vaultsync.errors import VaultsyncError
 from vaultsync.mcp_server import resources
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.prompts import PROMPTS, written

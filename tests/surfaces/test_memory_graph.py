@@ -10,7 +10,7 @@ import pytest
 
 from vaultsync.api.memory import Memory
 from vaultsync.api.opening import init
-from vaultsync.errors.usage import ConfigError, InvalidFieldError, NotFoundError
+from vaultsync.errors import ConfigError, InvalidFieldError, NotFoundError
 from vaultsync.settings import load
 
 

@@ -15,7 +15,7 @@ from vaultsync import api as app
 from vaultsync.api.derived_data import Indexed
 from vaultsync.api.read_only import ask
 from vaultsync.backends.filesystem.vault import VaultFs
-from vaultsync.errors.usage import ConfigError, UsageError
+from vaultsync.errors import ConfigError, UsageError
 
 
 def test_remembering_succeeds_where_the_note_may_not_be_written(

@@ -15,7 +15,7 @@ import pytest
 from tests.qdrant_server import FakeQdrant, Fault
 from vaultsync import api as app
 from vaultsync.api.memory import Memory
-from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors import StoreUnavailableError
 
 Faults = Callable[[str, str], Fault | None]
 PATIENCE = "\n[qdrant]\ntimeout_seconds = 1\npatience_seconds = 0\n"

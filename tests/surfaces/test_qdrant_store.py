@@ -21,8 +21,7 @@ from tests.qdrants import SERVER, needs_server
 from vaultsync import api as app
 from vaultsync.backends.system.clock import SystemClock
 from vaultsync.cli.main import cli
-from vaultsync.errors.sides import StoreMismatchError
-from vaultsync.errors.usage import ConfigError, FactNotFoundError
+from vaultsync.errors import ConfigError, FactNotFoundError, StoreMismatchError
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from vaultsync.app import serving
 
 import vaultsync.api
 from tests.daemons import PATIENCE, watched
 from vaultsync import settings as config
+from vaultsync.service import bridge_service as serving
 
 
 def wait_until(holds: Callable[[], object]) -> None:

@@ -18,9 +18,13 @@ from vaultsync.api.memory import Memory
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
 from vaultsync.backends.state.daemon_file import DaemonFile
 from vaultsync.backends.watchers.choose import watcher_maker
-from vaultsync.errors.sides import VaultMissingError
-from vaultsync.errors.usage import ConfigError, FactNotFoundError
-from vaultsync.errors.work import DaemonStoppedError, EngineBusyError
+from vaultsync.errors import (
+    ConfigError,
+    DaemonStoppedError,
+    EngineBusyError,
+    FactNotFoundError,
+    VaultMissingError,
+)
 from vaultsync.model.schema import Value
 from vaultsync.service.daemon_runner import WatchedMemory, Watching, rhythm_of
 from vaultsync.service.daily_maintenance import DONE, LOOKS, Daily
@@ -370,7 +374,7 @@ def test_on_a_network_mount_it_looks_by_itself(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "vaultsync.backends.watchers.mounts.silent_mount", lambda _: "nfs4"
+        "vaultsync.backends.watchers.doctor.silent_mount", lambda _: "nfs4"
     )
     assert watcher_maker(settings, lambda: None)(False).polls
     fixed = settings._replace(watch=WatchSettings(watcher="watchfiles"))

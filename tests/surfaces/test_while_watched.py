@@ -15,8 +15,7 @@ import pytest
 from tests.daemons import PATIENCE, watched
 from tests.mcp_clients import Home, ask, make_home, over_stdio
 from vaultsync.api.memory import Memory
-from vaultsync.errors.usage import ConflictNotFoundError, InvalidFieldError
-from vaultsync.errors.work import EngineBusyError
+from vaultsync.errors import ConflictNotFoundError, EngineBusyError, InvalidFieldError
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.server import run
 from vaultsync.mcp_server.tools import TOOLS

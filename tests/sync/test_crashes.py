@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.world import AGENTS, LINES, MERGED, PERSONS, World
-from vaultsync.errors.sides import ArchiveError
+from vaultsync.errors import ArchiveError
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 NEW = "team-core/notes/new.md"

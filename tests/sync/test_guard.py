@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.world import World
-from vaultsync.errors.work import GuardError
+from vaultsync.errors import GuardError
 from vaultsync.sync.decision_table import Action, Do, guard
 from vaultsync.sync.pass_types import Request
 from vaultsync.sync.run import sync

@@ -9,7 +9,7 @@ from vaultsync.backends.state.recall_log import MemoryRecallLog
 from vaultsync.model.paths import VaultPath
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.recall.access_counts import Accesses
-from vaultsync.storage.records import Attention, HistoryEntry
+from vaultsync.storage.archive import Attention, HistoryEntry
 from vaultsync.sync.pass_types import Request
 from vaultsync.sync.report import COUNTS, ActionTaken, Report, report_of
 from vaultsync.sync.status import status

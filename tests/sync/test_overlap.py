@@ -12,8 +12,8 @@ from tests.world import SCOPE, World
 from vaultsync.backends.system.clock import SystemClock
 from vaultsync.model.fact import make_fact
 from vaultsync.storage.store import Write
+from vaultsync.sync.apply import MANY, rest, wait
 from vaultsync.sync.context import Policy
-from vaultsync.sync.waiting import MANY, rest, wait
 
 STEPS = 100
 

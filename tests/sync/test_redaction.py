@@ -9,7 +9,7 @@ import pytest
 
 from tests import secrets
 from tests.world import LINES, World, kinds, notice
-from vaultsync.errors.usage import InvalidFieldError, UnknownPlaceholderError
+from vaultsync.errors import InvalidFieldError, UnknownPlaceholderError
 from vaultsync.facts import service as fact_work
 from vaultsync.facts.listing import select
 from vaultsync.index_files.entry import Entry

@@ -7,7 +7,7 @@ from itertools import product
 
 from tests.proofs import agents, texts
 from tests.proofs.world import Crash, World
-from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors import StoreUnavailableError
 from vaultsync.model import serialization as wire
 from vaultsync.operations.rebuild import rebuild
 from vaultsync.storage.store import Write

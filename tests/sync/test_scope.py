@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.world import LINES, PERSONS, World, kinds, notice
-from vaultsync.errors.usage import (
+from vaultsync.errors import (
     ConflictNotFoundError,
     FactForgottenError,
     FactNotFoundError,

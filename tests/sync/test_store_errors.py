@@ -6,13 +6,13 @@ import pytest
 
 from tests.world import AGENTS, LINES, MERGED, PERSONS, World, kinds
 from vaultsync.backends.memory.store import MemoryStore
-from vaultsync.errors.sides import (
+from vaultsync.errors import (
+    FactNotFoundError,
+    GuardError,
     StoreMismatchError,
     StoreRewoundError,
     StoreUnavailableError,
 )
-from vaultsync.errors.usage import FactNotFoundError
-from vaultsync.errors.work import GuardError
 from vaultsync.facts import service as fact_work
 from vaultsync.operations.verify import verify
 from vaultsync.storage.store import StoreState

@@ -7,12 +7,12 @@ import json
 import pytest
 
 from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice
-from vaultsync.errors.sides import (
+from vaultsync.errors import (
+    FactNotFoundError,
     RevisionMismatchError,
     StoreRewoundError,
     StoreUnavailableError,
 )
-from vaultsync.errors.usage import FactNotFoundError
 from vaultsync.facts import service as fact_work
 from vaultsync.operations.export_import import import_lines
 from vaultsync.operations.undo import undo

@@ -342,7 +342,7 @@ def test_notices_go_when_the_file_goes() -> None:
 
 
 def test_a_note_that_keeps_changing_while_it_is_read_waits() -> None:
-    from vaultsync.errors.notes import NoteChangedError
+    from vaultsync.errors import NoteChangedError
 
     world = World()
     fact = world.mirrored()

@@ -7,7 +7,7 @@ import errno
 import pytest
 
 from tests.world import AGENTS, LINES, MERGED, PERSONS, World, kinds, notice
-from vaultsync.errors.sides import VaultMismatchError, VaultMissingError
+from vaultsync.errors import VaultMismatchError, VaultMissingError
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.store import Store
 from vaultsync.sync.pass_types import Request

@@ -9,8 +9,7 @@ import pytest
 
 from tests.sim import SimVault
 from tests.world import AGENTS, LINES, World, kinds, notice
-from vaultsync.errors.notes import NoteChangedError
-from vaultsync.errors.sides import StoreRewoundError
+from vaultsync.errors import NoteChangedError, StoreRewoundError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value

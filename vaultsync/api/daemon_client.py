@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vaultsync.errors.work import EngineBusyError
+from vaultsync.errors import EngineBusyError
 from vaultsync.settings import Settings
 
 PATIENCE = 3600.0

@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultsync.api.stores import Stores
-from vaultsync.errors.root import VaultsyncError
-from vaultsync.errors.work import EmbedderError
+from vaultsync.errors import EmbedderError, VaultsyncError
 from vaultsync.settings import Settings
 
 if TYPE_CHECKING:
     from vaultsync.context_packs.ports import TokenCounter
     from vaultsync.index_files.service import Making
-    from vaultsync.indexing.embedder import Embedder
-    from vaultsync.indexing.ports import NoteIndex
-    from vaultsync.indexing.vector_index import VectorIndex
+    from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
     from vaultsync.links.ports import LinkIndex
     from vaultsync.recall.ports import Reranker
     from vaultsync.storage.clock import Clock

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from vaultsync.errors.sides import StoreUnavailableError
-from vaultsync.errors.work import DerivedError
-from vaultsync.facts import linking
+from vaultsync.errors import DerivedError, StoreUnavailableError
+from vaultsync.facts import backlinks as linking
 from vaultsync.index_files.service import Making, tables_stand, write_tables
 from vaultsync.indexing import note_index_sync as indexing
-from vaultsync.indexing.embedder import Embedder
 from vaultsync.indexing.embedding_cost import Cost, cost_of_change
 from vaultsync.indexing.embedding_texts import identity_of
-from vaultsync.indexing.ports import NoteIndex
-from vaultsync.indexing.vector_index import VectorIndex
+from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
 from vaultsync.indexing.vector_index_sync import EmbedReport, embed_pending
 from vaultsync.links.ports import LinkIndex
 from vaultsync.model.schema import Value

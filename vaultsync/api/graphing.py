@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from vaultsync.api.daemon_client import hand_over
 from vaultsync.api.session import Session
-from vaultsync.errors.usage import ConfigError, InvalidFieldError
-from vaultsync.errors.work import EngineBusyError
+from vaultsync.errors import ConfigError, EngineBusyError, InvalidFieldError
 
 if TYPE_CHECKING:  # each method loads what it calls
     from vaultsync.facts.related import Related

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from vaultsync.api.mirroring import Mirroring
-from vaultsync.errors.usage import ConfigError
-from vaultsync.errors.work import EngineBusyError
+from vaultsync.errors import ConfigError, EngineBusyError
 
 if TYPE_CHECKING:
     from vaultsync.api.stores import Stores

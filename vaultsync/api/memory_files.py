@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultsync.api.mirroring import Mirroring
-from vaultsync.errors.root import VaultsyncError
-from vaultsync.errors.work import EngineBusyError
+from vaultsync.errors import EngineBusyError, VaultsyncError
 
 if TYPE_CHECKING:
     from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
@@ -45,7 +44,7 @@ class MemoryFiles(Mirroring):
             TooManyFilesError, StoreUnavailableError, ScopeDeniedError.
         """
         from vaultsync.backends.filesystem.find_memory_files import find_memory_files
-        from vaultsync.backends.filesystem.memory_frontmatter import FrontmatterReader
+        from vaultsync.backends.filesystem.memory_file import FrontmatterReader
         from vaultsync.memory_files.service import sync_files
         from vaultsync.memory_files.sync import Asked
 

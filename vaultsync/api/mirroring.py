@@ -11,13 +11,11 @@ from urllib.parse import quote
 
 from vaultsync.api.daemon_client import hand_over
 from vaultsync.api.indexing import Indexing
-from vaultsync.errors.root import VaultsyncError
-from vaultsync.errors.usage import InvalidFieldError
-from vaultsync.errors.work import EngineBusyError
+from vaultsync.errors import EngineBusyError, InvalidFieldError, VaultsyncError
 
 if TYPE_CHECKING:
     from vaultsync.notes.conflict_note import Conflict
-    from vaultsync.storage.records import HistoryEntry
+    from vaultsync.storage.archive import HistoryEntry
     from vaultsync.sync.report import Check, Progress, Report, Status, Verification
 
 SOURCES = ("vault", "store")

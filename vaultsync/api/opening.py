@@ -11,7 +11,7 @@ from vaultsync.api.memory import Memory
 from vaultsync.api.stores import check_store
 from vaultsync.backends.state.vault_marker import make_marker
 from vaultsync.backends.system.clock import SystemClock
-from vaultsync.errors.usage import ConfigError
+from vaultsync.errors import ConfigError
 from vaultsync.model.scope import PUBLIC
 
 

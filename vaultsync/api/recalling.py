@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vaultsync.api.wiring import Opened
-from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors import StoreUnavailableError
 
 if TYPE_CHECKING:
     from vaultsync.recall.result import Recall, Sources
@@ -40,7 +40,7 @@ class Recalling(Opened):
         Raises:
             InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter makes no sense.
         """
-        from vaultsync.recall.recall import recall
+        from vaultsync.recall.service import recall
 
         self._flush()
         found = recall(

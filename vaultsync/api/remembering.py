@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from vaultsync.api.session import Session
-from vaultsync.errors.root import VaultsyncError
-from vaultsync.errors.usage import UsageError
+from vaultsync.errors import UsageError, VaultsyncError
 from vaultsync.facts import service as fact_work
 from vaultsync.facts.listing import Page, select
 from vaultsync.facts.offline import waits_for

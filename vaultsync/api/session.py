@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING
 
 from vaultsync.api.wiring import Opened, at_hand
 from vaultsync.backends.state.engine_lock import EngineLock
-from vaultsync.errors.notes import NoteMissingError, UnsafePathError
-from vaultsync.errors.root import VaultsyncError
-from vaultsync.errors.sides import StoreUnavailableError, VaultError
-from vaultsync.errors.work import EngineBusyError
+from vaultsync.errors import (
+    EngineBusyError,
+    NoteMissingError,
+    StoreUnavailableError,
+    UnsafePathError,
+    VaultError,
+    VaultsyncError,
+)
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.settings import Settings
@@ -122,7 +126,7 @@ class Session(Opened):
 
     def _files(self) -> Iterator[VaultPath]:
         """All files of the vault, for links lead to attachments too."""
-        from vaultsync.backends.filesystem.vault_files import vault_files
+        from vaultsync.backends.filesystem.listing import vault_files
 
         return vault_files(self.settings.root)
 

@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultsync.backends.sqlite.store import SqliteStore
-from vaultsync.errors.sides import StoreUnavailableError
-from vaultsync.errors.usage import ConfigError
-from vaultsync.errors.work import EmbedderError
+from vaultsync.errors import ConfigError, EmbedderError, StoreUnavailableError
 from vaultsync.settings import Settings
 
 if TYPE_CHECKING:
     from vaultsync.backends.qdrant.operations import Points
     from vaultsync.backends.qdrant.settings import QdrantPlace
-    from vaultsync.indexing.embedder import Embedder
+    from vaultsync.indexing.ports import Embedder
     from vaultsync.storage.clock import Clock
     from vaultsync.storage.store import Store
 

@@ -1,11 +1,39 @@
-"""`bridge`: HTTP for Obsidian's plugin, on this machine alone."""
+"""`bridge`: HTTP for Obsidian's plugin, on this machine alone.
+
+What listens on this machine and its token, as JSON or for a person.
+"""
 
 from __future__ import annotations
+
+import sys
 
 import click
 
 from vaultsync.cli.exit_codes import DONE
 from vaultsync.cli.options import Options, agent_option, common
+from vaultsync.cli.output import echo, emit, say
+
+
+def listening(options: Options, address: str, *, who: str) -> None:
+    """Where it listens, for `who` asks; at once, for somebody may wait for it."""
+    if options.json:
+        emit({"address": address})
+    else:
+        echo(address)
+    sys.stdout.flush()
+    say(options, f"`vaultsync bridge token` prints what {who} to know; ^C ends")
+
+
+def print_token(options: Options, found: str) -> None:
+    """The token, which is a secret."""
+    if options.json:
+        emit({"token": found})
+        return
+    echo(found)
+    say(
+        options,
+        "keep it out of the vault: whoever has it can read and write every fact",
+    )
 
 
 @click.group(invoke_without_command=True)
@@ -25,10 +53,10 @@ def bridge(options: Options, *, port: int | None, agent: str | None) -> int:
     if click.get_current_context().invoked_subcommand is not None:
         return DONE
 
-    from vaultsync.cli import serving, show_bridge
+    from vaultsync.cli import serving
 
     with serving.bridge(options, port=port, agent=agent) as running:
-        show_bridge.listening(options, running.address, who="the plugin has")
+        listening(options, running.address, who="the plugin has")
         serving.until_signal(lambda: running.is_alive)
     return DONE
 
@@ -38,7 +66,7 @@ def bridge(options: Options, *, port: int | None, agent: str | None) -> int:
 @common
 def token(options: Options, *, rotate: bool) -> int:
     """Print the token that the plugin's settings ask for."""
-    from vaultsync.cli import serving, show_bridge
+    from vaultsync.cli import serving
 
-    show_bridge.token(options, serving.token(options, rotate=rotate))
+    print_token(options, serving.token(options, rotate=rotate))
     return DONE

@@ -1,11 +1,113 @@
-"""`export` and `import`: all facts as JSON Lines."""
+"""`export` and `import`: all facts as JSON Lines.
+
+The files that `export` writes and `import` reads.
+"""
 
 from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from errno import ENOTDIR
+from pathlib import Path
+from typing import BinaryIO
 
 import click
 
 from vaultsync.cli.exit_codes import DONE
 from vaultsync.cli.options import Options, common
+from vaultsync.errors import ImportLineError, UsageError
+from vaultsync.settings import MARKER
+
+Write = Callable[[str], object]
+
+
+def lines(source: BinaryIO) -> Iterator[str]:
+    """The lines as text; only a line feed ends one."""
+    for number, line in enumerate(source, 1):
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError:
+            raise ImportLineError(number, "it is not UTF-8") from None
+
+
+@contextmanager
+def reader(file: str) -> Iterator[BinaryIO]:
+    """A file or, for `-`, stdin."""
+    if file == "-":
+        yield sys.stdin.buffer
+        return
+    with Path(file).open("rb") as stream:
+        yield stream
+
+
+@contextmanager
+def writer(file: str) -> Iterator[Write]:
+    """A function that writes lines to a file, a pipe or stdout."""
+    if file == "-":
+        yield _to(sys.stdout.buffer)
+        return
+    named = Path(file)
+    if named.exists() and not named.is_file():
+        # A pipe or a device (`/dev/stdout`): a rename would put a file in its place.
+        with named.open("wb") as stream:
+            yield _to(stream)
+        return
+    target = named.resolve()  # a link stays a link
+    if not target.parent.is_dir():
+        raise NotADirectoryError(ENOTDIR, "there is no such folder", str(target.parent))
+    _check_free(target)
+    with _replaced(target) as stream:
+        yield _to(stream)
+
+
+def _check_free(target: Path) -> None:
+    """See that a file is no note of a vault, and none of what its programs keep there.
+
+    Raises:
+        UsageError: it is, or would be; nothing was written.
+    """
+    roots = (each for each in target.parents if (each / MARKER).is_file())
+    root = next(roots, None)
+    if root is None:
+        return
+    why = ""
+    if any(part.startswith(".") for part in target.relative_to(root).parts):
+        why = "it lies in a hidden folder of the vault, which is not for exports"
+    elif target.suffix.lower() == ".md":
+        why = "it would be a note of the vault"
+    if why:
+        message = f"{target} is not written: {why}"
+        raise UsageError(
+            message, hint="name a file outside the vault, or a visible one"
+        )
+
+
+def _to(stream: BinaryIO) -> Write:
+    return lambda line: stream.write(line.rstrip("\n").encode() + b"\n")
+
+
+@contextmanager
+def _replaced(target: Path) -> Iterator[BinaryIO]:
+    """A file beside the target that takes its place when all is written.
+
+    It is its owner's alone, as memories are private, unless the target was otherwise.
+    """
+    number, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(number, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        if target.exists():
+            Path(name).chmod(stat.S_IMODE(target.stat().st_mode))
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 @click.command("export")
@@ -20,11 +122,10 @@ def export_facts(options: Options, *, file: str) -> int:
         message = "with --json FILE cannot be -, for stdout is one JSON object then"
         raise click.UsageError(message)
 
-    from vaultsync.cli import files
     from vaultsync.cli import format_facts as show
     from vaultsync.cli import vault as session
 
-    with session.memory(options) as memory, files.writer(file) as write:
+    with session.memory(options) as memory, writer(file) as write:
         count = memory.export(write)
     show.transferred(options, count, f"written to {file}", data=file != "-")
     return DONE
@@ -40,12 +141,12 @@ def import_facts(options: Options, *, file: str) -> int:
 
     All lines are taken or, when one is bad, none.
     """
-    from vaultsync.cli import files, output
     from vaultsync.cli import format_facts as show
+    from vaultsync.cli import output
     from vaultsync.cli import vault as session
 
-    with session.memory(options) as memory, files.reader(file) as source:
-        count = memory.import_(files.lines(source))
+    with session.memory(options) as memory, reader(file) as source:
+        count = memory.import_(lines(source))
     show.transferred(options, count, f"taken from {file}", data=True)
     if count and not options.json:
         output.say(options, "`vaultsync sync` writes their notes")

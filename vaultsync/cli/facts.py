@@ -87,7 +87,7 @@ def remember(
         raise click.UsageError(message)
 
     from vaultsync.cli import format_facts as show
-    from vaultsync.cli import values
+    from vaultsync.cli import options as values
     from vaultsync.cli import vault as session
 
     own = values.values_of(fields)
@@ -234,7 +234,7 @@ def update(
         content = text_of(content, what="content")
 
     from vaultsync.cli import format_facts as show
-    from vaultsync.cli import values
+    from vaultsync.cli import options as values
     from vaultsync.cli import vault as session
 
     changes = values.values_of(settings)
@@ -257,7 +257,7 @@ def update(
 
 def _revision(memory: Memory, fact_id: str) -> str | None:
     """At which revision a fact is, where that can be told now."""
-    from vaultsync.errors.root import VaultsyncError
+    from vaultsync.errors import VaultsyncError
 
     try:
         return memory.get(fact_id).revision

@@ -22,7 +22,7 @@ from vaultsync.cli.output import (
 )
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict
-from vaultsync.storage.records import Attention
+from vaultsync.storage.archive import Attention
 from vaultsync.sync.decision_table import SAME_MEANING
 from vaultsync.sync.report import (
     ActionTaken,

@@ -1,13 +1,238 @@
-"""`graph`: the graph of the memory, exported, counted, walked, coloured."""
+"""`graph`: the graph of the memory, exported, counted, walked, coloured.
+
+The graph and the links, as JSON or for a person.
+
+`links`: what Obsidian could not follow.
+"""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
 import click
 
-from vaultsync.cli.exit_codes import DONE
+from vaultsync.api.graphing import GraphColours, GraphExport
+from vaultsync.cli.exit_codes import DONE, WAITS
+from vaultsync.cli.format_facts import count, pairs
 from vaultsync.cli.options import Options, common
+from vaultsync.cli.output import echo, emit, is_terminal, one_line, say, style, table
+from vaultsync.graph.model import Edge, Node
+from vaultsync.graph.service import Neighborhood, stats_json
+from vaultsync.graph.stats import GraphStats
+from vaultsync.links.check import ALIAS_ONLY, AMBIGUOUS, BROKEN
+from vaultsync.operations.check_links import LinkProblem, LinkReport
+
+MANY = 20
+"""What is listed unless all is wanted."""
+
+
+def exported(options: Options, made: GraphExport, file: str) -> None:
+    """What was written where."""
+    if options.json:
+        emit(
+            {
+                "file": file,
+                "format": made.format,
+                "nodes": made.nodes,
+                "links": made.links,
+            }
+        )
+        return
+    said = f"{count(made.nodes, 'node')}, {count(made.links, 'link')}"
+    if file == "-":
+        say(options, said)
+    elif not options.quiet:
+        echo(f"{said} written to {one_line(file)} as {made.format}")
+
+
+def print_stats(options: Options, found: GraphStats) -> None:
+    """What the graph looks like."""
+    if options.json:
+        emit(stats_json(found))
+        return
+    sizes = ", ".join(f"{size:,}" for size in found.components[:MANY])
+    more = len(found.components) - MANY
+    rest = f" and {more:,} more" if more > 0 else ""
+    parts = f"{len(found.components):,}" + (f", of {sizes} nodes{rest}" * bool(sizes))
+    pairs(
+        [
+            ("nodes", f"{found.nodes:,}"),
+            ("links", f"{found.edges:,}"),
+            ("types", _counts(found.types.items())),
+            ("kinds", _counts(found.kinds.items())),
+            ("parts", parts),
+            ("orphans", f"{len(found.orphans):,}"),
+        ]
+    )
+    if found.hubs:
+        _head("Hubs")
+        rows = [
+            [f"{hub.rank:.4f}", str(hub.degree), *_named(hub.node)]
+            for hub in found.hubs
+        ]
+        table(["rank", "joined to", "name", "type", "note"], rows, whole=("rank",))
+    if found.orphans:
+        _head("Joined to nothing")
+        some = found.orphans[:MANY]
+        table(["name", "type", "note"], [_named(node) for node in some])
+        _and_more(options, len(found.orphans) - len(some), "--json lists them all")
+
+
+def _counts(many: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{number:,} {name}" for name, number in many) or "none"
+
+
+def _named(node: Node) -> list[str]:
+    return [node.label, node.type, node.path or ""]
+
+
+def _head(text: str) -> None:
+    if is_terminal(sys.stdout):
+        echo()
+        echo(style(text, bold=True))
+
+
+def _and_more(options: Options, number: int, hint: str) -> None:
+    if number > 0:
+        say(options, f"… and {number:,} more: {hint}")
+
+
+def neighbors(options: Options, found: Neighborhood) -> None:
+    """What a node is joined to, the nearest first."""
+    if options.json:
+        emit(found.as_json())
+        return
+    if is_terminal(sys.stdout):
+        echo(style(one_line(found.node.label), bold=True))
+        say(options, one_line(found.node.path or "it has no note"))
+    rows = [
+        [str(each.distance), _via(each.node, each.via), *_named(each.node)]
+        for each in found.near
+    ]
+    table(["steps", "how", "name", "type", "note"], rows, whole=("steps",))
+    if not rows:
+        say(options, "nothing is joined to it")
+
+
+def _via(node: Node, edges: Sequence[Edge]) -> str:
+    """`mentions →`: it is mentioned; `← reports_to`: it says that of the other."""
+    said = dict.fromkeys(
+        f"{edge.label or edge.kind} →"
+        if edge.target == node.id
+        else f"← {edge.label or edge.kind}"
+        for edge in edges
+    )
+    return ", ".join(said)
+
+
+def coloured(options: Options, done: GraphColours) -> None:
+    """What became of Obsidian's settings."""
+    if options.json:
+        emit({"path": done.path, "changed": done.changed})
+        return
+    if not done.changed:
+        echo(f"every type has its colour already in {one_line(done.path)}")
+        return
+    echo(f"a colour for each type was added to {one_line(done.path)}")
+    say(
+        options,
+        "Obsidian writes this file while it is open: restart it now, and if the colours"
+        " are gone then, close it and run this again",
+    )
+
+
+_SAID = {
+    BROKEN: ("broken link", "broken links"),
+    AMBIGUOUS: ("ambiguous link", "ambiguous links"),
+    ALIAS_ONLY: ("link by an alias only", "links by an alias only"),
+}
+
+
+def checked(options: Options, found: LinkReport, *, verbose: bool) -> int:
+    """What is wrong with links; returns the exit code."""
+    code = WAITS if found.problems else DONE
+    if options.json:
+        emit(found.as_json())
+        return code
+    links = sum(sum(hows.values()) for hows in found.links.values())
+    if not options.quiet:
+        said = [
+            count(len(some), one, many=many)
+            for kind, (one, many) in _SAID.items()
+            if (some := found.of(kind))
+        ]
+        summary = ", ".join(said) or "every link leads somewhere"
+        where = f"{count(links, 'link')} in {count(found.notes, 'note')}"
+        echo(style(f"{summary} ({where})", bold=True))
+    _listed(options, found.fixed, verbose=verbose, fixed=True)
+    _listed(options, found.problems, verbose=verbose, fixed=False)
+    if found.unreadable:
+        names = ", ".join(found.unreadable[:MANY])
+        say(options, f"\nnot all links of these could be read: {one_line(names)}")
+    if found.run:
+        say(options, f"\n`vaultsync undo {found.run}` takes the mending back")
+    elif any(each.fix for each in found.problems):
+        say(
+            options,
+            "\n`vaultsync links check --fix` mends those with a fix, in notes that are"
+            " facts",
+        )
+    return code
+
+
+def _listed(
+    options: Options, many: Sequence[LinkProblem], *, verbose: bool, fixed: bool
+) -> None:
+    some = many if verbose else many[:MANY]
+    if not some:
+        return
+    heads = ["fixed" if fixed else "problem", "note", "link", "why", "fix"]
+    rows = [
+        [
+            "fixed" if fixed else each.problem.replace("_", " "),
+            f"{each.path}:{each.line}",
+            each.link,
+            each.why,
+            each.fix or "",
+        ]
+        for each in some
+    ]
+    if is_terminal(sys.stdout):
+        echo()
+        if not any(each.fix for each in some):
+            heads, rows = heads[:-1], [row[:-1] for row in rows]
+    table(heads, rows, whole=(heads[0], "link"))
+    _and_more(options, len(many) - len(some), "--verbose lists them all")
+
+
+@click.group()
+def links() -> None:
+    """Check where links lead."""
+
+
+@links.command("check")
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Mend what leaves no doubt, in notes that are facts.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="List every link, not only some.")
+@common
+def check(options: Options, *, fix: bool, verbose: bool) -> int:
+    """Find links that Obsidian cannot follow, or not for sure.
+
+    Broken: nothing is called so, or the note has no such heading or block. Ambiguous:
+    several files are called so. Alias only: links do not follow aliases.
+    """
+    from vaultsync.cli import vault as session
+    from vaultsync.cli.output import progress
+
+    with session.memory(options) as memory, progress(options) as bar:
+        found = memory.links_check(fix=fix, progress=bar)
+    return checked(options, found, verbose=verbose)
+
 
 FORMATS = ("json", "graphml", "canvas", "html")
 scope_option = click.option("--scope", metavar="S", help="Only the facts of a scope.")
@@ -56,7 +281,7 @@ def export_graph(
         message = "with --json FILE cannot be -, for stdout is one JSON object then"
         raise click.UsageError(message)
 
-    from vaultsync.cli import files, show_graph
+    from vaultsync.cli import export_import as files
     from vaultsync.cli import vault as session
 
     chosen = form or PurePath(file).suffix[1:].lower() or "json"
@@ -69,7 +294,7 @@ def export_graph(
         )
     with files.writer(file) as write:
         write(made.text)
-    show_graph.exported(options, made, file)
+    exported(options, made, file)
     return DONE
 
 
@@ -86,12 +311,11 @@ def export_graph(
 @common
 def stats(options: Options, *, hubs: int, scope: str | None) -> int:
     """Count parts, hubs (by PageRank) and what stands alone."""
-    from vaultsync.cli import show_graph
     from vaultsync.cli import vault as session
 
     with session.memory(options) as memory:
         found = memory.graph_stats(scope=scope, hubs=hubs)
-    show_graph.stats(options, found)
+    print_stats(options, found)
     return DONE
 
 
@@ -107,12 +331,11 @@ def show_neighbors(
 
     NAME is a title, an alias, an id or the path of a note.
     """
-    from vaultsync.cli import show_graph
     from vaultsync.cli import vault as session
 
     with session.memory(options) as memory:
         found = memory.graph_neighbors(name, depth=depth, scope=scope)
-    show_graph.neighbors(options, found)
+    neighbors(options, found)
     return DONE
 
 
@@ -125,10 +348,9 @@ def colours(options: Options) -> int:
     in it. Obsidian writes that file itself while it is open: close it first, or restart
     it afterwards.
     """
-    from vaultsync.cli import show_graph
     from vaultsync.cli import vault as session
 
     with session.memory(options) as memory:
         done = memory.graph_colours()
-    show_graph.coloured(options, done)
+    coloured(options, done)
     return DONE

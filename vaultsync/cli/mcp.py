@@ -53,7 +53,8 @@ def mcp(
         mcp_serving.stdio(served, scope=scope)
         return DONE
 
-    from vaultsync.cli import serving, show_bridge
+    from vaultsync.cli import bridge as show_bridge
+    from vaultsync.cli import serving
 
     with mcp_serving.http(served, scope=scope, port=port) as running:
         show_bridge.listening(options, running.address, who="clients have")

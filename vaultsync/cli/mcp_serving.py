@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from vaultsync.cli.options import Options
-from vaultsync.errors.usage import MissingExtraError
+from vaultsync.errors import MissingExtraError
 from vaultsync.mcp_server.agent_settings import settings_for
 
 if TYPE_CHECKING:

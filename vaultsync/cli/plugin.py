@@ -1,11 +1,31 @@
-"""`plugin`: the plugin for Obsidian, put into a vault."""
+"""`plugin`: the plugin for Obsidian, put into a vault.
+
+The plugin for Obsidian, as JSON or for a person.
+"""
 
 from __future__ import annotations
 
 import click
 
+from vaultsync.api.plugging import Plugged
 from vaultsync.cli.exit_codes import DONE
 from vaultsync.cli.options import Options, common
+from vaultsync.cli.output import echo, emit, say
+
+
+def installed(options: Options, done: Plugged) -> None:
+    """Where it is, and what is left to do."""
+    if options.json:
+        emit(done.as_json())
+        return
+    was = "is in" if done.changed else "was already in"
+    echo(f"vaultsync {done.version} {was} {done.path}")
+    if done.changed:
+        say(
+            options,
+            "in Obsidian: Settings, Community plugins, turn on Vaultsync (reload first"
+            " when it is not listed); then paste what `vaultsync bridge token` prints",
+        )
 
 
 @click.group()
@@ -21,7 +41,6 @@ def install(options: Options) -> int:
     Its settings stay. Obsidian has to be told once to turn it on.
     """
     from vaultsync.api.plugging import install_plugin
-    from vaultsync.cli import show_plugin
 
-    show_plugin.installed(options, install_plugin(options.vault))
+    installed(options, install_plugin(options.vault))
     return DONE

@@ -1,14 +1,234 @@
-"""The command that answers questions."""
+"""The command that answers questions.
+
+The command that brings up to date what is derived from the facts.
+
+A context pack, as JSON or for a person. Loaded when there is one.
+
+An answer, as JSON or for a person. Loaded when there is one.
+
+The command that packs a context.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 
 import click
 
 from vaultsync.cli.exit_codes import DONE
 from vaultsync.cli.options import Options, agent_option, common, filters, question
-from vaultsync.errors.usage import UsageError
+from vaultsync.cli.output import (
+    clean,
+    dim,
+    echo,
+    emit,
+    is_terminal,
+    one_line,
+    say,
+    style,
+)
+from vaultsync.context_packs.pack import ContextPack
+from vaultsync.errors import UsageError
+from vaultsync.recall.result import Hit, Recall, Stage
+
+
+@click.command()
+@click.option("--rebuild", is_flag=True, help="Make the indexes anew, from the facts.")
+@common
+def index(options: Options, *, rebuild: bool) -> int:
+    """Bring `.index/`, the note index and the vectors up to date."""
+    from vaultsync.cli import vault as session
+    from vaultsync.cli.output import emit, progress, say
+
+    def told(cost: session.Cost) -> bool:
+        say(
+            options,
+            f"another model is set than made the vectors: {cost.texts} texts of"
+            f" {cost.facts} facts are embedded anew, which takes about"
+            f" {cost.seconds:.0f} s",
+        )
+        return True
+
+    with session.memory(options) as memory, progress(options) as bar:
+        done = memory.index(rebuild=rebuild, told=told, progress=bar)
+    if options.json:
+        emit(done.as_json())
+        return DONE
+    say(
+        options,
+        f"{done.notes} facts can be found by their words, {done.chunks} by their meaning;"
+        f" {done.embedded} texts were embedded, in {done.seconds:.1f} s",
+    )
+    for why in done.degraded:
+        say(options, f"behind: {why}")
+    return DONE
+
+
+SHOWN_IN_PACK = 10
+"""Facts that were left out that are listed."""
+
+
+def packed(options: Options, made: ContextPack) -> None:
+    """The text; on stderr what is in it, why, and what was left out."""
+    if options.json:
+        emit(made.as_json())
+        return
+    if made.text:
+        echo(clean(made.text))
+    _explain(options, made)
+    for sentence in made.degraded:
+        say(options, one_line(sentence))
+
+
+def _explain(options: Options, made: ContextPack) -> None:
+    by = "by estimate" if made.counter == "estimate" else f"by {made.counter}"
+    spent = ", ".join(f"{tier} {used:,}" for tier, used in made.by_tier.items())
+    total = f"{made.tokens:,} of {made.budget:,} tokens {one_line(by)}"
+    say(options, f"\n{style(total, bold=True)} ({made.intent}: {spent})")
+    for item in made.items:
+        say(options, f"{item.tokens:6,}  {item.tier:10}  {one_line(item.title)}")
+        say(options, dim(f"        {one_line(item.reason)}"))
+        say(options, dim(f"        {one_line(item.citation)}"))
+    if not made.items:
+        say(options, "nothing is packed")
+    if made.left_out:
+        cost = sum(each.tokens for each in made.left_out)
+        say(options, f"left out: {len(made.left_out)}, {cost:,} tokens")
+    for left in made.left_out[:SHOWN_IN_PACK]:
+        why = f"{one_line(left.title)}: {one_line(left.reason)}"
+        say(options, f"{left.tokens:6,}  {why}")
+    if len(made.left_out) > SHOWN_IN_PACK:
+        say(options, dim(f"        … and {len(made.left_out) - SHOWN_IN_PACK} more"))
+
+
+SHOWN = 5
+"""Candidates of a stage that are shown."""
+_BY = {
+    "index": "by words",
+    "vector": "by meaning",
+    "fused": "by words and by meaning",
+    "index-files": "in the files of .index/",
+}
+
+
+def recalled(options: Options, found: Recall, *, empty: bool = False) -> None:
+    """The hits, best first, and how sure the answer is; or why there are none."""
+    if options.json:
+        emit(found.as_json())
+        return
+    show = _on_terminal if is_terminal(sys.stdout) else _in_pipe
+    for rank, hit in enumerate(found, 1):
+        show(rank, hit)
+    titles = {hit.id: hit.title for hit in found}
+    for stage in found.stages:
+        _stage(stage, titles)
+    for sentence in found.degraded:
+        say(options, one_line(sentence))
+    count = f"{len(found)} hit{'' if len(found) == 1 else 's'}"
+    if not found.hits:
+        hint = "other words, fewer filters or --max-priority 4 may find more"
+        if empty:
+            hint = "no fact is remembered yet; `vaultsync adopt` takes your notes in"
+        say(options, f"nothing found: {hint}")
+        return
+    say(
+        options,
+        f"{count} {_BY[found.source]} in {found.seconds * 1000:.0f} ms,"
+        f" confidence {found.confidence:.2f}",
+    )
+
+
+def _on_terminal(rank: int, hit: Hit) -> None:
+    echo(
+        f"{dim(f'{rank:2}.')} {style(one_line(hit.title), bold=True)}"
+        f"  {dim(f'{hit.type} · {hit.score:.2f}')}"
+    )
+    if hit.snippet and one_line(hit.snippet) != one_line(hit.title):
+        echo(f"    {one_line(hit.snippet)}")
+    echo(dim(f"    {one_line(hit.why)}"))
+    echo(dim(f"    {one_line(hit.path or 'no note yet')}") + "\n")
+
+
+def _in_pipe(rank: int, hit: Hit) -> None:  # noqa: ARG001 - as on a terminal
+    cells = (hit.id, f"{hit.score:.4f}", hit.type, hit.title, hit.path or "", hit.why)
+    echo("\t".join(one_line(each) for each in (*cells, hit.snippet)))
+
+
+def _stage(stage: Stage, titles: Mapping[str, str]) -> None:
+    seen = stage.candidates
+    found = f", {len(seen)} candidates" if seen else ""
+    echo(f"{stage.name}: {stage.seconds * 1000:.1f} ms{found}")
+    for each in seen[:SHOWN]:
+        echo(f"  {each.score:8.4f}  {one_line(titles.get(each.id, each.id))}")
+    if len(seen) > SHOWN:
+        echo(dim(f"  … and {len(seen) - SHOWN} more"))
+
+
+FORMATS = ("markdown", "xml", "json")
+INTENTS = ("decisions", "recent", "balanced")
+
+
+@click.command()
+@click.argument("query", metavar="QUERY", callback=question)
+@click.option(
+    "--budget",
+    metavar="TOKENS",
+    type=click.IntRange(min=0),
+    default=4000,
+    show_default=True,
+    help="Never more than so many.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="markdown",
+    show_default=True,
+    help="How it is written.",
+)
+@click.option(
+    "--intent",
+    type=click.Choice(INTENTS),
+    help="What the question is after; else by its words.",
+)
+@filters
+@agent_option
+@common
+def context(
+    options: Options,
+    *,
+    query: str,
+    budget: int,
+    form: str,
+    intent: str | None,
+    types: Sequence[str],
+    scopes: Sequence[str],
+    tags: Sequence[str],
+    user: str | None,
+    agent: str | None,
+) -> int:
+    """Pack what answers a question into a budget of tokens.
+
+    The text is printed on stdout. What is in it and why, where it can be read, and what
+    had no room, is told on stderr.
+    """
+    from vaultsync.cli import vault as session
+
+    with session.packs(options, agent=agent) as memory:
+        made = memory.context(
+            query,
+            budget=budget,
+            format=form,
+            intent=intent,
+            types=types,
+            scopes=scopes,
+            tags=tags,
+            user=user,
+        )
+        packed(options, made)
+    return DONE
+
 
 MODES = ("auto", "index", "vector", "fused")
 
@@ -67,7 +287,6 @@ def recall(
     QUERY is plain words; "in quotes" is a phrase that must occur, and type:decision,
     tag:ops, tier:critical, since:2026-03 and until:2026-05-01 filter.
     """
-    from vaultsync.cli import show_recall
     from vaultsync.cli import vault as session
 
     if vault_only:
@@ -89,7 +308,7 @@ def recall(
             since=since,
             user=user,
         )
-        show_recall.recalled(options, found)
+        recalled(options, found)
         return DONE
     with session.answers(options, agent=agent) as memory:
         found = memory.recall(
@@ -106,5 +325,5 @@ def recall(
         )
         # Shown before it closes: what was recalled is written down after the answer.
         empty = not found.hits and memory.is_empty
-        show_recall.recalled(options, found, empty=empty)
+        recalled(options, found, empty=empty)
     return DONE

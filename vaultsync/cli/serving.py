@@ -9,11 +9,11 @@ from functools import partial
 from typing import TypeAlias
 
 from vaultsync.api.opening import settings_of
-from vaultsync.app import serving
 from vaultsync.cli.options import Options
-from vaultsync.errors.root import VaultsyncError
+from vaultsync.errors import VaultsyncError
 from vaultsync.http_bridge.server import Bridge, running
 from vaultsync.model.schema import Value
+from vaultsync.service import bridge_service as serving
 from vaultsync.service.daemon_runner import Watching
 from vaultsync.service.events import Events
 from vaultsync.service.waking import Wake

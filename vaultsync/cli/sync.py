@@ -1,4 +1,7 @@
-"""Commands about both sides as a whole."""
+"""Commands about both sides as a whole.
+
+`maintain` and `migrate`: less of a memory, and the same memory elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,7 @@ def sync(
     """Make vault and store equal: one pass over both."""
     from vaultsync.cli import format_reports as show_passes
     from vaultsync.cli import vault as session
-    from vaultsync.cli.progress import progress
+    from vaultsync.cli.output import progress
 
     with session.memory(options) as memory:
         with progress(options) as bar:
@@ -113,7 +116,7 @@ def adopt(
     """
     from vaultsync.cli import format_reports as show_passes
     from vaultsync.cli import vault as session
-    from vaultsync.cli.progress import progress
+    from vaultsync.cli.output import progress
 
     with session.memory(options) as memory:
         with progress(options) as bar:
@@ -191,7 +194,7 @@ def undo(options: Options, *, run: str, verbose: bool) -> int:
     """Take a run back, on both sides; later changes stay."""
     from vaultsync.cli import format_reports as show_passes
     from vaultsync.cli import vault as session
-    from vaultsync.cli.progress import progress
+    from vaultsync.cli.output import progress
 
     with session.memory(options) as memory:
         with progress(options) as bar:
@@ -206,7 +209,7 @@ def verify(options: Options) -> int:
     """Prove that vault, store and base are equal, field by field."""
     from vaultsync.cli import format_reports as show_passes
     from vaultsync.cli import vault as session
-    from vaultsync.cli.progress import progress
+    from vaultsync.cli.output import progress
 
     with session.memory(options) as memory, progress(options) as bar:
         found = memory.verify(progress=bar)
@@ -224,7 +227,7 @@ def rebuild(options: Options, *, source: str, verbose: bool) -> int:
     """Rebuild the other side, and what both last agreed on."""
     from vaultsync.cli import format_reports as show_passes
     from vaultsync.cli import vault as session
-    from vaultsync.cli.progress import progress
+    from vaultsync.cli.output import progress
 
     with session.memory(options) as memory:
         with progress(options) as bar:
@@ -243,3 +246,68 @@ def doctor(options: Options) -> int:
     checks = session.doctor(options)
     show_passes.checks(options, checks)
     return DONE if all(each.ok for each in checks) else FAILED
+
+
+@click.command()
+@dry_run_option
+@click.option(
+    "--max-delete",
+    metavar="N",
+    type=click.IntRange(min=0),
+    help="Stop before more than N facts would be deleted.",
+)
+@confirm_option
+@verbose_option
+@common
+def maintain(
+    options: Options,
+    *,
+    dry_run: bool,
+    max_delete: int | None,
+    confirm: str | None,
+    verbose: bool,
+) -> int:
+    """Delete what expired or faded, and collapse long chains."""
+    from vaultsync.cli import format_reports as show_passes
+    from vaultsync.cli import vault as session
+    from vaultsync.cli.output import progress
+
+    with session.memory(options) as memory:
+        with progress(options) as bar:
+            report = memory.maintain(
+                dry_run=dry_run, max_delete=max_delete, confirm=confirm, progress=bar
+            )
+        waits = memory.conflicts()
+    return show_passes.report(options, report, waits, verbose=verbose)
+
+
+@click.command()
+@click.option(
+    "--to",
+    metavar="URL",
+    required=True,
+    help="sqlite:PATH, qdrant://HOST:6333, qdrant+local:PATH or qdrant+edge:PATH.",
+)
+@common
+def migrate(options: Options, *, to: str) -> int:
+    """Take all facts to another store, and go on with that one.
+
+    It can be run again when it broke off. The vault goes over to the new store once all
+    facts are proved to be there; the old store stays as it is.
+    """
+    from vaultsync.cli import vault as session
+    from vaultsync.cli.format_facts import count
+    from vaultsync.cli.output import clean, emit, progress, say
+
+    with session.memory(options) as memory, progress(options) as bar:
+        done = memory.migrate(to, progress=bar)
+    if options.json:
+        emit(done.as_json())
+        return DONE
+    say(
+        options,
+        f"{count(done.facts, 'fact')} and {count(done.tombstones, 'tombstone')} are in"
+        f" {clean(done.store)}: {done.copied:,} came over now, with the vectors of"
+        f" {done.vectors:,}; the vault goes on with it",
+    )
+    return DONE

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from vaultsync import api as app
 from vaultsync.cli.options import Options
-from vaultsync.errors.root import VaultsyncError
-from vaultsync.errors.usage import UsageError
+from vaultsync.errors import UsageError, VaultsyncError
 
 __all__ = ["Cost", "answers", "doctor", "from_files", "init", "memory", "packs"]
 

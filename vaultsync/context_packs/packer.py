@@ -13,12 +13,15 @@ of the budget makes the first ones whole again. What is cut says so.
 Tokens of a whole are not the sum of the tokens of its parts. Each part is counted once
 to plan with, the whole is counted at the end, and while that is more than the budget the
 least of what was packed goes: no pack is ever a token over.
+
+The parts of a context pack in the making: pieces with what they cost, in their order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from vaultsync.context_packs.excerpt import excerpt
 from vaultsync.context_packs.formats import (
@@ -41,9 +44,59 @@ from vaultsync.context_packs.pack import (
     LeftOut,
     intent_of,
 )
-from vaultsync.context_packs.pack_parts import Part, Whole, in_order, item_of
 from vaultsync.context_packs.truncate import cut
+from vaultsync.model.decay import IMPORTANCE
+from vaultsync.model.fact import Fact
 from vaultsync.model.schema import tier_of
+
+
+class Whole(NamedTuple):
+    """A fact as it is packed uncut."""
+
+    piece: Piece
+    text: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece with its text and what it costs."""
+
+    piece: Piece
+    text: str
+    tokens: int
+    whole: Whole
+    rank: int
+    """Its place in the order of all."""
+    candidate: Candidate
+
+
+def item_of(part: Part) -> Item:
+    """What a pack tells of a part."""
+    piece = part.piece
+    return Item(
+        id=piece.fact.id,
+        tokens=part.tokens,
+        tier=piece.tier,
+        reason=piece.reason,
+        citation=piece.citation,
+        title=piece.fact.title,
+        cut=piece.cut,
+    )
+
+
+def in_order(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """By priority, then importance, then the newest first; by id when all that is equal."""
+    by_age = sorted(candidates, key=lambda each: each.fact.id)
+    by_age.sort(key=lambda each: each.fact.created_at, reverse=True)
+    return sorted(
+        by_age, key=lambda each: (each.fact.priority, -_importance(each.fact))
+    )
+
+
+def _importance(fact: Fact) -> float:
+    return IMPORTANCE if fact.importance is None else fact.importance
+
 
 __all__ = [
     "INTENTS",

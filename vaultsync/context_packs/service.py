@@ -10,14 +10,13 @@ from vaultsync.context_packs.formats import FORMS
 from vaultsync.context_packs.pack import INTENTS, Candidate, ContextPack
 from vaultsync.context_packs.packer import pack
 from vaultsync.context_packs.ports import TokenCounter
-from vaultsync.errors.sides import StoreUnavailableError
-from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.errors import InvalidFieldError, StoreUnavailableError
 from vaultsync.links.wikilinks import folded
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import Filters
 from vaultsync.model.scope import sees
-from vaultsync.recall.recall import recall
 from vaultsync.recall.result import Hit, Sources
+from vaultsync.recall.service import recall
 
 BUDGET = 4_000
 """Tokens of a pack when nobody says how many."""

@@ -14,8 +14,7 @@ from vaultsync.daemon.debounce import SettleTable
 from vaultsync.daemon.schedule import BackOff, Rhythm
 from vaultsync.daemon.state import DaemonState, Wanted
 from vaultsync.daemon.watcher_supervisor import Make, WatchKeeper
-from vaultsync.errors.root import VaultsyncError
-from vaultsync.errors.work import DaemonStoppedError
+from vaultsync.errors import DaemonStoppedError, VaultsyncError
 from vaultsync.model.paths import VaultPath, parent
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import is_conflict_note

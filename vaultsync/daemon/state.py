@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vaultsync.daemon.schedule import Rhythm
-from vaultsync.errors.root import VaultsyncError
+from vaultsync.errors import VaultsyncError
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.privacy.error_json import trouble

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors import StoreUnavailableError
 from vaultsync.links.autolink import Target, link_mentions
 from vaultsync.links.ports import Entity
 from vaultsync.links.wikilinks import Names, folded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vaultsync.errors.usage import ConflictNotFoundError
+from vaultsync.errors import ConflictNotFoundError
 from vaultsync.facts.service import is_visible
 from vaultsync.notes.conflict_note import Conflict
 from vaultsync.sync.context import Mirror

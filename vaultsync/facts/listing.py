@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.errors import InvalidFieldError
 from vaultsync.facts.service import FORGOTTEN
 from vaultsync.model.canonical import check_id, check_type
 from vaultsync.model.fact import Fact

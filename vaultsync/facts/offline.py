@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors import StoreUnavailableError
 from vaultsync.facts.placeholders import changed_by
 from vaultsync.model.compare import plain
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import from_values, to_values
-from vaultsync.storage.records import Outgoing
+from vaultsync.storage.archive import Outgoing
 from vaultsync.sync.context import Mirror
 
 

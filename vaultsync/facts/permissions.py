@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from vaultsync.errors.sides import StoreUnavailableError
-from vaultsync.errors.usage import FactNotFoundError, ScopeDeniedError, SupersededError
+from vaultsync.errors import (
+    FactNotFoundError,
+    ScopeDeniedError,
+    StoreUnavailableError,
+    SupersededError,
+)
 from vaultsync.model.fact import Fact
 from vaultsync.model.scope import sees
 from vaultsync.sync.context import Mirror

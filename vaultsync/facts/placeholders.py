@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from vaultsync.errors.usage import InvalidFieldError, UnknownPlaceholderError
+from vaultsync.errors import InvalidFieldError, UnknownPlaceholderError
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.sync.context import Mirror

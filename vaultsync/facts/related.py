@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from vaultsync.facts import service as fact_work
-from vaultsync.facts.linking import backlinks
+from vaultsync.facts.backlinks import backlinks
 from vaultsync.links.ports import LinkIndex
 from vaultsync.model.decay import utility
 from vaultsync.model.fact import Fact

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from vaultsync.errors.sides import RevisionMismatchError, StoreUnavailableError
-from vaultsync.errors.usage import (
+from vaultsync.errors import (
     ComputedFieldError,
     FactForgottenError,
     FactNotFoundError,
     FixedFieldError,
     IdTakenError,
     InvalidFieldError,
+    RevisionMismatchError,
+    StoreUnavailableError,
 )
 from vaultsync.facts.autolink import linked
 from vaultsync.facts.offline import (
@@ -30,7 +31,7 @@ from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import FIELD, NO_FIELDS, OWN, Owner, Value
 from vaultsync.model.scope import private, sees
-from vaultsync.storage.records import HistoryEntry
+from vaultsync.storage.archive import HistoryEntry
 from vaultsync.storage.store import RevisionMismatch, Write
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.history import readable

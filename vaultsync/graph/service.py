@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vaultsync.errors.usage import NotFoundError
+from vaultsync.errors import NotFoundError
 from vaultsync.graph.model import Edge, Graph, Node, build_graph
 from vaultsync.graph.stats import (
     GraphStats,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from vaultsync.errors.usage import IndexFileNotFoundError
+from vaultsync.errors import IndexFileNotFoundError
 from vaultsync.http_bridge import requests as bodies
 from vaultsync.model.schema import Value
 from vaultsync.service.bridge_service import Serving

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.errors import InvalidFieldError
 from vaultsync.http_bridge import requests as bodies
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import conflict_json

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from vaultsync.errors.usage import ConfigError
+from vaultsync.errors import ConfigError
 from vaultsync.http_bridge.application import make_app
 from vaultsync.service.bridge_service import Serving
 from vaultsync.service.listening import listen

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from vaultsync.errors.notes import NoteError
+from vaultsync.errors import NoteError
 from vaultsync.index_files.entry import Entry, read_line
 from vaultsync.index_files.paging import FOLDER
 from vaultsync.indexing.ports import Entry as Indexed

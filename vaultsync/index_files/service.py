@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from vaultsync.errors.notes import NoteError, NoteMissingError
+from vaultsync.errors import NoteError, NoteMissingError
 from vaultsync.index_files.entry import Entry, entry_of
 from vaultsync.index_files.paging import FOLDER
 from vaultsync.index_files.ports import EntryFile, Held

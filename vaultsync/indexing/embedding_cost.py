@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vaultsync.indexing.embedder import Embedder
 from vaultsync.indexing.embedding_texts import chunks_of, identity_of
-from vaultsync.indexing.ports import NoteIndex
-from vaultsync.indexing.vector_index import VectorIndex
+from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
 from vaultsync.model.schema import Value
 from vaultsync.sync.context import Mirror
 

@@ -6,11 +6,9 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from vaultsync.indexing.chunking import CHUNKER, Chunk, chunk_fact
-from vaultsync.indexing.embedder import Embedder, Identity
-from vaultsync.indexing.ports import NoteIndex
+from vaultsync.indexing.ports import Embedder, Identity, NoteIndex, VectorIndex
 from vaultsync.indexing.session_context import AFTER, BEFORE, LENDING, turn_of
 from vaultsync.indexing.session_neighbours import surroundings
-from vaultsync.indexing.vector_index import VectorIndex
 from vaultsync.model.fact import Fact
 from vaultsync.storage.store import Store
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from vaultsync.errors.sides import StoreUnavailableError
-from vaultsync.errors.work import IndexBusyError
+from vaultsync.errors import IndexBusyError, StoreUnavailableError
 from vaultsync.indexing.ports import NoteIndex
 from vaultsync.indexing.session_neighbours import entries
 from vaultsync.model.schema import Value

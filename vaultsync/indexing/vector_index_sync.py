@@ -7,18 +7,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vaultsync.errors.sides import StoreUnavailableError
-from vaultsync.errors.work import DerivedError, EmbedderError
+from vaultsync.errors import DerivedError, EmbedderError, StoreUnavailableError
 from vaultsync.indexing.chunking import Chunk
-from vaultsync.indexing.embedder import Embedder
 from vaultsync.indexing.embedding_texts import (
     by_length,
     chunks_of,
     identity_of,
     neighbours_of,
 )
-from vaultsync.indexing.ports import NoteIndex
-from vaultsync.indexing.vector_index import VectorIndex, VectorRow
+from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex, VectorRow
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.storage.feed_cursor import behind, seq_of, version_at

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from vaultsync.errors.work import DerivedError
+from vaultsync.errors import DerivedError
 from vaultsync.storage.feed_cursor import seen_of, version_at
 
 if TYPE_CHECKING:  # every opened vault has one of these, and few are ever asked

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from itertools import repeat
 from typing import NamedTuple, TypeAlias
 
-from vaultsync.errors.notes import UnreadableNoteError
+from vaultsync.errors import UnreadableNoteError
 from vaultsync.links.wikilinks import (
     DESTINATION,
     MARKDOWN,

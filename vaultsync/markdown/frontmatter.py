@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from itertools import product
 from typing import NamedTuple
 
-from vaultsync.errors.notes import UnreadableNoteError, UnsafeSpliceError
+from vaultsync.errors import UnreadableNoteError, UnsafeSpliceError
 from vaultsync.markdown.yaml.key_spans import Span, mark_spans, scan_spans
 from vaultsync.markdown.yaml.list_edits import edit_flow, edit_items
 from vaultsync.markdown.yaml.reader import jsonable, load

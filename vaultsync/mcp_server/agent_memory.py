@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from vaultsync.api.memory import Memory
-from vaultsync.errors.notes import NoteError
-from vaultsync.errors.root import VaultsyncError
-from vaultsync.errors.usage import NotFoundError, UsageError
+from vaultsync.errors import NoteError, NotFoundError, UsageError, VaultsyncError
 from vaultsync.facts.listing import Page
 from vaultsync.mcp_server.agent_settings import NAMELESS
 from vaultsync.model.fact import Fact

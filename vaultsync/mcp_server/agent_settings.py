@@ -6,7 +6,7 @@ A client waits for the answer to its first word; the memory is loaded after that
 from __future__ import annotations
 
 from vaultsync import settings as config
-from vaultsync.errors.usage import ScopeDeniedError
+from vaultsync.errors import ScopeDeniedError
 from vaultsync.model.scope import check_scope, private, sees
 from vaultsync.settings import Settings
 

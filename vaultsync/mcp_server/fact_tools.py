@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
 from msgspec import Meta, field
 
-from vaultsync.errors.usage import FixedFieldError, InvalidFieldError
+from vaultsync.errors import FixedFieldError, InvalidFieldError
 from vaultsync.mcp_server.shapes import (
     Bounded,
     FactId,

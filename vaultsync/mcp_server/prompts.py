@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from vaultsync.errors.usage import InvalidArgumentsError
+from vaultsync.errors import InvalidArgumentsError
 
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory

@@ -7,7 +7,7 @@ from urllib.parse import quote, unquote
 
 from mcp import types
 
-from vaultsync.errors.usage import NotFoundError
+from vaultsync.errors import NotFoundError
 
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory

@@ -9,7 +9,7 @@ from mcp import McpError, types
 from mcp.server.lowlevel import Server
 
 from vaultsync import __version__
-from vaultsync.errors.root import VaultsyncError
+from vaultsync.errors import VaultsyncError
 from vaultsync.mcp_server import resources
 from vaultsync.mcp_server.errors import in_words, told
 from vaultsync.mcp_server.prompts import PROMPTS, written

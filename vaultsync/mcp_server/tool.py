@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
-from vaultsync.errors.usage import InvalidArgumentsError
+from vaultsync.errors import InvalidArgumentsError
 from vaultsync.model.schema import Value
 
 if TYPE_CHECKING:

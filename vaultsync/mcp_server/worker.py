@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from vaultsync.errors.root import VaultsyncError
+from vaultsync.errors import VaultsyncError
 from vaultsync.service.worker import Worker
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ is refused.
 
 from __future__ import annotations
 
-from vaultsync.errors.usage import InvalidFieldError, UsageError
+from vaultsync.errors import InvalidFieldError, UsageError
 from vaultsync.memory_files.sections import (
     MANAGED,
     SHORTEST,

@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vaultsync.errors.files import UnreadableMemoryFileError
-from vaultsync.errors.usage import UsageError
+from vaultsync.errors import UnreadableMemoryFileError, UsageError
 from vaultsync.memory_files.plan import Metadata
 from vaultsync.memory_files.ports import MetadataReader
 from vaultsync.memory_files.sections import Outline, front_end, read_outline
 from vaultsync.model.canonical import canonical
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELD, TYPES, Value
-from vaultsync.storage.records import Attention
+from vaultsync.storage.archive import Attention
 
 LARGE = 1 << 20
 """Bytes above which a file is taken, but told about (seed 000)."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from vaultsync.model.schema import Value
-from vaultsync.storage.records import Attention
+from vaultsync.storage.archive import Attention
 from vaultsync.sync.report import attention_json
 
 COUNTS = ("created", "updated", "forgotten", "let_go", "unchanged")

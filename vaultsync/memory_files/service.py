@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import msgspec
 
-from vaultsync.errors.files import (
+from vaultsync.errors import (
     MemoryFileBusyError,
     MemoryFileError,
     TooManyFilesError,
@@ -25,7 +25,7 @@ from vaultsync.memory_files.report import FileDone, MemoryFileReport
 from vaultsync.memory_files.state import key_of, read_states, write_states
 from vaultsync.memory_files.sync import Asked, FileSync, Room
 from vaultsync.memory_files.write_queue import PATIENCE
-from vaultsync.storage.records import Attention
+from vaultsync.storage.archive import Attention
 from vaultsync.sync.context import Mirror
 
 FILES = 50

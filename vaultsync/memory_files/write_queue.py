@@ -12,22 +12,22 @@ from dataclasses import replace
 from hashlib import sha256
 from shlex import quote
 
-from vaultsync.errors.files import (
+from vaultsync.errors import (
     MemoryFileBusyError,
     MemoryFileChangedError,
     MemoryFileError,
     UnreadableMemoryFileError,
+    UsageError,
+    VaultsyncError,
 )
-from vaultsync.errors.root import VaultsyncError
-from vaultsync.errors.usage import UsageError
 from vaultsync.memory_files.edit import put_section
 from vaultsync.memory_files.ports import MemoryFile, Waiting, WriteQueue
 from vaultsync.memory_files.read import decode
 from vaultsync.memory_files.report import Added
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
+from vaultsync.storage.archive import Attention
 from vaultsync.storage.clock import Clock
-from vaultsync.storage.records import Attention
 
 WRITTEN, UNCHANGED, QUEUED = "written", "unchanged", "queued"
 LARGEST = 5 << 20

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 
-from vaultsync.errors.usage import InvalidFieldError, InvalidIdError, UnknownTypeError
+from vaultsync.errors import InvalidFieldError, InvalidIdError, UnknownTypeError
 from vaultsync.model.schema import (
     DEFAULT_PRIORITY,
     DEFAULT_STATUS,

@@ -14,7 +14,7 @@ from collections.abc import Container, Iterator
 from functools import lru_cache
 from typing import NamedTuple, NewType
 
-from vaultsync.errors.notes import UnsafePathError
+from vaultsync.errors import UnsafePathError
 from vaultsync.model.scope import is_scope
 
 VaultPath = NewType("VaultPath", str)

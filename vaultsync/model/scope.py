@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from vaultsync.errors.usage import InvalidScopeError
+from vaultsync.errors import InvalidScopeError
 
 PUBLIC = "public"
 _SCOPE = re.compile(r"\A(?:public|(?:private|team|project)-[a-z0-9][a-z0-9_-]{0,62})\Z")

@@ -6,7 +6,7 @@ import re
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.errors import InvalidFieldError
 from vaultsync.model.canonical import clean_time, moment
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from vaultsync.errors.usage import UsageError
+from vaultsync.errors import UsageError
 from vaultsync.model.canonical import canonical
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, place

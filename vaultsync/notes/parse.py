@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from vaultsync.errors.notes import UnreadableNoteError
-from vaultsync.errors.usage import InvalidIdError, UsageError
+from vaultsync.errors import InvalidIdError, UnreadableNoteError, UsageError
 from vaultsync.markdown import frontmatter
 from vaultsync.markdown.frontmatter import Parts
 from vaultsync.model.canonical import canonical, check_id, check_property, plain

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter
 
-from vaultsync.errors.notes import UnsafeSpliceError
+from vaultsync.errors import UnsafeSpliceError
 from vaultsync.markdown import frontmatter
 from vaultsync.markdown.frontmatter import Parts
 from vaultsync.model.canonical import canonical, link_name

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from vaultsync.errors.notes import NoteError, NoteMissingError
-from vaultsync.errors.usage import IdNotInVaultError
+from vaultsync.errors import IdNotInVaultError, NoteError, NoteMissingError
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import (
@@ -19,10 +18,9 @@ from vaultsync.model.scope import check_scope
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.kinds import is_table
 from vaultsync.notes.parse import read_note
-from vaultsync.storage.records import Attention
+from vaultsync.storage.archive import Attention
 from vaultsync.sync.context import Mirror
-from vaultsync.sync.identity import adopted_folders
-from vaultsync.sync.newcomers import leave_alone, left_alone
+from vaultsync.sync.identity import adopted_folders, leave_alone, left_alone
 from vaultsync.sync.pass_types import Request
 from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.run import sync

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from vaultsync.errors.notes import NoteError, UnreadableNoteError
+from vaultsync.errors import NoteError, UnreadableNoteError
 from vaultsync.links.check import (
     ALIAS_ONLY,
     AMBIGUOUS,
@@ -26,8 +26,7 @@ from vaultsync.model.schema import Value
 from vaultsync.notes.body import read_body
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.view import Lens
-from vaultsync.operations.relink import ACTOR, Files, vault_notes
-from vaultsync.operations.respelling import respell
+from vaultsync.operations.relink import ACTOR, Files, respell, vault_notes
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.report import Progress
 

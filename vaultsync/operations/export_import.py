@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 
-from vaultsync.errors.sides import RevisionMismatchError
-from vaultsync.errors.usage import (
+from vaultsync.errors import (
     ImportLineError,
     InvalidFieldError,
+    RevisionMismatchError,
     ScopeDeniedError,
     UsageError,
 )

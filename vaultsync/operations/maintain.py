@@ -1,4 +1,10 @@
-"""Upkeep: what a memory can do without goes, as a pass that can be undone."""
+"""Upkeep: what a memory can do without goes, as a pass that can be undone.
+
+What the feed did not tell: facts of which base and store disagree, found by comparing all.
+
+A feed names what was written. What a store lost by itself, a replica that came back from a
+backup with some of its points, nobody wrote; a comparison of all revisions finds it.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +12,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from vaultsync.errors.work import GuardError
+from vaultsync.errors import GuardError
 from vaultsync.model.decay import FLOOR
-from vaultsync.operations.overlooked import look_again
 from vaultsync.operations.retention import LONGEST, Duty, upkeep
 from vaultsync.storage.store import RevisionMismatch, Write
 from vaultsync.sync.context import Mirror
@@ -16,6 +21,25 @@ from vaultsync.sync.decision_table import Action, Do, guard
 from vaultsync.sync.pass_types import Request
 from vaultsync.sync.report import ActionTaken, Progress, Report
 from vaultsync.sync.run import remember_run, sync
+
+
+def look_again(mirror: Mirror) -> list[str]:
+    """Have the next pass look at what was overlooked; returns which facts that are.
+
+    Raises:
+        StoreUnavailableError.
+    """
+    rows = mirror.store.feed()
+    there = {row.fact_id: row.revision for row in rows if not row.deleted}
+    held = {base.fact.id: base.fact.revision for base in mirror.archive.iter_bases()}
+    found = [each for each in {**held, **there} if held.get(each) != there.get(each)]
+    if found:
+        waiting = (mirror.archive.setting("waiting") or "").split()
+        with mirror.archive.transaction():
+            every = " ".join(dict.fromkeys([*waiting, *found]))
+            mirror.archive.set_setting("waiting", every)
+    return found
+
 
 BATCH = 500
 STOPPED = "stopped_upkeep"

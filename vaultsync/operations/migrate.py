@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from vaultsync.errors.sides import MigrationError
-from vaultsync.indexing.vector_index import VectorIndex, VectorRow
+from vaultsync.errors import MigrationError
+from vaultsync.indexing.ports import VectorIndex, VectorRow
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.model.serialization import to_json

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from vaultsync.model.compare import differing, plain
 from vaultsync.notes.render import stale
-from vaultsync.storage.records import Base
+from vaultsync.storage.archive import Base
 from vaultsync.sync.changes import StoreChange, VaultChange, VaultSide
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.decision_table import Action, Do

@@ -11,18 +11,18 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vaultsync.errors.notes import NoteChangedError, NoteError
+from vaultsync.errors import NoteChangedError, NoteError
 from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import with_id, without_id
-from vaultsync.storage.records import Base, Linger
+from vaultsync.storage.archive import Base, Linger
 from vaultsync.storage.store import RevisionMismatch, Write
 from vaultsync.storage.vault import NoteFile
 from vaultsync.sync.context import Mirror
+from vaultsync.sync.identity import leave_alone, left_alone
 from vaultsync.sync.item import FEW_LINGERS, MANY_UNTIL
-from vaultsync.sync.newcomers import leave_alone, left_alone
 
 TOGETHER = FEW_LINGERS
 """How many notes share their waits for the disk."""

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
-from vaultsync.errors.sides import RevisionMismatchError
-from vaultsync.errors.usage import RunNotFoundError
+from vaultsync.errors import RevisionMismatchError, RunNotFoundError
 from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import FIELD, Owner, Value
 from vaultsync.operations.unadopt import give_back, take_again
-from vaultsync.storage.records import Attention, HistoryEntry
+from vaultsync.storage.archive import Attention, HistoryEntry
 from vaultsync.storage.store import RevisionMismatch, Write
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.decision_table import Do

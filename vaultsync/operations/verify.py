@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from vaultsync.errors.notes import NoteError
+from vaultsync.errors import NoteError
 from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact
 from vaultsync.notes.edits import edited
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import stale
 from vaultsync.notes.view import Lens
-from vaultsync.storage.records import Base
+from vaultsync.storage.archive import Base
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.identity import base_note
 from vaultsync.sync.report import Difference, Progress, Verification

@@ -6,15 +6,14 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from vaultsync.errors.sides import StoreUnavailableError
-from vaultsync.errors.work import DerivedError
+from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.indexing.note_index_sync import SCHEMA
 from vaultsync.storage.feed_cursor import version_at
 from vaultsync.storage.store import Write
 
 if TYPE_CHECKING:  # loaded with every question
     from vaultsync.indexing.ports import NoteIndex
-    from vaultsync.recall.recall_log import RecallLog
+    from vaultsync.recall.ports import RecallLog
     from vaultsync.storage.store import StoreState
     from vaultsync.sync.context import Mirror
 

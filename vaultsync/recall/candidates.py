@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import islice
 
-from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import Filters
 from vaultsync.model.scope import sees

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
-from vaultsync.errors.usage import InvalidFieldError
+from vaultsync.errors import InvalidFieldError
 from vaultsync.model.canonical import check_type
 from vaultsync.model.filters import Filters
 from vaultsync.model.schema import TIERS

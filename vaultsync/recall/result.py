@@ -12,9 +12,7 @@ from vaultsync.model.schema import Value
 from vaultsync.recall.ranking import Weights
 
 if TYPE_CHECKING:  # an answer that is only shown needs none of them
-    from vaultsync.indexing.embedder import Embedder
-    from vaultsync.indexing.ports import NoteIndex
-    from vaultsync.indexing.vector_index import VectorIndex
+    from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
     from vaultsync.recall.ports import Reranker
     from vaultsync.sync.context import Mirror
 

@@ -1,4 +1,7 @@
-"""One question on its way to an answer: the index first, vectors when it is not sure."""
+"""One question on its way to an answer: the index first, vectors when it is not sure.
+
+A question -> hits: the entrance, where what was asked for is checked.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 
-from vaultsync.errors.work import DerivedError
+from vaultsync.errors import DerivedError, InvalidFieldError
 from vaultsync.indexing.note_index_sync import catch_up
-from vaultsync.indexing.vector_index import VectorIndex
+from vaultsync.indexing.ports import VectorIndex
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import Filters
@@ -19,7 +22,8 @@ from vaultsync.recall.confidence import Evidence, confidence, coverage_of
 from vaultsync.recall.explanation import LENGTH, Reasons, Terms, passage, said_by, why
 from vaultsync.recall.query import Question
 from vaultsync.recall.ranking import MISFIT, Signals, blended, fused, score
-from vaultsync.recall.result import Hit, Seen, Sources, Stage
+from vaultsync.recall.request import asked_for
+from vaultsync.recall.result import Hit, Recall, Seen, Sources, Stage
 
 MODES = ("auto", "index", "vector", "fused")
 ENOUGH = 0.35
@@ -304,3 +308,69 @@ class Recalling:
         if self._explain:
             seen = tuple(Seen(each, round(value, 4)) for each, value in scores.items())
             self.stages.append(Stage(name, self._now() - began, seen))
+
+
+__all__ = ["MODES", "Hit", "Recall", "Seen", "Sources", "Stage", "recall"]
+
+
+def recall(
+    sources: Sources,
+    question: str,
+    *,
+    agent: str | None,
+    limit: int = 10,
+    mode: str = "auto",
+    types: Iterable[str] = (),
+    scopes: Iterable[str] = (),
+    tags: Iterable[str] = (),
+    max_priority: int = 2,
+    status: str | None = "active",
+    heads_only: bool = True,
+    since: str | None = None,
+    until: str | None = None,
+    user: str | None = None,
+    explain: bool = False,
+    fitting: float = 0.0,
+) -> Recall:
+    """The facts that answer a question, best first. Changes nothing but the index.
+
+    Written in the question itself, these filter too: `type:…`, `tag:…`, `tier:…`,
+    `since:…`, `until:…`; and "phrases" must occur. `status` None is any. `since` is the
+    first day, month or moment; `until` the last day or month, or the moment before which.
+    `user` leaves only what is about that user. What has a similarity less than `fitting`
+    is left out.
+
+    Raises:
+        InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter makes no sense.
+    """
+    if mode not in MODES:
+        raise InvalidFieldError("mode", mode, "one of " + ", ".join(MODES))
+    began = sources.mirror.clock.monotonic()
+    asked, filters = asked_for(
+        question,
+        today=sources.mirror.clock.now().date(),
+        limit=limit,
+        types=types,
+        scopes=scopes,
+        tags=tags,
+        max_priority=max_priority,
+        status=status,
+        heads_only=heads_only,
+        since=since,
+        until=until,
+        user=user,
+    )
+    work = Recalling(
+        sources, asked, filters, agent, limit=limit, fitting=fitting, explain=explain
+    )
+    source = work.answer(mode)
+    hits = work.hits()
+    return Recall(
+        query=sources.mirror.lens.text(question),
+        source=source,
+        confidence=round(work.confidence, 3),
+        degraded=tuple(dict.fromkeys(work.degraded)),
+        seconds=sources.mirror.clock.monotonic() - began,
+        hits=hits,
+        stages=tuple(work.stages),
+    )

@@ -21,8 +21,7 @@ from vaultsync.backends.state.bridge_address import Announcement
 from vaultsync.backends.state.token_file import TokenFile
 from vaultsync.backends.state.vault_marker import make_state_dir
 from vaultsync.backends.system.clock import SystemClock
-from vaultsync.errors.root import VaultsyncError
-from vaultsync.errors.usage import ScopeDeniedError
+from vaultsync.errors import ScopeDeniedError, VaultsyncError
 from vaultsync.model.schema import Value
 from vaultsync.service.events import Events
 from vaultsync.service.obsidian_writes import AppWrites

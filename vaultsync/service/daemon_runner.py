@@ -19,7 +19,7 @@ from vaultsync.backends.state.daemon_file import DaemonFile
 from vaultsync.backends.watchers.choose import watcher_maker
 from vaultsync.daemon.loop import Daemon
 from vaultsync.daemon.schedule import Rhythm
-from vaultsync.errors.work import DaemonStoppedError, EngineBusyError
+from vaultsync.errors import DaemonStoppedError, EngineBusyError
 from vaultsync.model.schema import Value
 from vaultsync.service.daily_maintenance import Daily
 from vaultsync.service.memory_file_watch import FollowedFiles

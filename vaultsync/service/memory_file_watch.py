@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from vaultsync.daemon.state import told
-from vaultsync.errors.root import VaultsyncError
-from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors import StoreUnavailableError, VaultsyncError
 from vaultsync.model.schema import Value
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 
 from vaultsync.backends.obsidian.vault_through_app import Answer, Offer
-from vaultsync.errors.usage import WriteNotFoundError
+from vaultsync.errors import WriteNotFoundError
 from vaultsync.service.events import Event, Events
 from vaultsync.storage.clock import Clock
 

@@ -12,41 +12,160 @@ crash anywhere leaves what `sync/recovery.py` can repair:
 6. one archive transaction: bases, history, what lingers; the intents go
 
 While a batch waits for the disk or the clock, the bytes of the next one are decided.
+
+The waits for the disk and for the clock, and the work that needs none meanwhile.
+
+The bytes that each note shall have.
+
+Carry out a plan, batch by batch.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
-from vaultsync.errors.notes import (
+from vaultsync.errors import (
     NoteChangedError,
     NoteError,
     NoteExistsError,
     NoteMissingError,
 )
+from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, parent
 from vaultsync.notes.conflict_note import Conflict
-from vaultsync.storage.records import Attention, Base, HistoryEntry, Intent, Linger
+from vaultsync.notes.parse import read_note
+from vaultsync.notes.render import render, rewrite, stale, with_id
+from vaultsync.storage.archive import Attention, Base, HistoryEntry, Intent, Linger
+from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import RevisionMismatch, Write
 from vaultsync.sync.conflict_notes import conflict_of, write_conflict_note
 from vaultsync.sync.context import Links, Mirror
 from vaultsync.sync.decision_table import Action, Do
-from vaultsync.sync.history import entries, notice
+from vaultsync.sync.fast_path import record_agreed
+from vaultsync.sync.history import entries, exhume, notice
+from vaultsync.sync.identity import is_back, still_missing
 from vaultsync.sync.item import (
     CREATES_NOTE,
     DROPS_BASE,
+    EXCHANGES,
     FEW_LINGERS,
     MANY_UNTIL,
     Item,
     Outcome,
     text_of,
 )
-from vaultsync.sync.missing import is_back, still_missing
-from vaultsync.sync.note_bytes import NoteBytes
+from vaultsync.sync.preconditions import NEWEST, newest_row
+from vaultsync.sync.report import Progress
 from vaultsync.sync.snapshot import RACY_NS, Seen, trusted
-from vaultsync.sync.waiting import MANY, rest, wait
-from vaultsync.sync.witness import NEWEST, newest_row
+
+MANY = 100
+"""From so many actions on, a wait is long enough for a thread."""
+
+
+def wait(sync: Callable[[], None], work: Iterator[object], *, many: bool) -> None:
+    """Wait for the disk, and get on with some work until it answers.
+
+    Where there is little to wait for, the work is done first, all of it: no thread, and
+    always the same order of events.
+
+    Args:
+        sync: returns when everything is on the disk.
+        work: steps that write nothing; what is left of them can be done later.
+        many: whether there is much to wait for.
+
+    Raises: what either does; the wait is over then, too.
+    """
+    if not many:
+        for _ in work:
+            pass
+        sync()
+        return
+    with ThreadPoolExecutor(1, "vaultsync-sync") as thread:
+        synced = thread.submit(sync)
+        for _ in work:
+            if synced.done():
+                break
+        synced.result()
+
+
+def rest(clock: Clock, seconds: float, work: Iterator[object]) -> None:
+    """Get on with some work for so long, and sleep for what is left of the time.
+
+    Args:
+        clock: which tells the time.
+        seconds: how long to wait; not at all when they are none or fewer.
+        work: as of `wait()`.
+
+    Raises: what the work does.
+    """
+    until = clock.monotonic() + seconds
+    if seconds > 0:
+        for _ in work:
+            if clock.monotonic() >= until:
+                break
+    clock.sleep(until - clock.monotonic())
+
+
+class NoteBytes:
+    """Decides what is written; writes nothing."""
+
+    def __init__(self, mirror: Mirror, links: Links) -> None:
+        self._mirror = mirror
+        self._lens = mirror.lens
+        self._links = links
+        self._buried: Mapping[str, HistoryEntry] = {}
+
+    def prepare(self, actions: Sequence[Action]) -> None:
+        """Look up at once what the notes of many actions are made of."""
+        new = [each.fact_id for each in actions if each.do in CREATES_NOTE]
+        self._buried = self._mirror.archive.buried_notes(new)
+        written = [x.merged for x in actions if x.merged and x.do is not Do.RECORD]
+        linked = [key for fact in written for key in fact.related_fact_ids]
+        self._links.prepare(dict.fromkeys(linked))
+
+    def of(self, action: Action, fact: Fact) -> bytes | None:
+        """The bytes; None when the note is to go, or there is none.
+
+        Raises:
+            NoteError: it could not be proved that nothing else changes.
+        """
+        note = action.note
+        match action.do:
+            case Do.CREATE_NOTE | Do.RECREATE_NOTE:
+                return self._note_again(fact, action.shown or self._lens.shown(fact))
+            case Do.DELETE_NOTE | Do.DELETE_FACT | Do.DROP_BASE:
+                return None
+            case Do.CREATE_FACT | Do.REVIVE_FACT | Do.RESTORE_FACT:
+                said = action.vault
+                assert note is not None and said is not None  # noqa: S101, PT018
+                if action.do is not Do.CREATE_FACT and stale(note, said, fact):
+                    links = self._links.to(fact.related_fact_ids)
+                    return rewrite(note, said, fact, links=links, lens=self._lens)
+                return with_id(note, fact.id) if note.id != fact.id else text_of(note)
+            case _:
+                pass
+        assert note is not None and action.vault is not None  # noqa: S101, PT018
+        if action.text is not None:
+            return action.text
+        if action.do in EXCHANGES:
+            links = self._links.to(fact.related_fact_ids)
+            return rewrite(note, action.vault, fact, links=links, lens=self._lens)
+        return text_of(note)
+
+    def _note_again(self, fact: Fact, shown: Fact) -> bytes:
+        """The note of a fact: as it last was when it had one, else a new one."""
+        links = self._links.to(fact.related_fact_ids)
+        last = exhume(self._mirror.archive, self._buried.get(fact.id))
+        if last is not None:
+            try:
+                path = fact.path or last.fact.path or VaultPath("")
+                note = self._lens.agreed(read_note(last.data, path), last.fact)
+                return rewrite(note, last.fact, fact, links=links, lens=self._lens)
+            except NoteError:
+                pass  # its last text cannot be built upon: the new form says it all
+        return render(shown, links=links)
 
 
 class Batch:
@@ -389,3 +508,49 @@ def _intent(item: Item) -> Intent:
     if fact.revision != held:
         fact = fact.but(revision=held)
     return Intent(item.op, fact.id, path, before, after, fact)
+
+
+_IDLE = frozenset({Do.NOTHING, Do.WAIT, Do.ATTEND})
+
+
+def apply_plan(
+    mirror: Mirror,
+    actions: Sequence[Action],
+    *,
+    run: str,
+    seen: Mapping[VaultPath, Seen],
+    agreed: Sequence[Seen] = (),
+    progress: Progress | None = None,
+    actor: str = "person",
+) -> Outcome:
+    """Record what is `agreed`, and carry out the actions.
+
+    What cannot be done now is named in the outcome.
+
+    Raises:
+        OSError: the disk is full or broken; what was begun is repaired by the next pass.
+        StoreUnavailableError: the same, of the store.
+    """
+    outcome = Outcome(stamps=record_agreed(mirror, agreed))
+    todo = [action for action in actions if action.do not in _IDLE]
+    size = mirror.policy.batch
+    # Notes that have no base yet can be linked to by others of this pass.
+    fresh = [a for a in todo if a.do in CREATES_NOTE or a.base is None]
+    planned = {a.fact_id: a.merged for a in fresh if a.merged is not None}
+    links = Links(mirror, planned)
+    starts = range(0, len(todo), size)
+
+    def batch(start: int) -> Batch:
+        some = todo[start : start + size]
+        return Batch(
+            mirror, some, outcome, run=run, seen=seen, links=links, actor=actor
+        )
+
+    current = batch(0)
+    for start in starts:
+        following = batch(start + size)
+        current.apply(following)
+        current = following
+        if progress is not None:
+            progress("apply", min(start + size, len(todo)), len(todo))
+    return outcome

@@ -8,8 +8,12 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from vaultsync.errors.notes import NoteChangedError, NoteError, NoteExistsError
-from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors import (
+    NoteChangedError,
+    NoteError,
+    NoteExistsError,
+    StoreUnavailableError,
+)
 from vaultsync.links.rewrite import Turner, relink_note
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from vaultsync.errors.notes import NoteError
-from vaultsync.errors.sides import RevisionMismatchError
-from vaultsync.errors.usage import UnknownPlaceholderError
+from vaultsync.errors import NoteError, RevisionMismatchError, UnknownPlaceholderError
 from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath

@@ -9,11 +9,11 @@ import hashlib
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from vaultsync.errors.notes import NoteError, NoteExistsError, UnreadableNoteError
+from vaultsync.errors import NoteError, NoteExistsError, UnreadableNoteError
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.edits import edited
 from vaultsync.notes.parse import read_note
-from vaultsync.storage.records import Base, Linger
+from vaultsync.storage.archive import Base, Linger
 from vaultsync.storage.vault import NoteFile
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.identity import base_note

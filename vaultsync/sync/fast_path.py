@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from vaultsync.model.paths import VaultPath, parent
-from vaultsync.storage.records import Base
+from vaultsync.storage.archive import Base
 from vaultsync.storage.store import Written
 from vaultsync.storage.vault import Stamp
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.decision_table import Row, decide
 from vaultsync.sync.identity import Identities
+from vaultsync.sync.preconditions import NEWEST, newest_row
 from vaultsync.sync.snapshot import Seen, trusted
-from vaultsync.sync.witness import NEWEST, newest_row
 
 MANY = 10_000
 """So many bases go into one transaction: each page of the archive is written but once."""

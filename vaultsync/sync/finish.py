@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import takewhile
 
-from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.paths import VaultPath, name_of, parent
-from vaultsync.storage.records import Attention
+from vaultsync.storage.archive import Attention
 from vaultsync.storage.store import Written
 from vaultsync.storage.vault import Folder, Stamp
 from vaultsync.sync.decision_table import Do
 from vaultsync.sync.item import Outcome
 from vaultsync.sync.pass_types import Pass
 from vaultsync.sync.planning import waits
+from vaultsync.sync.preconditions import NEWEST, row
 from vaultsync.sync.snapshot import path_in, trusted
-from vaultsync.sync.witness import NEWEST, row
 
 
 def record_gone(work: Pass) -> None:

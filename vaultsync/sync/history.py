@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from vaultsync.errors.notes import NoteError
+from vaultsync.errors import NoteError
 from vaultsync.model.compare import differing, plain
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -14,8 +14,7 @@ from vaultsync.model.schema import Value
 from vaultsync.model.serialization import from_json, to_json
 from vaultsync.notes.conflict_note import is_deletion
 from vaultsync.notes.view import Lens
-from vaultsync.storage.archive import Archive
-from vaultsync.storage.records import Attention, HistoryEntry
+from vaultsync.storage.archive import Archive, Attention, HistoryEntry
 from vaultsync.sync.decision_table import Action, Do
 
 VAULT, STORE = "vault", "store"

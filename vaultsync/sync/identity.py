@@ -2,20 +2,25 @@
 
 Here identity is settled: which file is the note of which fact, after renames, copies and
 edits of the id itself.
+
+Notes that were gone: whether they are back, or something that may be them.
+
+Notes that have no id yet: new ones, copies, and those a person wants adopted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vaultsync.errors.notes import NoteError
-from vaultsync.errors.sides import ArchiveError
+from vaultsync.errors import ArchiveError, NoteError, NoteMissingError
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath, key_of
+from vaultsync.model.paths import VaultPath, key_of, name_of, parent
+from vaultsync.notes.kinds import is_table
 from vaultsync.notes.parse import Note, id_in, read_note
-from vaultsync.storage.records import Base
+from vaultsync.storage.archive import Base
 from vaultsync.storage.store import Written
 from vaultsync.sync.changes import (
     StoreChange,
@@ -28,6 +33,44 @@ from vaultsync.sync.changes import (
 from vaultsync.sync.context import Mirror
 from vaultsync.sync.history import place_of_grave
 from vaultsync.sync.snapshot import Seen, Snapshot, is_managed
+
+
+def is_back(mirror: Mirror, base: Base) -> bool:
+    """Whether something that could be the note of a fact lies where it was."""
+    try:
+        file = mirror.vault.read(base.path)
+        claims = read_note(file.data, base.path).id
+    except NoteMissingError:
+        return False
+    except NoteError:
+        claims = None
+    return claims == base.fact.id or (claims is None and _could_be(mirror, base))
+
+
+def still_missing(mirror: Mirror, bases: Iterable[Base]) -> list[Base]:
+    """Of bases about to be kept, those whose notes were gone and are not back.
+
+    A rebuild takes a note that cannot be read as it was read last. Two bases at one
+    path would be one too many to look for, should another note have its place.
+    """
+    gone = {base.fact.id: base.path for base in mirror.archive.missing_bases()}
+    return [
+        base._replace(missing_since=mirror.now())
+        for base in bases
+        if gone.get(base.fact.id) == base.path and not is_back(mirror, base)
+    ]
+
+
+def _could_be(mirror: Mirror, base: Base) -> bool:
+    """Whether a file without an id may be the note: no other fact's, and of that name.
+
+    Where case does not count, it may bear another one.
+    """
+    name = name_of(base.path)
+    owner = mirror.archive.bases_in(parent(base.path)).get(name, base)
+    folder = mirror.vault.folder(parent(base.path))
+    listed = folder is None or name in (*folder.files, *folder.odd)
+    return listed and owner.fact.id == base.fact.id
 
 
 class Case(NamedTuple):
@@ -381,3 +424,62 @@ def taken_keys(mirror: Mirror, found: Snapshot, who: Identities) -> set[str]:
         prefix = folder.path + "/" if folder.path else ""
         keys.update(key_of(prefix + name) for name in (*folder.files, *folder.odd))
     return keys
+
+
+def newcomers(
+    mirror: Mirror,
+    who: Identities,
+    wanted: AbstractSet[VaultPath],
+    *,
+    away: bool,
+) -> list[Case]:
+    """A case with a fresh id for each note that is to become a fact.
+
+    A note is taken when it lies in a scope, in an adopted folder or among `wanted`, or
+    when it is the copy of one of ours.
+    """
+    adopted = adopted_folders(mirror)
+    alone = left_alone(mirror)
+    store = StoreSide(StoreChange.AWAY if away else StoreChange.NONE)
+    cases = []
+    for seen in sorted(who.nameless, key=lambda each: each.path):
+        if not _is_taken(seen, wanted, adopted):
+            continue
+        if seen.path in alone and seen.path not in wanted:
+            continue
+        note = _meant(mirror, seen.note) if seen.note else None
+        vault = VaultSide(VaultChange.CREATED, seen.path, seen.file.sha, note)
+        cases.append(Case(mirror.clock.new_id(), None, vault, store, new_id=True))
+    return cases
+
+
+def _meant(mirror: Mirror, note: Note) -> Note:
+    """What a new note means: a copy has the secrets of the note it was made of."""
+    base = mirror.archive.find_base(note.id) if note.id else None
+    if base is None:
+        return mirror.lens.meant(note)
+    return mirror.lens.meant(note, base.fact, before=base_note(mirror, base))
+
+
+def left_alone(mirror: Mirror) -> frozenset[str]:
+    """Notes whose adoption a person took back: not to be adopted by themselves again."""
+    listed = mirror.archive.setting("left_alone")
+    return frozenset(listed.split("\n")) if listed else frozenset()
+
+
+def leave_alone(mirror: Mirror, paths: frozenset[str]) -> None:
+    """Remember which notes are not to be adopted by themselves."""
+    with mirror.archive.transaction():
+        mirror.archive.set_setting("left_alone", "\n".join(sorted(paths)) or None)
+
+
+def _is_taken(
+    seen: Seen, wanted: AbstractSet[VaultPath], adopted: tuple[str, ...]
+) -> bool:
+    note = seen.note
+    if is_table(seen.file.data):
+        return False  # a table of contents; a copy of one is no fact either
+    if note is None or any(problem.key == "id" for problem in note.problems):
+        return False
+    is_copy = note.id is not None
+    return is_copy or seen.path in wanted or is_managed(seen, adopted)

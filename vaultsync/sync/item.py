@@ -8,7 +8,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict
 from vaultsync.notes.parse import Note
-from vaultsync.storage.records import Attention
+from vaultsync.storage.archive import Attention
 from vaultsync.storage.vault import Stamp
 from vaultsync.sync.decision_table import Action, Do
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from vaultsync.errors.notes import NoteError
+from vaultsync.errors import NoteError
 from vaultsync.markdown.yaml.writer import inline
 from vaultsync.model.compare import differing
 from vaultsync.model.paths import VaultPath
@@ -13,7 +13,7 @@ from vaultsync.model.schema import FIELD, Owner
 from vaultsync.notes.parse import UnknownPlaceholder, id_in
 from vaultsync.notes.render import rewrite, with_id
 from vaultsync.notes.view import Lens
-from vaultsync.storage.records import Attention
+from vaultsync.storage.archive import Attention
 from vaultsync.sync.changes import VaultChange
 from vaultsync.sync.context import Links, Mirror
 from vaultsync.sync.decision_table import Action, Do

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact
 from vaultsync.model.serialization import from_values
 from vaultsync.notes.conflict_note import Conflict, FieldConflict, conflict_id
-from vaultsync.storage.records import HistoryEntry, Outgoing
+from vaultsync.storage.archive import HistoryEntry, Outgoing
 from vaultsync.storage.store import RevisionMismatch, Write
 from vaultsync.sync.conflict_notes import write_conflict_note
 from vaultsync.sync.context import Mirror

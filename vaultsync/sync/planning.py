@@ -24,7 +24,7 @@ from vaultsync.notes.conflict_note import CHANGED, DELETED, NOTE, FieldConflict
 from vaultsync.notes.parse import TYPE_FOLDERS, Note, tier_folder, type_of_folder
 from vaultsync.notes.render import stale
 from vaultsync.notes.view import CLEAR, Lens
-from vaultsync.storage.records import Attention
+from vaultsync.storage.archive import Attention
 from vaultsync.sync.changes import VaultChange, moved_scope
 from vaultsync.sync.decision_table import Action, Do, decide
 from vaultsync.sync.identity import Case

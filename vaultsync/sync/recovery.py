@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vaultsync.errors.notes import NoteError
-from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors import NoteError, StoreUnavailableError
 from vaultsync.model.compare import differing
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, name_of, parent
 from vaultsync.notes.edits import edited
 from vaultsync.notes.parse import read_note
-from vaultsync.storage.records import Base, Intent, Linger
+from vaultsync.storage.archive import Base, Intent, Linger
 from vaultsync.storage.vault import NoteFile
 from vaultsync.sync.changes import half_saved
 from vaultsync.sync.context import Mirror
@@ -26,7 +25,7 @@ from vaultsync.sync.decision_table import Action, Do
 from vaultsync.sync.displaced_files import examine_lingers, put_back, wait_for_many
 from vaultsync.sync.history import untold
 from vaultsync.sync.identity import base_note
-from vaultsync.sync.witness import NEWEST, newest_row
+from vaultsync.sync.preconditions import NEWEST, newest_row
 
 
 def recover(mirror: Mirror, run: str, *, rescue: bool = True) -> list[str]:

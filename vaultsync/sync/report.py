@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from vaultsync.model.schema import Value
-from vaultsync.storage.records import Attention
+from vaultsync.storage.archive import Attention
 
 Progress = Callable[[str, int, int], None]
 """Told of long work: the stage, how many are done, of how many."""

@@ -12,14 +12,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
-from vaultsync.errors.sides import StoreUnavailableError
-from vaultsync.errors.work import GuardError
+from vaultsync.errors import GuardError, StoreUnavailableError
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.view import CLEAR
-from vaultsync.storage.records import Attention, Run
+from vaultsync.storage.archive import Attention, Run
 from vaultsync.storage.store import StoreState, Written
-from vaultsync.sync.apply_plan import apply_plan
+from vaultsync.sync.apply import apply_plan
 from vaultsync.sync.changes import StoreSide
 from vaultsync.sync.conflicts import foreseen, settle, verdicts
 from vaultsync.sync.context import Mirror
@@ -29,13 +28,13 @@ from vaultsync.sync.finish import record_gone, record_pass
 from vaultsync.sync.identity import (
     Case,
     Identities,
+    is_back,
     make_cases,
+    newcomers,
     settle_identities,
     taken_keys,
 )
 from vaultsync.sync.item import CREATES_NOTE, Outcome
-from vaultsync.sync.missing import is_back
-from vaultsync.sync.newcomers import newcomers
 from vaultsync.sync.notices import notices_of_plan, notices_of_scan, refusals
 from vaultsync.sync.outbox import drain_outbox
 from vaultsync.sync.pass_types import Pass, Request
@@ -45,7 +44,7 @@ from vaultsync.sync.recovery import recover
 from vaultsync.sync.report import Progress, Report
 from vaultsync.sync.scan_scope import look_into, waiting_in
 from vaultsync.sync.snapshot import Snapshot
-from vaultsync.sync.tally import joined, report_of
+from vaultsync.sync.tally import build_report, joined
 
 SHOWN = 2000
 """How many actions a remembered run lists."""
@@ -176,10 +175,10 @@ def sync_with(
         done: Sequence[Action] = [
             a for a in work.plan.actions if a.do is not Do.NOTHING
         ]
-        return report_of(work, done, [], seconds, guarded=stopped)
+        return build_report(work, done, [], seconds, guarded=stopped)
     outcome.notices = _hidden(mirror, outcome.notices)
     record_pass(work, outcome)
-    report = report_of(work, outcome.done, outcome.notices, seconds)
+    report = build_report(work, outcome.done, outcome.notices, seconds)
     if not report.quiet or outcome.done or work.agreed:
         report = joined(request.after, report)
         remember_run(mirror, request, report)
@@ -204,7 +203,7 @@ def preview(mirror: Mirror, request: Request) -> tuple[Pass, Report]:
     work = look(mirror, request, run, store_state(mirror, run, request))
     _plan(work, ByTheTable())
     would = [action for action in work.plan.actions if action.do is not Do.NOTHING]
-    return work, report_of(work, would, [], 0.0, guarded=_stopped(work))
+    return work, build_report(work, would, [], 0.0, guarded=_stopped(work))
 
 
 def look(

@@ -12,13 +12,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from vaultsync.errors.notes import NoteError, UnreadableNoteError
+from vaultsync.errors import NoteError, UnreadableNoteError
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, name_of, parent, place
 from vaultsync.notes import canonical_form as verbatim
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.parse import TYPE_FOLDERS, Note, Problem, read_note
-from vaultsync.storage.records import Attention, Base
+from vaultsync.storage.archive import Attention, Base
 from vaultsync.storage.vault import Folder, NoteFile, Scan, Stamp
 from vaultsync.sync.changes import half_saved
 from vaultsync.sync.context import Mirror

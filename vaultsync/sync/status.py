@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors import StoreUnavailableError
 from vaultsync.index_files.service import is_listed_there
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import is_conflict_note

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.records import Attention
+from vaultsync.storage.archive import Attention
 from vaultsync.sync.decision_table import Action, Do
 from vaultsync.sync.fast_path import row_of_agreed
 from vaultsync.sync.finish import changed_notices
@@ -20,7 +20,7 @@ _CONFIRM = (
 )
 
 
-def report_of(
+def build_report(
     work: Pass,
     done: Sequence[Action],
     notices: Sequence[Attention],

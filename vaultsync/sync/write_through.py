@@ -11,18 +11,22 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from vaultsync.errors.notes import NoteChangedError, NoteError, NoteExistsError
-from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors import (
+    NoteChangedError,
+    NoteError,
+    NoteExistsError,
+    StoreUnavailableError,
+)
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, key_of, parent
 from vaultsync.model.schema import TYPES
 from vaultsync.notes.parse import read_note
 from vaultsync.notes.render import render
-from vaultsync.storage.records import Base, HistoryEntry, Run
+from vaultsync.storage.archive import Base, HistoryEntry, Run
 from vaultsync.sync.context import Links, Mirror
 from vaultsync.sync.planning import Taken, home_of, new_path
+from vaultsync.sync.preconditions import NEWEST, newest_row
 from vaultsync.sync.snapshot import trusted
-from vaultsync.sync.witness import NEWEST, newest_row
 
 MANY = 256
 """How many facts share one wait for the disk."""

@@ -18,8 +18,8 @@ from vaultsync.backends.embedders.sentence import (
     packaged_weights,
     weights_in,
 )
-from vaultsync.errors.usage import ConfigError
-from vaultsync.indexing.embedder import Embedder
+from vaultsync.errors import ConfigError
+from vaultsync.indexing.ports import Embedder
 from vaultsync.recall.ports import Reranker
 from vaultsync.settings import check_embedder
 from vaultsync.storage.clock import Clock

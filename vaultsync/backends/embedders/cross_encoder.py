@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from vaultsync.backends.embedders.sentence_models import load
-from vaultsync.errors.work import EmbedderError
+from vaultsync.backends.embedders.sentence import load
+from vaultsync.errors import EmbedderError
 
 
 class CrossReranker:

@@ -12,7 +12,7 @@ from math import fsum
 from pathlib import Path
 from typing import Any, Protocol
 
-from vaultsync.errors.work import EmbedderError
+from vaultsync.errors import EmbedderError
 
 LEAST_COSINE = 0.985
 """The mean cosine to the reference's vectors that an export must reach."""

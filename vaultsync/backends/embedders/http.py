@@ -10,8 +10,7 @@ from math import isfinite, sqrt
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
-from vaultsync.errors.usage import ConfigError
-from vaultsync.errors.work import EmbedderError
+from vaultsync.errors import ConfigError, EmbedderError
 from vaultsync.storage.clock import Clock
 
 _BATCH = 100

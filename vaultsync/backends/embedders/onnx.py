@@ -9,7 +9,7 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
-from vaultsync.errors.work import EmbedderError
+from vaultsync.errors import EmbedderError
 
 EXPORT = "int8-1"
 """Name and version of how exports are made; vectors of another one are others."""

@@ -1,4 +1,7 @@
-"""One folder, listed: its notes with their stamps, what is odd, what is left out."""
+"""One folder, listed: its notes with their stamps, what is odd, what is left out.
+
+All files of a vault, notes or not: what links can lead to.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,35 @@ import os
 import re
 import stat
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, chain, repeat
+from pathlib import Path
 
-from vaultsync.model.paths import VaultPath, is_foreign_conflict_copy, key_of
+from vaultsync.errors import UnsafePathError
+from vaultsync.model.paths import (
+    VaultPath,
+    is_foreign_conflict_copy,
+    key_of,
+    vault_path,
+)
 from vaultsync.storage.vault import Folder, Stamp
+
+
+def vault_files(root: Path) -> Iterator[VaultPath]:
+    """The paths of all files below the root that Obsidian shows, in no order.
+
+    Hidden files and folders are left out, and so is what no path of a vault can name.
+    Folders that cannot be listed are passed over.
+    """
+    for folder, below, names in os.walk(root):
+        below[:] = [name for name in below if not name.startswith(".")]
+        prefix = Path(folder).relative_to(root).as_posix()
+        for name in names:
+            try:
+                yield vault_path(name if prefix == "." else f"{prefix}/{name}")
+            except UnsafePathError:
+                continue
+
 
 _NO_PATH = re.compile(r"[\x01-\x1f\x7f-\x9f\\\ud800-\udfff]")
 _FOREIGN = ("/~$", ".sync-conflict-", "conflicted copy")

@@ -11,8 +11,7 @@ from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem import tree as vault_tree
 from vaultsync.backends.filesystem.syscalls import Place
 from vaultsync.backends.filesystem.tree import Tree
-from vaultsync.errors.notes import NoteMissingError, UnsafePathError
-from vaultsync.errors.sides import VaultMissingError
+from vaultsync.errors import NoteMissingError, UnsafePathError, VaultMissingError
 from vaultsync.storage.vault import NoteFile
 
 STAGING = ".meta/staging"

@@ -21,15 +21,15 @@ from vaultsync.backends.filesystem import listing as vault_list
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.listing import Ignore
 from vaultsync.backends.filesystem.syscalls import Place
-from vaultsync.errors.notes import (
+from vaultsync.errors import (
     NoteChangedError,
     NoteError,
     NoteMissingError,
     NotRegularFileError,
     UnreadableNoteError,
     UnsafePathError,
+    VaultMissingError,
 )
-from vaultsync.errors.sides import VaultMissingError
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.vault import Folder, NoteFile, Scan, Stamp
 

@@ -33,15 +33,15 @@ from vaultsync.backends.filesystem.listing import Ignore
 from vaultsync.backends.filesystem.staging import STAGING, Staging
 from vaultsync.backends.filesystem.syscalls import Looks, Place
 from vaultsync.backends.filesystem.tree import Look, Tree
-from vaultsync.errors.notes import (
+from vaultsync.errors import (
     NoteChangedError,
     NoteError,
     NoteExistsError,
     NoteMissingError,
     NotRegularFileError,
     UnsafePathError,
+    VaultMissingError,
 )
-from vaultsync.errors.sides import VaultMissingError
 from vaultsync.model.paths import VaultPath, key_of, vault_path
 from vaultsync.storage.vault import Folder, NoteFile, Scan, Stamp
 

@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from operator import mul
 
-from vaultsync.backends.vectors.vectors_fields import (
+from vaultsync.backends.vectors.columns import (
     check_dimension,
     dimension_of,
     filtered_by,
     gone,
     not_finite,
 )
-from vaultsync.indexing.vector_index import Near, VectorRow
+from vaultsync.indexing.ports import Near, VectorRow
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import Filters
 

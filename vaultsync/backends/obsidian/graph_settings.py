@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from vaultsync.errors.usage import ConfigError
+from vaultsync.errors import ConfigError
 
 _FOLDER = ".obsidian"
 _GRAPH = "graph.json"

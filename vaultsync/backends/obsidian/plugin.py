@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from vaultsync.errors.usage import ConfigError, PluginNotBuiltError
+from vaultsync.errors import ConfigError, PluginNotBuiltError
 
 _BUILT = Path(__file__).parent.parent / "obsidian"
 _FILES = ("main.js", "manifest.json", "styles.css")

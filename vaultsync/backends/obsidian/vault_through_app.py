@@ -21,7 +21,7 @@ import codecs
 from dataclasses import dataclass
 from typing import Protocol
 
-from vaultsync.errors.notes import NoteChangedError, UnreadableNoteError
+from vaultsync.errors import NoteChangedError, UnreadableNoteError
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.vault import Folder, NoteFile, Scan, Stamp, Vault
 

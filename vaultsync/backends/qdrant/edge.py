@@ -28,8 +28,7 @@ from vaultsync.backends.qdrant.operations import (
 from vaultsync.backends.qdrant.payload import INDEXED
 from vaultsync.backends.qdrant.retry import Patience, Trouble
 from vaultsync.backends.qdrant.settings import QdrantPlace
-from vaultsync.errors.sides import StoreLayoutError
-from vaultsync.errors.usage import ConfigError
+from vaultsync.errors import ConfigError, StoreLayoutError
 from vaultsync.storage.clock import Clock
 
 _ASKED = (

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from vaultsync.errors.sides import StoreUnavailableError
+from vaultsync.errors import StoreUnavailableError
 from vaultsync.storage.clock import Clock
 
 FIRST, LONGEST = 1.0, 30.0

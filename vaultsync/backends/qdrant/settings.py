@@ -9,7 +9,7 @@ from os.path import normpath
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from vaultsync.errors.usage import ConfigError
+from vaultsync.errors import ConfigError
 
 PORT = 6333
 DIMENSION = 384

@@ -40,8 +40,7 @@ from vaultsync.backends.qdrant.payload import (
     to_row,
     to_written,
 )
-from vaultsync.errors.sides import StoreUnavailableError
-from vaultsync.errors.usage import FactNotFoundError
+from vaultsync.errors import FactNotFoundError, StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import RevisionMismatch, StoreState, Write, Written

@@ -28,16 +28,15 @@ from vaultsync.backends.qdrant.operations import (
     Step,
     Where,
 )
-from vaultsync.backends.vectors.vectors_fields import (
+from vaultsync.backends.vectors.columns import (
     check_dimension,
     dimension_of,
     filtered_by,
     gone,
     not_finite,
 )
-from vaultsync.errors.sides import StoreUnavailableError
-from vaultsync.errors.work import DerivedError
-from vaultsync.indexing.vector_index import Near, VectorRow
+from vaultsync.errors import DerivedError, StoreUnavailableError
+from vaultsync.indexing.ports import Near, VectorRow
 from vaultsync.model.canonical import FOREVER, NEVER, moment, with_parents
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import Filters

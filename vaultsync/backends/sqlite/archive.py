@@ -1,24 +1,32 @@
-"""What the engine knows, in one SQLite file."""
+"""What the engine knows, in one SQLite file.
+
+The tables of the archive: values <-> rows. No adapter of a port.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from vaultsync.backends.sqlite import archive_rows
 from vaultsync.backends.sqlite import database as sqlite_file
-from vaultsync.errors.sides import ArchiveError
+from vaultsync.errors import ArchiveError
+from vaultsync.model import serialization as wire
+from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 
-if TYPE_CHECKING:  # a question opens an archive, too, and asks for none of them
+if TYPE_CHECKING:
+    import msgspec
+
     from vaultsync.notes.conflict_note import Conflict
-    from vaultsync.storage.records import (
+    from vaultsync.storage.archive import (
         Attention,
         Base,
         HistoryEntry,
@@ -27,6 +35,244 @@ if TYPE_CHECKING:  # a question opens an archive, too, and asks for none of them
         Outgoing,
         Run,
     )
+
+
+Row: TypeAlias = tuple[Any, ...]
+
+BASES = (
+    "SELECT fact_id, folder, name, sha, revision, size, mtime_ns, ctime_ns, inode,"
+    " missing_since, fact FROM bases "
+)
+BASES_OF_IDS = BASES + "WHERE fact_id IN (SELECT value FROM json_each(?))"  # noqa: S608 - both are ours
+PLACES_OF_IDS = (
+    "SELECT fact_id, folder, name FROM bases WHERE missing_since IS NULL"
+    " AND fact_id IN (SELECT value FROM json_each(?))"
+)
+PATHS = (
+    "SELECT CASE folder WHEN '' THEN name ELSE folder || '/' || name END, fact_id"
+    " FROM bases WHERE typeof(folder) = 'text' AND typeof(name) = 'text'"
+    " AND missing_since IS NULL"
+)
+ODD_PATHS = (
+    "SELECT folder, name, fact_id FROM bases"
+    " WHERE (typeof(folder) <> 'text' OR typeof(name) <> 'text')"
+    " AND missing_since IS NULL"
+)
+HISTORY = 'SELECT run, at, fact_id, side, actor, field, "before", "after" FROM history '
+RUNS = "SELECT run, at, kind, report FROM runs "
+
+
+def m001_archive(db: sqlite3.Connection) -> None:
+    """Everything. Columns of paths take text, and bytes for what is no text."""
+    tables = """
+        CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+        CREATE TABLE folders (path PRIMARY KEY, fingerprint BLOB NOT NULL);
+        CREATE TABLE bases (
+            fact_id TEXT PRIMARY KEY, folder, name, sha TEXT, revision TEXT,
+            size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, inode TEXT,
+            missing_since TEXT, fact TEXT NOT NULL);
+        CREATE INDEX bases_by_place ON bases (folder, name, fact_id, missing_since);
+        CREATE INDEX bases_missing ON bases (fact_id) WHERE missing_since IS NOT NULL;
+        CREATE TABLE blobs (sha TEXT PRIMARY KEY, data BLOB NOT NULL);
+        CREATE TABLE waiting (
+            n INTEGER PRIMARY KEY, kind TEXT NOT NULL, op TEXT NOT NULL,
+            body TEXT NOT NULL, UNIQUE (kind, op));
+        CREATE TABLE conflicts (
+            n INTEGER PRIMARY KEY, id TEXT UNIQUE, fact_id TEXT,
+            open INTEGER NOT NULL, body TEXT NOT NULL);
+        CREATE INDEX conflicts_open ON conflicts (n) WHERE open;
+        CREATE INDEX conflicts_by_fact ON conflicts (fact_id);
+        CREATE TABLE history (
+            n INTEGER PRIMARY KEY, run TEXT, at TEXT, fact_id TEXT, side TEXT,
+            actor TEXT, field TEXT, "before" TEXT, "after" TEXT);
+        CREATE INDEX history_by_fact ON history (fact_id);
+        CREATE INDEX history_by_run ON history (run);
+        CREATE TABLE runs (
+            n INTEGER PRIMARY KEY, run TEXT UNIQUE, at TEXT, kind TEXT, report TEXT);
+        CREATE TABLE attention (path, n INTEGER, body TEXT, PRIMARY KEY (path, n))
+    """
+    for statement in tables.split(";"):
+        db.execute(statement)
+
+
+MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_archive,)
+"""In order. A name once released stays."""
+
+
+def spell(path: str) -> str | bytes:
+    """A path for a column: text, or bytes when it is no text.
+
+    Names that are no Unicode hold half characters, which SQLite's text cannot.
+    """
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return path.encode("utf-8", "surrogatepass")
+    return path
+
+
+def read(held: str | bytes) -> VaultPath:
+    """The path of a column."""
+    if isinstance(held, bytes):
+        held = held.decode("utf-8", "surrogatepass")
+    return VaultPath(held)
+
+
+def join(folder: str | bytes, name: str | bytes) -> VaultPath:
+    """The path of the columns of a folder and of a name in it."""
+    return VaultPath(f"{read(folder)}/{read(name)}") if folder else read(name)
+
+
+def base_row(base: Base) -> Row:
+    """A base in the order of its table."""
+    folder, _, name = base.path.rpartition("/")
+    size, mtime_ns, ctime_ns, inode = base.stamp or (None, None, None, None)
+    return (
+        base.fact.id,
+        spell(folder),
+        spell(name),
+        base.sha,
+        base.fact.revision,
+        size,
+        mtime_ns,
+        ctime_ns,
+        # As text: some file systems use all 64 bits, of which SQLite has but 63.
+        None if inode is None else str(inode),
+        base.missing_since,
+        wire.line_of(base.fact),
+    )
+
+
+def base_of(row: Row) -> Base:
+    """The base that `base_row()` made a row of."""
+    from vaultsync.storage.archive import Base
+    from vaultsync.storage.vault import Stamp
+
+    _, folder, name, sha, revision, size, mtime_ns, ctime_ns, inode, since, fact = row
+    return Base(
+        wire.from_json(fact, path=join(folder, name) or None, revision=revision),
+        sha,
+        None if inode is None else Stamp(size, mtime_ns, ctime_ns, int(inode)),
+        since,
+    )
+
+
+def to_json(value: object) -> str:
+    """One line of JSON for anything that the archive holds whole."""
+    if value is None:
+        return "null"
+    try:
+        return _encoder()(_plain(value)).decode()
+    except UnicodeEncodeError:
+        # A path that is no Unicode: JSON can hold its half characters as escapes.
+        return json.dumps(_plain(value), default=_unfolded)
+
+
+def intent_of(body: str) -> Intent:
+    """The intent of a line of JSON."""
+    from vaultsync.storage.archive import Intent
+
+    held = json.loads(body)
+    values = held.pop("fact")
+    path, revision = held.pop("version", None) or (values["path"], values["revision"])
+    fact = wire.from_values(values, path=path, revision=revision)
+    return Intent(**held, fact=fact)
+
+
+def linger_of(body: str) -> Linger:
+    """The linger of a line of JSON."""
+    from vaultsync.storage.archive import Linger
+
+    return Linger(**json.loads(body))
+
+
+def outgoing_of(body: str) -> Outgoing:
+    """The queued change of a line of JSON."""
+    from vaultsync.storage.archive import Outgoing
+
+    return Outgoing(**json.loads(body))
+
+
+def attention_of(body: str) -> Attention:
+    """The notice of a line of JSON."""
+    from vaultsync.storage.archive import Attention
+
+    return Attention(**json.loads(body))
+
+
+def conflict_of(body: str) -> Conflict:
+    """The conflict of a line of JSON."""
+    from vaultsync.notes.conflict_note import Conflict, FieldConflict
+
+    held = json.loads(body)
+    fields = tuple(FieldConflict(**each) for each in held.pop("fields"))
+    return Conflict(**held, fields=fields)
+
+
+def history_row(entry: HistoryEntry) -> Row:
+    """An entry in the order of its table."""
+    return (
+        entry.run,
+        entry.at,
+        entry.fact_id,
+        entry.side,
+        entry.actor,
+        entry.field,
+        to_json(entry.before),
+        to_json(entry.after),
+    )
+
+
+def history_of(row: Row) -> HistoryEntry:
+    """The entry that `history_row()` made a row of."""
+    from vaultsync.storage.archive import HistoryEntry
+
+    run, at, fact_id, side, actor, field, before, after = row
+    return HistoryEntry(
+        run, at, fact_id, side, actor, field, json.loads(before), json.loads(after)
+    )
+
+
+def run_of(row: Row) -> Run:
+    """The pass of a row of run, time, kind and report."""
+    from vaultsync.storage.archive import Run
+
+    run, at, kind, report = row
+    return Run(run, at, kind, json.loads(report))
+
+
+def _plain(value: object) -> object:
+    """What the archive holds whole, with the fact inside it as its line, and its version."""
+    if not isinstance(value, tuple) or not hasattr(value, "_asdict"):
+        return value
+    held: dict[str, object] = value._asdict()
+    fact = held.get("fact")
+    if isinstance(fact, Fact):
+        held["fact"] = _raw()(wire.line_of(fact))
+        held["version"] = (fact.path, fact.revision)
+    return held
+
+
+def _unfolded(value: object) -> object:
+    if isinstance(value, _raw()):
+        return json.loads(bytes(value))
+    assert dataclasses.is_dataclass(value) and not isinstance(value, type)  # noqa: S101, PT018 - what else the archive holds whole
+    return dataclasses.asdict(value)
+
+
+@cache
+def _encoder() -> Callable[[object], bytes]:
+    import msgspec  # dear to load, and a question writes nothing
+
+    return msgspec.json.Encoder(enc_hook=dict).encode  # any mapping is a map
+
+
+@cache
+def _raw() -> type[msgspec.Raw]:
+    import msgspec  # see above
+
+    return msgspec.Raw
+
 
 _LOG_PAGES = 4_096
 """A first pass over 10,000 notes fits: its end need not wait for the file itself."""
@@ -102,11 +348,11 @@ class SqliteArchive:
     def folders(self) -> dict[VaultPath, bytes]:
         """The fingerprints of the folders in which nothing was left to do."""
         rows = self._rows("SELECT path, fingerprint FROM folders")
-        return {archive_rows.read(path): fingerprint for path, fingerprint in rows}
+        return {read(path): fingerprint for path, fingerprint in rows}
 
     def set_folders(self, fingerprints: Mapping[VaultPath, bytes | None]) -> None:
         """Remember fingerprints; None forgets one."""
-        told = [(archive_rows.spell(path), each) for path, each in fingerprints.items()]
+        told = [(spell(path), each) for path, each in fingerprints.items()]
         self._change(
             "DELETE FROM folders WHERE path = ?",
             [(path,) for path, each in told if each is None],
@@ -123,63 +369,61 @@ class SqliteArchive:
 
     def find_base(self, fact_id: str) -> Base | None:
         """The base of one fact."""
-        rows = self._rows(archive_rows.BASES + "WHERE fact_id = ?", fact_id)
-        return archive_rows.base_of(rows[0]) if rows else None
+        rows = self._rows(BASES + "WHERE fact_id = ?", fact_id)
+        return base_of(rows[0]) if rows else None
 
     def find_bases(self, fact_ids: Iterable[str]) -> dict[str, Base]:
         """The bases there are."""
         found: dict[str, Base] = {}
         wanted = iter(fact_ids)
         while batch := list(islice(wanted, sqlite_file.BATCH)):
-            rows = self._rows(archive_rows.BASES_OF_IDS, json.dumps(batch))
-            found.update((row[0], archive_rows.base_of(row)) for row in rows)
+            rows = self._rows(BASES_OF_IDS, json.dumps(batch))
+            found.update((row[0], base_of(row)) for row in rows)
             if not rows and self._is_empty("bases"):
                 break  # thousands are asked for when there is none yet
         return found
 
     def places(self, fact_ids: Iterable[str]) -> dict[str, VaultPath]:
         """Where the notes of some facts lie; those that are missing are left out."""
-        rows = self._rows(archive_rows.PLACES_OF_IDS, json.dumps(list(fact_ids)))
-        return {row[0]: archive_rows.join(row[1], row[2]) for row in rows}
+        rows = self._rows(PLACES_OF_IDS, json.dumps(list(fact_ids)))
+        return {row[0]: join(row[1], row[2]) for row in rows}
 
     def bases_in(self, folder: VaultPath) -> dict[str, Base]:
         """The bases whose note lies directly in a folder, by the name of the file."""
         rows = self._rows(
-            archive_rows.BASES + "WHERE folder = ? AND missing_since IS NULL",
-            archive_rows.spell(folder),
+            BASES + "WHERE folder = ? AND missing_since IS NULL",
+            spell(folder),
         )
-        return {archive_rows.read(row[2]): archive_rows.base_of(row) for row in rows}
+        return {read(row[2]): base_of(row) for row in rows}
 
     def missing_bases(self) -> list[Base]:
         """The bases with `missing_since`, by id."""
-        rows = self._rows(
-            archive_rows.BASES + "WHERE missing_since IS NOT NULL ORDER BY fact_id"
-        )
-        return [archive_rows.base_of(row) for row in rows]
+        rows = self._rows(BASES + "WHERE missing_since IS NOT NULL ORDER BY fact_id")
+        return [base_of(row) for row in rows]
 
     def iter_bases(self) -> Iterator[Base]:
         """All bases, by id."""
         after = ""
         while rows := self._rows(
-            archive_rows.BASES + "WHERE fact_id > ? ORDER BY fact_id LIMIT ?",
+            BASES + "WHERE fact_id > ? ORDER BY fact_id LIMIT ?",
             after,
             sqlite_file.BATCH,
         ):
-            yield from map(archive_rows.base_of, rows)
+            yield from map(base_of, rows)
             after = rows[-1][0]
 
     def paths(self) -> dict[VaultPath, str]:
         """Path -> fact id of all bases that are not missing."""
-        found: dict[VaultPath, str] = dict(self._rows(archive_rows.PATHS))
-        for folder, name, fact_id in self._rows(archive_rows.ODD_PATHS):
-            found[archive_rows.join(folder, name)] = fact_id
+        found: dict[VaultPath, str] = dict(self._rows(PATHS))
+        for folder, name, fact_id in self._rows(ODD_PATHS):
+            found[join(folder, name)] = fact_id
         return found
 
     def put_bases(self, bases: Iterable[Base]) -> None:
         """Set bases."""
         self._change(
             "INSERT OR REPLACE INTO bases VALUES (?,?,?,?,?,?,?,?,?,?, CAST(? AS TEXT))",
-            map(archive_rows.base_row, bases),
+            map(base_row, bases),
         )
 
     def drop_bases(self, fact_ids: Iterable[str]) -> None:
@@ -205,7 +449,7 @@ class SqliteArchive:
 
     def intents(self) -> list[Intent]:
         """Begun writes, oldest first."""
-        return [archive_rows.intent_of(body) for body in self._bodies("intent")]
+        return [intent_of(body) for body in self._bodies("intent")]
 
     def put_lingers(self, lingers: Iterable[Linger]) -> None:
         """Remember displaced files."""
@@ -217,7 +461,7 @@ class SqliteArchive:
 
     def lingers(self) -> list[Linger]:
         """Displaced files, oldest first."""
-        return [archive_rows.linger_of(body) for body in self._bodies("linger")]
+        return [linger_of(body) for body in self._bodies("linger")]
 
     def put_outgoing(self, rows: Iterable[Outgoing]) -> None:
         """Queue changes; a row with a known op replaces it and keeps its place."""
@@ -229,7 +473,7 @@ class SqliteArchive:
 
     def outbox(self) -> list[Outgoing]:
         """Queued changes, oldest first."""
-        return [archive_rows.outgoing_of(body) for body in self._bodies("outgoing")]
+        return [outgoing_of(body) for body in self._bodies("outgoing")]
 
     def put_conflict(self, conflict: Conflict) -> None:
         """Set a conflict, open or closed."""
@@ -241,7 +485,7 @@ class SqliteArchive:
                     conflict.id,
                     conflict.fact_id,
                     not conflict.outcome,
-                    archive_rows.to_json(conflict),
+                    to_json(conflict),
                 )
             ],
         )
@@ -253,14 +497,14 @@ class SqliteArchive:
             if closed
             else "SELECT body FROM conflicts WHERE open ORDER BY n"
         )
-        return [archive_rows.conflict_of(body) for (body,) in rows]
+        return [conflict_of(body) for (body,) in rows]
 
     def add_history(self, entries: Iterable[HistoryEntry]) -> None:
         """Append history. It is never changed."""
         self._change(
             "INSERT INTO history (run, at, fact_id, side, actor, field,"
             ' "before", "after") VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-            map(archive_rows.history_row, entries),
+            map(history_row, entries),
         )
 
     def history(self, *, fact_id: str = "", run: str = "") -> list[HistoryEntry]:
@@ -268,8 +512,8 @@ class SqliteArchive:
         key, value = ("fact_id", fact_id) if fact_id else ("run", run)
         which = f"WHERE {key} = ? " if value else ""
         values = [value] if value else []
-        found = self._rows(f"{archive_rows.HISTORY}{which}ORDER BY n", *values)
-        entries = map(archive_rows.history_of, found)
+        found = self._rows(f"{HISTORY}{which}ORDER BY n", *values)
+        entries = map(history_of, found)
         return [each for each in entries if run in ("", each.run)]
 
     def buried_notes(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
@@ -279,12 +523,12 @@ class SqliteArchive:
         while some := list(islice(ids, sqlite_file.BATCH)):
             marks = ", ".join("?" * len(some))
             rows = self._rows(
-                archive_rows.HISTORY + f"WHERE fact_id IN ({marks})"
+                HISTORY + f"WHERE fact_id IN ({marks})"
                 " AND field = 'note' AND \"after\" = 'null' ORDER BY n",
                 *some,
             )
             for row in rows:
-                entry = archive_rows.history_of(row)
+                entry = history_of(row)
                 found[entry.fact_id] = entry
             if not rows and self._is_empty("history"):
                 break
@@ -296,32 +540,32 @@ class SqliteArchive:
             "INSERT INTO runs (run, at, kind, report) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (run) DO UPDATE SET at = excluded.at, kind = excluded.kind,"
             " report = excluded.report",
-            [(run.run, run.at, run.kind, archive_rows.to_json(run.report))],
+            [(run.run, run.at, run.kind, to_json(run.report))],
         )
 
     def find_run(self, run: str) -> Run | None:
         """A pass by its id."""
-        found = self._rows(archive_rows.RUNS + "WHERE run = ?", run)
-        return archive_rows.run_of(found[0]) if found else None
+        found = self._rows(RUNS + "WHERE run = ?", run)
+        return run_of(found[0]) if found else None
 
     def last_run(self) -> Run | None:
         """The newest pass."""
-        found = self._rows(archive_rows.RUNS + "ORDER BY n DESC LIMIT 1")
-        return archive_rows.run_of(found[0]) if found else None
+        found = self._rows(RUNS + "ORDER BY n DESC LIMIT 1")
+        return run_of(found[0]) if found else None
 
     def set_attention(self, path: VaultPath, notices: Sequence[Attention]) -> None:
         """Replace what waits for a person at a path; an empty list clears it."""
-        place = archive_rows.spell(path)
+        place = spell(path)
         self._change("DELETE FROM attention WHERE path = ?", [(place,)])
         self._change(
             "INSERT INTO attention VALUES (?, ?, ?)",
-            [(place, n, archive_rows.to_json(each)) for n, each in enumerate(notices)],
+            [(place, n, to_json(each)) for n, each in enumerate(notices)],
         )
 
     def attention(self) -> list[Attention]:
         """Everything that waits for a person, by path."""
         rows = self._rows("SELECT body FROM attention ORDER BY path, n")
-        return [archive_rows.attention_of(body) for (body,) in rows]
+        return [attention_of(body) for (body,) in rows]
 
     def close(self) -> None:
         """Let go of the file; harmless when repeated."""
@@ -342,16 +586,14 @@ class SqliteArchive:
                 raise ArchiveError(message, hint="open it again")
             yield self._db
 
-    def _rows(
-        self, statement: str, *values: str | bytes | int
-    ) -> list[archive_rows.Row]:
+    def _rows(self, statement: str, *values: str | bytes | int) -> list[Row]:
         with self._asking() as db:
             return db.execute(statement, values).fetchall()
 
     def _is_empty(self, table: str) -> bool:
         return not self._rows(f"SELECT 1 FROM {table} LIMIT 1")  # noqa: S608 - ours
 
-    def _change(self, statement: str, rows: Iterable[archive_rows.Row]) -> None:
+    def _change(self, statement: str, rows: Iterable[Row]) -> None:
         with self._asking() as db:
             if not self._writing:
                 bug = "a write to the archive outside of transaction()"
@@ -362,7 +604,7 @@ class SqliteArchive:
         self._change(
             "INSERT INTO waiting (kind, op, body) VALUES (?, ?, ?)"
             " ON CONFLICT (kind, op) DO UPDATE SET body = excluded.body",
-            ((kind, each.op, archive_rows.to_json(each)) for each in rows),
+            ((kind, each.op, to_json(each)) for each in rows),
         )
 
     def _forget(self, kind: str, ops: Iterable[str]) -> None:
@@ -392,7 +634,7 @@ def _place(path: str) -> sqlite_file.Place | None:
 
 
 def _prepare(db: sqlite3.Connection, path: str) -> None:
-    schema = sqlite_file.migrate(db, archive_rows.MIGRATIONS, create=True)
+    schema = sqlite_file.migrate(db, MIGRATIONS, create=True)
     if schema == "newer":
         message = f"{path} is the archive of a newer vaultsync"
         raise ArchiveError(message, hint="update vaultsync on this machine")

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
-from vaultsync.errors.sides import ArchiveError
+from vaultsync.errors import ArchiveError
 
 IN_MEMORY = ":memory:"
 BATCH = 500

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vaultsync.backends.sqlite import database as sqlite_file
-from vaultsync.errors.work import IndexBusyError
+from vaultsync.errors import IndexBusyError
 from vaultsync.links.ports import Entity, Reference
 from vaultsync.links.wikilinks import name_key
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from vaultsync.backends.sqlite import database as sqlite_file
-from vaultsync.errors.sides import StoreError, StoreUnavailableError
-from vaultsync.errors.usage import FactNotFoundError
+from vaultsync.errors import FactNotFoundError, StoreError, StoreUnavailableError
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock

@@ -9,7 +9,7 @@ from types import TracebackType
 
 import filelock
 
-from vaultsync.errors.work import EngineBusyError
+from vaultsync.errors import EngineBusyError
 
 
 class EngineLock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from vaultsync.errors.usage import ConfigError
+from vaultsync.errors import ConfigError
 
 SIZE = 32
 

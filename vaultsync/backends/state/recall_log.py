@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from vaultsync.model.canonical import NEVER, moment
-from vaultsync.recall.recall_log import Recalled
+from vaultsync.recall.ports import Recalled
 
 NAME = "recalled.log"
 

@@ -10,7 +10,7 @@ import os
 import secrets
 from pathlib import Path
 
-from vaultsync.errors.usage import ConfigError
+from vaultsync.errors import ConfigError
 
 BYTES = 32
 """256 random bits."""

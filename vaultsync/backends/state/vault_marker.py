@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from vaultsync.errors.usage import ConfigError
+from vaultsync.errors import ConfigError
 
 _MARKER = """\
 # The marker and settings of this vault. Keep it with the notes.

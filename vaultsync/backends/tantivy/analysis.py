@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import tantivy
 
-from vaultsync.errors.usage import ConfigError
+from vaultsync.errors import ConfigError
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, LANGUAGES, language_of
 from vaultsync.indexing.text_normalization import words_to_ask, words_to_find
 

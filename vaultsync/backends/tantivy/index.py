@@ -1,4 +1,7 @@
-"""The note index in a folder of files, by tantivy."""
+"""The note index in a folder of files, by tantivy.
+
+Facts into the files of the note index. No adapter of a port.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +10,113 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tantivy
 from tantivy import Query
 from tantivy.tantivy import __version__ as tantivy_version
 
 from vaultsync.backends.tantivy.analysis import Terms
-from vaultsync.backends.tantivy.index_hits import best, columns, in_order
-from vaultsync.backends.tantivy.index_write import Writing
-from vaultsync.backends.tantivy.query import NAMES, Asking, gates
-from vaultsync.backends.tantivy.schema import META, TERMS, fact_id, make_schema
-from vaultsync.errors.work import IndexBusyError
-from vaultsync.indexing.language import ENGLISH
+from vaultsync.backends.tantivy.query import (
+    NAMES,
+    Asking,
+    best,
+    columns,
+    gates,
+    in_order,
+)
+from vaultsync.backends.tantivy.schema import (
+    META,
+    TERMS,
+    columns_of,
+    fact_id,
+    make_schema,
+    texts_of,
+)
+from vaultsync.errors import IndexBusyError
+from vaultsync.indexing.language import ENGLISH, SAMPLE, language_of
 from vaultsync.indexing.ports import Entry, Match
 from vaultsync.indexing.session_context import Turn
+from vaultsync.model.fact import Fact
 from vaultsync.model.filters import Filters
 from vaultsync.recall.ranking import FIELDS
+
+
+class Writing:
+    """What one `update()` writes.
+
+    `languages` are those held, None in a new index; `told` gives
+    what tantivy says the class it has.
+    """
+
+    def __init__(
+        self,
+        schema: tantivy.Schema,
+        terms: Terms,
+        writer: tantivy.IndexWriter,
+        *,
+        told: Callable[[ValueError], Exception],
+        languages: Iterable[str] | None,
+    ) -> None:
+        self._schema = schema
+        self._terms = terms
+        self._writer = writer
+        self._told = told
+        self._fresh = languages is None
+        self._done: set[str] = set()
+        self._languages = {terms.default, *(languages or ())}
+
+    def drop(self, fact_id: str) -> None:
+        """Remove what is held of a fact."""
+        self._writer.delete_documents_by_term("id", fact_id)
+
+    def put(self, entry: Entry) -> None:
+        """Hold a fact in the place of what was held of it."""
+        fact = entry.fact
+        if not self._fresh or fact.id in self._done:
+            self.drop(fact.id)
+        self._done.add(fact.id)
+        language = (
+            language_of(f"{fact.title}\n{fact.content[:SAMPLE]}") or self._terms.default
+        )
+        texts = texts_of(entry)
+        columns = columns_of(entry) | {"name": self._names(fact, language)}
+        if language == self._terms.default:
+            self._add(columns | texts)
+            return
+        self._languages.add(language)
+        analyzer = self._terms.analyzer(language)
+        document = tantivy.Document.from_dict(columns, self._schema)
+        for name, text in texts.items():
+            document.add_pre_tokenized_text(name, analyzer.pre_tokenize(text))
+        self._write(document)
+
+    def _names(self, fact: Fact, language: str) -> list[str]:
+        """What the fact is called, each whole name a term with its field before it."""
+        told = [("title", fact.title), *(("aliases", each) for each in fact.aliases)]
+        return [
+            f"{field} {self._terms.of_name(text, language)}" for field, text in told
+        ]
+
+    def tell(self, made: str, version: str) -> None:
+        """Say how far the index goes, with the same commit."""
+        self.drop(META)
+        said = f"{made}\n{' '.join(sorted(self._languages))}\n{version}"
+        self._add({"id": META, "meta": said})
+
+    def _add(self, values: dict[str, Any]) -> None:
+        self._write(tantivy.Document.from_dict(values, self._schema))
+
+    def _write(self, document: tantivy.Document) -> None:
+        try:
+            self._writer.add_document(document)
+        except ValueError as error:
+            raise self._told(error) from error
+
 
 _FORMAT = f"4 {tantivy_version}"
 """Changes with all that changes what is in the files."""

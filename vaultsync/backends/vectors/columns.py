@@ -2,6 +2,12 @@
 
 Words (scopes, types, statuses, tags) are numbered once and never forgotten; a row holds
 their numbers. A snapshot is never changed: what was appended makes the next one.
+
+What the indexes of vectors have in common. No adapter of a port.
+
+The fields by which vectors are filtered, as they are compared, and what is refused.
+
+The rows of a matrix by the names of their facts and chunks.
 """
 
 from __future__ import annotations
@@ -9,14 +15,140 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from vaultsync.indexing.vector_index import VectorRow
-from vaultsync.model.canonical import FOREVER, NEVER, moment, plain_tag, time_of
+from vaultsync.errors import DerivedError, EmbedderError, IndexBusyError
+from vaultsync.indexing.ports import VectorRow
+from vaultsync.model.canonical import (
+    FOREVER,
+    NEVER,
+    moment,
+    plain_tag,
+    time_of,
+    with_parents,
+)
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import Filters
+
+
+def filtered_by(fact: Fact) -> tuple[object, ...]:
+    """All that filters ask of a fact: where it is the same, its rows need not change."""
+    return (
+        *(fact.scope, fact.type, fact.status, fact.priority),
+        *(not fact.superseded_by_id, moment(fact.created_at), with_parents(fact.tags)),
+    )
+
+
+def dimension_of(rows: Sequence[VectorRow], known: int) -> int:
+    """The length of the vectors of rows, which is the known one unless that is 0.
+
+    Raises:
+        EmbedderError: they differ.
+    """
+    found = known or (len(rows[0].vector) if rows else 0)
+    for row in rows:
+        check_dimension(row.vector, found)
+    return found
+
+
+def check_dimension(vector: Sequence[float], known: int) -> None:
+    """See that a vector is of the index's dimension.
+
+    Raises:
+        EmbedderError: it is not.
+    """
+    if len(vector) != known:
+        raise EmbedderError(
+            f"a vector has {len(vector)} numbers, but those of the index have {known}",
+            hint="the model was changed; the next pass makes all vectors again",
+        )
+
+
+def not_finite() -> EmbedderError:
+    """A vector holds what is not a number: it would hide all others."""
+    return EmbedderError(
+        "the model made a vector that holds what is not a number",
+        hint="use another model, or make its export again",
+    )
+
+
+def gone() -> DerivedError:
+    """There is no index to put into."""
+    return DerivedError(
+        "the vectors are gone or damaged", hint="the next pass makes them again"
+    )
+
+
+def busy() -> IndexBusyError:
+    """Another process writes."""
+    return IndexBusyError(
+        "another process is writing the vectors",
+        hint="what is missing now is taken up by the next pass",
+    )
+
+
+_PART = 8
+"""Bytes of a name by which rows are sorted; rows of equal ones are looked at."""
+_LAST = {"fact": 36 - _PART, "chunk": 0}
+"""Where those bytes begin: an id of a fact begins with the time, which many share."""
+
+
+class Keys:
+    """Finds living rows by name, in two arrays that are sorted when first asked for."""
+
+    def __init__(
+        self, rows: npt.NDArray[np.void], alive: npt.NDArray[np.bool_]
+    ) -> None:
+        self._rows = rows
+        self._alive = alive
+        self._sorted: dict[str, tuple[npt.NDArray[Any], npt.NDArray[np.intp]]] = {}
+
+    def facts(self, names: Iterable[str]) -> dict[str, list[int]]:
+        """The rows of those of the facts that have any."""
+        return self._find("fact", names)
+
+    def chunks(self, names: Iterable[str]) -> dict[str, int]:
+        """One of the rows of each of the chunks that are held."""
+        return {name: rows[0] for name, rows in self._find("chunk", names).items()}
+
+    def _find(self, field: str, names: Iterable[str]) -> dict[str, list[int]]:
+        wanted = {name: name.encode() for name in names}
+        if not wanted or not len(self._rows):
+            return {}
+        if field not in self._sorted:
+            parts = _parts(self._rows, field)
+            order = np.argsort(parts, kind="stable")
+            self._sorted[field] = (parts[order], order)
+        parts, order = self._sorted[field]
+        asked = np.array([*wanted.values()], self._rows.dtype[field])
+        given = _parts(asked.view([(field, asked.dtype)]), field)
+        starts = np.searchsorted(parts, given, "left").tolist()
+        ends = np.searchsorted(parts, given, "right").tolist()
+        held = self._rows[field]
+        found = {}
+        for (name, full), start, end in zip(wanted.items(), starts, ends, strict=True):
+            rows = [
+                row
+                for row in order[start:end].tolist()
+                if self._alive[row] and held[row] == full
+            ]
+            if rows:
+                found[name] = rows
+        return found
+
+
+def _parts(rows: npt.NDArray[np.void], field: str) -> npt.NDArray[np.uint64]:
+    """Of each name the bytes by which it is sorted, as one number."""
+    at = rows.dtype.fields[field][1] + _LAST[field]  # type: ignore[index]
+    table = rows.view(np.uint8).reshape(len(rows), rows.dtype.itemsize)
+    parts: npt.NDArray[np.uint64] = (
+        np.ascontiguousarray(table[:, at : at + _PART]).view("<u8").ravel()
+    )
+    return parts
+
 
 Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from vaultsync.backends.vectors.lancedb import INDEX_FROM, LanceVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors
-from vaultsync.errors.work import DerivedError
-from vaultsync.indexing.vector_index import Near, VectorRow
+from vaultsync.errors import DerivedError
+from vaultsync.indexing.ports import Near, VectorRow
 from vaultsync.model.fact import Fact
 from vaultsync.model.filters import Filters
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from vaultsync.daemon.ports import Watcher
-from vaultsync.errors.usage import ConfigError
+from vaultsync.errors import ConfigError
 from vaultsync.settings import WATCHERS, Settings
 
 AUTO, WATCHFILES, WATCHDOG, POLLING = WATCHERS
@@ -21,7 +21,7 @@ def watcher_maker(
     Raises:
         ConfigError: nothing is installed that can watch.
     """
-    from vaultsync.backends.watchers.mounts import silent_mount
+    from vaultsync.backends.watchers.doctor import silent_mount
 
     wanted = settings.watch.watcher
     names = (wanted,) if wanted in _PREFERRED else _PREFERRED

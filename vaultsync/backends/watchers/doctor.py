@@ -1,13 +1,76 @@
-"""Whether this machine can watch a vault: the checks of `doctor` that are about watching."""
+"""Whether this machine can watch a vault: the checks of `doctor` that are about watching.
+
+Whether a folder lies where the system tells nobody of changes: on a network, or shared.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from vaultsync.backends.system.doctor import Finding
-from vaultsync.backends.watchers.mounts import silent_mount
+
+_SILENT = re.compile(
+    r"9p|afpfs|afs|beegfs|ceph|cifs|davfs|drvfs|fuse\.(?!ecryptfs|gocryptfs|encfs)"
+    r"|fuseblk\.network|glusterfs|lustre|ncpfs|nfs|prl_fs|smb|vboxsf|virtiofs|vmhgfs"
+    r"|webdav"
+)
+"""Kinds of mounts on which others write, of which the system does not hear."""
+_MOUNTINFO = Path("/proc/self/mountinfo")
+
+
+def silent_mount(root: Path, *, mountinfo: Path = _MOUNTINFO) -> str:
+    """The kind of the mount on which changes by others are not told; empty when they are."""
+    kind = mount_kind(root, mountinfo=mountinfo)
+    return kind if _SILENT.match(kind) else ""
+
+
+def mount_kind(root: Path, *, mountinfo: Path = _MOUNTINFO) -> str:
+    """The kind of file system a folder is on; empty when that cannot be told."""
+    try:
+        if sys.platform == "darwin":
+            listed = _of_mount()
+        else:
+            listed = _of_mountinfo(
+                mountinfo.read_text(encoding="utf-8", errors="replace")
+            )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    where = os.path.realpath(root)
+    best = ("", "")
+    for point, kind in listed:
+        inside = where == point or where.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best[0]):
+            best = (point, kind)
+    return best[1]
+
+
+def _of_mountinfo(text: str) -> Iterable[tuple[str, str]]:
+    for line in text.splitlines():
+        before, dash, after = line.partition(" - ")
+        fields = before.split(" ")
+        if dash and len(fields) > 4:  # noqa: PLR2004 - proc(5): the fifth is where
+            yield _unescaped(fields[4]), after.split(" ")[0]
+
+
+def _unescaped(path: str) -> str:
+    """Blanks and tabs are octal numbers in there."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), path)
+
+
+def _of_mount() -> Iterable[tuple[str, str]]:  # pragma: no cover - macOS has no /proc
+    done = subprocess.run(
+        ["/sbin/mount"], capture_output=True, text=True, check=True, timeout=5
+    )
+    for line in done.stdout.splitlines():
+        found = re.fullmatch(r".* on (.*) \(([^,)]+).*\)", line)
+        if found:
+            yield found[1], found[2]
+
 
 _LIMITS = Path("/proc/sys/fs/inotify")
 _AMPLE = 524_288

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 import yaml_rs
 
-from vaultsync.errors.notes import UnreadableNoteError
+from vaultsync.errors import UnreadableNoteError
 from vaultsync.markdown.yaml.positions import Node, outline
 from vaultsync.markdown.yaml.writer import non_finite
 from vaultsync.model.schema import Value
