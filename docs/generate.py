@@ -21,14 +21,14 @@ import click
 
 from vaultsync import errors
 from vaultsync.cli.main import cli
-from vaultsync.http_bridge.encoding import STATUSES
-from vaultsync.http_bridge.routes import EVENTS, ROUTES
+from vaultsync.http_bridge.encoding import ERROR_STATUSES
+from vaultsync.http_bridge.routes import EVENTS_PATH, ROUTES
 from vaultsync.mcp_server.prompts import PROMPTS
 from vaultsync.mcp_server.resources import TEMPLATES
 from vaultsync.mcp_server.tool import Tool
-from vaultsync.mcp_server.tools import TOOLS
+from vaultsync.mcp_server.tools import TOOLS_BY_NAME
 from vaultsync.model.fact import make_fact
-from vaultsync.model.schema import FIELDS, TYPES, Field, Owner
+from vaultsync.model.schema import FIELDS, TYPES, Field, FieldOwner
 from vaultsync.notes.conflict_note import (
     Conflict,
     FieldConflict,
@@ -36,11 +36,15 @@ from vaultsync.notes.conflict_note import (
     conflict_path,
     render_conflict,
 )
-from vaultsync.notes.render import render
+from vaultsync.notes.render import render_note
 from vaultsync.sync import decision_table as reconcile
 from vaultsync.sync.changes import StoreChange, VaultChange
-from vaultsync.sync.decision_table import KNOWN, UNKNOWN, Row
-from vaultsync.sync.planning import Taken, new_path
+from vaultsync.sync.decision_table import (
+    DECISIONS_WITH_BASE,
+    DECISIONS_WITHOUT_BASE,
+    Decision,
+)
+from vaultsync.sync.planning import ReservedPaths, path_for_new_note
 
 ROOT = Path(__file__).resolve().parent.parent
 PART = re.compile(
@@ -81,20 +85,23 @@ def fenced(text: str, language: str) -> str:
 
 def matrix() -> str:
     """What the table does about each pair of changes, at a glance."""
-    stores = list(dict.fromkeys(store for _, store in KNOWN))
-    vaults = list(dict.fromkeys(vault for vault, _ in KNOWN))
+    stores = list(dict.fromkeys(store for _, store in DECISIONS_WITH_BASE))
+    vaults = list(dict.fromkeys(vault for vault, _ in DECISIONS_WITH_BASE))
     return table(
         ["vault ↓ store →", *(f"**{store.value}**" for store in stores)],
         (
-            [f"**{vault.value}**", *(KNOWN[vault, store].do.value for store in stores)]
+            [
+                f"**{vault.value}**",
+                *(DECISIONS_WITH_BASE[vault, store].do.value for store in stores),
+            ]
             for vault in vaults
         ),
     )
 
 
-def rows(of: Mapping[tuple[VaultChange, StoreChange], Row]) -> str:
+def rows(of: Mapping[tuple[VaultChange, StoreChange], Decision]) -> str:
     """The rows of the table with their reasons; pairs with one answer share a row."""
-    grouped: dict[tuple[VaultChange, Row], list[str]] = {}
+    grouped: dict[tuple[VaultChange, Decision], list[str]] = {}
     for (vault, store), row in of.items():
         grouped.setdefault((vault, row), []).append(store.value)
     return table(
@@ -151,7 +158,7 @@ def fields() -> str:
     own = {each.key: each for row in TYPES.values() for each in row.own}
     return "\n".join(
         f"### {owner.value.capitalize()}\n\n" + _fields(found)
-        for owner in Owner
+        for owner in FieldOwner
         if (found := [each for each in (*FIELDS, *own.values()) if each.owner is owner])
     )
 
@@ -181,12 +188,12 @@ _FACT = make_fact(
         "agentId": "indy",
     }
 )
-_PATH = new_path(_FACT, Taken(set))
+_PATH = path_for_new_note(_FACT, ReservedPaths(set))
 
 
 def note() -> str:
     """A note as it is written."""
-    return f"`{_PATH}`:\n\n" + fenced(render(_FACT, links={}).decode(), "markdown")
+    return f"`{_PATH}`:\n\n" + fenced(render_note(_FACT, links={}).decode(), "markdown")
 
 
 def conflict() -> str:
@@ -261,7 +268,7 @@ def routes() -> str:
     """The routes of the bridge, with what they take and answer."""
     stream = [
         "GET",
-        code(EVENTS),
+        code(EVENTS_PATH),
         "`app`",
         "a stream",
         "What happens, until either ends it.",
@@ -282,7 +289,7 @@ def routes() -> str:
 def statuses() -> str:
     """The statuses, and the errors that each stands for."""
     by_status: dict[HTTPStatus, list[str]] = {}
-    for kind, status in STATUSES:
+    for kind, status in ERROR_STATUSES:
         by_status.setdefault(status, []).append(kind.__name__)
     return table(
         ["status", "for"],
@@ -408,11 +415,11 @@ def mcp_tools() -> str:
             ["tool", "does", "changes something"],
             (
                 [f"[`{each.name}`](#{each.name})", each.title, _changes(each)]
-                for each in TOOLS.values()
+                for each in TOOLS_BY_NAME.values()
             ),
         )
     ]
-    for each in TOOLS.values():
+    for each in TOOLS_BY_NAME.values():
         said += [f"### {each.name}\n", f"{each.description}\n"]
         taken = each.input_schema
         if taken["properties"]:
@@ -482,8 +489,8 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "commands": commands,
     "conflict": conflict,
     "decision-matrix": matrix,
-    "decisions-known": lambda: rows(KNOWN),
-    "decisions-unknown": lambda: rows(UNKNOWN),
+    "decisions-known": lambda: rows(DECISIONS_WITH_BASE),
+    "decisions-unknown": lambda: rows(DECISIONS_WITHOUT_BASE),
     "errors": error_reference,
     "fields": fields,
     "guard": guard,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from vaultsync.backends.obsidian.vault_through_app import Answer, Offer
+from vaultsync.backends.obsidian.vault_through_app import WriteOffer, WriteReply
 
 
 class Files(Protocol):
@@ -37,40 +37,42 @@ class FakeApp:
     """Happens once, right before the app looks at the file."""
     after: Callable[[], None] = lambda: None
     """Happens once, when the app has done what it does."""
-    offers: list[Offer] = field(default_factory=list)
+    offers: list[WriteOffer] = field(default_factory=list)
 
-    def offer(self, offer: Offer) -> Answer | None:
+    def offer(self, offer: WriteOffer) -> WriteReply | None:
         self.offers.append(offer)
         self.before()
         answer = self._answer(offer)
         self.after()
         return answer
 
-    def _answer(self, offer: Offer) -> Answer | None:
+    def _answer(self, offer: WriteOffer) -> WriteReply | None:
         match self.kind:
             case "refuses":
-                return Answer(applied=False, reason="failed")
+                return WriteReply(applied=False, reason="failed")
             case "lies":
-                return Answer(applied=True)
+                return WriteReply(applied=True)
             case "is slow":
                 return None
             case "holds unsaved text":
-                return Answer(False, self.digest(b"unsaved"), "unsaved")
+                return WriteReply(False, self.digest(b"unsaved"), "unsaved")
             case _:
                 return self.apply(offer)
 
-    def apply(self, offer: Offer) -> Answer:
+    def apply(self, offer: WriteOffer) -> WriteReply:
         """As the plugin does: compare with what is there, then write or rename."""
         data = self.files.content(offer.path)
         if data is None or self.digest(data) != offer.expect:
-            return Answer(False, None if data is None else self.digest(data), "changed")
+            return WriteReply(
+                False, None if data is None else self.digest(data), "changed"
+            )
         if offer.to is not None:
             if self.files.content(offer.to) is not None:
-                return Answer(False, None, "exists")
+                return WriteReply(False, None, "exists")
             if "/" in offer.to:
                 self.files.make_folder(offer.to.rpartition("/")[0])
             self.files.rename(offer.path, offer.to)
         if offer.text is not None:
             word = "\nA word.\n" if self.kind == "adds a word" else ""
             self.files.save_in_place(offer.path, (offer.text + word).encode())
-        return Answer(applied=True)
+        return WriteReply(applied=True)

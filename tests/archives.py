@@ -14,8 +14,14 @@ from vaultsync.model.fact import make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
-from vaultsync.storage.archive import Archive, Base, HistoryEntry, Intent, Outgoing
-from vaultsync.storage.vault import Stamp
+from vaultsync.storage.archive import (
+    Archive,
+    Base,
+    HistoryEntry,
+    OutboxEntry,
+    WriteIntent,
+)
+from vaultsync.storage.vault import FileStamp
 
 ARCHIVES: dict[str, Callable[[Path], Archive]] = {
     "file": lambda folder: SqliteArchive.open(folder / "archive.sqlite3"),
@@ -26,7 +32,7 @@ ARCHIVES: dict[str, Callable[[Path], Archive]] = {
 CLOCK = FakeClock()
 IDS = [CLOCK.new_id() for _ in range(1_200)]
 A, B, C = IDS[:3]
-STAMP = Stamp(size=7, mtime_ns=1_771_076_700_123_456_789, ctime_ns=-1, inode=42)
+STAMP = FileStamp(size=7, mtime_ns=1_771_076_700_123_456_789, ctime_ns=-1, inode=42)
 ODD_PATHS = [
     "note.md",
     "a/b/c d.md",
@@ -48,7 +54,7 @@ def a_base(
     path: str = "public/notes/tea.md",
     *,
     title: str = "Tea",
-    stamp: Stamp | None = STAMP,
+    stamp: FileStamp | None = STAMP,
     missing_since: str | None = None,
 ) -> Base:
     fact = dataclasses.replace(
@@ -59,14 +65,16 @@ def a_base(
     return Base(fact, sha(title.encode()), stamp, missing_since)
 
 
-def an_intent(op: str, before: str | None = None, after: str | None = "2") -> Intent:
-    return Intent(op, A, VaultPath("a/b.md"), before, after, a_base().fact)
+def an_intent(
+    op: str, before: str | None = None, after: str | None = "2"
+) -> WriteIntent:
+    return WriteIntent(op, A, VaultPath("a/b.md"), before, after, a_base().fact)
 
 
-def an_outgoing(op: str, kind: str = "update") -> Outgoing:
+def an_outgoing(op: str, kind: str = "update") -> OutboxEntry:
     before: dict[str, Value] = {"tags": ["a"], "deep": {"x": None}}
     after: dict[str, Value] = {"tags": []}
-    return Outgoing(op, A, kind, before, after, "indy", "2026-02-14T13:45:00Z")
+    return OutboxEntry(op, A, kind, before, after, "indy", "2026-02-14T13:45:00Z")
 
 
 def a_conflict(conflict_id: str, outcome: str = "", fact_id: str = A) -> Conflict:

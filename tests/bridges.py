@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from vaultsync import api as app
 from vaultsync.api import opening
-from vaultsync.http_bridge.server import running
+from vaultsync.http_bridge.server import running_bridge
 from vaultsync.service import bridge_service as serving
-from vaultsync.service.bridge_service import Serving
+from vaultsync.service.bridge_service import BridgeServices
 
 
 class Answer(NamedTuple):
@@ -42,7 +42,7 @@ class Client:
 
     port: int
     token: str
-    serving: Serving
+    serving: BridgeServices
     asked: list[tuple[str, str]] = field(default_factory=list)
 
     def __call__(
@@ -85,12 +85,12 @@ def open_bridge(root: Path, *, agent: str | None = None) -> Iterator[Client]:
     """A bridge over a new vault, or over the one that is there."""
     vault, state = str(root / "vault"), str(root / "state")
     app.init(vault, state_dir=state)
-    settings = opening.settings_of(vault, agent=agent, state_dir=state)
+    settings = opening.find_settings(vault, agent=agent, state_dir=state)
     with (
-        serving.alone(settings) as served,
-        running(served, port=0) as bridge,
+        serving.standalone_bridge(settings) as served,
+        running_bridge(served, port=0) as bridge,
     ):
-        yield Client(bridge.port, serving.token_of(settings), served)
+        yield Client(bridge.port, serving.vault_token(settings), served)
 
 
 class Heard:

@@ -7,25 +7,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from vaultsync.backends.obsidian.vault_through_app import Answer, Offer
+from vaultsync.backends.obsidian.vault_through_app import WriteOffer, WriteReply
 from vaultsync.model.paths import VaultPath
-from vaultsync.service.bridge_service import Serving
+from vaultsync.service.bridge_service import BridgeServices
 
 
 @dataclass
 class Waiting:
     """An offer, and its answer when there is one."""
 
-    answer: Answer | None = None
+    answer: WriteReply | None = None
 
 
-def offer() -> Offer:
+def offer() -> WriteOffer:
     path = VaultPath("public/facts/2026-02-14-berths.md")
-    return Offer("modify", path, None, "0" * 64, "# Berths\n\nThere are 38.\n")
+    return WriteOffer("modify", path, None, "0" * 64, "# Berths\n\nThere are 38.\n")
 
 
 @contextmanager
-def ask_in_background(serving: Serving, wanted: Offer) -> Iterator[Waiting]:
+def ask_in_background(serving: BridgeServices, wanted: WriteOffer) -> Iterator[Waiting]:
     """Offer, while the body of the `with` answers."""
     waiting = Waiting()
 

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from tests.packs import words
-from vaultsync.index_files.ports import Held
-from vaultsync.index_files.service import Making
+from vaultsync.index_files.ports import CachedEntries
+from vaultsync.index_files.service import TableInputs
 
 
 class EntriesInMemory:
     """An `EntryFile` that forgets everything in the end."""
 
     def __init__(self) -> None:
-        self.held: Held | None = None
+        self.held: CachedEntries | None = None
         self.saves = 0
 
-    def load(self) -> Held | None:
+    def load(self) -> CachedEntries | None:
         return self.held
 
-    def save(self, held: Held) -> None:
-        self.held = Held(held.version, dict(held.entries))
+    def save(self, held: CachedEntries) -> None:
+        self.held = CachedEntries(held.version, dict(held.entries))
         self.saves += 1
 
 
-def making(entries: EntriesInMemory | None = None) -> Making:
+def making(entries: EntriesInMemory | None = None) -> TableInputs:
     """What tables are made with; a word is a token."""
-    return Making(entries or EntriesInMemory(), words)
+    return TableInputs(entries or EntriesInMemory(), words)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.vector_rows import IDS
 from vaultsync.model.fact import Fact, make_fact
-from vaultsync.model.filters import Filters
+from vaultsync.model.filters import FactFilters
 
 SCOPES = ("public", "private-indy", "team-tea")
 TYPES = ("note", "task", "decision", "entity")
@@ -53,7 +53,7 @@ _times = st.none() | st.sampled_from(
     [*TIMES[1:], "2026-02-14T11:45:00Z", "2026-02-14T13:45:00-02:00", "9999-12-30"]
 )
 filters = st.builds(
-    Filters,
+    FactFilters,
     scopes=st.none() | st.frozensets(st.sampled_from([*SCOPES, "team-none"])),
     types=st.frozensets(st.sampled_from([*TYPES, "lesson"])),
     tags=st.frozensets(_tags, max_size=2),
@@ -67,7 +67,7 @@ filters = st.builds(
 )
 
 
-def check_found(found: Collection[str], asked: Filters) -> None:
+def check_found(found: Collection[str], asked: FactFilters) -> None:
     """All that pass were found, and nothing else but what an index may leave to others."""
     loose = asked._replace(user=None, tiers=frozenset())
     assert len(set(found)) == len(found)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from vaultsync.markdown.frontmatter import Parts, split
-from vaultsync.markdown.yaml.writer import emit
+from vaultsync.markdown.frontmatter import NoteParts, split_frontmatter
+from vaultsync.markdown.yaml.writer import emit_property
 from vaultsync.model.schema import Value
 
 PATH = "public/a.md"
@@ -70,13 +70,13 @@ keys = words.filter(lambda key: key != "<<")
 names = st.from_regex(r"\A[a-z][a-zA-Z0-9_-]{0,7}\Z")
 
 
-def note(yaml: str, body: str = "body\n") -> Parts:
-    return split(f"---\n{yaml}---\n{body}")
+def note(yaml: str, body: str = "body\n") -> NoteParts:
+    return split_frontmatter(f"---\n{yaml}---\n{body}")
 
 
 def written(values: Mapping[str, Value], eol: str = "\n") -> str:
     """A whole frontmatter with both fences, as new notes have it."""
-    lines = [emit(key, value, eol) for key, value in values.items()]
+    lines = [emit_property(key, value, eol) for key, value in values.items()]
     return f"---{eol}{''.join(lines)}---{eol}"
 
 
@@ -129,13 +129,15 @@ def frontmatters(draw: st.DrawFn) -> str:
 
 
 @st.composite
-def notes(draw: st.DrawFn) -> Parts:
+def notes(draw: st.DrawFn) -> NoteParts:
     yaml = draw(frontmatters())
     body = draw(st.sampled_from(["", "body", "---\n", "\n# T\n\n---\nid: x\n---\n"]))
     mark = draw(st.sampled_from(["", "\ufeff"]))
     fence = draw(st.sampled_from(["---", "--- \t"]))
     text = f"{fence}\n{yaml}{fence}\n{body}"
-    return split(mark + text.replace("\n", draw(st.sampled_from(["\n", "\r\n"]))))
+    return split_frontmatter(
+        mark + text.replace("\n", draw(st.sampled_from(["\n", "\r\n"])))
+    )
 
 
 yamlish = st.lists(

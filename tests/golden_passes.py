@@ -21,13 +21,13 @@ from vaultsync.backends.filesystem.vault import VaultFs
 from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.facts import service as fact_work
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.serialization import to_values
-from vaultsync.operations.adopt import adopt
+from vaultsync.model.serialization import fact_to_values
+from vaultsync.operations.adopt import adopt_notes
 from vaultsync.operations.rebuild import rebuild
-from vaultsync.sync.context import Mirror
-from vaultsync.sync.pass_types import Request
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Report
-from vaultsync.sync.run import sync
+from vaultsync.sync.run import sync_once
 
 MARKER = 'vault_id = "0193f6c2-0000-7000-8000-000000000000"\n'
 STEP = 60
@@ -41,7 +41,7 @@ class Scene:
 
     root: Path
     clock: FakeClock
-    mirror: Mirror
+    mirror: SyncContext
 
     @classmethod
     def of(cls, case: Path, root: Path) -> Scene:
@@ -52,7 +52,7 @@ class Scene:
             shutil.copytree(case / "base", root, dirs_exist_ok=True)
         clock = FakeClock()
         vault = VaultFs(root)
-        mirror = Mirror(vault, MemoryStore(clock), MemoryArchive(), clock)
+        mirror = SyncContext(vault, MemoryStore(clock), MemoryArchive(), clock)
         scene = cls(root, clock, mirror)
         before = tree(root)
         rebuild(mirror, "vault")
@@ -88,17 +88,19 @@ class Scene:
     def lose_the_archive(self) -> None:
         """What both sides last agreed on is gone."""
         mirror = self.mirror
-        self.mirror = Mirror(mirror.vault, mirror.store, MemoryArchive(), self.clock)
+        self.mirror = SyncContext(
+            mirror.vault, mirror.store, MemoryArchive(), self.clock
+        )
 
     def do(self, work: Mapping[str, Any]) -> Report:
         """One pass."""
         self.clock.advance(STEP)
         if work["do"] == "adopt":
             paths = [VaultPath(path) for path in work["paths"]]
-            return adopt(self.mirror, paths, scope=work.get("scope"))
+            return adopt_notes(self.mirror, paths, scope=work.get("scope"))
         assert work["do"] == "sync"
         allowed = bool(work.get("allow_scope_moves"))
-        return sync(self.mirror, Request(allow_scope_moves=allowed))
+        return sync_once(self.mirror, SyncRequest(allow_scope_moves=allowed))
 
 
 def tree(root: Path) -> dict[str, bytes]:
@@ -150,7 +152,7 @@ def outcome(
         named.run(report.run)
     told = [{**report.as_json(), "seconds": 0} for report in reports]
     store = {
-        "facts": [to_values(fact) for fact in alive],
+        "facts": [fact_to_values(fact) for fact in alive],
         "forgotten": sorted(known - {fact.id for fact in alive}),
     }
     return {

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict
 from vaultsync.storage.archive import (
-    Attention,
     Base,
+    DisplacedFile,
     HistoryEntry,
-    Intent,
-    Linger,
-    Outgoing,
-    Run,
+    Notice,
+    OutboxEntry,
+    RunRecord,
+    WriteIntent,
 )
 
 
@@ -27,13 +27,13 @@ class _Rows:
     folders: dict[VaultPath, bytes] = field(default_factory=dict)
     bases: dict[str, Base] = field(default_factory=dict)
     blobs: dict[str, bytes] = field(default_factory=dict)
-    intents: dict[str, Intent] = field(default_factory=dict)
-    lingers: dict[str, Linger] = field(default_factory=dict)
-    outbox: dict[str, Outgoing] = field(default_factory=dict)
+    intents: dict[str, WriteIntent] = field(default_factory=dict)
+    displaced_files: dict[str, DisplacedFile] = field(default_factory=dict)
+    outbox: dict[str, OutboxEntry] = field(default_factory=dict)
     conflicts: dict[str, Conflict] = field(default_factory=dict)
     history: list[HistoryEntry] = field(default_factory=list)
-    runs: dict[str, Run] = field(default_factory=dict)
-    attention: dict[VaultPath, list[Attention]] = field(default_factory=dict)
+    runs: dict[str, RunRecord] = field(default_factory=dict)
+    notices: dict[VaultPath, list[Notice]] = field(default_factory=dict)
 
     def copy(self) -> _Rows:
         """The rows are frozen values, so that copies of their containers are enough."""
@@ -99,7 +99,7 @@ class MemoryArchive:
         bases = self._rows.bases
         return {each: bases[each] for each in fact_ids if each in bases}
 
-    def places(self, fact_ids: Iterable[str]) -> dict[str, VaultPath]:
+    def note_paths(self, fact_ids: Iterable[str]) -> dict[str, VaultPath]:
         found = self.find_bases(fact_ids)
         return {k: base.path for k, base in found.items() if not base.missing_since}
 
@@ -134,34 +134,34 @@ class MemoryArchive:
     def blob(self, sha: str) -> bytes | None:
         return self._rows.blobs.get(sha)
 
-    def put_intents(self, intents: Iterable[Intent]) -> None:
+    def put_intents(self, intents: Iterable[WriteIntent]) -> None:
         self._write().intents.update({each.op: each for each in intents})
 
     def drop_intents(self, ops: Iterable[str]) -> None:
         for op in ops:
             self._write().intents.pop(op, None)
 
-    def intents(self) -> list[Intent]:
+    def intents(self) -> list[WriteIntent]:
         return list(self._rows.intents.values())
 
-    def put_lingers(self, lingers: Iterable[Linger]) -> None:
-        self._write().lingers.update({each.op: each for each in lingers})
+    def put_displaced_files(self, lingers: Iterable[DisplacedFile]) -> None:
+        self._write().displaced_files.update({each.op: each for each in lingers})
 
-    def drop_lingers(self, ops: Iterable[str]) -> None:
+    def drop_displaced_files(self, ops: Iterable[str]) -> None:
         for op in ops:
-            self._write().lingers.pop(op, None)
+            self._write().displaced_files.pop(op, None)
 
-    def lingers(self) -> list[Linger]:
-        return list(self._rows.lingers.values())
+    def displaced_files(self) -> list[DisplacedFile]:
+        return list(self._rows.displaced_files.values())
 
-    def put_outgoing(self, rows: Iterable[Outgoing]) -> None:
+    def put_outbox(self, rows: Iterable[OutboxEntry]) -> None:
         self._write().outbox.update({each.op: each for each in rows})
 
-    def drop_outgoing(self, ops: Iterable[str]) -> None:
+    def drop_outbox(self, ops: Iterable[str]) -> None:
         for op in ops:
             self._write().outbox.pop(op, None)
 
-    def outbox(self) -> list[Outgoing]:
+    def outbox(self) -> list[OutboxEntry]:
         return list(self._rows.outbox.values())
 
     def put_conflict(self, conflict: Conflict) -> None:
@@ -181,7 +181,7 @@ class MemoryArchive:
             if (not fact_id or each.fact_id == fact_id) and (not run or each.run == run)
         ]
 
-    def buried_notes(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
+    def note_tombstones(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
         ids = set(fact_ids)
         return {
             each.fact_id: each
@@ -189,24 +189,22 @@ class MemoryArchive:
             if each.fact_id in ids and each.field == "note" and each.after is None
         }
 
-    def put_run(self, run: Run) -> None:
+    def put_run(self, run: RunRecord) -> None:
         self._write().runs[run.run] = run
 
-    def find_run(self, run: str) -> Run | None:
+    def find_run(self, run: str) -> RunRecord | None:
         return self._rows.runs.get(run)
 
-    def last_run(self) -> Run | None:
+    def last_run(self) -> RunRecord | None:
         return next(reversed(list(self._rows.runs.values())), None)
 
-    def set_attention(self, path: VaultPath, notices: Sequence[Attention]) -> None:
-        self._write().attention.pop(path, None)
+    def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
+        self._write().notices.pop(path, None)
         if notices:
-            self._write().attention[path] = list(notices)
+            self._write().notices[path] = list(notices)
 
-    def attention(self) -> list[Attention]:
-        return [
-            each for _, some in sorted(self._rows.attention.items()) for each in some
-        ]
+    def notices(self) -> list[Notice]:
+        return [each for _, some in sorted(self._rows.notices.items()) for each in some]
 
     def close(self) -> None:
         pass

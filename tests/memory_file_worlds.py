@@ -14,12 +14,12 @@ from vaultsync.errors import (
     MemoryFileChangedError,
     UnreadableMemoryFileError,
 )
-from vaultsync.memory_files.ports import Waiting
-from vaultsync.memory_files.report import Added, FileDone, MemoryFileReport
+from vaultsync.memory_files.ports import QueuedText
+from vaultsync.memory_files.report import AddResult, FileResult, MemoryFileReport
 from vaultsync.memory_files.service import sync_files
-from vaultsync.memory_files.state import SOURCE
-from vaultsync.memory_files.sync import Asked
-from vaultsync.memory_files.write_queue import add
+from vaultsync.memory_files.state import SOURCE_PREFIX
+from vaultsync.memory_files.sync import FileSyncRequest
+from vaultsync.memory_files.write_queue import queue_text
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 
@@ -136,17 +136,17 @@ class SimFile:
 class SimQueue:
     """A `WriteQueue` in memory."""
 
-    items: dict[str, Waiting] = field(default_factory=dict)
+    items: dict[str, QueuedText] = field(default_factory=dict)
     entries: list[Mapping[str, Value]] = field(default_factory=list)
     blobs: dict[str, bytes] = field(default_factory=dict)
 
-    def put(self, item: Waiting) -> None:
+    def put(self, item: QueuedText) -> None:
         self.items[item.op] = item
 
     def drop(self, op: str) -> None:
         self.items.pop(op, None)
 
-    def waiting(self, name: str | None = None) -> list[Waiting]:
+    def waiting(self, name: str | None = None) -> list[QueuedText]:
         found = [each for _, each in sorted(self.items.items())]
         return [each for each in found if name in (None, each.name)]
 
@@ -181,21 +181,21 @@ class MemoryWorld(World):
         return sync_files(
             self.mirror,
             files or [self.file],
-            Asked(agent, scope, again=again, dry_run=dry_run, embeds=embeds),
+            FileSyncRequest(agent, scope, again=again, dry_run=dry_run, embeds=embeds),
             reader=FrontmatterReader(),
             queue=self.queue,
         )
 
-    def takes(self, text: str) -> FileDone:
+    def takes(self, text: str) -> FileResult:
         """A person saves the file, and it is synced."""
         self.file.says(text)
         return self.syncs().files[0]
 
     def agent_adds(
         self, text: str, *, section: str = "Lessons", replace_all: bool = False
-    ) -> Added:
+    ) -> AddResult:
         self.clock.advance(1)
-        return add(
+        return queue_text(
             self.mirror.clock,
             self.file,
             self.queue,
@@ -207,7 +207,7 @@ class MemoryWorld(World):
 
     def remembered(self, file: SimFile | None = None) -> list[Fact]:
         """The facts that came from the file, by title."""
-        source = SOURCE + (file or self.file).name
+        source = SOURCE_PREFIX + (file or self.file).name
         found = [each for each in self.store.iter_facts() if each.source == source]
         return sorted(found, key=lambda fact: (fact.title, fact.content, fact.id))
 

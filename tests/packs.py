@@ -13,8 +13,8 @@ from functools import cache
 from hypothesis import strategies as st
 
 from tests.strategies import facts
-from vaultsync.backends.tokens.estimate import FittedTokens
-from vaultsync.context_packs.pack import Candidate, ContextPack
+from vaultsync.backends.tokens.estimate import EstimatingCounter
+from vaultsync.context_packs.pack import ContextPack, PackCandidate
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
@@ -30,12 +30,12 @@ def fact(number: int, content: str = "", **values: Value) -> Fact:
         "type": "fact",
     }
     made = make_fact({**said, **values})
-    return made.but(path=VaultPath(f"public/facts/{number}.md"))
+    return made.evolve(path=VaultPath(f"public/facts/{number}.md"))
 
 
-def candidate(number: int, content: str = "", **values: Value) -> Candidate:
+def candidate(number: int, content: str = "", **values: Value) -> PackCandidate:
     """A fact that was found."""
-    return Candidate(fact(number, content, **values), "words: fact")
+    return PackCandidate(fact(number, content, **values), "words: fact")
 
 
 def letters(text: str) -> int:
@@ -76,7 +76,7 @@ COUNTERS: Mapping[str, Callable[[str], int]] = {
     "swelling": swelling,
     "moody": moody,
     "lumpy": lumpy,
-    "fitted": FittedTokens().count,
+    "fitted": EstimatingCounter().count,
 }
 
 
@@ -106,9 +106,9 @@ def contents() -> st.SearchStrategy[str]:
 
 
 @st.composite
-def candidates(draw: st.DrawFn, most: int = 8) -> list[Candidate]:
+def candidates(draw: st.DrawFn, most: int = 8) -> list[PackCandidate]:
     """Facts that were found, each once; some say the same, some are of any type."""
-    found: dict[str, Candidate] = {}
+    found: dict[str, PackCandidate] = {}
     for number in range(draw(st.integers(0, most))):
         if draw(st.booleans()):
             made = fact(
@@ -123,19 +123,19 @@ def candidates(draw: st.DrawFn, most: int = 8) -> list[Candidate]:
         else:
             made = draw(facts())
         passage = draw(st.sampled_from(["", "gate opens", "not there", "one"]))
-        found[made.id] = Candidate(made, "words: fact", passage)
+        found[made.id] = PackCandidate(made, "words: fact", passage)
     return list(found.values())
 
 
 @st.composite
-def entities(draw: st.DrawFn, named_by: list[Candidate]) -> list[Candidate]:
+def entities(draw: st.DrawFn, named_by: list[PackCandidate]) -> list[PackCandidate]:
     """Entities that some of the facts name, and some that none names."""
     made = []
     for number in range(draw(st.integers(0, 4))):
         ids = [each.fact.id for each in named_by]
         by = draw(st.frozensets(st.sampled_from(ids))) if ids else frozenset()
         entity = fact(100 + number, type="entity", title=f"Entity {number}")
-        made.append(Candidate(entity, "named", named_by=by))
+        made.append(PackCandidate(entity, "named", named_by=by))
     return made
 
 

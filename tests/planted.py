@@ -11,8 +11,8 @@ import pytest
 import vaultsync
 from tests import secrets
 from vaultsync.api.memory import Memory
-from vaultsync.model.schema import FIELDS, TYPES, Field, Kind, Owner, Value
-from vaultsync.storage.store import Write
+from vaultsync.model.schema import FIELDS, TYPES, Field, FieldOwner, Value, ValueKind
+from vaultsync.storage.store import StoreWrite
 
 DICE = random.Random("vaultsync answers")
 TOKEN, OTHER = secrets.token("github", DICE), secrets.token("stripe", DICE)
@@ -56,7 +56,7 @@ def leaks(text: object) -> list[str]:
 
 def _value(row: Field) -> Value:
     match row.kind:
-        case Kind.LINES | Kind.LINKS:
+        case ValueKind.LINES | ValueKind.LINKS:
             return [f"{row.key} {TOKEN}", CODE]
         case _:
             return f"{row.key} {TOKEN} {WORD} {CODE}"
@@ -65,9 +65,11 @@ def _value(row: Field) -> Value:
 def _fields(type_name: str) -> dict[str, Value]:
     """All that holds texts and that an agent may set, each with secrets."""
     rows = [each for each in FIELDS if each.key not in _GIVEN | _STAYS]
-    rows = [each for each in rows if each.owner in (Owner.SHARED, Owner.MACHINE)]
+    rows = [
+        each for each in rows if each.owner in (FieldOwner.SHARED, FieldOwner.MACHINE)
+    ]
     rows += TYPES[type_name].own
-    texts = (Kind.LINE, Kind.TEXT, Kind.LINES, Kind.LINKS)
+    texts = (ValueKind.LINE, ValueKind.TEXT, ValueKind.LINES, ValueKind.LINKS)
     return {
         **{each.key: _value(each) for each in rows if each.kind in texts},
         "api_key": NAMED,
@@ -113,7 +115,7 @@ def plant(folder: Path) -> Planted:
         with vaultsync.open(str(root), agent="otto") as other:
             held = other._mirror.store.get(fact)
             said = held.content.replace("morning", f"night {TOKEN} {SAID}")
-            write = Write(fact, held.but(content=said), held.revision, "otto")
+            write = StoreWrite(fact, held.evolve(content=said), held.revision, "otto")
             other._mirror.store.write([write])
         memory.sync()
         (conflict,) = memory.conflicts()

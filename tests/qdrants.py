@@ -14,45 +14,51 @@ from qdrant_client import QdrantClient
 
 from tests.fakes import FakeClock
 from tests.qdrant_server import FakeQdrant
-from vaultsync.backends.qdrant.client import ClientPoints
-from vaultsync.backends.qdrant.edge import EdgePoints
-from vaultsync.backends.qdrant.operations import Forget, Points, Where
-from vaultsync.backends.qdrant.settings import QdrantPlace, place_of
+from vaultsync.backends.qdrant.client import ClientPointCollection
+from vaultsync.backends.qdrant.edge import EdgePointCollection
+from vaultsync.backends.qdrant.operations import (
+    DeletePoints,
+    PointCollection,
+    PointFilter,
+)
+from vaultsync.backends.qdrant.settings import QdrantSettings, parse_qdrant_settings
 from vaultsync.backends.qdrant.store import QdrantStore
 from vaultsync.storage.clock import Clock
 
-PLACE = QdrantPlace("local", "agent_memory_test")
+PLACE = QdrantSettings("local", "agent_memory_test")
 
 
-def in_memory(client: QdrantClient | None = None, clock: Clock | None = None) -> Points:
+def in_memory(
+    client: QdrantClient | None = None, clock: Clock | None = None
+) -> PointCollection:
     """The local mode, without a folder; several may share one client."""
     client = client or QdrantClient(":memory:", force_disable_check_same_thread=True)
-    return ClientPoints(PLACE, clock=clock or FakeClock(), client=client)
+    return ClientPointCollection(PLACE, clock=clock or FakeClock(), client=client)
 
 
-def in_folder(folder: Path, clock: Clock | None = None) -> Points:
+def in_folder(folder: Path, clock: Clock | None = None) -> PointCollection:
     """The local mode, in a folder."""
     place = replace(PLACE, path=folder / "qdrant")
-    return ClientPoints(place, clock=clock or FakeClock())
+    return ClientPointCollection(place, clock=clock or FakeClock())
 
 
-def in_process(folder: Path, clock: Clock | None = None) -> EdgePoints:
+def in_process(folder: Path, clock: Clock | None = None) -> EdgePointCollection:
     """The engine in this process."""
     place = replace(PLACE, kind="edge", path=folder / "edge")
-    return EdgePoints(place, clock=clock or FakeClock())
+    return EdgePointCollection(place, clock=clock or FakeClock())
 
 
-def emptied(clock: Clock | None = None) -> Points:
+def emptied(clock: Clock | None = None) -> PointCollection:
     """The engine, in one shard for all tests of this process, without its points."""
     shared = _shard()
     opened = _Lent(shared._place, clock=clock or FakeClock())
     opened._shard = shared._shard
-    opened.do([Forget(Where(()))])
+    opened.do([DeletePoints(PointFilter(()))])
     return opened
 
 
 @cache
-def _shard() -> EdgePoints:
+def _shard() -> EdgePointCollection:
     """To make a shard takes longer than most tests."""
     folder = TemporaryDirectory(prefix="qdrant-edge-")
     made = in_process(Path(folder.name))
@@ -61,23 +67,25 @@ def _shard() -> EdgePoints:
     return made
 
 
-class _Lent(EdgePoints):
+class _Lent(EdgePointCollection):
     def close(self) -> None:
         self._shard = None
         super().close()
 
 
-def over_http(server: FakeQdrant, clock: Clock | None = None, **more: object) -> Points:
+def over_http(
+    server: FakeQdrant, clock: Clock | None = None, **more: object
+) -> PointCollection:
     """A server, asked by HTTP; with settings of its own by a client of its own."""
-    place = QdrantPlace(
+    place = QdrantSettings(
         "server", "agent_memory_test", host="127.0.0.1", port=server.port
     )
     client = None if more else server.asker
     place = replace(place, **more)  # type: ignore[arg-type]
-    return ClientPoints(place, clock=clock or FakeClock(), client=client)
+    return ClientPointCollection(place, clock=clock or FakeClock(), client=client)
 
 
-def store_in(points: Points, clock: Clock | None = None) -> QdrantStore:
+def store_in(points: PointCollection, clock: Clock | None = None) -> QdrantStore:
     """A store in a collection, made when it is asked."""
     return QdrantStore(
         points, clock=clock or FakeClock(), create=True, dimension=lambda: 3
@@ -93,12 +101,14 @@ needs_server = pytest.mark.skipif(
 )
 
 
-def at_server(clock: Clock | None = None) -> Points:
+def at_server(clock: Clock | None = None) -> PointCollection:
     """A collection of that server for this process, without its points."""
-    place = place_of(f"{SERVER}/test-points-{os.getpid()}", {}, root=Path())
-    points = ClientPoints(place, clock=clock or FakeClock())
+    place = parse_qdrant_settings(
+        f"{SERVER}/test-points-{os.getpid()}", {}, root=Path()
+    )
+    points = ClientPointCollection(place, clock=clock or FakeClock())
     points.make(3)
-    points.do([Forget(Where(()))])
+    points.do([DeletePoints(PointFilter(()))])
     return points
 
 

@@ -11,11 +11,11 @@ from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.backends.memory.vectors import MemoryVectors
 from vaultsync.errors import EmbedderError
 from vaultsync.facts import service as fact_work
-from vaultsync.indexing.note_index_sync import catch_up
+from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.vector_index_sync import embed_pending
 from vaultsync.model.fact import Fact
 from vaultsync.recall.ports import Reranker
-from vaultsync.recall.result import Recall, Sources
+from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import recall
 
 
@@ -54,7 +54,7 @@ class RecallWorld(World):
         """Make the vectors of all facts there are."""
         self.vectors = self.vectors or MemoryVectors()
         self.embedder = self.embedder or HashEmbedder()
-        catch_up(self.mirror, self.index)
+        catch_up_note_index(self.mirror, self.index)
         embed_pending(self.mirror, self.vectors, self.embedder, index=self.index)
 
     def supersedes(self, fact_id: str, text: str) -> Fact:
@@ -63,8 +63,8 @@ class RecallWorld(World):
         return fact_work.supersede(self.mirror, fact_id, text, agent="indy")
 
     @property
-    def sources(self) -> Sources:
-        return Sources(
+    def sources(self) -> RecallSources:
+        return RecallSources(
             self.mirror,
             self.index,
             lambda: self.vectors,
@@ -78,7 +78,7 @@ class RecallWorld(World):
         *,
         agent: str | None = "indy",
         **more: Any,  # noqa: ANN401 - what recall() takes
-    ) -> Recall:
+    ) -> RecallResult:
         return recall(self.sources, question, agent=agent, **more)
 
     def titles(

@@ -59,9 +59,9 @@ class Moment:
 def main(vault: str, state_dir: str) -> None:
     """Watch once for each moment."""
     faulthandler.dump_traceback_later(PATIENCE, exit=True)
-    settings = config.load(config.find_root(vault), state_dir=state_dir)
+    settings = config.load_settings(config.find_root(vault), state_dir=state_dir)
     for number in range(1, MOMENTS + 1):
-        daemon = watching.Watching(settings)
+        daemon = watching.DaemonRunner(settings)
         signal.signal(signal.SIGTERM, lambda *_, stop=daemon.stop: stop())
         sys.settrace(Moment(number).called)
         try:

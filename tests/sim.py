@@ -21,7 +21,7 @@ from vaultsync.errors import (
     VaultMissingError,
 )
 from vaultsync.model.paths import VaultPath, vault_path
-from vaultsync.storage.vault import Folder, NoteFile, Scan, Stamp
+from vaultsync.storage.vault import FileStamp, FolderListing, NoteFile, VaultScan
 
 WHERE = "memory"
 STAGING = ".meta/staging/"
@@ -66,7 +66,7 @@ class SimVault(Disk):
         except (KeyError, ValueError) as error:
             raise VaultMissingError(WHERE, str(error)) from error
 
-    def scan(self) -> Scan:
+    def scan(self) -> VaultScan:
         self._begin("scan")
         at_ns = self._tick()
         unreadable = {
@@ -77,15 +77,15 @@ class SimVault(Disk):
         folders = self._list(
             folder for folder in self._all_folders() if not self._is_unseen(folder)
         )
-        return Scan(folders, unreadable, at_ns)
+        return VaultScan(folders, unreadable, at_ns)
 
-    def folder(self, path: VaultPath) -> Folder | None:
+    def folder(self, path: VaultPath) -> FolderListing | None:
         self._begin("folder", path or None)
         if path not in self._all_folders() or self._is_unseen(path):
             return None
         return self._list([path])[path]
 
-    def stamp(self, path: VaultPath) -> Stamp | None:
+    def stamp(self, path: VaultPath) -> FileStamp | None:
         self._begin("stamp", path)
         self._check_readable(path)
         name = self._find(path)
@@ -124,7 +124,7 @@ class SimVault(Disk):
         if self._op(op) in self.names:
             self._set({self._op(op): None})
 
-    def create(self, op: str, path: VaultPath) -> Stamp:
+    def create(self, op: str, path: VaultPath) -> FileStamp:
         self._begin("create", path)
         staged = self._op(op)
         inode = self._staged(op)
@@ -133,7 +133,7 @@ class SimVault(Disk):
             raise NoteExistsError(path)
         return self._rename(inode, staged, path)
 
-    def exchange(self, op: str, path: VaultPath, expect: str) -> Stamp:
+    def exchange(self, op: str, path: VaultPath, expect: str) -> FileStamp:
         self._begin("exchange", path)
         self._check_writable(path)
         staged, ours = self._op(op), self._staged(op)
@@ -156,7 +156,7 @@ class SimVault(Disk):
             found = self.names[staged]
             seen = (found.sha, found.mtime_ns)
             if not swaps and found.sha == expect:
-                return Stamp(size, mtime_ns, ours.ctime_ns, ours.number)
+                return FileStamp(size, mtime_ns, ours.ctime_ns, ours.number)
             if seen == under:
                 break
             met[found.sha] = found.data
@@ -164,7 +164,7 @@ class SimVault(Disk):
         known = {put[0], expect, our_sha}
         raise NoteChangedError(path, tuple(met[sha] for sha in met if sha not in known))
 
-    def move(self, path: VaultPath, to: VaultPath) -> Stamp:
+    def move(self, path: VaultPath, to: VaultPath) -> FileStamp:
         self._begin("move", path)
         self._check_writable(path)
         self.check_new(to)
@@ -177,7 +177,7 @@ class SimVault(Disk):
             raise NoteExistsError(to)
         return self._rename(inode, name, to)
 
-    def withdraw(self, op: str, path: VaultPath, expect: str) -> None:
+    def stage_removal(self, op: str, path: VaultPath, expect: str) -> None:
         self._begin("withdraw", path)
         self._check_writable(path)
         staged = self._op(op)
@@ -291,7 +291,7 @@ class SimVault(Disk):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), op)
         return self.names[STAGING + op]
 
-    def _list(self, folders: Iterable[VaultPath]) -> dict[VaultPath, Folder]:
+    def _list(self, folders: Iterable[VaultPath]) -> dict[VaultPath, FolderListing]:
         found: dict[str, dict[str, Inode]] = {folder: {} for folder in sorted(folders)}
         for path, inode in sorted(self.names.items()):
             folder, _, name = path.rpartition("/")
@@ -335,9 +335,9 @@ class SimVault(Disk):
             raise UnsafePathError(path, "it is no derived file")
 
 
-def _folder(path: VaultPath, inodes: dict[str, Inode]) -> Folder:
+def _folder(path: VaultPath, inodes: dict[str, Inode]) -> FolderListing:
     seen = repr([(name, i.kind, i.stamp) for name, i in inodes.items()])
-    return Folder(
+    return FolderListing(
         path,
         hashlib.blake2b(seen.encode(), digest_size=16).digest(),
         {name: inode.stamp for name, inode in inodes.items() if inode.kind == "file"},

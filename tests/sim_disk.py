@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from vaultsync.model.paths import VaultPath, is_foreign_conflict_copy
-from vaultsync.storage.vault import Stamp
+from vaultsync.storage.vault import FileStamp
 
 MARKER = ".meta/config.toml"
 
@@ -38,8 +38,8 @@ class Inode:
     """The data that survives a crash; None while there is none."""
 
     @property
-    def stamp(self) -> Stamp:
-        return Stamp(len(self.data), self.mtime_ns, self.ctime_ns, self.number)
+    def stamp(self) -> FileStamp:
+        return FileStamp(len(self.data), self.mtime_ns, self.ctime_ns, self.number)
 
     @property
     def sha(self) -> str:
@@ -218,7 +218,7 @@ class Disk:
         self._set(sure)
         sure[""] = None
 
-    def _rename(self, inode: Inode, name: str, to: str) -> Stamp:
+    def _rename(self, inode: Inode, name: str, to: str) -> FileStamp:
         inode.ctime_ns = self._tick()
         self._set({name: None, to: inode})
         return inode.stamp

@@ -9,7 +9,16 @@ from functools import cache
 from hypothesis import strategies as st
 
 from vaultsync.model.fact import Fact, make_fact
-from vaultsync.model.schema import FIELD, FIELDS, OWN, TYPES, Field, Kind, Owner, Value
+from vaultsync.model.schema import (
+    FIELDS,
+    FIELDS_BY_KEY,
+    OWN_FIELDS_BY_KEY,
+    TYPES,
+    Field,
+    FieldOwner,
+    Value,
+    ValueKind,
+)
 from vaultsync.notes.conflict_note import FieldConflict
 
 _LETTERS = string.ascii_letters + string.digits + "äßжλ漢🙂 -_.,:;'\"#*[]()`~"
@@ -70,22 +79,22 @@ def json_values() -> st.SearchStrategy[Value]:
 
 
 _TIMES = st.datetimes().map(lambda at: at.replace(microsecond=0).isoformat() + "Z")
-_KINDS: Mapping[Kind, Callable[[], st.SearchStrategy[Value]]] = {
-    Kind.LINE: lambda: lines,
-    Kind.TEXT: lambda: texts(few_lines | lines),
-    Kind.LINES: lambda: st.lists(words, max_size=4),
-    Kind.LINKS: lambda: st.lists(words, max_size=4),
-    Kind.IDS: lambda: st.lists(ids(), max_size=3),
-    Kind.ID: ids,
-    Kind.TIME: lambda: _TIMES,
-    Kind.DATE: lambda: st.dates().map(str),
-    Kind.PRIORITY: lambda: st.integers(0, 4),
-    Kind.SHARE: lambda: st.sampled_from([0.0, 0.25, 0.5, 1.0]),
-    Kind.NUMBER: lambda: st.integers(-9, 9),
-    Kind.COUNT: lambda: st.integers(0, 9),
-    Kind.FLAG: st.booleans,
-    Kind.TYPE: lambda: st.sampled_from(tuple(TYPES)),
-    Kind.SCOPE: lambda: st.sampled_from(["public", "team-a", "private-indy"]),
+_KINDS: Mapping[ValueKind, Callable[[], st.SearchStrategy[Value]]] = {
+    ValueKind.LINE: lambda: lines,
+    ValueKind.TEXT: lambda: texts(few_lines | lines),
+    ValueKind.LINES: lambda: st.lists(words, max_size=4),
+    ValueKind.LINKS: lambda: st.lists(words, max_size=4),
+    ValueKind.IDS: lambda: st.lists(ids(), max_size=3),
+    ValueKind.ID: ids,
+    ValueKind.TIME: lambda: _TIMES,
+    ValueKind.DATE: lambda: st.dates().map(str),
+    ValueKind.PRIORITY: lambda: st.integers(0, 4),
+    ValueKind.SHARE: lambda: st.sampled_from([0.0, 0.25, 0.5, 1.0]),
+    ValueKind.NUMBER: lambda: st.integers(-9, 9),
+    ValueKind.COUNT: lambda: st.integers(0, 9),
+    ValueKind.FLAG: st.booleans,
+    ValueKind.TYPE: lambda: st.sampled_from(tuple(TYPES)),
+    ValueKind.SCOPE: lambda: st.sampled_from(["public", "team-a", "private-indy"]),
 }
 
 
@@ -102,17 +111,19 @@ def property_names() -> st.SearchStrategy[str]:
 
 
 @st.composite
-def values(draw: st.DrawFn, *owners: Owner) -> dict[str, Value]:
+def values(draw: st.DrawFn, *owners: FieldOwner) -> dict[str, Value]:
     """Values by key for some fields of these owners; shared ones with properties."""
     made = {row.key: draw(values_of(row)) for row in draw(_some_rows(owners))}
-    if Owner.SHARED in owners:
+    if FieldOwner.SHARED in owners:
         made |= draw(_some_properties())
     return made
 
 
 @cache
-def _some_rows(owners: tuple[Owner, ...]) -> st.SearchStrategy[list[Field]]:
-    rows = [row for row in (*FIELDS, *OWN.values()) if row.owner in owners]
+def _some_rows(owners: tuple[FieldOwner, ...]) -> st.SearchStrategy[list[Field]]:
+    rows = [
+        row for row in (*FIELDS, *OWN_FIELDS_BY_KEY.values()) if row.owner in owners
+    ]
     rows = [row for row in rows if row.key != "id"]
     return st.lists(st.sampled_from(rows), unique=True, max_size=6)
 
@@ -125,20 +136,20 @@ def _some_properties() -> st.SearchStrategy[dict[str, Value]]:
 @st.composite
 def facts(draw: st.DrawFn, fact_id: str | None = None) -> Fact:
     """A canonical fact of any type."""
-    made = draw(values(*Owner))
-    made["type"] = draw(values_of(FIELD["type"]))
-    made["content"] = draw(values_of(FIELD["content"]))
+    made = draw(values(*FieldOwner))
+    made["type"] = draw(values_of(FIELDS_BY_KEY["type"]))
+    made["content"] = draw(values_of(FIELDS_BY_KEY["content"]))
     return make_fact({**made, "id": fact_id or draw(ids())})
 
 
 @st.composite
-def edits(draw: st.DrawFn, fact: Fact, *owners: Owner) -> Fact:
+def edits(draw: st.DrawFn, fact: Fact, *owners: FieldOwner) -> Fact:
     """The fact after an edit of fields of these owners; the shared ones when none said.
 
     Values are set and cleared, lists gain and lose elements, text changes by line.
     """
-    made = draw(values(*(owners or (Owner.SHARED,))))
-    if Owner.SHARED in (owners or (Owner.SHARED,)):
+    made = draw(values(*(owners or (FieldOwner.SHARED,))))
+    if FieldOwner.SHARED in (owners or (FieldOwner.SHARED,)):
         if draw(st.booleans()):
             text = draw(edited_lines(fact.content.split("\n"), few_lines))
             made["content"] = "\n".join(text)
@@ -150,11 +161,11 @@ def edits(draw: st.DrawFn, fact: Fact, *owners: Owner) -> Fact:
         written = [key for key in (*fact.own, *fact.properties) if key not in made]
         if written:
             made |= dict.fromkeys(draw(st.sets(st.sampled_from(written), max_size=2)))
-    return fact.changed(made)
+    return fact.replace(made)
 
 
 @st.composite
-def versions(draw: st.DrawFn, *owners: Owner) -> tuple[Fact, Fact, Fact]:
+def versions(draw: st.DrawFn, *owners: FieldOwner) -> tuple[Fact, Fact, Fact]:
     """A fact as it was and as two sides edited it: base, vault, store."""
     base = draw(facts())
     return base, draw(edits(base, *owners)), draw(edits(base, *owners))

@@ -9,7 +9,6 @@ import tomllib
 from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
-from shutil import which
 from typing import Any
 
 import pytest
@@ -18,8 +17,6 @@ import vaultsync
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "vaultsync"
-LONGEST = 400
-"""Lines; what grows beyond has two purposes and is split."""
 VAGUE = {"base", "common", "helper", "helpers", "manager", "misc", "util", "utils"}
 HEAVY = {
     "lancedb",
@@ -48,39 +45,26 @@ def project() -> dict[str, Any]:
     return found
 
 
-def test_imports_flow_downwards_only() -> None:
-    beside = str(Path(sys.executable).parent)
-    lint_imports = which("lint-imports", path=beside) or which("lint-imports")
-    assert lint_imports, "import-linter is not installed; run `make setup`"
-
-    done = subprocess.run(
-        [lint_imports, "--no-cache"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_every_module_fits_in_the_head() -> None:
-    lengths = {
-        path.relative_to(ROOT).as_posix(): len(path.read_bytes().splitlines())
-        for path in modules()
-    }
-
-    assert {path: n for path, n in lengths.items() if n > LONGEST} == {}
-
-
 def test_every_module_is_named_for_one_thing() -> None:
     names = {path.relative_to(ROOT).as_posix(): path.stem for path in modules()}
 
     assert [path for path, name in names.items() if VAGUE & {*name.split("_")}] == []
 
 
-def test_there_is_one_level_of_folders() -> None:
-    assert {len(path.relative_to(PACKAGE).parts) for path in modules()} <= {1, 2}
+@cache
+def classes() -> dict[str, list[str]]:
+    """Name of a class -> the modules that define it."""
+    found: dict[str, list[str]] = {}
+    for path in modules():
+        for node in ast.parse(path.read_bytes()).body:
+            if isinstance(node, ast.ClassDef):
+                where = path.relative_to(ROOT).as_posix()
+                found.setdefault(node.name, []).append(where)
+    return found
+
+
+def test_a_class_name_exists_once() -> None:
+    assert {name: at for name, at in classes().items() if len(at) > 1} == {}
 
 
 def test_every_folder_of_modules_is_a_package() -> None:

@@ -20,7 +20,7 @@ from vaultsync import settings as config
 from vaultsync.cli import exit_codes as failure
 from vaultsync.cli.main import cli
 from vaultsync.sync.changes import StoreChange, VaultChange
-from vaultsync.sync.decision_table import Do
+from vaultsync.sync.decision_table import ActionKind
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -241,9 +241,9 @@ def test_the_file_of_settings_is_all_defaults(tmp_path: Path) -> None:
     assert set(said) <= _cells(_page("reference/settings.md"))
     (tmp_path / ".meta").mkdir()
     (tmp_path / ".meta" / "config.toml").write_text(example)
-    loaded = config.load(tmp_path, state_dir=str(tmp_path / "state"))
+    loaded = config.load_settings(tmp_path, state_dir=str(tmp_path / "state"))
     (tmp_path / ".meta" / "config.toml").write_text('vault_id = "x"\n')
-    bare = config.load(tmp_path, state_dir=str(tmp_path / "state"))
+    bare = config.load_settings(tmp_path, state_dir=str(tmp_path / "state"))
     for name in set(said) - {"vault_id"}:
         assert getattr(loaded, name) == getattr(bare, name)
 
@@ -258,7 +258,7 @@ def test_every_variable_of_the_environment_is_documented() -> None:
 
 def test_every_change_and_action_is_explained() -> None:
     explained = _cells(_page("concepts/how-sync-works.md"))
-    for kind in (VaultChange, StoreChange, Do):
+    for kind in (VaultChange, StoreChange, ActionKind):
         assert {each.value for each in kind} <= explained
 
 

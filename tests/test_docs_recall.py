@@ -14,11 +14,11 @@ import pytest
 
 from tests.golden import RENEW, fenced
 from tests.sample_vault import facts as notes
-from vaultsync.backends.tokens.estimate import FittedTokens
-from vaultsync.context_packs.pack import INTENTS, TIERS, Candidate
-from vaultsync.context_packs.packer import pack
-from vaultsync.index_files.entry import entry_of, line_of
-from vaultsync.index_files.render import index_texts
+from vaultsync.backends.tokens.estimate import EstimatingCounter
+from vaultsync.context_packs.pack import INTENTS, PACK_TIERS, PackCandidate
+from vaultsync.context_packs.packer import pack_context
+from vaultsync.index_files.entry import entry_line, entry_of
+from vaultsync.index_files.render import render_index
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.parse import read_note
@@ -28,7 +28,7 @@ EXAMPLE = re.compile(
     r"(?P<open><!-- example: (?P<name>[a-z-]+) -->\n).*?(?P<close><!-- /example -->)",
     re.DOTALL,
 )
-COUNT = FittedTokens().count
+COUNT = EstimatingCounter().count
 
 
 def facts() -> list[Fact]:
@@ -38,15 +38,15 @@ def facts() -> list[Fact]:
         path = VaultPath(each.path)
         note = read_note(each.raw, path)
         fact = Fact(each.id, title=each.title, scope=path.partition("/")[0])
-        made.append(fact.laid_over(note.values, note.properties).but(path=path))
+        made.append(fact.overlay(note.values, note.properties).evolve(path=path))
     return made
 
 
 def intents() -> str:
     """The shares of each intent."""
-    head = f"| intent | {' | '.join(TIERS)} |\n|---|{'---:|' * len(TIERS)}\n"
+    head = f"| intent | {' | '.join(PACK_TIERS)} |\n|---|{'---:|' * len(PACK_TIERS)}\n"
     return head + "".join(
-        f"| `{name}` | {' | '.join(f'{intent.shares[t]:.0%}' for t in TIERS)} |\n"
+        f"| `{name}` | {' | '.join(f'{intent.shares[t]:.0%}' for t in PACK_TIERS)} |\n"
         for name, intent in INTENTS.items()
     )
 
@@ -54,9 +54,9 @@ def intents() -> str:
 def example_pack() -> str:
     """A pack of what the sample vault knows about deposits."""
     found = [each for each in facts() if "deposit" in each.title.casefold()]
-    made = pack(
+    made = pack_context(
         "What does a deposit cost?",
-        [Candidate(each, "Has “deposit”.") for each in found],
+        [PackCandidate(each, "Has “deposit”.") for each in found],
         budget=300,
         count=COUNT,
     )
@@ -69,7 +69,7 @@ def entry() -> str:
     made = entry_of(fact, COUNT)
     assert made is not None
     assert fact.path is not None
-    return fenced(line_of(made, fact.path) + "\n", "markdown")
+    return fenced(entry_line(made, fact.path) + "\n", "markdown")
 
 
 def vault_index() -> str:
@@ -77,7 +77,7 @@ def vault_index() -> str:
     many = facts()
     entries = [made for each in many if (made := entry_of(each, COUNT))]
     paths = {each.id: each.path for each in many if each.path is not None}
-    lines = index_texts(entries, paths)["vault-index.md"].split("\n")
+    lines = render_index(entries, paths)["vault-index.md"].split("\n")
     return fenced("\n".join(lines[:14]) + "\n…\n", "markdown")
 
 

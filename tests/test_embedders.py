@@ -10,7 +10,7 @@ import pytest
 from tests.embedding import need
 from tests.fakes import FakeClock
 from vaultsync.backends.embedders.choose import embedder_for, reranker_for
-from vaultsync.backends.embedders.sentence import packaged_weights
+from vaultsync.backends.embedders.sentence import packaged_model
 from vaultsync.errors import ConfigError, EmbedderError
 from vaultsync.indexing.ports import Embedder
 
@@ -134,7 +134,7 @@ def test_another_model_is_exported_too(tmp_path: Path) -> None:
     )
     folder = tmp_path / "tiny"
     transformers.BertModel(config).save_pretrained(folder)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(packaged_weights().path)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(packaged_model().path)
     tokenizer.save_pretrained(folder)
     parts = [("", "Transformer"), ("1_Pooling", "Pooling")]
     modules = [

@@ -16,14 +16,14 @@ from tests import golden_errors, golden_passes
 from tests.golden import GOLDEN, RENEW, check, fenced, sections
 from vaultsync.errors import UnsafeSpliceError
 from vaultsync.model.canonical import link_name
-from vaultsync.model.compare import differing
+from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import TYPES
-from vaultsync.notes.edits import edited
+from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.parse import read_note
-from vaultsync.notes.render import render, rewrite
-from vaultsync.notes.view import Lens
+from vaultsync.notes.render import render_note, rewrite_note
+from vaultsync.notes.view import NoteView
 from vaultsync.privacy.redaction import Redactor
 
 NOTES = sorted(GOLDEN.glob("notes/*.md"))
@@ -60,7 +60,7 @@ def test_notes_are_written_as_the_golden_pages_say(case: Path) -> None:
     def answer(given: dict[str, str]) -> str:
         fact = make_fact(json.loads(given["fact"]))
         links = json.loads(given.get("links", "{}"))
-        data = render(fact, links=links)
+        data = render_note(fact, links=links)
         assert read_back(data, fact, links) == ()
         return fenced(data.decode(), "markdown")
 
@@ -76,8 +76,8 @@ def read_back(data: bytes, fact: Fact, links: dict[str, str]) -> tuple[str, ...]
     said = make_fact(
         {**note.properties, **note.values, "id": note.id, "scope": fact.scope}
     )
-    assert differing(edited(fact, note, note, ids=ids), fact) == ()
-    return differing(said, fact, volatile=True)
+    assert differing_keys(apply_note_edits(fact, note, note, ids=ids), fact) == ()
+    return differing_keys(said, fact, volatile=True)
 
 
 @pytest.mark.parametrize("case", EDITS, ids=lambda case: case.stem)
@@ -88,18 +88,20 @@ def test_an_agents_edit_changes_only_the_lines_of_the_golden_pages(
         before = given["note"]
         links = json.loads(given.get("links", "{}"))
         note = read_note(before.encode(), PATH)
-        fact = Fact(note.id or "", scope="team-core").laid_over(
+        fact = Fact(note.id or "", scope="team-core").overlay(
             note.values, note.properties
         )
-        wanted = fact.changed(json.loads(given["edit"]))
+        wanted = fact.replace(json.loads(given["edit"]))
         try:
-            data = rewrite(note, fact, wanted, links=links)
+            data = rewrite_note(note, fact, wanted, links=links)
         except UnsafeSpliceError as refused:
             return f"Refused: {refused.message}\n"
         after = data.decode()
         ids = {link_name(text): fact_id for fact_id, text in links.items()}
         again = read_note(data, PATH)
-        assert differing(edited(fact, note, again, ids=ids), wanted) == ()
+        assert (
+            differing_keys(apply_note_edits(fact, note, again, ids=ids), wanted) == ()
+        )
         differs = "\n".join(changes(before, after))
         return fenced(after, "markdown") + "\n" + fenced(f"{differs}\n", "diff")
 
@@ -108,7 +110,7 @@ def test_an_agents_edit_changes_only_the_lines_of_the_golden_pages(
 
 @pytest.mark.parametrize("case", HYGIENE, ids=lambda case: case.stem)
 def test_secrets_and_scripts_are_shown_as_the_golden_pages_say(case: Path) -> None:
-    lens = Lens.of(
+    lens = NoteView.of(
         Redactor(b"a key for golden pages", (re.compile(r"ACME-\d{4}"),)),
         hides=True,
         disarms=True,
@@ -116,23 +118,23 @@ def test_secrets_and_scripts_are_shown_as_the_golden_pages_say(case: Path) -> No
 
     def answer(given: dict[str, str]) -> str:
         fact = make_fact(json.loads(given["fact"]))
-        text = render(lens.shown(fact), links={}).decode()
-        note = lens.agreed(read_note(text.encode(), PATH), fact)
-        assert differing(edited(fact, note, note), fact) == ()
+        text = render_note(lens.to_note(fact), links={}).decode()
+        note = lens.from_base_note(read_note(text.encode(), PATH), fact)
+        assert differing_keys(apply_note_edits(fact, note, note), fact) == ()
         if "edit" not in given:
             return fenced(text, "markdown")
         for old, new in json.loads(given["person"]).items():
             assert old in text
             text = text.replace(old, new)
-        now = lens.meant(read_note(text.encode(), PATH), fact, before=note)
-        vault = edited(fact, note, now)
-        assert rewrite(now, vault, vault, links={}, lens=lens).decode() == text
+        now = lens.from_note(read_note(text.encode(), PATH), fact, before=note)
+        vault = apply_note_edits(fact, note, now)
+        assert rewrite_note(now, vault, vault, links={}, lens=lens).decode() == text
         said = json.loads(given["edit"])
         content = vault.content + said["append"]
         for old, new in said["replace"].items():
             content = content.replace(old, new)
-        merged = vault.changed({"content": content})
-        after = rewrite(now, vault, merged, links={}, lens=lens).decode()
+        merged = vault.replace({"content": content})
+        after = rewrite_note(now, vault, merged, links={}, lens=lens).decode()
         differs = "\n".join(changes(text, after))
         return fenced(after, "markdown") + "\n" + fenced(f"{differs}\n", "diff")
 

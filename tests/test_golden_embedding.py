@@ -12,8 +12,8 @@ from tests.fakes import FakeClock
 from tests.golden import GOLDEN, RENEW
 from vaultsync.backends.embedders.choose import embedder_for
 from vaultsync.backends.embedders.export import (
-    LEAST_COSINE,
-    LEAST_NEIGHBOURS,
+    MIN_COSINE,
+    MIN_SHARED_NEIGHBOURS,
     SENTENCES,
     agreement,
 )
@@ -35,8 +35,8 @@ def test_the_export_agrees_with_the_golden_vectors(
 
     found = agreement(stored(), made)
 
-    assert found["cosine"] >= LEAST_COSINE
-    assert found["neighbours"] >= LEAST_NEIGHBOURS
+    assert found["cosine"] >= MIN_COSINE
+    assert found["neighbours"] >= MIN_SHARED_NEIGHBOURS
 
 
 @pytest.mark.slow

@@ -23,9 +23,9 @@ from vaultsync.notes.conflict_note import (
     conflict_id,
     conflict_path,
     render_conflict,
-    ticked,
+    ticked_fields,
 )
-from vaultsync.sync.merge import Merged, merge
+from vaultsync.sync.merge import MergeResult, merge
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 MERGES = sorted(GOLDEN.glob("merge/*.md"))
@@ -80,7 +80,7 @@ def write_fact(fact: Fact) -> str:
     return "\n".join([*rows, "", fact.content])
 
 
-def write_merged(merged: Merged) -> str:
+def write_merged(merged: MergeResult) -> str:
     def named(keys: tuple[str, ...]) -> str:
         return ", ".join(keys) or "nothing"
 
@@ -88,7 +88,7 @@ def write_merged(merged: Merged) -> str:
         fenced(write_fact(merged.fact), "text")
         + f"\n- to the store: {named(merged.from_vault)}"
         + f"\n- to the note: {named(merged.from_store)}"
-        + f"\n- put back: {named(merged.put_back)}\n"
+        + f"\n- put back: {named(merged.reverted)}\n"
         + "".join(
             f"- conflict about {each.field}: before {json.dumps(each.base)},"
             f" vault {json.dumps(each.vault)}, store {json.dumps(each.store)}\n"
@@ -141,7 +141,7 @@ def test_conflict_notes_are_as_the_golden_pages_say(case: Path) -> None:
                 title=values["title"],
             )
         )
-        assert ticked(note) == frozenset()
+        assert ticked_fields(note) == frozenset()
         return fenced(note, "markdown")
 
     check(case, answer)

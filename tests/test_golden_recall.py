@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from tests.golden import GOLDEN, check, fenced
-from vaultsync.backends.tokens.estimate import FittedTokens
-from vaultsync.context_packs.pack import Candidate
-from vaultsync.context_packs.packer import pack
+from vaultsync.backends.tokens.estimate import EstimatingCounter
+from vaultsync.context_packs.pack import PackCandidate
+from vaultsync.context_packs.packer import pack_context
 from vaultsync.index_files.entry import entry_of
-from vaultsync.index_files.render import index_texts
+from vaultsync.index_files.render import render_index
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 
 CONTEXTS = sorted(GOLDEN.glob("context/*.md"))
 INDEXES = sorted(GOLDEN.glob("index/*.md"))
-COUNT = FittedTokens().count
+COUNT = EstimatingCounter().count
 LANGUAGE = {"markdown": "markdown", "xml": "xml", "json": "json"}
 
 
@@ -29,7 +29,7 @@ def facts_of(text: str, first: int = 1) -> list[tuple[Fact, dict[str, object]]]:
         beside = {key: said.pop(key) for key in ("path", "why", "fit") if key in said}
         said.setdefault("id", f"0193f6c2-0000-7000-8000-{number:012d}")
         path = beside.get("path")
-        fact = make_fact(said).but(path=VaultPath(str(path)) if path else None)
+        fact = make_fact(said).evolve(path=VaultPath(str(path)) if path else None)
         made.append((fact, beside))
     return made
 
@@ -44,10 +44,10 @@ def test_packs_look_as_the_golden_pages_say(case: Path) -> None:
             fact.title: frozenset(f.id for f, _ in found if fact.title in f.entities)
             for fact, _ in named
         }
-        made = pack(
+        made = pack_context(
             asked["question"],
             [
-                Candidate(
+                PackCandidate(
                     fact, str(beside["why"]), fit=float(str(beside.get("fit", 1)))
                 )
                 for fact, beside in found
@@ -57,7 +57,7 @@ def test_packs_look_as_the_golden_pages_say(case: Path) -> None:
             form=asked.get("format", "markdown"),
             intent=asked.get("intent"),
             entities=[
-                Candidate(
+                PackCandidate(
                     fact,
                     "named by the facts",
                     named_by=by_name[fact.title],
@@ -80,7 +80,7 @@ def test_tables_look_as_the_golden_pages_say(case: Path) -> None:
         facts = [fact for fact, _ in facts_of(given["facts"])]
         entries = [entry for fact in facts if (entry := entry_of(fact, COUNT))]
         paths = {fact.id: fact.path for fact in facts if fact.path is not None}
-        texts = index_texts(entries, paths)
+        texts = render_index(entries, paths)
         return "\n".join(
             f"`.index/{name}`:\n\n{fenced(text, 'markdown')}"
             for name, text in texts.items()

@@ -7,23 +7,23 @@ from pathlib import Path
 import pytest
 
 from vaultsync import settings as config
-from vaultsync.api.privacy import hygiene_check
-from vaultsync.api.stray_settings import settings_check
+from vaultsync.api.privacy import redaction_check
+from vaultsync.api.stray_settings import unknown_settings_check
 from vaultsync.errors import ConfigError
-from vaultsync.settings import Hygiene
+from vaultsync.settings import PrivacySettings
 
 
 def _load(tmp_path: Path, text: str) -> config.Settings:
     (tmp_path / ".meta").mkdir(exist_ok=True)
     marker = tmp_path / ".meta" / "config.toml"
     marker.write_text(f'vault_id = "x"\n{text}')
-    return config.load(tmp_path, state_dir=str(tmp_path / "state"))
+    return config.load_settings(tmp_path, state_dir=str(tmp_path / "state"))
 
 
 def test_hygiene_is_on_by_default(tmp_path: Path) -> None:
-    assert _load(tmp_path, "").hygiene == Hygiene()
-    assert Hygiene().secrets
-    assert Hygiene().neutralise
+    assert _load(tmp_path, "").hygiene == PrivacySettings()
+    assert PrivacySettings().secrets
+    assert PrivacySettings().neutralise
 
 
 def test_patterns_are_expressions_or_names_of_kinds(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, said: str, why: str) -> 
 
 def test_the_doctor_names_what_is_no_setting(tmp_path: Path) -> None:
     said = "ignores = ['x']\nagent = 'indy'\n[watch]\nwacther = 'polling'\n[hygiene]\n"
-    name, ok, told, hint = settings_check(_load(tmp_path, said))
+    name, ok, told, hint = unknown_settings_check(_load(tmp_path, said))
     assert (name, ok) == ("settings", False)
     assert told.endswith("ignored: agent, ignores, [watch] wacther")
     assert hint == "is it `ignore` for ignores, `watcher` for [watch] wacther?"
@@ -67,13 +67,13 @@ def test_all_settings_are_settings(tmp_path: Path) -> None:
     page = Path(__file__).parents[1] / "docs" / "reference" / "settings.md"
     said = page.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
     settings = _load(tmp_path, said.partition("\n")[2])
-    _, ok, told, hint = settings_check(settings)
+    _, ok, told, hint = unknown_settings_check(settings)
     assert (ok, hint) == (True, ""), told
-    assert not settings_check(_load(tmp_path, "zzz = 1"))[3]
+    assert not unknown_settings_check(_load(tmp_path, "zzz = 1"))[3]
 
 
 def test_the_doctor_says_what_is_not_disarmed(tmp_path: Path) -> None:
     settings = _load(tmp_path, "[hygiene]\nneutralise = false\n")
-    _, ok, said, _ = hygiene_check(settings)
+    _, ok, said, _ = redaction_check(settings)
     assert ok
     assert "not disarmed" in said

@@ -15,18 +15,18 @@ from tests.embedding import Service, serving
 from tests.memory_file_worlds import DEPLOY, PEOPLE, TESTS, MemoryWorld, SimFile, memory
 from vaultsync import api as app
 from vaultsync.api.memory import Memory
-from vaultsync.backends.filesystem.memory_file import STATE, DiskMemoryFile
+from vaultsync.backends.filesystem.memory_file import STATE_FILE, DiskMemoryFile
 from vaultsync.errors import (
     MemoryFileBusyError,
     StoreUnavailableError,
     TooManyFilesError,
     UnreadableMemoryFileError,
 )
-from vaultsync.memory_files.read import LARGE
+from vaultsync.memory_files.read import LARGE_FILE_BYTES
 from vaultsync.memory_files.report import MemoryFileReport
-from vaultsync.memory_files.sections import LONGEST, SHORTEST
-from vaultsync.memory_files.service import FILES, MOST_FILES
-from vaultsync.memory_files.sync import BYTES, SECTIONS
+from vaultsync.memory_files.sections import MAX_SECTION_CHARS, MIN_SECTION_CHARS
+from vaultsync.memory_files.service import MAX_FILES, MAX_FILES_TAKEN
+from vaultsync.memory_files.sync import MAX_TOTAL_BYTES, MAX_TOTAL_SECTIONS
 
 ALL = memory(DEPLOY, TESTS, PEOPLE)
 TEXT = "Ask the harbour master before the database."
@@ -68,7 +68,7 @@ def held(tmp_path: Path) -> Iterator[Memory]:
 
 def test_single_markdown_file_over_1_mb_is_taken_with_a_warning() -> None:
     world = MemoryWorld()
-    world.file.says(memory(("Large", "x" * (LARGE + 1))))
+    world.file.says(memory(("Large", "x" * (LARGE_FILE_BYTES + 1))))
     report = world.syncs()
     assert kinds(report) == ["LargeFile"]
     assert report.counts["created"] == 1
@@ -77,11 +77,13 @@ def test_single_markdown_file_over_1_mb_is_taken_with_a_warning() -> None:
 def test_more_than_500_chunks_are_not_taken_and_what_is_known_stays() -> None:
     world = MemoryWorld()
     world.takes(memory(("Known", "This was there before all others.")))
-    text = many(SECTIONS) + "\n## Known\n\nThis was there before all others.\n"
+    text = (
+        many(MAX_TOTAL_SECTIONS) + "\n## Known\n\nThis was there before all others.\n"
+    )
     world.file.says(text)
     report = world.syncs()
     assert kinds(report) == ["TooManySections"]
-    assert len(world.remembered()) == SECTIONS
+    assert len(world.remembered()) == MAX_TOTAL_SECTIONS
     assert world.by_title("Known")
     assert report.counts["forgotten"] == 0
 
@@ -90,12 +92,12 @@ def test_single_section_over_4096_chars_is_split_at_paragraph_boundaries() -> No
     world = MemoryWorld()
     world.takes(memory(("Long", "\n\n".join(["A paragraph of words. " * 50] * 9))))
     assert len(world.remembered()) == 3
-    assert all(len(each.content) <= LONGEST for each in world.remembered())
+    assert all(len(each.content) <= MAX_SECTION_CHARS for each in world.remembered())
 
 
 def test_total_synced_content_over_5_mb_is_told_and_not_taken() -> None:
     world = MemoryWorld()
-    half = b"x" * (BYTES // 2)
+    half = b"x" * (MAX_TOTAL_BYTES // 2)
     files = [SimFile(name=f"~/{n}.md", data=half) for n in range(3)]
     report = world.syncs(*files)
     told = [each for each in report.attention if each.kind != "LargeFile"]
@@ -109,14 +111,14 @@ def test_over_50_files_the_first_by_name_are_taken_and_200_are_refused() -> None
     world = MemoryWorld()
     files = [
         SimFile(name=f"~/{n:03}.md", data=f"What number {n} says, {'.' * 9}".encode())
-        for n in reversed(range(FILES + 1))
+        for n in reversed(range(MAX_FILES_TAKEN + 1))
     ]
     report = world.syncs(*files)
-    assert len(report.files) == FILES
+    assert len(report.files) == MAX_FILES_TAKEN
     assert kinds(report) == ["TooManyFiles"]
     assert not world.remembered(files[0])
     with pytest.raises(TooManyFilesError):
-        world.syncs(*[SimFile(name=f"~/{n}.md") for n in range(MOST_FILES)])
+        world.syncs(*[SimFile(name=f"~/{n}.md") for n in range(MAX_FILES)])
 
 
 def test_binary_file_matching_glob_is_skipped_and_said() -> None:
@@ -374,7 +376,7 @@ def test_symlinked_memory_md_is_the_file_it_leads_to(held: Memory, work: Path) -
     real.write_text(ALL, encoding="utf-8")
     link.symlink_to(real)
     assert held.sync_memory_file(link).counts["created"] == 3
-    assert (work / "real" / STATE).exists()
+    assert (work / "real" / STATE_FILE).exists()
     assert held.sync_memory_file(real).quiet
     assert held.add_to_memory_file(link, TEXT, section="Lessons").status == "written"
     assert link.is_symlink()
@@ -501,7 +503,7 @@ def test_empty_chunk_text_after_normalization_is_no_section() -> None:
     world.file.says("## \n\n   \n\n## Short\n\n \t \n")
     report = world.syncs(world.file, SimFile(name="~/b.md", data=ALL.encode()))
     assert [each.sections for each in report.files] == [3, 0]
-    assert SHORTEST == 32
+    assert MIN_SECTION_CHARS == 32
 
 
 def test_identical_chunks_across_files_are_two_facts() -> None:

@@ -18,12 +18,12 @@ from vaultsync.backends.sqlite.store import SqliteStore
 from vaultsync.backends.state.vault_marker import make_marker
 from vaultsync.backends.system.clock import SystemClock
 from vaultsync.links.wikilinks import find_links
-from vaultsync.operations.adopt import adopt
+from vaultsync.operations.adopt import adopt_notes
 from vaultsync.operations.check_links import LinkReport, check_links
 from vaultsync.operations.relink import sync_and_relink
-from vaultsync.operations.undo import undo
-from vaultsync.operations.verify import verify
-from vaultsync.sync.context import Mirror
+from vaultsync.operations.undo import undo_run
+from vaultsync.operations.verify import verify_all
+from vaultsync.sync.context import SyncContext
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "concepts" / "links-and-graph.md"
@@ -38,14 +38,14 @@ def vault(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def mirror(vault: Path, tmp_path: Path) -> Iterator[Mirror]:
+def mirror(vault: Path, tmp_path: Path) -> Iterator[SyncContext]:
     clock = SystemClock()
     make_marker(vault, clock.new_id(), scope="public", store=None)
     store = SqliteStore.open(tmp_path / "store.sqlite3", clock=clock, create=True)
     archive = SqliteArchive.open(tmp_path / "archive.sqlite3")
     files = VaultFs(vault, ignore=(), max_bytes=4 << 20)
-    made = Mirror(files, store, archive, clock)
-    adopt(made, [])
+    made = SyncContext(files, store, archive, clock)
+    adopt_notes(made, [])
     yield made
     files.close()
     archive.close()
@@ -62,7 +62,7 @@ def table(report: LinkReport) -> str:
 
 
 def test_the_docs_say_how_the_links_of_a_real_vault_resolve(
-    mirror: Mirror, vault: Path
+    mirror: SyncContext, vault: Path
 ) -> None:
     report = check_links(mirror, files=lambda: vault_files(vault))
     made = table(report)
@@ -89,7 +89,7 @@ def test_the_docs_say_how_the_links_of_a_real_vault_resolve(
 
 
 def test_a_renamed_hub_of_a_real_vault_keeps_all_its_links(
-    mirror: Mirror, vault: Path, tmp_path: Path
+    mirror: SyncContext, vault: Path, tmp_path: Path
 ) -> None:
     links = SqliteLinks(tmp_path / "links.sqlite3")
     before = {path: path.read_text("utf-8") for path in vault.rglob("*.md")}
@@ -109,14 +109,14 @@ def test_a_renamed_hub_of_a_real_vault_keeps_all_its_links(
             assert "Settings" not in {link.target for link in find_links(now)}
     assert changed == report.counts["updated_in_vault"] > 50
     assert len(check_links(mirror).problems) == problems
-    assert verify(mirror).equal
+    assert verify_all(mirror).equal
     assert sync_and_relink(mirror, links).quiet
 
-    undo(mirror, report.run)
+    undo_run(mirror, report.run)
     hub.with_name("All settings.md").rename(hub)
     sync_and_relink(mirror, links)
     assert len(check_links(mirror).problems) == problems
-    assert verify(mirror).equal
+    assert verify_all(mirror).equal
     links.close()
 
 

@@ -11,7 +11,7 @@ import vaultsync
 from vaultsync import settings as config
 from vaultsync.api import read_only as answering
 from vaultsync.errors import ConfigError
-from vaultsync.recall.ranking import FIELDS, Weights
+from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
 
 
 def _set(root: Path, text: str) -> None:
@@ -25,15 +25,15 @@ def _set(root: Path, text: str) -> None:
 
 def _load(root: Path, text: str) -> config.Settings:
     _set(root, text)
-    return config.load(root, state_dir=str(root / "state"))
+    return config.load_settings(root, state_dir=str(root / "state"))
 
 
 def test_what_is_not_weighed_keeps_its_default(tmp_path: Path) -> None:
-    assert _load(tmp_path, "").weights == Weights()
+    assert _load(tmp_path, "").weights == RankingWeights()
     said = "[weights]\nrecency = 0\nvectors = 2\n[weights.fields]\ntitle = 5\n"
     found = _load(tmp_path, said).weights
     assert (found.similarity, found.recency, found.vectors) == (0.5, 0, 2)
-    assert found.fields == {**FIELDS, "title": 5}
+    assert found.fields == {**FIELD_WEIGHTS, "title": 5}
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,10 @@ def test_what_is_not_weighed_keeps_its_default(tmp_path: Path) -> None:
         ("[weights.fields]\nbody = 1", "title, aliases"),
         ("[weights.fields]\ntitle = -1", "below 0"),
         ("[weights]\nsimilarity = 0\nrecency = 0\nutility = 0", "has to count"),
-        ("[weights.fields]\n" + "\n".join(f"{f} = 0" for f in FIELDS), "has to count"),
+        (
+            "[weights.fields]\n" + "\n".join(f"{f} = 0" for f in FIELD_WEIGHTS),
+            "has to count",
+        ),
         ("language = 'klingon'", "english"),
         ("language = 1", "language"),
         ("embedder = 1", "embedder"),
@@ -168,7 +171,10 @@ def test_a_clone_without_a_store_follows_them_too(root: Path) -> None:
     _remember(root, OLD, NEW)
     for recency, first in ((0, "Old"), (5, "New")):
         _set(root, f"[weights]\nutility = 0\nrecency = {recency}\n")
-        assert answering.ask_files("berths", path=str(root))[0].title == first
+        assert (
+            answering.recall_from_index_files("berths", path=str(root))[0].title
+            == first
+        )
 
 
 def test_hits_that_score_less_than_somebody_wants_are_not_told(root: Path) -> None:
@@ -176,8 +182,8 @@ def test_hits_that_score_less_than_somebody_wants_are_not_told(root: Path) -> No
     fits = "[weights]\nrecency = 0\nutility = 0\n"
     assert _titles(root, "berths", fits) == ["Old", "New"]
     assert _titles(root, "berths", f"{fits}least = 0.45") == ["Old"]
-    assert answering.ask_files("berths", path=str(root))[0].title == "Old"
-    assert len(answering.ask_files("berths", path=str(root)).hits) == 1
+    assert answering.recall_from_index_files("berths", path=str(root))[0].title == "Old"
+    assert len(answering.recall_from_index_files("berths", path=str(root)).hits) == 1
     assert _titles(root, "berths", f"{fits}least = 2") == []
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.golden import GOLDEN
 from tests.sample_vault import MANAGED, Note, facts
 from vaultsync.model.schema import DEFAULT_PRIORITY, DEFAULT_STATUS
-from vaultsync.model.scope import sees
+from vaultsync.model.scope import can_see
 
 KINDS = {
     "words": 18,
@@ -154,7 +154,9 @@ def test_what_was_superseded_never_answers_fully(asked: Question) -> None:
 def test_whoever_asks_may_see_every_answer(asked: Question) -> None:
     assert asked.agent in {None, "indy", "moss"}
     hidden = [
-        path for path in asked.answers if not sees(asked.agent, path.partition("/")[0])
+        path
+        for path in asked.answers
+        if not can_see(asked.agent, path.partition("/")[0])
     ]
     assert hidden == []
 

@@ -7,13 +7,13 @@ import math
 from tests.fakes import FakeClock
 from vaultsync.indexing.ports import VectorIndex, VectorRow
 from vaultsync.model.fact import Fact, make_fact
-from vaultsync.model.filters import Filters
+from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import Value
 
 CLOCK = FakeClock()
 IDS = [CLOCK.new_id() for _ in range(600)]
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-ALL = Filters(status=None, heads_only=False)
+ALL = FactFilters(status=None, heads_only=False)
 """A filter that leaves everything."""
 
 
@@ -38,7 +38,7 @@ def unit(*numbers: float) -> tuple[float, ...]:
 
 def found(
     index: VectorIndex,
-    filters: Filters = ALL,
+    filters: FactFilters = ALL,
     *,
     limit: int = 10,
     near: tuple[float, ...] = X,

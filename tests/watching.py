@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from tests.world import World
-from vaultsync.daemon.loop import Daemon
-from vaultsync.daemon.ports import Heard
-from vaultsync.daemon.schedule import Rhythm
+from vaultsync.daemon.loop import DaemonLoop
+from vaultsync.daemon.ports import WatchEvents
+from vaultsync.daemon.schedule import Intervals
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.sync.context import Mirror, Policy
-from vaultsync.sync.pass_types import Request
+from vaultsync.sync.context import SyncContext, SyncPolicy
+from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Progress, Report
-from vaultsync.sync.run import sync
+from vaultsync.sync.run import sync_once
 
 
 @dataclass
@@ -27,7 +27,7 @@ class FakeWatcher:
     """Whether it hears its probes."""
     ill: str = ""
     starts: Callable[[], None] = lambda: None
-    heard: list[Heard] = field(default_factory=list)
+    heard: list[WatchEvents] = field(default_factory=list)
     probes: int = 0
     probed: int = 0
     stopped: bool = False
@@ -35,10 +35,10 @@ class FakeWatcher:
     def start(self) -> None:
         self.starts()
 
-    def drain(self) -> Heard:
-        told = Heard(probes=self.probes)
+    def drain(self) -> WatchEvents:
+        told = WatchEvents(probes=self.probes)
         for each in self.heard:
-            told = Heard(
+            told = WatchEvents(
                 told.notes | each.notes,
                 told.others | each.others,
                 each.lost or told.lost,
@@ -61,11 +61,11 @@ class FakeWatcher:
 class Daemonic:
     """A world with a daemon; time goes by in steps as long as the daemon says."""
 
-    def __init__(self, rhythm: Rhythm | None = None) -> None:
-        self.world = World(Policy())
+    def __init__(self, rhythm: Intervals | None = None) -> None:
+        self.world = World(SyncPolicy())
         self.watchers: list[FakeWatcher] = []
         self.told: list[tuple[str, Mapping[str, Value]]] = []
-        self.requests: list[Request] = []
+        self.requests: list[SyncRequest] = []
         self.derived = 0
         self.is_stopped = False
         self.is_asked = False
@@ -74,28 +74,28 @@ class Daemonic:
         self.up_to_date = False
         self.reopened = 0
         self.starts: Callable[[], None] = lambda: None
-        self.rhythm = rhythm or Rhythm()
-        self.daemon = Daemon(
+        self.rhythm = rhythm or Intervals()
+        self.daemon = DaemonLoop(
             self, self._make, self.rhythm, tell=self._tell, jitter=lambda: 1.0
         )
 
     # --- what the daemon has done for it ----------------------------------------------
 
     @property
-    def mirror(self) -> Mirror:
+    def mirror(self) -> SyncContext:
         return self.world.mirror
 
     def reopen(self) -> None:
         self.reopened += 1
 
-    def mirror_some(self, request: Request, progress: Progress) -> Report:
+    def sync_folders(self, request: SyncRequest, progress: Progress) -> Report:
         self.requests.append(request)
 
         def told(stage: str, done: int, total: int) -> None:
             self.in_pass(stage)
             progress(stage, done, total)
 
-        return sync(self.world.mirror, request, progress=told)
+        return sync_once(self.world.mirror, request, progress=told)
 
     def is_derived(self) -> bool:
         return self.up_to_date
@@ -107,7 +107,7 @@ class Daemonic:
     def stopped(self) -> bool:
         return self.is_stopped
 
-    def asked(self) -> bool:
+    def has_waiting_calls(self) -> bool:
         return self.is_asked
 
     # --- what a test does -------------------------------------------------------------
@@ -118,7 +118,7 @@ class Daemonic:
 
     def hears(self, *notes: str, others: tuple[str, ...] = (), lost: str = "") -> None:
         self.watcher.heard.append(
-            Heard(
+            WatchEvents(
                 frozenset(map(VaultPath, notes)),
                 frozenset(map(VaultPath, others)),
                 lost,
@@ -136,13 +136,13 @@ class Daemonic:
         """Let the daemon do what it wants for some time."""
         end = self.world.clock.monotonic() + seconds
         while (now := self.world.clock.monotonic()) < end:
-            wait = self.daemon.step()
+            wait = self.daemon.tick()
             self.world.clock.advance(min(max(wait, 0.001), end - now + 0.001))
 
     def rests(self) -> None:
         """Let the daemon come to rest, and forget what it did for that."""
         self.runs(8)
-        assert self.daemon.settled
+        assert self.daemon.is_idle
         self.forget()
 
     def forget(self) -> None:

@@ -16,14 +16,14 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict, is_conflict_note
-from vaultsync.notes.view import CLEAR, Lens
-from vaultsync.operations.verify import verify
-from vaultsync.storage.archive import Attention, Base
-from vaultsync.storage.store import Write
-from vaultsync.sync.context import Mirror, Policy
-from vaultsync.sync.pass_types import Request
+from vaultsync.notes.view import IDENTITY_VIEW, NoteView
+from vaultsync.operations.verify import verify_all
+from vaultsync.storage.archive import Base, Notice
+from vaultsync.storage.store import StoreWrite
+from vaultsync.sync.context import SyncContext, SyncPolicy
+from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import ActionTaken, Report
-from vaultsync.sync.run import sync
+from vaultsync.sync.run import sync_once
 
 SCOPE = "team-core"
 PASSES = 12
@@ -42,17 +42,19 @@ MERGED = PERSONS.replace("Charlie says more.", "Charlie says what the agent says
 class World:
     """Both sides and everybody who writes to them; time moves when somebody acts."""
 
-    def __init__(self, policy: Policy | None = None, lens: Lens = CLEAR) -> None:
+    def __init__(
+        self, policy: SyncPolicy | None = None, lens: NoteView = IDENTITY_VIEW
+    ) -> None:
         self.clock = FakeClock()
         self.vault = SimVault(now_ns=self._now_ns)
         self.store = MemoryStore(self.clock)
         self.archive = MemoryArchive()
-        self.mirror = Mirror(
+        self.mirror = SyncContext(
             self.vault,
             self.store,
             self.archive,
             self.clock,
-            policy or Policy(),
+            policy or SyncPolicy(),
             lens=lens,
         )
 
@@ -155,8 +157,8 @@ class World:
             left -= 1
             self.store.before = _nothing
             fact = self.store.get(fact_id)
-            again = fact.but(access_count=fact.access_count + 1)
-            self.store.write([Write(fact_id, again, fact.revision, "ada")])
+            again = fact.evolve(access_count=fact.access_count + 1)
+            self.store.write([StoreWrite(fact_id, again, fact.revision, "ada")])
             self.store.before = before
 
         self.store.before = before
@@ -168,9 +170,9 @@ class World:
 
     # --- passes ----------------------------------------------------------------------
 
-    def sync(self, request: Request | None = None) -> Report:
+    def sync(self, request: SyncRequest | None = None) -> Report:
         self.clock.advance(1)
-        return sync(self.mirror, request or Request())
+        return sync_once(self.mirror, request or SyncRequest())
 
     def quiesce(self) -> list[Report]:
         """Passes until one has nothing to do and nothing waits but for a person."""
@@ -179,7 +181,7 @@ class World:
             self.clock.advance(61)
             reports.append(self.sync())
             waits = self.archive.missing_bases() or self.archive.outbox()
-            if reports[-1].quiet and not waits and not self.archive.lingers():
+            if reports[-1].quiet and not waits and not self.archive.displaced_files():
                 return reports
         seen = [each.counts for each in reports]
         raise AssertionError(f"no rest after {PASSES} passes: {seen}")
@@ -259,7 +261,7 @@ class World:
     # --- judging ---------------------------------------------------------------------
 
     def assert_equal_sides(self) -> None:
-        proof = verify(self.mirror)
+        proof = verify_all(self.mirror)
         assert proof.equal, [each.as_json() for each in proof.differences]
 
     def assert_second_pass_writes_nothing(self) -> None:
@@ -323,7 +325,7 @@ def kinds(report: Report) -> list[str]:
     return sorted(each.kind for each in report.attention)
 
 
-def notice(report: Report, kind: str) -> Attention:
+def notice(report: Report, kind: str) -> Notice:
     """The only notice of a kind."""
     (found,) = [each for each in report.attention if each.kind == kind]
     return found

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vaultsync import errors
-    from vaultsync.api.memory import Memory  # noqa: A004 - what its users say
+    from vaultsync.api.memory import Memory
     from vaultsync.api.opening import init, open  # noqa: A004 - what its users say
     from vaultsync.errors import VaultsyncError
     from vaultsync.model.fact import Fact

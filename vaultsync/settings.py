@@ -12,12 +12,12 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from vaultsync.errors import ConfigError, NotAVaultError, UnsafePathError
-from vaultsync.indexing.language import ENGLISH, LANGUAGES
-from vaultsync.model.decay import FLOOR
+from vaultsync.indexing.language import ENGLISH, STEMMER_LANGUAGES
+from vaultsync.model.decay import FADED_DECAY
 from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.model.scope import PUBLIC, check_scope
-from vaultsync.privacy.secret_forms import OPTIONAL
-from vaultsync.recall.ranking import FIELDS, Weights
+from vaultsync.privacy.secret_forms import OPTIONAL_FORMS
+from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
 
 MARKER = Path(".meta") / "config.toml"
 
@@ -51,7 +51,7 @@ class MemoryFileSettings(NamedTuple):
     """How long a file must be quiet before it is read (seed 000)."""
 
 
-class Hygiene(NamedTuple):
+class PrivacySettings(NamedTuple):
     """What notes and answers may show: `[hygiene]`."""
 
     secrets: bool = True
@@ -84,7 +84,7 @@ class Settings(NamedTuple):
     settle_seconds: float = 30.0
     grace_seconds: float = 1.0
     max_note_bytes: int = 4 << 20
-    decay_floor: float = FLOOR
+    decay_floor: float = FADED_DECAY
     """Below which decay a fact has faded, for `maintain`."""
     auto_link: bool = True
     """Whether what agents write gets links to the entities it mentions."""
@@ -102,9 +102,9 @@ class Settings(NamedTuple):
     """A visible twin of `.index/` in the vault; none."""
     language: str = ENGLISH
     """Of texts whose language cannot be told: whose stems and stop words they have."""
-    weights: Weights = Weights()
+    weights: RankingWeights = RankingWeights()
     """What decides the order of hits: the table `[weights]`."""
-    hygiene: Hygiene = Hygiene()
+    hygiene: PrivacySettings = PrivacySettings()
     """Secrets, and text that would run."""
     watch: WatchSettings = WatchSettings()
     memory_file: MemoryFileSettings = MemoryFileSettings()
@@ -149,7 +149,7 @@ def _models() -> Path:
     return Path(home).expanduser() / "vaultsync" / "models"
 
 
-def load(
+def load_settings(
     root: Path,
     *,
     agent: str | None = None,
@@ -187,7 +187,7 @@ def load(
         settle_seconds=_number(said, "settle_seconds", 30.0),
         grace_seconds=_number(said, "grace_seconds", 1.0),
         max_note_bytes=int(_number(said, "max_note_bytes", 4 << 20)),
-        decay_floor=_number(said, "decay_floor", FLOOR),
+        decay_floor=_number(said, "decay_floor", FADED_DECAY),
         auto_link=_flag(said, "auto_link", default=True),
         derive=_flag(said, "derive", default=True),
         embedder=check_embedder(
@@ -229,35 +229,38 @@ def _index_folder(said: Mapping[str, object]) -> VaultPath:
         return vault_path(folder.strip("/")) if folder else VaultPath("")
     except UnsafePathError as unsafe:
         hint = f"give a folder of the vault, such as Index: {unsafe.message}"
-        raise _senseless("index_folder", folder, hint) from None
+        raise _invalid_value("index_folder", folder, hint) from None
 
 
 def _language(said: Mapping[str, object]) -> str:
     language = _word(said, "language", ENGLISH).lower()
-    if language not in LANGUAGES:
-        hint = "give one of " + ", ".join(sorted({*LANGUAGES}))
-        raise _senseless("language", language, hint)
+    if language not in STEMMER_LANGUAGES:
+        hint = "give one of " + ", ".join(sorted({*STEMMER_LANGUAGES}))
+        raise _invalid_value("language", language, hint)
     return language
 
 
-def _weights(said: Mapping[str, object]) -> Weights:
-    default = Weights()
-    _check_names(said, Weights._fields)
+def _weights(said: Mapping[str, object]) -> RankingWeights:
+    default = RankingWeights()
+    _check_names(said, RankingWeights._fields)
     of_fields = _table(said, "fields")
-    _check_names(of_fields, FIELDS)
-    made = Weights(
+    _check_names(of_fields, FIELD_WEIGHTS)
+    made = RankingWeights(
         similarity=_number(said, "similarity", default.similarity),
         recency=_number(said, "recency", default.recency),
         utility=_number(said, "utility", default.utility),
         vectors=_number(said, "vectors", default.vectors),
-        fields={name: _number(of_fields, name, FIELDS[name]) for name in FIELDS},
+        fields={
+            name: _number(of_fields, name, FIELD_WEIGHTS[name])
+            for name in FIELD_WEIGHTS
+        },
         least=_number(said, "least", default.least),
     )
     if not made.similarity + made.recency + made.utility:
         hint = "one of similarity, recency and utility has to count"
-        raise _senseless("weights", said, hint)
+        raise _invalid_value("weights", said, hint)
     if not any(made.fields.values()):
-        raise _senseless("fields", of_fields, "one of the fields has to count")
+        raise _invalid_value("fields", of_fields, "one of the fields has to count")
     return made
 
 
@@ -265,14 +268,14 @@ def _check_names(said: Mapping[str, object], known: Iterable[str]) -> None:
     """A weight that is misspelled would count nothing, and nobody would see it."""
     for name, value in said.items():
         if name not in known:
-            raise _senseless(name, value, "weights are " + ", ".join(known))
+            raise _invalid_value(name, value, "weights are " + ", ".join(known))
 
 
 def _watch(said: Mapping[str, object]) -> WatchSettings:
     default = WatchSettings()
     watcher = _word(said, "watcher", default.watcher)
     if watcher not in WATCHERS:
-        raise _senseless("watcher", watcher, "give one of " + ", ".join(WATCHERS))
+        raise _invalid_value("watcher", watcher, "give one of " + ", ".join(WATCHERS))
     return WatchSettings(
         settle_seconds=_number(said, "settle_seconds", default.settle_seconds),
         settle_longest=_number(said, "settle_longest", default.settle_longest),
@@ -286,7 +289,7 @@ def _watch(said: Mapping[str, object]) -> WatchSettings:
 def _memory_file(said: Mapping[str, object]) -> MemoryFileSettings:
     table = said.get("memory_file", {})
     if not isinstance(table, dict):
-        raise _senseless("memory_file", table, 'write [memory_file] files = ["…"]')
+        raise _invalid_value("memory_file", table, 'write [memory_file] files = ["…"]')
     scope = _word(table, "scope", "")
     return MemoryFileSettings(
         files=_words(table, "files"),
@@ -301,7 +304,7 @@ def _memory_file(said: Mapping[str, object]) -> MemoryFileSettings:
 def _words(said: Mapping[str, object], key: str) -> tuple[str, ...]:
     value = said.get(key, [])
     if not isinstance(value, list) or not all(isinstance(x, str) for x in value):
-        raise _senseless(key, value, 'give a list of texts, such as ["MEMORY.md"]')
+        raise _invalid_value(key, value, 'give a list of texts, such as ["MEMORY.md"]')
     return tuple(value)
 
 
@@ -326,13 +329,13 @@ def _read(root: Path) -> Mapping[str, object]:
         ) from None
 
 
-def _hygiene(said: object) -> Hygiene:
+def _hygiene(said: object) -> PrivacySettings:
     if not isinstance(said, dict):
-        raise _senseless("hygiene", said, "write it as a table: [hygiene]")
+        raise _invalid_value("hygiene", said, "write it as a table: [hygiene]")
     patterns = _words(said, "patterns")
     for each in patterns:
         _check_pattern(each)
-    return Hygiene(
+    return PrivacySettings(
         secrets=_flag(said, "secrets", default=True),
         patterns=tuple(each for each in patterns if not each.startswith("@")),
         optional=tuple(each[1:] for each in patterns if each.startswith("@")),
@@ -349,51 +352,53 @@ _REPEATED_TWICE = (
 
 def _check_pattern(pattern: str) -> None:
     if pattern.startswith("@"):
-        if pattern[1:] not in OPTIONAL:
-            known = ", ".join(f"@{each}" for each in OPTIONAL)
-            raise _senseless("patterns", pattern, f"the kinds by name are {known}")
+        if pattern[1:] not in OPTIONAL_FORMS:
+            known = ", ".join(f"@{each}" for each in OPTIONAL_FORMS)
+            raise _invalid_value("patterns", pattern, f"the kinds by name are {known}")
         return
     try:
         found = re.compile(pattern)
     except re.error as wrong:
-        raise _senseless("patterns", pattern, f"it is no pattern: {wrong}") from None
+        raise _invalid_value(
+            "patterns", pattern, f"it is no pattern: {wrong}"
+        ) from None
     if found.search("") is not None:
-        raise _senseless("patterns", pattern, "it matches where there is nothing")
+        raise _invalid_value("patterns", pattern, "it matches where there is nothing")
     if re.search(_REPEATED_TWICE, pattern):
         hint = "nothing may be repeated in what is repeated: it could take for ever"
-        raise _senseless("patterns", pattern, hint)
+        raise _invalid_value("patterns", pattern, hint)
 
 
 def _table(said: Mapping[str, object], key: str) -> Mapping[str, object]:
     value = said.get(key, {})
     if not isinstance(value, dict):
-        raise _senseless(key, value, f"write a line [{key}] and its settings below")
+        raise _invalid_value(key, value, f"write a line [{key}] and its settings below")
     return value
 
 
 def _flag(said: Mapping[str, object], key: str, *, default: bool) -> bool:
     value = said.get(key, default)
     if not isinstance(value, bool):
-        raise _senseless(key, value, "give true or false")
+        raise _invalid_value(key, value, "give true or false")
     return value
 
 
 def _word(said: Mapping[str, object], key: str, default: str) -> str:
     value = said.get(key, default)
     if not isinstance(value, str):
-        raise _senseless(key, value, "give a text in quotes")
+        raise _invalid_value(key, value, "give a text in quotes")
     return value
 
 
 def _number(said: Mapping[str, object], key: str, default: float) -> float:
     value = said.get(key, default)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise _senseless(key, value, "give a number")
+        raise _invalid_value(key, value, "give a number")
     if not math.isfinite(value) or value < 0:
-        raise _senseless(key, value, "give a number that is not below 0")
+        raise _invalid_value(key, value, "give a number that is not below 0")
     return float(value)
 
 
-def _senseless(key: str, value: object, hint: str) -> ConfigError:
+def _invalid_value(key: str, value: object, hint: str) -> ConfigError:
     told = f"in {MARKER.as_posix()}: {key} = {value!r} makes no sense"
     return ConfigError(told, hint=hint)

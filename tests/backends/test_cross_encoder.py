@@ -10,7 +10,7 @@ import pytest
 
 from tests.embedding import need
 from vaultsync.backends.embedders.cross_encoder import CrossReranker
-from vaultsync.backends.embedders.sentence import packaged_weights
+from vaultsync.backends.embedders.sentence import packaged_model
 from vaultsync.errors import EmbedderError
 
 
@@ -109,7 +109,7 @@ def test_a_real_cross_encoder_reads_both_texts(tmp_path: Path) -> None:
     )
     folder = tmp_path / "tiny"
     transformers.BertForSequenceClassification(config).save_pretrained(folder)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(packaged_weights().path)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(packaged_model().path)
     tokenizer.save_pretrained(folder)
 
     scores = CrossReranker(folder).scores("green tea", ["tea", "cake", "tea"])

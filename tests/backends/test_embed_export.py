@@ -62,7 +62,7 @@ def export(
     reference: Reference | None = None,
     vectors: Sequence[Sequence[float]] = VECTORS,
 ) -> None:
-    embed_export.export(
+    embed_export.export_model(
         reference or Reference(),
         source,
         folder,

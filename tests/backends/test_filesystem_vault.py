@@ -18,7 +18,7 @@ import pytest
 from tests.worlds import VAULT_ID
 from vaultsync.backends.filesystem import listing as vault_list
 from vaultsync.backends.filesystem import syscalls
-from vaultsync.backends.filesystem.syscalls import Looks, Place
+from vaultsync.backends.filesystem.syscalls import EntryAt, FileMetadata
 from vaultsync.backends.filesystem.vault import VaultFs
 from vaultsync.errors import (
     NoteChangedError,
@@ -28,7 +28,7 @@ from vaultsync.errors import (
     VaultMissingError,
 )
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.vault import Stamp
+from vaultsync.storage.vault import FileStamp
 
 NOTE = VaultPath("public/note.md")
 STAGING = ".meta/staging"
@@ -176,7 +176,7 @@ def test_names_that_no_path_can_hold_are_named_and_not_entered(
 
     public = scan.folders[VaultPath("public")]
     assert set(public.files) == {"ä\u200b.md"}
-    assert set(public.odd) == {"\ufffd.md", "new\nline.md", "back\\slash.md"}
+    assert set(public.non_regular) == {"\ufffd.md", "new\nline.md", "back\\slash.md"}
     assert set(scan.unreadable) == {"\ufffdfolder"}
 
 
@@ -206,7 +206,7 @@ def test_a_folder_that_goes_while_it_is_listed_is_not_taken_for_empty(
     save(root, "a/x.md", b"")
     listed = vault_list.list_folder
 
-    def listed_late(fd: int, path: str, ignore: vault_list.Ignore) -> object:
+    def listed_late(fd: int, path: str, ignore: vault_list.IgnoreRules) -> object:
         found = listed(fd, path, ignore)
         if not path:
             (root / "a").rename(root / "b")
@@ -242,7 +242,7 @@ def test_fingerprints_are_the_same_in_every_process(root: Path) -> None:
 
 
 def test_fingerprints_hold_inodes_of_64_bits() -> None:
-    small, big = Stamp(1, 2, 3, 4), Stamp(1, 2, 3, 2**64 - 1)
+    small, big = FileStamp(1, 2, 3, 4), FileStamp(1, 2, 3, 2**64 - 1)
 
     prints = {
         vault_list.fingerprint(files, odd)
@@ -342,7 +342,7 @@ def test_a_folder_that_became_a_link_is_not_entered(
         lambda: vault.create("op", VaultPath("a/b/new.md")),
         lambda: vault.exchange("op", path, sha(b"text")),
         lambda: vault.move(path, NOTE),
-        lambda: vault.withdraw("gone", path, sha(b"text")),
+        lambda: vault.stage_removal("gone", path, sha(b"text")),
     ):
         with pytest.raises(UnsafePathError):
             act()
@@ -435,18 +435,18 @@ def test_a_staging_folder_that_was_deleted_is_made_again(
     assert vault.ops() == ["op"]
 
 
-def left_by_a_crash(root: Path, *steps: Callable[[Place, Place], None]) -> None:
+def left_by_a_crash(root: Path, *steps: Callable[[EntryAt, EntryAt], None]) -> None:
     """Do the first steps of a write without exchange, and stop."""
     staging = os.open(root / STAGING, os.O_RDONLY)
     public = os.open(root / "public", os.O_RDONLY)
     for step in steps:
-        step(Place(staging, "op"), Place(public, "note.md"))
+        step(EntryAt(staging, "op"), EntryAt(public, "note.md"))
     os.close(staging)
     os.close(public)
 
 
-def link_aside(staged: Place, note: Place) -> None:
-    assert syscalls._link(note, syscalls.aside(staged))
+def link_aside(staged: EntryAt, note: EntryAt) -> None:
+    assert syscalls._link(note, syscalls.aside_name(staged))
 
 
 def test_a_swap_that_did_not_replace_is_undone(root: Path) -> None:
@@ -487,7 +487,7 @@ def test_a_note_that_was_linked_is_created(root: Path) -> None:
     vault.close()
 
 
-def link_plainly(staged: Place, note: Place) -> None:
+def link_plainly(staged: EntryAt, note: EntryAt) -> None:
     assert syscalls._link(staged, note)
 
 
@@ -626,7 +626,7 @@ def test_a_note_on_another_mount_is_written_beside_itself(
     assert staged
     assert staged.data == b"one"
 
-    vault.withdraw("gone", mounted, sha(b"two"))
+    vault.stage_removal("gone", mounted, sha(b"two"))
     staged = vault.staged("gone")
     assert staged
     assert staged.data == b"two"
@@ -640,13 +640,13 @@ def test_a_save_on_another_mount_is_put_back(
 ) -> None:
     file = save(root, mounted, b"old")
     vault.stage("op", b"new")
-    real = syscalls.give_looks
+    real = syscalls.copy_metadata
 
-    def looks(given: Looks, target: Place, found: os.stat_result) -> None:
+    def looks(given: FileMetadata, target: EntryAt, found: os.stat_result) -> None:
         real(given, target, found)
         file.write_bytes(b"hers")
 
-    monkeypatch.setattr(syscalls, "give_looks", looks)
+    monkeypatch.setattr(syscalls, "copy_metadata", looks)
 
     with pytest.raises(NoteChangedError):
         vault.exchange("op", mounted, sha(b"old"))

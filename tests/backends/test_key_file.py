@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from vaultsync.api.environment import values_of
+from vaultsync.api.environment import environment_values
 from vaultsync.backends.state import key_file
-from vaultsync.backends.state.key_file import SIZE, read_or_make_key
+from vaultsync.backends.state.key_file import KEY_BYTES, read_or_make_key
 from vaultsync.errors import ConfigError
 
 
 def test_a_key_is_made_once_and_read_ever_after(tmp_path: Path) -> None:
     path = tmp_path / "a.key"
     key = read_or_make_key(path)
-    assert len(key) == SIZE
+    assert len(key) == KEY_BYTES
     assert read_or_make_key(path) == key
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [each.name for each in tmp_path.iterdir()] == ["a.key"]
@@ -48,7 +48,7 @@ def test_a_key_that_is_cut_off_is_no_key(tmp_path: Path) -> None:
 
 
 def test_a_key_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
-    (tmp_path / "other").write_bytes(b"x" * SIZE)
+    (tmp_path / "other").write_bytes(b"x" * KEY_BYTES)
     (tmp_path / "a.key").symlink_to(tmp_path / "other")
     with pytest.raises(ConfigError):
         read_or_make_key(tmp_path / "a.key")
@@ -78,4 +78,4 @@ def test_variables_that_are_not_set_have_no_value(
     monkeypatch.setenv("ONE", " 1 ")
     monkeypatch.setenv("EMPTY", " ")
     monkeypatch.delenv("NONE", raising=False)
-    assert values_of(["ONE", "EMPTY", "NONE"]) == {"ONE": "1"}
+    assert environment_values(["ONE", "EMPTY", "NONE"]) == {"ONE": "1"}

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultsync.backends.http.loopback_guard import (
-    FAILURES,
-    WITHIN,
-    Guarded,
-    Message,
-    Scope,
+    MAX_WRONG_TOKENS,
+    WRONG_TOKEN_WINDOW,
+    AsgiMessage,
+    AsgiScope,
+    LoopbackGuard,
 )
 
 PORT = 27125
@@ -34,7 +34,7 @@ class Inside:
         self.bodies: list[bytes] = []
         self.left = ""
 
-    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:  # noqa: ANN401
+    async def __call__(self, scope: AsgiScope, receive: Any, send: Any) -> None:  # noqa: ANN401
         if scope["type"] == "lifespan":
             self.bodies.append(b"lifespan")
             return
@@ -59,10 +59,10 @@ class Door:
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401
         self.inside, self.time, self.token = Inside(), Time(), TOKEN
-        self.guard = Guarded(
+        self.guard = LoopbackGuard(
             self.inside, lambda: self.token, PORT, 100, monotonic=self.time, **settings
         )
-        self.sent: list[Message] = []
+        self.sent: list[AsgiMessage] = []
         self.unread = 0
         """Parts of the last body that nobody read."""
         self.stalls = False
@@ -78,7 +78,7 @@ class Door:
     ) -> int:
         """The status of the answer; 0 for none."""
         parts = list(body)
-        messages: list[Message] = [
+        messages: list[AsgiMessage] = [
             {
                 "type": "http.request",
                 "body": part,
@@ -86,7 +86,7 @@ class Door:
             }
             for k, part in enumerate(parts, 1)
         ]
-        scope: Scope = {
+        scope: AsgiScope = {
             "type": kind,
             "method": method,
             "path": "/",
@@ -94,12 +94,12 @@ class Door:
         }
         self.sent = []
 
-        async def receive() -> Message:
+        async def receive() -> AsgiMessage:
             if self.stalls and not messages:
                 await asyncio.Event().wait()
             return messages.pop(0) if messages else {"type": "http.disconnect"}
 
-        async def send(message: Message) -> None:
+        async def send(message: AsgiMessage) -> None:
             self.sent.append(message)
 
         asyncio.run(self.guard(scope, receive, send))
@@ -236,11 +236,11 @@ def test_a_renewed_token_counts_at_once(door: Door) -> None:
 def test_who_keeps_guessing_is_told_to_stop_and_who_knows_still_passes(
     door: Door,
 ) -> None:
-    guesses = [door.ask(HOST, JSON, OURS) for _ in range(FAILURES + 3)]
+    guesses = [door.ask(HOST, JSON, OURS) for _ in range(MAX_WRONG_TOKENS + 3)]
 
-    assert guesses == [401] * FAILURES + [429] * 3
+    assert guesses == [401] * MAX_WRONG_TOKENS + [429] * 3
     assert door.ask(*GOOD) == 200
-    door.time.now = WITHIN + 1
+    door.time.now = WRONG_TOKEN_WINDOW + 1
     assert door.ask(HOST, JSON, OURS) == 401
 
 
@@ -308,17 +308,17 @@ def test_a_body_that_does_not_come_is_not_waited_for(
 ) -> None:
     monkeypatch.setattr("vaultsync.backends.http.loopback_guard.PATIENCE", 0.01)
     door = Door()
-    sent: list[Message] = []
+    sent: list[AsgiMessage] = []
 
-    async def never() -> Message:
+    async def never() -> AsgiMessage:
         await asyncio.Event().wait()
         raise AssertionError
 
-    async def send(message: Message) -> None:
+    async def send(message: AsgiMessage) -> None:
         sent.append(message)
 
     headers = [(k.encode(), v.encode()) for k, v in GOOD]
-    scope: Scope = {"type": "http", "method": "POST", "headers": headers}
+    scope: AsgiScope = {"type": "http", "method": "POST", "headers": headers}
     asyncio.run(door.guard(scope, never, send))
 
     assert sent[0]["status"] == 408

@@ -15,13 +15,13 @@ import pytest
 
 from vaultsync.backends.filesystem.find_memory_files import find_memory_files, matches
 from vaultsync.backends.filesystem.memory_file import DiskMemoryFile, FrontmatterReader
-from vaultsync.backends.state.write_queue import QueueFiles
+from vaultsync.backends.state.write_queue import FileWriteQueue
 from vaultsync.backends.system.clock import SystemClock
 from vaultsync.errors import MemoryFileChangedError, UnreadableMemoryFileError
-from vaultsync.memory_files.ports import Waiting
-from vaultsync.memory_files.write_queue import add, drain
+from vaultsync.memory_files.ports import QueuedText
+from vaultsync.memory_files.write_queue import drain_write_queue, queue_text
 
-ITEM = Waiting("01", "m", "Lessons", "Text “with” signs\ud800.", False, None, "now")
+ITEM = QueuedText("01", "m", "Lessons", "Text “with” signs\ud800.", False, None, "now")
 
 
 # --- frontmatter ---------------------------------------------------------------------
@@ -112,15 +112,15 @@ def test_of_a_folder_only_what_is_included_and_not_excluded_is_found(
 
 
 def test_the_queue_is_kept_in_files(tmp_path: Path) -> None:
-    queue = QueueFiles(tmp_path / "q")
+    queue = FileWriteQueue(tmp_path / "q")
     assert queue.waiting("m") == []
-    item = Waiting("02", "m", "S", "Text.", True, "indy", "now", "a", "b")
+    item = QueuedText("02", "m", "S", "Text.", True, "indy", "now", "a", "b")
     for each in (item, ITEM):
         queue.put(each)
         queue.put(each)
-    queue.put(Waiting("00", "other", "S", "Text.", False, None, "now"))
+    queue.put(QueuedText("00", "other", "S", "Text.", False, None, "now"))
     (tmp_path / "q" / "queue" / "03.json").write_bytes(b"{half")
-    assert QueueFiles(tmp_path / "q").waiting("m") == [ITEM, item]
+    assert FileWriteQueue(tmp_path / "q").waiting("m") == [ITEM, item]
     queue.drop("01")
     queue.drop("01")
     assert queue.waiting("m") == [item]
@@ -129,7 +129,7 @@ def test_the_queue_is_kept_in_files(tmp_path: Path) -> None:
 
 
 def test_the_log_grows_and_blobs_have_the_name_of_their_hash(tmp_path: Path) -> None:
-    queue = QueueFiles(tmp_path / "q")
+    queue = FileWriteQueue(tmp_path / "q")
     queue.log({"a": 1})
     queue.log({"text": "zwei\nZeilen"})
     lines = (tmp_path / "q" / "log.jsonl").read_text(encoding="utf-8").splitlines()
@@ -218,9 +218,9 @@ def saves_a_line_more_each_time(path: Path, times: int, *, by_rename: bool) -> N
             path.write_bytes(data)
 
 
-def adds(path: Path, queue: QueueFiles, agent: str, texts: list[str]) -> None:
+def adds(path: Path, queue: FileWriteQueue, agent: str, texts: list[str]) -> None:
     for text in texts:
-        add(
+        queue_text(
             SystemClock(),
             DiskMemoryFile(path, "m"),
             queue,
@@ -238,7 +238,7 @@ def test_in_a_storm_of_saves_every_save_and_every_text_is_somewhere(
     path = tmp_path / "work" / "MEMORY.md"
     path.parent.mkdir()
     path.write_text("# M\n", encoding="utf-8")
-    queue = QueueFiles(tmp_path / "q")
+    queue = FileWriteQueue(tmp_path / "q")
     texts: dict[str, list[str]] = {
         agent: [
             f"What {agent} learned, number {number} of them." for number in range(12)
@@ -257,7 +257,7 @@ def test_in_a_storm_of_saves_every_save_and_every_text_is_somewhere(
         each.result()
     file = DiskMemoryFile(path, "m")
     with file.lock(5):
-        drain(file, queue)
+        drain_write_queue(file, queue)
 
     final = path.read_text(encoding="utf-8")
     assert [n for n in range(60) if f"- the person's line {n}\n" not in final] == []

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultsync.backends.watchers.doctor import mount_kind, silent_mount
+from vaultsync.backends.watchers.doctor import mount_kind, mount_without_events
 
 INFO = r"""21 1 0:20 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 22 21 0:21 / /mnt/share rw - cifs //host/share rw
@@ -42,11 +42,11 @@ def test_a_folder_is_on_the_deepest_mount_above_it(
     info: Path, path: str, kind: str, *, silent: bool
 ) -> None:
     assert mount_kind(Path(path), mountinfo=info) == kind
-    assert bool(silent_mount(Path(path), mountinfo=info)) is silent
+    assert bool(mount_without_events(Path(path), mountinfo=info)) is silent
 
 
 def test_where_nothing_can_be_told_changes_are_expected_to_be(tmp_path: Path) -> None:
-    assert silent_mount(tmp_path, mountinfo=tmp_path / "nothing") == ""
+    assert mount_without_events(tmp_path, mountinfo=tmp_path / "nothing") == ""
 
 
 def test_this_machine_can_be_asked(tmp_path: Path) -> None:

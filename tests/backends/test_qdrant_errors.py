@@ -34,12 +34,18 @@ from vaultsync.backends.qdrant import collection as qdrant_layout
 from vaultsync.backends.qdrant import commit_log as qdrant_head
 from vaultsync.backends.qdrant import edge as qdrant_edge_points
 from vaultsync.backends.qdrant import store as qdrant_store
-from vaultsync.backends.qdrant.client import ClientPoints
-from vaultsync.backends.qdrant.commit_log import HEAD
-from vaultsync.backends.qdrant.edge import judge as why_of_engine
-from vaultsync.backends.qdrant.errors import judge
-from vaultsync.backends.qdrant.operations import Forget, Is, Point, Put, Where
-from vaultsync.backends.qdrant.retry import Patience, Trouble
+from vaultsync.backends.qdrant.client import ClientPointCollection
+from vaultsync.backends.qdrant.commit_log import COMMIT_RECORD_ID
+from vaultsync.backends.qdrant.edge import translate_edge_error as why_of_engine
+from vaultsync.backends.qdrant.errors import translate_error
+from vaultsync.backends.qdrant.operations import (
+    DeletePoints,
+    MatchAny,
+    Point,
+    PointFilter,
+    UpsertPoints,
+)
+from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
 from vaultsync.backends.qdrant.store import QdrantStore
 from vaultsync.backends.qdrant.vectors import QdrantVectors
 from vaultsync.errors import (
@@ -49,7 +55,7 @@ from vaultsync.errors import (
     StoreUnavailableError,
 )
 from vaultsync.model.fact import make_fact
-from vaultsync.storage.store import RevisionMismatch, Write
+from vaultsync.storage.store import RevisionMismatch, StoreWrite
 
 CLOCK = FakeClock()
 A, B, C = (CLOCK.new_id() for _ in range(3))
@@ -88,8 +94,12 @@ def store(server: FakeQdrant, clock: WatchedClock) -> Iterator[QdrantStore]:
     opened.close()
 
 
-def a_write(fact_id: str = A, title: str = "Tea", expect: str | None = None) -> Write:
-    return Write(fact_id, make_fact({"id": fact_id, "title": title}), expect, "indy")
+def a_write(
+    fact_id: str = A, title: str = "Tea", expect: str | None = None
+) -> StoreWrite:
+    return StoreWrite(
+        fact_id, make_fact({"id": fact_id, "title": title}), expect, "indy"
+    )
 
 
 def once(fault: Fault, where: str = "/points/batch") -> Callable[[str, str], Fault]:
@@ -130,9 +140,9 @@ def test_a_busy_store_is_asked_again_when_it_says(
 
 def test_pauses_double_up_to_half_a_minute() -> None:
     clock = WatchedClock()
-    patience = Patience(
+    patience = RetryPolicy(
         clock,
-        lambda error: Trouble("busy", passing=True),
+        lambda error: RequestFailure("busy", passing=True),
         seconds=120,
         jitter=lambda: 1,
     )
@@ -145,8 +155,11 @@ def test_pauses_double_up_to_half_a_minute() -> None:
 
 def test_once_given_up_each_request_is_tried_once_until_it_answers_again() -> None:
     clock = WatchedClock()
-    patience = Patience(
-        clock, lambda error: Trouble("busy", passing=True), seconds=5, jitter=lambda: 1
+    patience = RetryPolicy(
+        clock,
+        lambda error: RequestFailure("busy", passing=True),
+        seconds=5,
+        jitter=lambda: 1,
     )
     tries: list[int] = []
 
@@ -168,8 +181,8 @@ def test_once_given_up_each_request_is_tried_once_until_it_answers_again() -> No
 
 def test_a_store_that_hangs_is_not_asked_for_as_long_as_somebody_waited() -> None:
     clock = FakeClock()
-    patience = Patience(
-        clock, lambda error: Trouble("timed out", passing=True), seconds=15
+    patience = RetryPolicy(
+        clock, lambda error: RequestFailure("timed out", passing=True), seconds=15
     )
     tries: list[float] = []
 
@@ -261,7 +274,7 @@ def test_a_restart_in_the_middle_of_a_batch_is_waited_for(
     assert [store.get(A).revision, store.get(B).revision] == answers
     head = store._head()
     assert head is not None
-    assert head.is_settled
+    assert head.is_committed
 
 
 def test_a_slow_store_is_not_waited_for_for_ever(
@@ -318,7 +331,7 @@ def test_a_batch_that_was_decided_is_carried_out_by_the_next(
     other = store_in(over_http(server, clock), clock)
 
     assert [row.fact_id for row in other.feed()] == [A, B]
-    assert [other.did(each, "ours") for each in (A, B)] == [True, False]
+    assert [other.was_applied(each, "ours") for each in (A, B)] == [True, False]
     assert [other.get(A).revision, other.get(B).revision] == answers
     assert other.state().facts == 2
     other.close()
@@ -327,7 +340,7 @@ def test_a_batch_that_was_decided_is_carried_out_by_the_next(
 
 def test_a_batch_of_an_older_version_has_no_names() -> None:
     (old,) = qdrant_head.rows_of('[[1, "a", "1-x", false, "indy", "", "{}"]]')
-    assert (old.said, old.op) == ("{}", "")
+    assert (old.fact_json, old.op) == ("{}", "")
 
 
 def test_a_batch_that_somebody_carries_out_meanwhile_is_left_to_them(
@@ -356,7 +369,7 @@ def test_a_batch_that_somebody_carries_out_meanwhile_is_left_to_them(
 def test_a_large_batch_that_broke_off_is_whole_or_not_there(
     clock: WatchedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(qdrant_head, "IN_HEAD", 8)
+    monkeypatch.setattr(qdrant_head, "MAX_INLINE_ROWS", 8)
     ids = [clock.new_id() for _ in range(20)]
     for stop in range(1, 4):
         points = in_memory(clock=clock)
@@ -395,23 +408,31 @@ def test_a_large_write_goes_in_requests_that_a_server_takes(
 ) -> None:
     """All sizes are a 128th of what they are."""
     monkeypatch.setattr(qdrant_server, "LARGEST", qdrant_server.LARGEST // 128)
-    monkeypatch.setattr(qdrant_models, "LARGEST", qdrant_models.LARGEST // 128)
-    monkeypatch.setattr(qdrant_head, "MUCH", qdrant_head.MUCH // 128)
+    monkeypatch.setattr(
+        qdrant_models, "MAX_REQUEST_BYTES", qdrant_models.MAX_REQUEST_BYTES // 128
+    )
+    monkeypatch.setattr(
+        qdrant_head, "MAX_ROWS_CHARS", qdrant_head.MAX_ROWS_CHARS // 128
+    )
     ids = [CLOCK.new_id() for _ in range(60)]
     facts = [make_fact({"id": each, "content": "tea\n" * 2_000 + "."}) for each in ids]
 
-    answers = store.write([Write(fact.id, fact, None, "indy") for fact in facts])
+    answers = store.write([StoreWrite(fact.id, fact, None, "indy") for fact in facts])
 
     assert [fact.revision for fact in store.iter_facts()] == answers
     assert {fact.content for fact in store.iter_facts()} == {facts[0].content}
-    assert qdrant_models.LARGEST / 2 < server.largest < qdrant_server.LARGEST / 2
+    assert (
+        qdrant_models.MAX_REQUEST_BYTES / 2 < server.largest < qdrant_server.LARGEST / 2
+    )
 
 
 def test_many_vectors_go_in_requests_that_a_server_takes(
     server: FakeQdrant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(qdrant_server, "LARGEST", qdrant_server.LARGEST // 128)
-    monkeypatch.setattr(qdrant_models, "LARGEST", qdrant_models.LARGEST // 128)
+    monkeypatch.setattr(
+        qdrant_models, "MAX_REQUEST_BYTES", qdrant_models.MAX_REQUEST_BYTES // 128
+    )
     vectors = QdrantVectors(over_http(server), dimension=lambda: 64)
     vectors.reset("m/64")
     ids = [CLOCK.new_id() for _ in range(200)]
@@ -452,7 +473,7 @@ def test_the_past_of_the_store_is_read_only_by_those_who_need_it(
 
     def take(ids: Collection[str], fields: Sequence[str] | None = None) -> object:
         found = whole(ids, fields)
-        told.append("log" in found.get(HEAD, {}))
+        told.append("log" in found.get(COMMIT_RECORD_ID, {}))
         return found
 
     points.take = take  # type: ignore[method-assign,assignment]
@@ -537,7 +558,7 @@ def test_what_a_server_says_is_told_in_words_and_by_whom(
 
 def test_nobody_who_listens_is_told_with_the_address(clock: WatchedClock) -> None:
     place = replace(PLACE, kind="server", host="127.0.0.1", port=1)
-    store = store_in(ClientPoints(place, clock=clock), clock)
+    store = store_in(ClientPointCollection(place, clock=clock), clock)
 
     with pytest.raises(StoreUnavailableError, match=r"refused.*127\.0\.0\.1:1/test"):
         store.state()
@@ -547,8 +568,10 @@ def test_an_answer_that_is_no_json_is_told_as_it_is() -> None:
     class UnexpectedResponse(Exception):  # noqa: N818 - as the client names it
         status_code, content = 502, b"<html>Bad Gateway</html>"
 
-    told = judge(UnexpectedResponse())
-    assert told == Trouble("it answers 502: <html>Bad Gateway</html>", passing=True)
+    told = translate_error(UnexpectedResponse())
+    assert told == RequestFailure(
+        "it answers 502: <html>Bad Gateway</html>", passing=True
+    )
 
 
 def test_an_answer_that_makes_no_sense_is_a_store_that_is_away(
@@ -737,12 +760,12 @@ def test_a_head_that_others_change_all_the_time_is_given_up(
         store.write([a_write(A)])
     points.do = whole  # type: ignore[method-assign]
 
-    assert store.written(A) is None
+    assert store.last_write(A) is None
     assert store.get(B).title == f"{count[0]}"
 
 
 def _revision(store: QdrantStore, fact_id: str) -> str | None:
-    row = store.written(fact_id)
+    row = store.last_write(fact_id)
     return row.revision if row else None
 
 
@@ -777,7 +800,7 @@ def test_writers_that_meet_lose_nothing(
 def test_old_numbers_keep_their_revisions(
     clock: WatchedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(qdrant_head, "REMEMBERED", 32)
+    monkeypatch.setattr(qdrant_head, "MAX_LOGGED_BATCHES", 32)
     store = store_in(in_memory(clock=clock), clock)
     seen: list[str | None] = [None]
     for turn in range(60):
@@ -786,7 +809,7 @@ def test_old_numbers_keep_their_revisions(
         seen.append(answer)
 
     assert [store.revision_at(seq) for seq in range(len(seen))] == seen
-    head = store._points.take([HEAD])[HEAD]
+    head = store._points.take([COMMIT_RECORD_ID])[COMMIT_RECORD_ID]
     assert len(head["log"].split()) <= 32
 
 
@@ -796,7 +819,7 @@ def test_the_past_that_is_not_kept_is_not_told(clock: WatchedClock) -> None:
     store.write([a_write(A)])
     head = store._head()
     assert head is not None
-    points.do([Put([replace(head, log=()).point()])])
+    points.do([UpsertPoints([replace(head, log=()).point()])])
 
     assert store.revision_at(1) is None
 
@@ -805,14 +828,14 @@ def test_tombstones_go_after_their_time(clock: WatchedClock) -> None:
     points = in_memory(clock=clock)
     store = store_in(points, clock)
     first, second = store.write([a_write(A), a_write(B)])
-    store.write([Write(A, None, str(first), "x")])
+    store.write([StoreWrite(A, None, str(first), "x")])
     clock.advance(100 * 86_400)
-    store.write([Write(B, None, str(second), "x"), a_write(C)])
+    store.write([StoreWrite(B, None, str(second), "x"), a_write(C)])
 
     assert store.purge(days=90) == 1
 
-    assert store.written(A) is None
-    assert store.buried(B) is not None
+    assert store.last_write(A) is None
+    assert store.tombstone(B) is not None
     assert [row.fact_id for row in store.feed()] == [B, C]
     assert store.state().facts == 1
 
@@ -821,7 +844,9 @@ def test_facts_are_counted_anew_when_some_were_lost(clock: WatchedClock) -> None
     points = in_memory(clock=clock)
     store = store_in(points, clock)
     store.write([a_write(A), a_write(B)])
-    points.do([Forget(Where((Is("kind", ["fact"]), Is("seq", [1]))))])
+    points.do(
+        [DeletePoints(PointFilter((MatchAny("kind", ["fact"]), MatchAny("seq", [1]))))]
+    )
     store.write([a_write(A)])
     assert store.state().facts == 3
 
@@ -855,8 +880,8 @@ def test_what_broke_off_before_it_counted_is_cleared_away(clock: WatchedClock) -
     assert list(store._walk(_pages(), ["at"])) == []
 
 
-def _pages() -> Where:
-    return Where((Is("kind", ["page"]),))
+def _pages() -> PointFilter:
+    return PointFilter((MatchAny("kind", ["page"]),))
 
 
 def test_grpc_is_understood() -> None:
@@ -874,15 +899,20 @@ def test_grpc_is_understood() -> None:
         def details(self) -> str:
             return "nobody there"
 
-    away, busy = judge(Refusal("UNAVAILABLE")), judge(Refusal("RESOURCE_EXHAUSTED"))
-    assert away == Trouble("unavailable: nobody there", passing=True, refused=True)
+    away, busy = (
+        translate_error(Refusal("UNAVAILABLE")),
+        translate_error(Refusal("RESOURCE_EXHAUSTED")),
+    )
+    assert away == RequestFailure(
+        "unavailable: nobody there", passing=True, refused=True
+    )
     assert busy is not None
     assert busy.passing
     assert not busy.refused
-    denied = judge(Refusal("PERMISSION_DENIED"))
+    denied = translate_error(Refusal("PERMISSION_DENIED"))
     assert denied is not None
     assert not denied.passing
-    assert judge(Refusal("INVALID_ARGUMENT")) is None
+    assert translate_error(Refusal("INVALID_ARGUMENT")) is None
 
 
 def test_over_grpc_the_same_conditions_are_sent(clock: WatchedClock) -> None:
@@ -904,14 +934,16 @@ def test_over_grpc_the_same_conditions_are_sent(clock: WatchedClock) -> None:
     server.start()
     place = replace(PLACE, kind="server", host="127.0.0.1", patience_seconds=0)
     place = replace(place, grpc_port=port)
-    points = ClientPoints(place, clock=clock)
-    mine = Where((Is("revision", ["r"]),))
+    points = ClientPointCollection(place, clock=clock)
+    mine = PointFilter((MatchAny("revision", ["r"]),))
     point = Point(A, {"revision": "s"}, X)
     requests: list[Callable[[], object]] = [
-        lambda: points.do([Put([point], mine, "known"), Put([point], mode="new")]),
+        lambda: points.do(
+            [UpsertPoints([point], mine, "known"), UpsertPoints([point], mode="new")]
+        ),
         lambda: points.take([A]),
         lambda: points.walk(mine, ["kind"], after=A),
-        lambda: points.near(X, mine, ["kind"], limit=3),
+        lambda: points.search(X, mine, ["kind"], limit=3),
         lambda: points.count(mine),
     ]
     for request in requests:
@@ -931,14 +963,16 @@ def test_over_grpc_the_same_conditions_are_sent(clock: WatchedClock) -> None:
 
 
 def test_the_local_mode_says_why_it_cannot() -> None:
-    taken = judge(RuntimeError("Storage folder x is already accessed by another"))
-    full = judge(sqlite3.OperationalError("database or disk is full"))
+    taken = translate_error(
+        RuntimeError("Storage folder x is already accessed by another")
+    )
+    full = translate_error(sqlite3.OperationalError("database or disk is full"))
 
-    assert taken == Trouble("another process has it", passing=True, refused=True)
+    assert taken == RequestFailure("another process has it", passing=True, refused=True)
     assert full is not None
     assert full.why == "its disk is full"
-    assert judge(OSError("odd")) == Trouble("odd", passing=False)
-    assert judge(TypeError("a mistake of ours")) is None
+    assert translate_error(OSError("odd")) == RequestFailure("odd", passing=False)
+    assert translate_error(TypeError("a mistake of ours")) is None
 
 
 def test_a_shard_of_an_older_version_gets_the_indexes_that_it_lacks(
@@ -952,7 +986,7 @@ def test_a_shard_of_an_older_version_gets_the_indexes_that_it_lacks(
         old.close()
 
     new = in_process(tmp_path)
-    assert new.there()
+    assert new.exists()
     assert {"priority", "status"} < set(new._shard.info().payload_schema)
     new.close()
 
@@ -983,16 +1017,16 @@ def test_the_engine_says_why_it_cannot(tmp_path: Path) -> None:
     first, second = in_process(tmp_path), in_process(tmp_path)
     first.make(3)
     with pytest.raises(StoreUnavailableError, match="another process has it"):
-        second.there()
+        second.exists()
     first.close()
-    assert second.there()
+    assert second.exists()
     second.close()
     with pytest.raises(StoreUnavailableError, match="closed"):
-        second.there()
+        second.exists()
 
     full = why_of_engine(Exception("Service runtime error: No space left on device"))
-    assert full == Trouble("its disk is full", passing=False)
-    assert why_of_engine(PermissionError("odd")) == Trouble("odd", passing=False)
+    assert full == RequestFailure("its disk is full", passing=False)
+    assert why_of_engine(PermissionError("odd")) == RequestFailure("odd", passing=False)
     broken = why_of_engine(Exception("Service runtime error: a segment is broken"))
     assert broken is not None
     assert not broken.passing
@@ -1007,7 +1041,7 @@ def test_without_its_package_it_is_said_what_to_install(
     points = in_folder(tmp_path) if package == "qdrant_client" else in_process(tmp_path)
 
     def used() -> None:
-        if not points.there():
+        if not points.exists():
             points.make(3)
 
     with pytest.raises(ConfigError, match="is not installed") as told:
@@ -1020,18 +1054,18 @@ def test_a_length_that_another_added_first_is_there(server: FakeQdrant) -> None:
     points.make(3)
     said = "Wrong input: Vector name `content2` already exists"
     server.fault = once(Fault(409, said), "/content2")
-    points.widen(2)
+    points.add_dimension(2)
 
     server.fault = once(Fault(403), "/content2")
     with pytest.raises(StoreUnavailableError, match="key"):
-        points.widen(2)
+        points.add_dimension(2)
 
 
 def test_a_mistake_of_ours_is_not_taken_for_a_store_that_is_away() -> None:
-    points = ClientPoints(PLACE, clock=FakeClock(), client=object())
+    points = ClientPointCollection(PLACE, clock=FakeClock(), client=object())
 
     with pytest.raises(AttributeError):
-        points.there()
+        points.exists()
 
 
 def test_what_a_fact_says_can_be_read_by_other_clients(
@@ -1048,7 +1082,7 @@ def test_what_a_fact_says_can_be_read_by_other_clients(
             "tags": ["iac"],
         }
     )
-    store.write([Write(A, fact, None, "indy")])
+    store.write([StoreWrite(A, fact, None, "indy")])
 
     (point,) = server.client.retrieve("agent_memory_test", [A])
     payload = point.payload or {}

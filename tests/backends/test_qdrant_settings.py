@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from vaultsync.api.stores import is_qdrant
-from vaultsync.backends.qdrant.settings import place_of
+from vaultsync.backends.qdrant.settings import parse_qdrant_settings
 from vaultsync.backends.state.vault_marker import set_store
 from vaultsync.errors import ConfigError
 
@@ -24,7 +24,7 @@ ROOT = Path("/vault")
 )
 def test_a_url_names_a_place(url: str, shown: str) -> None:
     assert is_qdrant(url)
-    assert str(place_of(url, {}, root=ROOT)) == shown
+    assert str(parse_qdrant_settings(url, {}, root=ROOT)) == shown
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_url_names_a_place(url: str, shown: str) -> None:
 )
 def test_what_names_none_is_refused(url: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        place_of(url, {}, root=ROOT)
+        parse_qdrant_settings(url, {}, root=ROOT)
     assert refused.value.hint
 
 
@@ -58,7 +58,7 @@ def test_the_table_says_how_it_is_used() -> None:
         "retention_days": 7,
     }
 
-    place = place_of("qdrant://host", said, root=ROOT)
+    place = parse_qdrant_settings("qdrant://host", said, root=ROOT)
 
     assert place.collection == "agent_memory_moss"
     assert (place.key_variable, place.tls, place.grpc_port) == ("MY_KEY", True, 6334)
@@ -83,7 +83,7 @@ def test_the_table_says_how_it_is_used() -> None:
 )
 def test_a_setting_that_makes_no_sense_is_refused(key: str, value: object) -> None:
     with pytest.raises(ConfigError) as refused:
-        place_of("qdrant://host", {key: value}, root=ROOT)
+        parse_qdrant_settings("qdrant://host", {key: value}, root=ROOT)
     assert "se-cret" not in refused.value.message
 
 

@@ -158,8 +158,8 @@ def test_another_program_s_database_is_left_alone(path: Path) -> None:
 @pytest.mark.parametrize(
     ("ask", "index"),
     [
-        (archive_rows.PATHS, "COVERING INDEX bases_by_place"),
-        (archive_rows.ODD_PATHS, "COVERING INDEX bases_by_place"),
+        (archive_rows.SELECT_PATHS, "COVERING INDEX bases_by_place"),
+        (archive_rows.SELECT_NON_UTF8_PATHS, "COVERING INDEX bases_by_place"),
         ("SELECT DISTINCT folder FROM bases", "COVERING INDEX bases_by_place"),
         (
             "SELECT * FROM bases WHERE folder = ? AND missing_since IS NULL",
@@ -369,8 +369,8 @@ def test_a_writer_killed_within_a_transaction_leaves_the_one_before(
 
 def test_an_intent_that_an_older_vaultsync_began_is_read() -> None:
     intent = an_intent("z")
-    body = json.dumps({**intent._asdict(), "fact": wire.public(intent.fact)})
-    again = archive_rows.intent_of(body)
+    body = json.dumps({**intent._asdict(), "fact": wire.public_values(intent.fact)})
+    again = archive_rows.intent_from_json(body)
     assert again == intent
     assert again.fact.path == intent.fact.path
     assert again.fact.revision == intent.fact.revision

@@ -11,9 +11,9 @@ import pytest
 from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.backends.sqlite.links import SqliteLinks
 from vaultsync.errors import IndexBusyError
-from vaultsync.links.ports import Reference
+from vaultsync.links.ports import LinkReference
 
-LINK = Reference("a", "x", "", "wiki")
+LINK = LinkReference("a", "x", "", "wiki")
 
 
 @pytest.fixture
@@ -123,7 +123,10 @@ def test_a_full_disk_leaves_the_index_as_it_was(path: Path) -> None:
 
     with pytest.raises(OSError, match="full"):
         index.update(
-            {str(n): [Reference(str(n), "y" * 999, "", "wiki")] for n in range(999)},
+            {
+                str(n): [LinkReference(str(n), "y" * 999, "", "wiki")]
+                for n in range(999)
+            },
             [],
             version="w",
         )

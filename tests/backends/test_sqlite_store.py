@@ -15,7 +15,7 @@ from vaultsync.backends.sqlite import store as store_sqlite
 from vaultsync.backends.sqlite.store import SqliteStore
 from vaultsync.errors import StoreError, StoreUnavailableError
 from vaultsync.model.fact import Fact, make_fact
-from vaultsync.storage.store import RevisionMismatch, Write
+from vaultsync.storage.store import RevisionMismatch, StoreWrite
 
 CLOCK = FakeClock()
 IDS = [CLOCK.new_id() for _ in range(2_000)]
@@ -43,7 +43,9 @@ def a_fact(fact_id: str = A, content: str = "Green.") -> Fact:
 
 
 def create(store: SqliteStore, fact_id: str = A, content: str = "Green.") -> str:
-    (answer,) = store.write([Write(fact_id, a_fact(fact_id, content), None, "indy")])
+    (answer,) = store.write(
+        [StoreWrite(fact_id, a_fact(fact_id, content), None, "indy")]
+    )
     assert isinstance(answer, str)
     return answer
 
@@ -191,7 +193,7 @@ def test_a_store_from_before_the_log_knows_the_revisions_it_still_has(
 ) -> None:
     path.touch()
     with sqlite_file.connect(path, log_pages=1_000) as db:
-        sqlite_file.migrate(db, store_sqlite.MIGRATIONS[:1], create=True)
+        sqlite_file.migrate_schema(db, store_sqlite.MIGRATIONS[:1], create=True)
         db.execute(
             "INSERT INTO facts VALUES (?, 7, '7-x', 0, 'x', '', '', '', '', '')", [A]
         )
@@ -199,7 +201,7 @@ def test_a_store_from_before_the_log_knows_the_revisions_it_still_has(
 
     store = opened_at(path)
     assert [store.revision_at(seq) for seq in (6, 7)] == [None, "7-x"]
-    assert not store.did(A, "x")
+    assert not store.was_applied(A, "x")
     store.close()
 
 
@@ -256,7 +258,7 @@ def test_what_is_no_database_is_named_as_damaged(path: Path) -> None:
 
 
 def test_a_damaged_page_is_named_when_it_is_met(store: SqliteStore, path: Path) -> None:
-    store.write([Write(each, a_fact(each), None, "x") for each in IDS])
+    store.write([StoreWrite(each, a_fact(each), None, "x") for each in IDS])
     store.close()
     data = bytearray(path.read_bytes())
     data[40_000:-40_000] = os.urandom(len(data) - 80_000)
@@ -321,13 +323,13 @@ def test_after_a_restore_no_revision_comes_again(
 ) -> None:
     backup = backed_up(path)
     lost = create(store)
-    lost_row = store.written(A)
+    lost_row = store.last_write(A)
     store.close()
     shutil.copy(backup, path)
 
     again = opened_at(path)
     new = create(again)
-    row = again.written(A)
+    row = again.last_write(A)
     assert row is not None
     assert lost_row is not None
     assert row.seq == lost_row.seq
@@ -406,7 +408,7 @@ def test_a_full_disk_writes_nothing_of_the_call(store: SqliteStore) -> None:
     store._db.execute(f"PRAGMA max_page_count = {pages}")
 
     with pytest.raises(StoreUnavailableError, match="full"):
-        store.write([Write(each, a_fact(each), None, "x") for each in IDS[1:]])
+        store.write([StoreWrite(each, a_fact(each), None, "x") for each in IDS[1:]])
     assert (store.state(), store.feed()) == before
 
     store._db.execute("PRAGMA max_page_count = 1000000")
@@ -428,7 +430,7 @@ def test_an_interrupted_call_writes_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(os, "urandom", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            store.write([Write(each, a_fact(each), None, "x") for each in IDS])
+            store.write([StoreWrite(each, a_fact(each), None, "x") for each in IDS])
 
     assert (store.state().seq, store.feed()) == (0, [])
     create(store)
@@ -442,7 +444,7 @@ def test_a_call_of_refusals_alone_touches_nothing(
     log = path.with_name(path.name + "-wal")
     before = log.read_bytes()
 
-    answers = store.write([Write(A, a_fact(), None, "x")] * 3)
+    answers = store.write([StoreWrite(A, a_fact(), None, "x")] * 3)
 
     assert answers == [RevisionMismatch(A, revision)] * 3
     assert log.read_bytes() == before

@@ -6,14 +6,14 @@ from tests.fakes import FakeClock
 from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.errors import FactNotFoundError, StoreUnavailableError
 from vaultsync.model.fact import make_fact
-from vaultsync.storage.store import Write
+from vaultsync.storage.store import StoreWrite
 
 A = FakeClock().new_id()
 FACT = make_fact({"id": A, "title": "Tea"})
 
 
 def create(store: MemoryStore) -> str:
-    (answer,) = store.write([Write(A, FACT, None, "indy")])
+    (answer,) = store.write([StoreWrite(A, FACT, None, "indy")])
     assert isinstance(answer, str)
     return answer
 
@@ -26,7 +26,7 @@ def test_a_store_that_is_away_answers_nothing_and_comes_back() -> None:
         with pytest.raises(StoreUnavailableError):
             call()
     with pytest.raises(StoreUnavailableError):
-        store.write([Write(A, None, None, "x")])
+        store.write([StoreWrite(A, None, None, "x")])
 
     store.away = False
     assert store.state().facts == 1
@@ -78,12 +78,12 @@ def test_a_cleared_store_is_empty_and_still_the_same() -> None:
 
     state = store.state()
     assert (state.store_id, state.seq, state.facts) == ("mine", 0, 0)
-    assert store.written(A) is None
+    assert store.last_write(A) is None
 
 
 def test_nobody_changes_the_store_through_a_fact_it_gave() -> None:
     store = MemoryStore(FakeClock())
-    store.write([Write(A, FACT.changed({"list": [1]}), None, "x")])
+    store.write([StoreWrite(A, FACT.replace({"list": [1]}), None, "x")])
     held = store.get(A).properties["list"]
     assert isinstance(held, list)
     held.append(2)

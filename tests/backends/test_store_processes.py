@@ -15,7 +15,7 @@ from tests.fakes import FakeClock
 from vaultsync.backends.sqlite.store import SqliteStore
 from vaultsync.backends.system.clock import SystemClock
 from vaultsync.model.fact import Fact, make_fact
-from vaultsync.storage.store import Write
+from vaultsync.storage.store import StoreWrite
 
 CLOCK = FakeClock()
 IDS = [CLOCK.new_id() for _ in range(2_000)]
@@ -56,14 +56,14 @@ def _increment(store: SqliteStore, times: int) -> None:
         while not done:
             fact = store.get(A)
             counted = a_fact(content=str(int(fact.content) + 1))
-            (answer,) = store.write([Write(A, counted, fact.revision, "x")])
+            (answer,) = store.write([StoreWrite(A, counted, fact.revision, "x")])
             done = isinstance(answer, str)
 
 
 def test_four_processes_count_without_losing_one(
     store: SqliteStore, path: Path
 ) -> None:
-    store.write([Write(A, a_fact(content="0"), None, "x")])
+    store.write([StoreWrite(A, a_fact(content="0"), None, "x")])
     workers = [SPAWN.Process(target=_count_up, args=(path, 50)) for _ in range(4)]
     for each in workers:
         each.start()
@@ -76,7 +76,7 @@ def test_four_processes_count_without_losing_one(
 
 
 def test_threads_may_share_a_store(store: SqliteStore) -> None:
-    store.write([Write(A, a_fact(content="0"), None, "x")])
+    store.write([StoreWrite(A, a_fact(content="0"), None, "x")])
     workers = [threading.Thread(target=_increment, args=(store, 25)) for _ in range(4)]
     for each in workers:
         each.start()
@@ -88,7 +88,7 @@ def test_threads_may_share_a_store(store: SqliteStore) -> None:
 
 def _make(path: Path, number: int) -> None:
     store = SqliteStore.open(path, clock=SystemClock(), create=True)
-    store.write([Write(IDS[number], a_fact(IDS[number]), None, "x")])
+    store.write([StoreWrite(IDS[number], a_fact(IDS[number]), None, "x")])
     store.close()
 
 
@@ -109,11 +109,11 @@ WRITER = """
 import sys
 from tests.backends.test_store_processes import IDS, a_fact, opened_at
 from pathlib import Path
-from vaultsync.storage.store import Write
+from vaultsync.storage.store import StoreWrite
 
 store = opened_at(Path(sys.argv[1]))
 for start in range(0, len(IDS), 10):
-    store.write([Write(each, a_fact(each), None, "x") for each in IDS[start:start+10]])
+    store.write([StoreWrite(each, a_fact(each), None, "x") for each in IDS[start:start+10]])
     print(start + 10, flush=True)
 """
 

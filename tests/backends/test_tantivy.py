@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 from tests.contracts.test_note_index import ALL, IDS, A, B, a_fact, found, put
 from vaultsync.backends.tantivy import index as index_tantivy
 from vaultsync.backends.tantivy import index as index_write
-from vaultsync.backends.tantivy.analysis import Terms
+from vaultsync.backends.tantivy.analysis import Analyzers
 from vaultsync.backends.tantivy.index import TantivyIndex
 from vaultsync.errors import ConfigError, IndexBusyError
-from vaultsync.indexing.ports import Entry
-from vaultsync.indexing.text_normalization import one_form, words_of
+from vaultsync.indexing.ports import IndexDocument
+from vaultsync.indexing.text_normalization import normalize_text_form, split_words
 from vaultsync.model.fact import Fact
 
 ROOT = Path(__file__).parents[2]
@@ -96,10 +96,12 @@ ASSIGNED = st.characters(max_codepoint=0xFFFF, exclude_categories=["Cn", "Co", "
 
 @given(st.text(ASSIGNED))
 def test_words_are_cut_where_the_reference_cuts_them(text: str) -> None:
-    plain = Terms()._plain.analyze(one_form(text))
+    plain = Analyzers()._plain.analyze(normalize_text_form(text))
 
     assert plain == [
-        word.lower() for word in words_of(one_form(text)) if len(word.encode()) < 100
+        word.lower()
+        for word in split_words(normalize_text_form(text))
+        if len(word.encode()) < 100
     ]
 
 
@@ -133,15 +135,15 @@ def test_what_few_facts_pass_is_found_among_many(index: TantivyIndex) -> None:
         )
         for n in range(3_000)
     ]
-    rare = [each.but(id=IDS[n], status="rare") for n, each in enumerate(many[:7])]
-    index.update([Entry(each) for each in (*many, *rare)], [], version="1")
-    from vaultsync.model.filters import Filters
+    rare = [each.evolve(id=IDS[n], status="rare") for n, each in enumerate(many[:7])]
+    index.update([IndexDocument(each) for each in (*many, *rare)], [], version="1")
+    from vaultsync.model.filters import FactFilters
 
-    hits = index.search("green tea", Filters(status="rare"), limit=5)
+    hits = index.search("green tea", FactFilters(status="rare"), limit=5)
     assert {each.fact_id for each in hits} < {each.id for each in rare}
     assert len(hits) == 5
     assert index.count() == 3_007
-    first = [each.fact_id for each in index.search("tea", Filters(), limit=3)]
+    first = [each.fact_id for each in index.search("tea", FactFilters(), limit=3)]
     assert first == sorted(first)
 
 
@@ -322,7 +324,7 @@ def test_damage_that_shows_in_an_answer_is_damage(
     put(index, a_fact())
 
     with monkeypatch.context() as patch:
-        patch.setattr(index_tantivy, "best", _panic)
+        patch.setattr(index_tantivy, "best_hits", _panic)
         assert found(index, "tea") == []
     assert index.version() is None
     put(index, a_fact(B))
@@ -333,7 +335,7 @@ def test_other_trouble_in_an_answer_is_told(
     index: TantivyIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(index, a_fact())
-    monkeypatch.setattr(index_tantivy, "best", _interrupt)
+    monkeypatch.setattr(index_tantivy, "best_hits", _interrupt)
 
     with pytest.raises(KeyboardInterrupt):
         found(index, "tea")
@@ -411,7 +413,7 @@ def test_a_panic_while_writing_is_an_error_of_the_disk(
     index: TantivyIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(index, a_fact())
-    monkeypatch.setattr(index_write.Writing, "tell", _panic)
+    monkeypatch.setattr(index_write.IndexUpdate, "tell", _panic)
 
     with pytest.raises(OSError, match="Input/output error"), index._on_disk():
         index.update([], [A], version="2")
@@ -558,8 +560,8 @@ def test_nothing_heavy_is_loaded_to_find_a_word(folder: Path) -> None:
     put(TantivyIndex(folder), a_fact())
     program = (
         "import sys; from vaultsync.backends.tantivy.index import TantivyIndex\n"
-        "from vaultsync.indexing.ports import Filters\n"
-        "assert TantivyIndex(sys.argv[1]).search('tea', Filters(), limit=1)\n"
+        "from vaultsync.model.filters import FactFilters\n"
+        "assert TantivyIndex(sys.argv[1]).search('tea', FactFilters(), limit=1)\n"
         "print(*sorted({each.partition('.')[0] for each in sys.modules}))"
     )
 

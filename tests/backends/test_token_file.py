@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultsync.backends.state.bridge_address import Announcement
+from vaultsync.backends.state.bridge_address import BridgeAddressFile
 from vaultsync.backends.state.token_file import TokenFile, write_private
 from vaultsync.errors import ConfigError
 
@@ -68,18 +68,18 @@ def test_where_nothing_can_be_written_there_is_no_token(tmp_path: Path) -> None:
 
 
 def test_what_is_announced_is_found_until_it_is_withdrawn(tmp_path: Path) -> None:
-    said = Announcement(tmp_path)
+    said = BridgeAddressFile(tmp_path)
     assert said.find() is None
     said.write(27125, "indy")
 
-    found = Announcement(tmp_path).find()
+    found = BridgeAddressFile(tmp_path).find()
     assert found is not None
     assert (found.address, found.agent) == ("http://127.0.0.1:27125", "indy")
     assert found.pid == os.getpid()
     assert (tmp_path / "bridge.json").stat().st_mode & 0o777 == 0o600
-    said.withdraw()
+    said.remove_own()
     assert said.find() is None
-    said.withdraw()
+    said.remove_own()
 
 
 def _gone() -> int:
@@ -105,19 +105,19 @@ def _gone() -> int:
 def test_a_word_that_makes_no_sense_is_none(tmp_path: Path, said: str) -> None:
     (tmp_path / "bridge.json").write_text(said)
 
-    assert Announcement(tmp_path).find() is None
+    assert BridgeAddressFile(tmp_path).find() is None
 
 
 def test_a_bridge_that_ended_without_a_word_is_none(tmp_path: Path) -> None:
     said = {"address": "http://127.0.0.1:27125", "pid": _gone()}
     (tmp_path / "bridge.json").write_text(json.dumps(said))
 
-    assert Announcement(tmp_path).find() is None
+    assert BridgeAddressFile(tmp_path).find() is None
 
 
 def test_what_another_bridge_said_stays(tmp_path: Path) -> None:
     said = {"address": "http://127.0.0.1:27125", "pid": os.getppid()}
     (tmp_path / "bridge.json").write_text(json.dumps(said))
-    Announcement(tmp_path).withdraw()
+    BridgeAddressFile(tmp_path).remove_own()
 
-    assert Announcement(tmp_path).find() is not None
+    assert BridgeAddressFile(tmp_path).find() is not None

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.sample_vault import every_note
-from vaultsync.backends.tokens.estimate import FittedTokens
-from vaultsync.backends.tokens.tiktoken import TiktokenTokens
+from vaultsync.backends.tokens.estimate import EstimatingCounter
+from vaultsync.backends.tokens.tiktoken import TiktokenCounter
 
 REAL = Path(__file__).parents[2].parent / "shared" / "data" / "obsidian-help"
 SAMPLES = {
@@ -78,30 +78,30 @@ COSTS = {
 
 @pytest.mark.parametrize("kind", SAMPLES)
 def test_an_estimate_is_above_the_count_and_not_far_above(kind: str) -> None:
-    estimate = FittedTokens().count(SAMPLES[kind])
+    estimate = EstimatingCounter().count(SAMPLES[kind])
 
     assert COSTS[kind] <= estimate <= 2 * COSTS[kind]
 
 
 def test_a_word_or_two_is_not_estimated_to_nothing() -> None:
-    counter = FittedTokens()
+    counter = EstimatingCounter()
 
     assert counter.count("a") == counter.count("1") == 1
     assert 1 < counter.count("hello") < 5
 
 
 def test_no_text_is_estimated_to_cost_more_than_its_bytes() -> None:
-    assert FittedTokens().count("\n" * 9 + "9a9a9a9a") <= 17
+    assert EstimatingCounter().count("\n" * 9 + "9a9a9a9a") <= 17
 
 
 def test_real_notes_are_never_underestimated() -> None:
-    exact = TiktokenTokens.find()
+    exact = TiktokenCounter.find()
     if exact is None or not REAL.is_dir():
         pytest.skip("the table of o200k_base or ../shared/data is not on this machine")
     notes = [note.raw.decode() for note in every_note()]
     notes += [path.read_text("utf-8") for path in REAL.rglob("*.md")]
     wholes = [re.sub(r"\n{3,}", "\n\n", note) for note in notes if len(note) > 1000]
-    counter = FittedTokens()
+    counter = EstimatingCounter()
     low = [text[:60] for text in wholes if counter.count(text) < exact.count(text)]
     spent = sum(map(counter.count, wholes)) / sum(map(exact.count, wholes))
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.token_tables import small_table
 from vaultsync.backends.tokens import tiktoken as tokens_tiktoken
-from vaultsync.backends.tokens.tiktoken import FILE, TiktokenTokens
+from vaultsync.backends.tokens.tiktoken import TABLE_FILE_NAME, TiktokenCounter
 
 tiktoken = pytest.importorskip("tiktoken")
 
@@ -26,13 +26,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("DATA_GYM_CACHE_DIR", raising=False)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     digest = hashlib.sha256(small_table()).hexdigest()
-    monkeypatch.setattr(tokens_tiktoken, "SHA256", digest)
-    (tmp_path / FILE).write_bytes(small_table())
+    monkeypatch.setattr(tokens_tiktoken, "TABLE_SHA256", digest)
+    (tmp_path / TABLE_FILE_NAME).write_bytes(small_table())
     return tmp_path
 
 
 def test_a_table_that_is_there_is_counted_by(folder: Path) -> None:
-    counter = TiktokenTokens.find()
+    counter = TiktokenCounter.find()
 
     assert counter is not None
     assert counter.count("the thing") == 4  # the, a blank, th, ing
@@ -40,25 +40,25 @@ def test_a_table_that_is_there_is_counted_by(folder: Path) -> None:
 
 
 def test_a_table_is_read_once(folder: Path) -> None:
-    counter = TiktokenTokens.find()
-    (folder / FILE).unlink()
+    counter = TiktokenCounter.find()
+    (folder / TABLE_FILE_NAME).unlink()
 
     assert counter is not None
     assert counter.count("in") == counter.count("er") == 1
 
 
 def test_nothing_is_fetched_when_there_is_no_table(folder: Path) -> None:
-    (folder / FILE).unlink()
+    (folder / TABLE_FILE_NAME).unlink()
 
-    assert TiktokenTokens.find() is None
+    assert TiktokenCounter.find() is None
     assert list(folder.iterdir()) == []
 
 
 def test_a_table_that_is_not_whole_is_none_and_stays(folder: Path) -> None:
-    (folder / FILE).write_bytes(small_table()[:-10])
+    (folder / TABLE_FILE_NAME).write_bytes(small_table()[:-10])
 
-    assert TiktokenTokens.find() is None
-    assert (folder / FILE).exists()
+    assert TiktokenCounter.find() is None
+    assert (folder / TABLE_FILE_NAME).exists()
 
 
 def test_without_tiktoken_there_is_no_counter(
@@ -66,7 +66,7 @@ def test_without_tiktoken_there_is_no_counter(
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
 
-    assert TiktokenTokens.find() is None
+    assert TiktokenCounter.find() is None
 
 
 def test_who_keeps_no_tables_has_none(
@@ -74,7 +74,7 @@ def test_who_keeps_no_tables_has_none(
 ) -> None:
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
 
-    assert TiktokenTokens.find() is None
+    assert TiktokenCounter.find() is None
 
 
 def test_tables_are_looked_for_where_tiktoken_keeps_them(
@@ -85,11 +85,11 @@ def test_tables_are_looked_for_where_tiktoken_keeps_them(
     monkeypatch.delenv("TIKTOKEN_CACHE_DIR")
     temp = tmp_path_factory.mktemp("temp")
     monkeypatch.setattr(tempfile, "gettempdir", lambda: str(temp))
-    assert TiktokenTokens.find() is None
+    assert TiktokenCounter.find() is None
 
     (temp / "data-gym-cache").mkdir()
-    (temp / "data-gym-cache" / FILE).write_bytes(small_table())
-    assert TiktokenTokens.find() is not None
+    (temp / "data-gym-cache" / TABLE_FILE_NAME).write_bytes(small_table())
+    assert TiktokenCounter.find() is not None
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_tables_are_looked_for_where_tiktoken_keeps_them(
     ],
 )
 def test_texts_are_parted_as_tiktoken_does(text: str) -> None:
-    counter = TiktokenTokens.find()
+    counter = TiktokenCounter.find()
     if counter is None:
         pytest.skip("the table of o200k_base is not on this machine")
 

@@ -23,7 +23,7 @@ from vaultsync.backends.vectors.local import LocalVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors
 from vaultsync.errors import DerivedError, IndexBusyError
 from vaultsync.indexing.ports import VectorIndex
-from vaultsync.model.filters import Filters
+from vaultsync.model.filters import FactFilters
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -153,7 +153,7 @@ def test_many_kinds_of_filters_are_answered_rightly_in_turns(tmp_path: Path) -> 
     for _ in range(2):
         for each in range(40):
             tags = frozenset({"tea" if each % 2 else f"{each}"})
-            assert found(index, Filters(tags=tags, max_priority=each)) == (
+            assert found(index, FactFilters(tags=tags, max_priority=each)) == (
                 [A] if each % 2 and each > 2 else []
             )
 

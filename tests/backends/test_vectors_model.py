@@ -21,7 +21,7 @@ from vaultsync.backends.vectors.lancedb import LanceVectors
 from vaultsync.backends.vectors.local import LocalVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors
 from vaultsync.indexing.ports import VectorIndex, VectorRow
-from vaultsync.model.filters import Filters
+from vaultsync.model.filters import FactFilters
 
 words = st.sampled_from(["a", "A/b", "a/b/c", "it's", 'o"x', "%_", "ä\\", "b"])
 numbers = st.integers(-3, 3)
@@ -52,7 +52,7 @@ def rows(draw: st.DrawFn) -> list[VectorRow]:
 
 
 filters = st.builds(
-    Filters,
+    FactFilters,
     scopes=st.none() | st.frozensets(st.sampled_from(["public", "private-a", "no"])),
     types=st.frozensets(st.sampled_from(["note", "no"])),
     tags=st.frozensets(words, max_size=2),
@@ -90,7 +90,9 @@ def eager() -> Iterator[None]:
         yield
 
 
-def _same(index: VectorIndex, model: VectorIndex, asked: Filters, limit: int) -> None:
+def _same(
+    index: VectorIndex, model: VectorIndex, asked: FactFilters, limit: int
+) -> None:
     vector = unit(1, 2, 3)
     got = index.search(vector, asked, limit=limit)
     expected = model.search(vector, asked, limit=limit)
@@ -119,7 +121,7 @@ def _replay(make: Callable[[], VectorIndex], done: list[tuple[object, ...]]) -> 
             index = make()
         else:
             asked, limit = given_
-            assert isinstance(asked, Filters)
+            assert isinstance(asked, FactFilters)
             assert isinstance(limit, int)
             _same(index, model, asked, limit)
         assert index.chunks() == model.chunks()

@@ -32,7 +32,7 @@ def test_other_systems_have_no_such_limit(limits: Path) -> None:
 
 
 def test_a_network_mount_is_told(limits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch_limits, "silent_mount", lambda _: "nfs4")
+    monkeypatch.setattr(watch_limits, "mount_without_events", lambda _: "nfs4")
     (found,) = watch_checks(limits.parent / "vault", limits=limits)
     assert "nfs4" in found.message
     assert "poll_seconds" in found.hint

@@ -24,8 +24,8 @@ from tests.bench.measure import Pair, in_turns, p95
 from tests.bench.table import Row, row_of
 from tests.bench.worlds import World, new_folder, with_facts
 from vaultsync.api.memory import Memory
-from vaultsync.context_packs.service import MOST
-from vaultsync.indexing.embedding_texts import identity_of
+from vaultsync.context_packs.service import MAX_RECALLED
+from vaultsync.indexing.embedding_texts import embedding_identity
 from vaultsync.indexing.ports import VectorRow
 
 RECALL, VECTOR, PACK, COLD = "recall", "vector", "pack", "cold"
@@ -106,7 +106,9 @@ class Asking:
             bare, found, packed = _in_turns(
                 asked,
                 _bare_query(memory),
-                lambda q: memory.recall(q, mode="index", limit=MOST, max_priority=4),
+                lambda q: memory.recall(
+                    q, mode="index", limit=MAX_RECALLED, max_priority=4
+                ),
                 lambda q: memory.context(q, mode="index", budget=BUDGET),
             )
         words = f"context of {BUDGET:,} tokens"
@@ -163,7 +165,7 @@ def _give_vectors(memory: Memory) -> None:
     if vectors is None or embedder is None:
         raise SystemExit("bench: install the extra `all`, it is about vectors")
     size = embedder.dimension
-    vectors.reset(str(identity_of(embedder, lends=True)))
+    vectors.reset(str(embedding_identity(embedder, lends=True)))
     dice = np.random.default_rng(1)
     facts = list(memory._mirror.store.iter_facts())
     for start in range(0, len(facts), 10_000):

@@ -68,7 +68,7 @@ def through_the_ports(vault: Path, store: Path, archive: Path) -> None:
             ids = {path: _properties(file.data)["id"] for path, file in read.items()}
             known = facts.find_many(list(ids.values()))
             bases = [
-                Base(known[ids[path]].but(path=path), file.sha, file.stamp)
+                Base(known[ids[path]].evolve(path=path), file.sha, file.stamp)
                 for path, file in read.items()
             ]
             with kept.transaction():

@@ -11,7 +11,7 @@ from tests.bench import corpus
 from tests.bench.measure import Pair, in_turns, timed
 from tests.bench.table import Row, row_of
 from vaultsync.backends.embedders.choose import embedder_for
-from vaultsync.backends.embedders.sentence import SentenceEmbedder, packaged_weights
+from vaultsync.backends.embedders.sentence import SentenceEmbedder, packaged_model
 from vaultsync.backends.system.clock import SystemClock
 from vaultsync.indexing.ports import Embedder
 
@@ -31,7 +31,7 @@ _FIRST = (
 def notes(folder: Path, *, times: int, each: int, target: float) -> Row:
     """Notes are embedded, in turns with the best batch of sentence-transformers."""
     ours = _local(folder)
-    reference = SentenceEmbedder(packaged_weights()).loaded()
+    reference = SentenceEmbedder(packaged_model()).loaded()
     texts = [corpus.prose(number)[:_NOTE] for number in range(times * each)]
 
     def encode(batch: int, some: list[str]) -> None:

@@ -12,7 +12,7 @@ from tests.bench.passes import ADOPT, IDLE, KINDS, OUT
 from tests.bench.table import Row
 from tests.bench.worlds import World, new_folder, settle_disk, with_facts, with_notes
 from vaultsync.api.memory import Memory
-from vaultsync.notes.view import CLEAR
+from vaultsync.notes.view import IDENTITY_VIEW
 
 HYGIENE = "hygiene"
 WITHOUT = "the same pass, notes are what they show"
@@ -68,7 +68,7 @@ def _mirrored(folder: Path, facts: World) -> World:
 def _pass(world: World, act: Callable[[Memory], object], *, seen: bool) -> Timed:
     with world.open() as memory:
         if not seen:
-            memory._mirror = replace(memory._mirror, lens=CLEAR)
+            memory._mirror = replace(memory._mirror, lens=IDENTITY_VIEW)
         return timed(partial(act, memory))
 
 

@@ -15,7 +15,7 @@ from tests.bench.vectors import (
     Measured,
     measured,
 )
-from vaultsync.backends.qdrant.collection import EF
+from vaultsync.backends.qdrant.collection import HNSW_EF
 
 RECALL = 0.99
 """Of the nearest ten by int8 vectors, those of an exact search."""
@@ -65,7 +65,7 @@ def _found(told: Measured) -> list[Worth]:
             _said("nearest ten", EDGE, narrowed),
             told.n,
             told.found[EDGE, narrowed],
-            f"exact search; ef {EF}, ACORN",
+            f"exact search; ef {HNSW_EF}, ACORN",
             least=RECALL,
         )
         for narrowed in FILTERS

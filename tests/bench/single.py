@@ -18,7 +18,7 @@ from tests.bench import corpus, floors
 from tests.bench.measure import in_turns, p95
 from tests.bench.table import Row, row_of
 from tests.bench.worlds import World, new_folder
-from vaultsync.markdown.frontmatter import splice, split
+from vaultsync.markdown.frontmatter import edit_properties, split_frontmatter
 
 ROOT = Path(__file__).parents[2]
 
@@ -58,17 +58,17 @@ def remember(folder: Path, *, times: int, target: float) -> Row:
 def one_key(*, times: int, few: int, target: float) -> Row:
     """One property of thirty changes, and is proved to be all that does."""
     text = corpus.long_note()
-    plain = split(text)
+    plain = split_frontmatter(text)
 
     def ours(number: int) -> None:
-        parts = split(text)
-        made = splice(parts, {"status": f"state {number}"}, "note.md")
+        parts = split_frontmatter(text)
+        made = edit_properties(parts, {"status": f"state {number}"}, "note.md")
         if made.yaml == plain.yaml:
             raise SystemExit("bench: the key did not change")
 
     def theirs(number: int) -> None:
         yaml = YAML()
-        parts = split(text)
+        parts = split_frontmatter(text)
         values = yaml.load(parts.yaml)
         values["status"] = f"state {number}"
         out = io.StringIO()

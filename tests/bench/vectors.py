@@ -21,14 +21,14 @@ import numpy.typing as npt
 
 from tests.bench.measure import p95
 from tests.fakes import FakeClock
-from vaultsync.backends.qdrant.edge import EdgePoints
-from vaultsync.backends.qdrant.settings import QdrantPlace
+from vaultsync.backends.qdrant.edge import EdgePointCollection
+from vaultsync.backends.qdrant.settings import QdrantSettings
 from vaultsync.backends.qdrant.vectors import QdrantVectors
 from vaultsync.backends.vectors.lancedb import LanceVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors
 from vaultsync.indexing.ports import VectorIndex, VectorRow
 from vaultsync.model.fact import Fact
-from vaultsync.model.filters import Filters
+from vaultsync.model.filters import FactFilters
 
 DIMENSION = 384
 QUESTIONS = 40
@@ -37,14 +37,14 @@ PRODUCT, MATRIX, FLAT, INDEXED, EDGE = (
     *("one product of numpy", "matrix", "LanceDB", "LanceDB, IVF_RQ"),
     "Qdrant Edge, int8",
 )
-EVERYTHING = Filters(status=None, heads_only=False)
+EVERYTHING = FactFilters(status=None, heads_only=False)
 _SEEN = frozenset({"public", "private-indy"})
 """Two of four scopes."""
-FILTERS: Mapping[str, Filters] = {
+FILTERS: Mapping[str, FactFilters] = {
     "": EVERYTHING,
-    "half": Filters(scopes=_SEEN),
-    "filtered": Filters(scopes=_SEEN, max_priority=2, tags=frozenset({"a"})),
-    "a tenth": Filters(scopes=_SEEN, max_priority=0),
+    "half": FactFilters(scopes=_SEEN),
+    "filtered": FactFilters(scopes=_SEEN, max_priority=2, tags=frozenset({"a"})),
+    "a tenth": FactFilters(scopes=_SEEN, max_priority=0),
 }
 """What an agent asks leaves two of eleven; half and a tenth are told of the engine alone,
 for its graph was made of all."""
@@ -151,8 +151,8 @@ _FOLDERS = {MATRIX: "matrix", FLAT: "flat", INDEXED: "indexed", EDGE: "edge"}
 
 def _indexes(folder: Path) -> dict[str, VectorIndex]:
     at = {name: folder / each for name, each in _FOLDERS.items()}
-    place = QdrantPlace("edge", "agent_memory_bench", path=at[EDGE])
-    points = EdgePoints(place, clock=FakeClock())
+    place = QdrantSettings("edge", "agent_memory_bench", path=at[EDGE])
+    points = EdgePointCollection(place, clock=FakeClock())
     return {
         MATRIX: MatrixVectors(at[MATRIX]),
         FLAT: LanceVectors(at[FLAT]),

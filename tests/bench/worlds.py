@@ -31,7 +31,7 @@ class World:
 
     def open(self, *, embedder: str = "none", derived: bool = False) -> Memory:
         """Its memory; passes make indexes and vectors only where those are measured."""
-        settings = config.load(self.vault, state_dir=str(self.state))
+        settings = config.load_settings(self.vault, state_dir=str(self.state))
         return Memory(settings._replace(embedder=embedder, derive=derived))
 
     def lose_archive(self) -> None:

@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 from tests.packs import contents, fact
 from tests.strategies import facts
 from vaultsync.context_packs.formats import (
-    CARD_LENGTH,
-    FORMS,
-    Piece,
-    below,
-    body_of,
-    card_of,
-    cite,
-    heading_of,
+    ENTITY_CARD_LENGTH,
+    PACK_FORMS,
+    PackPiece,
+    citation_of,
+    demote_headings,
+    entity_card,
+    fact_body,
     is_code,
-    one_line,
-    paragraphs,
-    render,
+    paragraph_heading,
+    render_pack,
+    single_line,
+    text_paragraphs,
 )
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
@@ -33,12 +33,16 @@ ODD = st.text(
 )
 
 
-def written(form: str, piece: Piece, question: str = "why?") -> str:
-    return render(FORMS[form], question, [(piece.tier, [FORMS[form].piece(piece)])])
+def written(form: str, piece: PackPiece, question: str = "why?") -> str:
+    return render_pack(
+        PACK_FORMS[form], question, [(piece.tier, [PACK_FORMS[form].piece(piece)])]
+    )
 
 
-def piece_of(one: Fact, **said: str) -> Piece:
-    return Piece(one, said.get("tier", "critical"), "words: x", cite(one), body_of(one))
+def piece_of(one: Fact, **said: str) -> PackPiece:
+    return PackPiece(
+        one, said.get("tier", "critical"), "words: x", citation_of(one), fact_body(one)
+    )
 
 
 # --- what a fact says ----------------------------------------------------------------
@@ -55,7 +59,7 @@ def test_a_fact_says_its_context_its_content_and_the_fields_of_its_type() -> Non
         decisionImpactedPaths=[],
     )
 
-    assert body_of(one) == (
+    assert fact_body(one) == (
         "> the review of May\n\nThe box is slow.\n\nSQLite is enough.\n\n"
         "- outcome: implemented\n- alternatives: PostgreSQL; files"
     )
@@ -65,15 +69,15 @@ def test_a_field_that_is_no_text_is_shown_as_one_reads_it() -> None:
     short = fact(1, type="observation", observationCompressed=True)
     told = fact(2, type="observation", observationCompressed=False)
 
-    assert body_of(short).endswith("- compressed: yes")
-    assert "compressed" not in body_of(told)
-    odd = fact(3).but(own={"lessonCategory": 7})
-    assert body_of(odd).endswith("- category: 7")
+    assert fact_body(short).endswith("- compressed: yes")
+    assert "compressed" not in fact_body(told)
+    odd = fact(3).evolve(own={"lessonCategory": 7})
+    assert fact_body(odd).endswith("- category: 7")
 
 
 def test_what_the_title_says_already_is_not_said_twice() -> None:
-    assert body_of(fact(1, "Tea at four.", title="Tea at four")) == ""
-    assert body_of(fact(1, "Tea at four. Always.", title="Tea at four")) != ""
+    assert fact_body(fact(1, "Tea at four.", title="Tea at four")) == ""
+    assert fact_body(fact(1, "Tea at four. Always.", title="Tea at four")) != ""
 
 
 def test_what_was_shortened_is_not_packed_at_length() -> None:
@@ -81,7 +85,7 @@ def test_what_was_shortened_is_not_packed_at_length() -> None:
         1, "Short.", type="observation", observationOriginalContent="Long. " * 99
     )
 
-    assert body_of(one) == "Short."
+    assert fact_body(one) == "Short."
 
 
 def test_an_entity_says_its_first_paragraph_and_its_relations() -> None:
@@ -92,16 +96,16 @@ def test_an_entity_says_its_first_paragraph_and_its_relations() -> None:
         reports_to=["[[Mara]]", "[[Joaquim]]"],
     )
 
-    assert card_of(one) == "Knows the gates. · reports_to: Mara, Joaquim"
-    assert card_of(one.but(context="Runs it.")).startswith("Runs it. ·")
-    assert card_of(fact(2, "# Only a heading", type="person")) == ""
+    assert entity_card(one) == "Knows the gates. · reports_to: Mara, Joaquim"
+    assert entity_card(one.evolve(context="Runs it.")).startswith("Runs it. ·")
+    assert entity_card(fact(2, "# Only a heading", type="person")) == ""
 
 
 def test_a_long_card_ends_between_words() -> None:
-    said = card_of(fact(1, "word, " * 100, type="person"))
+    said = entity_card(fact(1, "word, " * 100, type="person"))
 
     assert said.endswith("word …")
-    assert len(said) <= CARD_LENGTH + 2
+    assert len(said) <= ENTITY_CARD_LENGTH + 2
 
 
 # --- citations -----------------------------------------------------------------------
@@ -120,9 +124,9 @@ def test_a_long_card_ends_between_words() -> None:
 def test_a_citation_is_the_path_and_the_heading(
     title: str, path: str | None, section: str, citation: str
 ) -> None:
-    one = fact(1, title=title).but(path=VaultPath(path) if path else None)
+    one = fact(1, title=title).evolve(path=VaultPath(path) if path else None)
 
-    assert cite(one, section) == citation
+    assert citation_of(one, section) == citation
 
 
 # --- paragraphs ----------------------------------------------------------------------
@@ -131,7 +135,7 @@ def test_a_citation_is_the_path_and_the_heading(
 def test_paragraphs_end_at_blank_lines_but_not_in_code() -> None:
     text = "a\nb\n\n\n```\nc\n\nd\n```\n\n~~~~\n~~~\n\n```\n~~~~ x\n\n~~~~\ne"
 
-    assert list(paragraphs(text)) == [
+    assert list(text_paragraphs(text)) == [
         "a\nb",
         "```\nc\n\nd\n```",
         "~~~~\n~~~\n\n```\n~~~~ x\n\n~~~~\ne",
@@ -140,7 +144,7 @@ def test_paragraphs_end_at_blank_lines_but_not_in_code() -> None:
 
 @given(contents())
 def test_paragraphs_leave_nothing_out_but_blank_lines(text: str) -> None:
-    said = "\n".join(paragraphs(text)).split("\n")
+    said = "\n".join(text_paragraphs(text)).split("\n")
 
     assert [line for line in said if line.strip()] == [
         line for line in text.split("\n") if line.strip()
@@ -148,8 +152,8 @@ def test_paragraphs_leave_nothing_out_but_blank_lines(text: str) -> None:
 
 
 def test_a_heading_is_known_by_its_mark() -> None:
-    assert heading_of("## Why #\ntext") == "Why"
-    assert heading_of("#tag") == heading_of("text\n# no") == ""
+    assert paragraph_heading("## Why #\ntext") == "Why"
+    assert paragraph_heading("#tag") == paragraph_heading("text\n# no") == ""
     assert is_code("```python")
     assert not is_code("`inline`")
 
@@ -157,13 +161,16 @@ def test_a_heading_is_known_by_its_mark() -> None:
 def test_headings_go_below_the_title_but_not_in_code() -> None:
     text = "# One\n##### Five\n#tag\n\n```\n# code\n```\n# Two"
 
-    assert below(text, 3) == "#### One\n###### Five\n#tag\n\n```\n# code\n```\n#### Two"
-    assert below("no heading", 3) == "no heading"
+    assert (
+        demote_headings(text, 3)
+        == "#### One\n###### Five\n#tag\n\n```\n# code\n```\n#### Two"
+    )
+    assert demote_headings("no heading", 3) == "no heading"
 
 
 @given(contents(), st.integers(0, 6))
 def test_only_the_marks_of_headings_change(text: str, level: int) -> None:
-    made = below(text, level)
+    made = demote_headings(text, level)
 
     assert re.sub(r"(?m)^#+", "", made) == re.sub(r"(?m)^#+", "", text)
 
@@ -181,7 +188,7 @@ def test_markdown_shows_title_and_source() -> None:
 
 
 def test_what_the_path_tells_is_not_said_again() -> None:
-    one = fact(1, "Slow.", type="decision").but(
+    one = fact(1, "Slow.", type="decision").evolve(
         path=VaultPath("team-core/decisions/2026-02-14-the-box.md")
     )
 
@@ -205,7 +212,9 @@ def test_markdown_says_the_first_sentence_once(
     title: str, body: str, shown: str
 ) -> None:
     one = fact(1, body, title=title)
-    said = FORMS["markdown"].piece(Piece(one, "notable", "x", cite(one), body))
+    said = PACK_FORMS["markdown"].piece(
+        PackPiece(one, "notable", "x", citation_of(one), body)
+    )
 
     line = "2026-02-14 · public/facts/1.md"
     shown = shown.replace("*", f"*{line}*").replace("###|", f"### {line}|")
@@ -214,7 +223,7 @@ def test_markdown_says_the_first_sentence_once(
 
 def test_an_entity_takes_one_line_of_markdown() -> None:
     one = fact(1, "A gate.", title="Skarvik", type="entity", entityType="place")
-    card = Piece(one, "entities", "named", cite(one), card_of(one))
+    card = PackPiece(one, "entities", "named", citation_of(one), entity_card(one))
 
     assert written("markdown", card).endswith(
         "## Entities\n\n- **Skarvik** (place): A gate. · public/facts/1.md"
@@ -223,7 +232,7 @@ def test_an_entity_takes_one_line_of_markdown() -> None:
 
 def test_what_is_missing_leaves_no_trace() -> None:
     one = Fact("id", title="T", type="person")
-    card = Piece(one, "entities", "named", "id", "")
+    card = PackPiece(one, "entities", "named", "id", "")
 
     assert written("markdown", card).endswith("- **T** (person) · id")
     assert written("markdown", piece_of(one)).endswith("\n*person · id*")
@@ -233,38 +242,38 @@ def test_what_is_missing_leaves_no_trace() -> None:
 def test_xml_can_be_read_whatever_the_fact_says(
     one: Fact, question: str, text: str
 ) -> None:
-    said = piece_of(one.but(content=text, title=text))
+    said = piece_of(one.evolve(content=text, title=text))
     root = ET.fromstring(written("xml", said, question))  # noqa: S314 - ours
 
     (read,) = root.iter("fact")
-    assert read.get("title", "") == one_line(text)
+    assert read.get("title", "") == single_line(text)
     assert (read.text or "").strip("\n") == said.body.strip("\n").replace("\r", "\n")
-    assert root.get("question") == one_line(question)
+    assert root.get("question") == single_line(question)
 
 
 @given(facts(), ODD, ODD)
 def test_json_can_be_read_whatever_the_fact_says(
     one: Fact, question: str, text: str
 ) -> None:
-    said = piece_of(one.but(content=text, title=text))
+    said = piece_of(one.evolve(content=text, title=text))
     read = json.loads(written("json", said, question))
 
     (found,) = read["critical"]
     assert found["text"] == said.body
-    assert found["title"] == one_line(text)
-    assert read["question"] == one_line(question)
+    assert found["title"] == single_line(text)
+    assert read["question"] == single_line(question)
     assert found["id"] == one.id
     assert "cut" not in found
 
 
 def test_what_was_cut_says_so_in_every_form() -> None:
     one = piece_of(fact(1))
-    cut = Piece(one.fact, one.tier, one.reason, one.citation, one.body, cut=True)
+    cut = PackPiece(one.fact, one.tier, one.reason, one.citation, one.body, cut=True)
 
     assert json.loads(written("json", cut))["critical"][0]["cut"] is True
     assert ' cut="yes"' in written("xml", cut)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", PACK_FORMS)
 def test_no_pieces_are_a_whole_text_still(form: str) -> None:
-    assert render(FORMS[form], "why?", [])
+    assert render_pack(PACK_FORMS[form], "why?", [])

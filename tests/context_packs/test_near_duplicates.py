@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import words
-from vaultsync.context_packs.near_duplicates import Duplicates
+from vaultsync.context_packs.near_duplicates import NearDuplicates
 
 LONG = " ".join(f"word{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")
 
 
 def repeats(one: str, other: str) -> bool:
-    texts = Duplicates()
+    texts = NearDuplicates()
     assert texts.find(one) is None
     return texts.find(other) == 0
 
@@ -73,12 +73,12 @@ def test_texts_of_a_word_or_two_repeat_only_what_is_spelled_alike(
 
 @given(st.lists(st.lists(words, max_size=8).map(" ".join), max_size=6))
 def test_who_was_seen_first_is_named(texts: list[str]) -> None:
-    seen, kept = Duplicates(), list[str]()
+    seen, kept = NearDuplicates(), list[str]()
     for text in texts:
         found = seen.find(text)
         if found is None:
             kept.append(text)
         else:
             assert found < len(kept)
-    assert [Duplicates().find(text) for text in kept] == [None] * len(kept)
+    assert [NearDuplicates().find(text) for text in kept] == [None] * len(kept)
     assert len(set(kept)) == len(kept)

@@ -19,15 +19,15 @@ from tests.packs import (
     titles_in,
     words,
 )
-from vaultsync.context_packs.formats import FORMS
+from vaultsync.context_packs.formats import PACK_FORMS
 from vaultsync.context_packs.pack import (
     INTENTS,
-    TIERS,
-    Candidate,
+    PACK_TIERS,
     ContextPack,
-    intent_of,
+    PackCandidate,
+    detect_intent,
 )
-from vaultsync.context_packs.packer import BRIEF, NO_ROOM, pack
+from vaultsync.context_packs.packer import BRIEF_TOKENS, REASON_NO_ROOM, pack_context
 from vaultsync.model.schema import Value, tier_of
 
 PLENTY = 1_000_000
@@ -43,7 +43,7 @@ def left(made: ContextPack) -> list[int]:
     return [int(each.id[-3:]) for each in made.left_out]
 
 
-def long(number: int, paragraphs: int, **values: Value) -> Candidate:
+def long(number: int, paragraphs: int, **values: Value) -> PackCandidate:
     """A fact of numbered paragraphs of ten words that no other fact has."""
     text = "\n\n".join(
         f"p{n} of {number} " + " ".join(f"{w}{number}" for w in "abcdefg")
@@ -58,7 +58,7 @@ def long(number: int, paragraphs: int, **values: Value) -> Candidate:
 @given(
     st.data(),
     st.sampled_from(sorted(COUNTERS)),
-    st.sampled_from(sorted(FORMS)),
+    st.sampled_from(sorted(PACK_FORMS)),
     st.sampled_from([None, *INTENTS]),
     st.integers(0, 400) | st.integers(0, 20_000),
 )
@@ -69,7 +69,7 @@ def test_a_pack_is_never_a_token_over_its_budget(
     found = data.draw(candidates())
     named = data.draw(entities(found))
 
-    made = pack(
+    made = pack_context(
         'what <is> "it"?',
         found,
         budget=budget,
@@ -96,8 +96,8 @@ def test_the_order_in_which_facts_were_found_changes_nothing(
     named = data.draw(entities(found))
     count = COUNTERS[counter]
 
-    first = pack("q", found, budget=budget, count=count, entities=named)
-    again = pack(
+    first = pack_context("q", found, budget=budget, count=count, entities=named)
+    again = pack_context(
         "q",
         data.draw(st.permutations(found)),
         budget=budget,
@@ -108,11 +108,11 @@ def test_the_order_in_which_facts_were_found_changes_nothing(
     assert first == again
 
 
-@given(candidates(), st.sampled_from(sorted(FORMS)))
+@given(candidates(), st.sampled_from(sorted(PACK_FORMS)))
 def test_with_room_for_all_only_what_repeats_is_left_out(
-    found: list[Candidate], form: str
+    found: list[PackCandidate], form: str
 ) -> None:
-    made = pack("q", found, budget=PLENTY, count=letters, form=form)
+    made = pack_context("q", found, budget=PLENTY, count=letters, form=form)
 
     assert not made.truncated
     assert not any(each.cut for each in made.items)
@@ -121,7 +121,7 @@ def test_with_room_for_all_only_what_repeats_is_left_out(
 
 @pytest.mark.parametrize("budget", [-5, 0, 1, 3])
 def test_a_budget_too_small_for_anything_gives_an_empty_text(budget: int) -> None:
-    made = pack("why?", FOUR, budget=budget, count=words)
+    made = pack_context("why?", FOUR, budget=budget, count=words)
 
     assert (made.text, made.tokens, made.items) == ("", 0, ())
     assert left(made) == [0, 1, 2, 3]
@@ -129,7 +129,7 @@ def test_a_budget_too_small_for_anything_gives_an_empty_text(budget: int) -> Non
 
 
 def test_nothing_found_is_an_empty_pack() -> None:
-    made = pack("why?", [], budget=PLENTY, count=words)
+    made = pack_context("why?", [], budget=PLENTY, count=words)
 
     assert (made.text, made.items, made.left_out, made.truncated) == ("", (), (), False)
 
@@ -141,19 +141,22 @@ def test_each_part_is_counted_once() -> None:
         asked.append(text)
         return len(text)
 
-    made = pack("q", [candidate(n) for n in range(50)], budget=2_000, count=count)
+    made = pack_context(
+        "q", [candidate(n) for n in range(50)], budget=2_000, count=count
+    )
 
     assert made.items
-    assert len(asked) == 50 + len(TIERS) + 2
+    assert len(asked) == 50 + len(PACK_TIERS) + 2
 
 
 def test_a_whole_that_costs_more_than_its_parts_loses_the_least() -> None:
     found = [candidate(n, priority=n // 3) for n in range(9)]
     parts = sum(
-        each.tokens for each in pack("q", found, budget=PLENTY, count=swelling).items
+        each.tokens
+        for each in pack_context("q", found, budget=PLENTY, count=swelling).items
     )
 
-    made = pack("q", found, budget=parts + 200, count=swelling)
+    made = pack_context("q", found, budget=parts + 200, count=swelling)
 
     assert 0 < len(made.items) < 9
     assert packed(made) == list(range(len(made.items)))
@@ -162,7 +165,7 @@ def test_a_whole_that_costs_more_than_its_parts_loses_the_least() -> None:
 
 
 def test_a_whole_that_always_costs_too_much_is_no_pack() -> None:
-    made = pack(
+    made = pack_context(
         "q",
         [candidate(n) for n in range(40)],
         budget=5_000,
@@ -179,7 +182,7 @@ def test_a_whole_that_always_costs_too_much_is_no_pack() -> None:
 def test_the_shares_of_every_intent_are_the_whole_budget() -> None:
     for intent in INTENTS.values():
         assert sum(intent.shares.values()) == pytest.approx(1)
-        assert tuple(intent.shares) == TIERS
+        assert tuple(intent.shares) == PACK_TIERS
 
 
 @pytest.mark.parametrize(
@@ -198,22 +201,24 @@ def test_the_shares_of_every_intent_are_the_whole_budget() -> None:
 def test_the_words_of_a_question_tell_what_it_is_after(
     question: str, intent: str
 ) -> None:
-    assert intent_of(question) == intent
-    assert pack(question, [], budget=10, count=words).intent == intent
+    assert detect_intent(question) == intent
+    assert pack_context(question, [], budget=10, count=words).intent == intent
 
 
 def by_tier_of(intent: str, numbers: int = 120) -> dict[str, int]:
     """How many facts of each tier are packed where all tiers want more than there is."""
     found = [candidate(n, priority=n % 3 * 2) for n in range(3 * numbers)]
     named = [
-        Candidate(
+        PackCandidate(
             fact(1_000 + n, type="person", title=f"Person {n}"),
             "named",
             named_by=frozenset(each.fact.id for each in found),
         )
         for n in range(numbers)
     ]
-    made = pack("q", found, budget=12_000, count=letters, intent=intent, entities=named)
+    made = pack_context(
+        "q", found, budget=12_000, count=letters, intent=intent, entities=named
+    )
     assert made.truncated
     return dict(made.by_tier)
 
@@ -241,14 +246,14 @@ def test_what_one_tier_leaves_the_next_may_use() -> None:
         *(candidate(n, priority=1) for n in range(1, 60)),
     ]
 
-    made = pack("q", found, budget=4_000, count=letters)
+    made = pack_context("q", found, budget=4_000, count=letters)
 
     assert made.by_tier["notable"] > 0.8 * 4_000
     assert made.tokens > 0.9 * 4_000
 
 
 def test_what_nobody_else_needs_goes_to_the_first_tier() -> None:
-    made = pack(
+    made = pack_context(
         "q", [candidate(n, priority=0) for n in range(60)], budget=4_000, count=letters
     )
 
@@ -257,17 +262,17 @@ def test_what_nobody_else_needs_goes_to_the_first_tier() -> None:
 
 @given(candidates(), st.integers(0, 2_000))
 def test_what_was_left_out_for_want_of_room_would_not_have_fitted(
-    found: list[Candidate], budget: int
+    found: list[PackCandidate], budget: int
 ) -> None:
-    made = pack("q", found, budget=budget, count=letters)
+    made = pack_context("q", found, budget=budget, count=letters)
     tiers = {each.tier for each in made.items}
     free = budget - made.tokens
     for each in made.left_out:
-        if each.reason != NO_ROOM or not made.items:
+        if each.reason != REASON_NO_ROOM or not made.items:
             continue
         (one,) = [found for found in found if found.fact.id == each.id]
         tier = tier_of(one.fact.priority)
-        head = 0 if tier in tiers else len(FORMS["markdown"].tier(tier))
+        head = 0 if tier in tiers else len(PACK_FORMS["markdown"].tier(tier))
         assert each.tokens + head > free
 
 
@@ -286,7 +291,7 @@ def test_the_order_is_priority_then_importance_then_recency() -> None:
         candidate(1, priority=0, createdAt=old),
     ]
 
-    made = pack("q", found, budget=PLENTY, count=words)
+    made = pack_context("q", found, budget=PLENTY, count=words)
 
     assert packed(made) == [1, 2, 3, 4, 5, 6, 7]
     assert titles_in(made) == [f"Fact {n}" for n in range(1, 8)]
@@ -296,7 +301,7 @@ def test_the_order_is_priority_then_importance_then_recency() -> None:
 def test_a_smaller_fact_takes_the_place_that_a_larger_one_leaves() -> None:
     found = [candidate(1), long(2, 40), candidate(3, importance=0.0)]
 
-    made = pack("q", found, budget=60, count=words)
+    made = pack_context("q", found, budget=60, count=words)
 
     assert packed(made) == [1, 3]
     assert left(made) == [2]
@@ -313,7 +318,7 @@ def test_facts_that_say_nearly_the_same_are_packed_once() -> None:
         candidate(3, text, title="Two", priority=0, scope="team-core"),
     ]
 
-    made = pack("q", found, budget=PLENTY, count=words)
+    made = pack_context("q", found, budget=PLENTY, count=words)
 
     assert packed(made) == [3]
     assert left(made) == [2, 1]
@@ -328,7 +333,7 @@ def test_facts_that_say_nearly_the_same_are_packed_once() -> None:
 
 
 def test_a_fact_larger_than_its_share_is_cut_at_a_paragraph_and_says_so() -> None:
-    made = pack("q", [long(1, 50)], budget=200, count=words)
+    made = pack_context("q", [long(1, 50)], budget=200, count=words)
 
     (item,) = made.items
     assert item.cut
@@ -342,7 +347,7 @@ def test_a_fact_larger_than_its_share_is_cut_at_a_paragraph_and_says_so() -> Non
 
 
 def test_a_fact_that_fits_in_what_others_leave_is_not_cut() -> None:
-    made = pack("q", [long(1, 10, priority=0)], budget=200, count=words)
+    made = pack_context("q", [long(1, 10, priority=0)], budget=200, count=words)
 
     assert [each.cut for each in made.items] == [False]
 
@@ -351,8 +356,8 @@ def test_what_comes_later_is_cut_only_into_what_nobody_needs_whole() -> None:
     small = [candidate(n) for n in range(3, 8)]
     found = [candidate(1, importance=0.9), long(2, 20, importance=0.8), *small]
 
-    tight = pack("q", found, budget=120, count=words)
-    wide = pack("q", found, budget=BRIEF + 90, count=words)
+    tight = pack_context("q", found, budget=120, count=words)
+    wide = pack_context("q", found, budget=BRIEF_TOKENS + 90, count=words)
 
     assert packed(tight) == [1, 3, 4, 5, 6, 7]
     assert packed(wide) == [1, 2, 3, 4, 5, 6, 7]
@@ -360,7 +365,7 @@ def test_what_comes_later_is_cut_only_into_what_nobody_needs_whole() -> None:
 
 
 def test_a_fact_of_one_long_line_is_left_out_when_it_does_not_fit() -> None:
-    made = pack("q", [candidate(1, "word " * 300)], budget=200, count=words)
+    made = pack_context("q", [candidate(1, "word " * 300)], budget=200, count=words)
 
     assert made.items == ()
     assert left(made) == [1]
@@ -368,7 +373,7 @@ def test_a_fact_of_one_long_line_is_left_out_when_it_does_not_fit() -> None:
 
 
 def test_a_fact_without_content_cannot_be_cut() -> None:
-    made = pack("q", [candidate(1, "-", title="-")], budget=8, count=words)
+    made = pack_context("q", [candidate(1, "-", title="-")], budget=8, count=words)
 
     assert made.items == ()
 
@@ -376,14 +381,14 @@ def test_a_fact_without_content_cannot_be_cut() -> None:
 # --- what fits less ------------------------------------------------------------------
 
 
-def brief(number: int, fit: float, **values: Value) -> Candidate:
+def brief(number: int, fit: float, **values: Value) -> PackCandidate:
     """A long fact that fits much less than the best."""
     said = long(number, 30, **values)
     return replace(said, fit=fit, brief=True, passage=f"p20 of {number}")
 
 
 def test_of_what_fits_less_the_sentences_around_the_passage_are_packed() -> None:
-    made = pack("q", [long(1, 30), brief(2, 0.4)], budget=PLENTY, count=words)
+    made = pack_context("q", [long(1, 30), brief(2, 0.4)], budget=PLENTY, count=words)
 
     assert [each.cut for each in made.items] == [False, True]
     assert made.items[1].reason == "words: fact; in brief"
@@ -394,7 +399,9 @@ def test_of_what_fits_less_the_sentences_around_the_passage_are_packed() -> None
 
 
 def test_a_short_fact_that_fits_less_is_packed_whole() -> None:
-    made = pack("q", [replace(candidate(1), brief=True)], budget=PLENTY, count=words)
+    made = pack_context(
+        "q", [replace(candidate(1), brief=True)], budget=PLENTY, count=words
+    )
 
     assert [each.cut for each in made.items] == [False]
     assert not made.truncated
@@ -403,7 +410,9 @@ def test_a_short_fact_that_fits_less_is_packed_whole() -> None:
 def test_what_fits_less_has_the_room_that_is_left_best_first() -> None:
     lesser = [brief(n, n / 10, priority=0) for n in range(2, 6)]
 
-    made = pack("q", [long(1, 10, priority=2), *lesser], budget=360, count=words)
+    made = pack_context(
+        "q", [long(1, 10, priority=2), *lesser], budget=360, count=words
+    )
 
     assert packed(made) == [4, 5, 1]
     assert not made.items[-1].cut
@@ -411,7 +420,7 @@ def test_what_fits_less_has_the_room_that_is_left_best_first() -> None:
 
 
 def test_an_excerpt_is_not_cut_again() -> None:
-    made = pack("q", [brief(1, 0.4)], budget=40, count=words)
+    made = pack_context("q", [brief(1, 0.4)], budget=40, count=words)
 
     assert made.items == ()
     assert left(made) == [1]
@@ -420,7 +429,7 @@ def test_an_excerpt_is_not_cut_again() -> None:
 def test_entities_have_no_more_than_their_share_while_facts_wait() -> None:
     found = [long(1, 10), *(brief(n, n / 10) for n in range(2, 9))]
     named = [
-        Candidate(
+        PackCandidate(
             fact(100 + n, "word " * 30, type="person", title=f"Person {n}"),
             "named",
             named_by=frozenset({found[0].fact.id}),
@@ -428,7 +437,7 @@ def test_entities_have_no_more_than_their_share_while_facts_wait() -> None:
         for n in range(9)
     ]
 
-    made = pack("q", found, budget=700, count=words, entities=named)
+    made = pack_context("q", found, budget=700, count=words, entities=named)
 
     assert len([each for each in made.items if each.tier == "notable"]) > 4
 
@@ -441,7 +450,7 @@ def test_the_facts_that_fit_the_question_best_get_the_room() -> None:
         replace(candidate(n, importance=n / 20), fit=1 / (n + 1)) for n in range(20)
     ]
 
-    made = pack("q", found, budget=104, count=words)
+    made = pack_context("q", found, budget=104, count=words)
 
     assert packed(made) == [7, 6, 5, 4, 3, 2, 1]
     assert left(made)[0] == 19
@@ -450,7 +459,7 @@ def test_the_facts_that_fit_the_question_best_get_the_room() -> None:
 def test_facts_that_fit_equally_well_are_packed_by_their_order() -> None:
     found = [candidate(n, importance=n / 20) for n in range(20)]
 
-    made = pack("q", found, budget=104, count=words)
+    made = pack_context("q", found, budget=104, count=words)
 
     assert packed(made) == [19, 18, 17, 16, 15, 14, 13]
 
@@ -458,7 +467,7 @@ def test_facts_that_fit_equally_well_are_packed_by_their_order() -> None:
 def test_where_it_is_tight_long_facts_are_packed_in_brief() -> None:
     found = [replace(long(n, 30), passage="p20 of", fit=1 - n / 10) for n in range(5)]
 
-    made = pack("q", found, budget=800, count=words)
+    made = pack_context("q", found, budget=800, count=words)
 
     assert packed(made) == [0, 1, 2, 3, 4]
     assert [each.cut for each in made.items] == [False, True, True, True, True]
@@ -470,7 +479,7 @@ def test_where_it_is_tight_long_facts_are_packed_in_brief() -> None:
 def test_what_is_left_makes_facts_whole_again_in_their_order() -> None:
     found = [long(n, 30, importance=n / 5) for n in range(5)]
 
-    made = pack("q", found, budget=1_500, count=words)
+    made = pack_context("q", found, budget=1_500, count=words)
 
     assert packed(made) == [4, 3, 2, 1, 0]
     assert [each.cut for each in made.items] == [False, False, False, False, True]
@@ -487,12 +496,12 @@ def test_the_entities_that_packed_facts_name_are_packed_beside_them() -> None:
     found = [candidate(1), candidate(2)]
     ids = [each.fact.id for each in found]
     named = [
-        Candidate(BENTE, "named by 1 fact", named_by=frozenset(ids[:1])),
-        Candidate(HARBOUR, "named by 2 facts", named_by=frozenset(ids)),
-        Candidate(fact(52, type="project"), "named by none"),
+        PackCandidate(BENTE, "named by 1 fact", named_by=frozenset(ids[:1])),
+        PackCandidate(HARBOUR, "named by 2 facts", named_by=frozenset(ids)),
+        PackCandidate(fact(52, type="project"), "named by none"),
     ]
 
-    made = pack("q", found, budget=PLENTY, count=words, entities=named)
+    made = pack_context("q", found, budget=PLENTY, count=words, entities=named)
 
     assert packed(made) == [1, 2, 50, 51]
     assert made.items[2].tier == "entities"
@@ -501,19 +510,19 @@ def test_the_entities_that_packed_facts_name_are_packed_beside_them() -> None:
 
 def test_an_entity_goes_with_the_only_fact_that_names_it() -> None:
     found = [candidate(1, priority=0), candidate(2, "word " * 50, priority=3)]
-    named = [Candidate(BENTE, "named", named_by=frozenset({found[1].fact.id}))]
+    named = [PackCandidate(BENTE, "named", named_by=frozenset({found[1].fact.id}))]
 
-    made = pack("q", found, budget=60, count=words, entities=named)
+    made = pack_context("q", found, budget=60, count=words, entities=named)
 
     assert packed(made) == [1]
     assert left(made) == [2]
 
 
 def test_an_entity_that_was_found_itself_is_not_packed_twice() -> None:
-    found = [candidate(1), Candidate(BENTE, "title")]
-    named = [Candidate(BENTE, "named", named_by=frozenset({found[0].fact.id}))]
+    found = [candidate(1), PackCandidate(BENTE, "title")]
+    named = [PackCandidate(BENTE, "named", named_by=frozenset({found[0].fact.id}))]
 
-    made = pack("q", found, budget=PLENTY, count=words, entities=named)
+    made = pack_context("q", found, budget=PLENTY, count=words, entities=named)
 
     assert packed(made) == [1, 51]
     assert [each.tier for each in made.items] == ["notable", "notable"]
@@ -522,7 +531,7 @@ def test_an_entity_that_was_found_itself_is_not_packed_twice() -> None:
 def test_entities_without_room_are_listed() -> None:
     found = [candidate(1)]
     named = [
-        Candidate(
+        PackCandidate(
             fact(50 + n, "x " * 30, type="person"),
             "named",
             named_by=frozenset({found[0].fact.id}),
@@ -530,18 +539,18 @@ def test_entities_without_room_are_listed() -> None:
         for n in range(3)
     ]
 
-    made = pack("q", found, budget=70, count=words, entities=named)
+    made = pack_context("q", found, budget=70, count=words, entities=named)
 
     assert made.items[0].id == found[0].fact.id
     assert len(made.items) + len(made.left_out) == 4
-    assert {each.reason for each in made.left_out} == {NO_ROOM}
+    assert {each.reason for each in made.left_out} == {REASON_NO_ROOM}
     assert made.truncated
 
 
 def test_a_pack_as_json_has_all_that_was_decided() -> None:
     found = [candidate(1), candidate(2, "word " * 99)]
 
-    made = pack("why?", found, budget=30, count=words).as_json()
+    made = pack_context("why?", found, budget=30, count=words).as_json()
 
     assert made == {
         "text": made["text"],
@@ -563,7 +572,7 @@ def test_a_pack_as_json_has_all_that_was_decided() -> None:
             {
                 "id": found[1].fact.id,
                 "tokens": 105,
-                "reason": NO_ROOM,
+                "reason": REASON_NO_ROOM,
                 "title": "Fact 2",
             }
         ],
@@ -579,5 +588,5 @@ def test_a_counter_that_is_out_of_its_mind_is_obeyed() -> None:
     found = [candidate(n, "e" * n) for n in range(1, 30)]
     for seed in range(20):
         budget = Random(seed).randrange(2_000)
-        made = pack("q", found, budget=budget, count=lumpy)
+        made = pack_context("q", found, budget=budget, count=lumpy)
         assert lumpy(made.text) <= budget

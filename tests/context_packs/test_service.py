@@ -7,7 +7,7 @@ import pytest
 from tests.packs import words
 from tests.recalls import RecallWorld
 from vaultsync.context_packs.pack import ContextPack
-from vaultsync.context_packs.service import MOST, NAMES, context
+from vaultsync.context_packs.service import MAX_ENTITIES, MAX_RECALLED, build_context
 from vaultsync.errors import InvalidFieldError, UnknownTypeError
 
 
@@ -31,7 +31,7 @@ class PackWorld(RecallWorld):
         agent: str | None = "indy",
         **more: Any,  # noqa: ANN401 - what context() takes
     ) -> ContextPack:
-        return context(self.sources, Words(), question, agent=agent, **more)
+        return build_context(self.sources, Words(), question, agent=agent, **more)
 
     def titles(self, question: str, **more: Any) -> list[str]:  # noqa: ANN401
         return [each.title for each in self.pack(question, **more).items]
@@ -82,7 +82,7 @@ def test_what_hardly_fits_is_not_packed(world: PackWorld) -> None:
 
 
 def test_so_many_facts_are_asked_for(world: PackWorld) -> None:
-    for number in range(MOST + 10):
+    for number in range(MAX_RECALLED + 10):
         world.agent_remembers(f"Berth number {number}.", title=f"Berth {number}")
     world.quiesce()
 
@@ -90,7 +90,7 @@ def test_so_many_facts_are_asked_for(world: PackWorld) -> None:
     many = world.pack("berth", budget=100_000)
 
     assert 0 < len(few.items) < len(few.items) + len(few.left_out)
-    assert len(many.items) <= MOST
+    assert len(many.items) <= MAX_RECALLED
 
 
 def test_entities_that_the_facts_name_are_packed_beside_them(world: PackWorld) -> None:
@@ -127,9 +127,9 @@ def test_of_another_user_nothing_is_packed(world: PackWorld) -> None:
 
 
 def test_the_entities_that_most_facts_name_are_looked_up(world: PackWorld) -> None:
-    for number in range(NAMES + 2):
+    for number in range(MAX_ENTITIES + 2):
         world.agent_remembers("Who.", title=f"Person {number:02}", type="person")
-    names = [f"Person {number:02}" for number in range(NAMES + 2)]
+    names = [f"Person {number:02}" for number in range(MAX_ENTITIES + 2)]
     world.agent_remembers("Gate one.", title="Gate one", entities=names)
     world.agent_remembers("Gate two.", title="Gate two", entities=names[-1:])
     world.quiesce()
@@ -137,7 +137,7 @@ def test_the_entities_that_most_facts_name_are_looked_up(world: PackWorld) -> No
     made = world.pack("gate")
 
     cards = [each for each in made.items if each.tier == "entities"]
-    assert len(cards) == NAMES
+    assert len(cards) == MAX_ENTITIES
     assert cards[0].title == names[-1]
     assert cards[0].reason == "named by 2 facts"
 

@@ -7,24 +7,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.packs import COUNTERS, contents, fact, words
-from vaultsync.context_packs.formats import FORMS, Piece, cite, paragraphs
-from vaultsync.context_packs.truncate import Shorter, cut
+from vaultsync.context_packs.formats import (
+    PACK_FORMS,
+    PackPiece,
+    citation_of,
+    text_paragraphs,
+)
+from vaultsync.context_packs.truncate import CutPiece, cut_piece
 
 TEN = "\n\n".join(f"Paragraph {n} has five words." for n in range(10))
 
 
-def rendered(piece: Piece) -> tuple[str, int]:
-    text = FORMS["markdown"].piece(piece)
+def rendered(piece: PackPiece) -> tuple[str, int]:
+    text = PACK_FORMS["markdown"].piece(piece)
     return text, words(text)
 
 
-def shortened(body: str, room: int, passage: str = "") -> Shorter | None:
+def shortened(body: str, room: int, passage: str = "") -> CutPiece | None:
     one = fact(1)
-    whole = Piece(one, "notable", "words: x", cite(one), body)
-    return cut(whole, passage, room, rendered(whole)[1], rendered)
+    whole = PackPiece(one, "notable", "words: x", citation_of(one), body)
+    return cut_piece(whole, passage, room, rendered(whole)[1], rendered)
 
 
-def body_of(shorter: Shorter | None) -> str:
+def body_of(shorter: CutPiece | None) -> str:
     assert shorter is not None
     assert shorter.piece.cut
     return shorter.piece.body
@@ -32,7 +37,8 @@ def body_of(shorter: Shorter | None) -> str:
 
 def test_the_first_paragraphs_that_fit_stay() -> None:
     assert body_of(shortened(TEN, 50)) == (
-        "\n\n".join(list(paragraphs(TEN))[:7]) + "\n\n[cut: paragraphs 1 to 7 of 10]"
+        "\n\n".join(list(text_paragraphs(TEN))[:7])
+        + "\n\n[cut: paragraphs 1 to 7 of 10]"
     )
 
 
@@ -104,15 +110,15 @@ def test_a_cut_fits_and_shows_whole_lines_of_the_fact(
     body: str, counter: str, room: int, passage: str
 ) -> None:
     count = COUNTERS[counter]
-    form = FORMS["xml"]
+    form = PACK_FORMS["xml"]
 
-    def counted(piece: Piece) -> tuple[str, int]:
+    def counted(piece: PackPiece) -> tuple[str, int]:
         text = form.piece(piece)
         return text, count(text)
 
     one = fact(1)
-    whole = Piece(one, "notable", "words: x", cite(one), body)
-    shorter = cut(whole, passage, room, counted(whole)[1], counted)
+    whole = PackPiece(one, "notable", "words: x", citation_of(one), body)
+    shorter = cut_piece(whole, passage, room, counted(whole)[1], counted)
 
     if shorter is not None:
         assert shorter.tokens == count(shorter.text) <= room
@@ -124,14 +130,16 @@ def test_a_cut_fits_and_shows_whole_lines_of_the_fact(
 
 
 def test_a_counter_that_nothing_pleases_is_not_asked_for_ever() -> None:
-    asked: list[Piece] = []
+    asked: list[PackPiece] = []
 
-    def never(piece: Piece) -> tuple[str, int]:
+    def never(piece: PackPiece) -> tuple[str, int]:
         asked.append(piece)
         return "", 101
 
     one = fact(1)
-    whole = Piece(one, "notable", "words: x", cite(one), "\n\n".join("abcdefgh" * 20))
+    whole = PackPiece(
+        one, "notable", "words: x", citation_of(one), "\n\n".join("abcdefgh" * 20)
+    )
 
-    assert cut(whole, "", 100, 101, never) is None
+    assert cut_piece(whole, "", 100, 101, never) is None
     assert len(asked) < 20

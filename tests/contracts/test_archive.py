@@ -25,8 +25,8 @@ from tests.archives import (
     sha,
 )
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.archive import Archive, Attention, Base, Linger, Run
-from vaultsync.storage.vault import Stamp
+from vaultsync.storage.archive import Archive, Base, DisplacedFile, Notice, RunRecord
+from vaultsync.storage.vault import FileStamp
 
 
 @pytest.fixture(params=ARCHIVES)
@@ -45,12 +45,12 @@ def _fill(archive: Archive) -> None:
     archive.put_bases([a_base()])
     archive.put_blobs({sha(b"x"): b"x"})
     archive.put_intents([an_intent("op")])
-    archive.put_lingers([Linger("op", A, VaultPath("a.md"), "00", 1.5)])
-    archive.put_outgoing([an_outgoing("op")])
+    archive.put_displaced_files([DisplacedFile("op", A, VaultPath("a.md"), "00", 1.5)])
+    archive.put_outbox([an_outgoing("op")])
     archive.put_conflict(a_conflict("c"))
     archive.add_history([an_entry("r1", A)])
-    archive.put_run(Run("r1", "2026-02-14T13:45:00Z", "sync", {"n": 1}))
-    archive.set_attention(VaultPath("a"), [Attention("k", VaultPath("a"), "m", "h")])
+    archive.put_run(RunRecord("r1", "2026-02-14T13:45:00Z", "sync", {"n": 1}))
+    archive.set_notices(VaultPath("a"), [Notice("k", VaultPath("a"), "m", "h")])
 
 
 def _fill_and_fail(archive: Archive) -> None:
@@ -65,12 +65,12 @@ def _everything(archive: Archive) -> tuple[object, ...]:
         list(archive.iter_bases()),
         archive.blob(sha(b"x")),
         archive.intents(),
-        archive.lingers(),
+        archive.displaced_files(),
         archive.outbox(),
         archive.conflicts(closed=True),
         archive.history(),
         archive.last_run(),
-        archive.attention(),
+        archive.notices(),
     )
 
 
@@ -116,14 +116,16 @@ WRITES: dict[str, Callable[[Archive], None]] = {
     "put_blobs": lambda it: it.put_blobs({"00": b"x"}),
     "put_intents": lambda it: it.put_intents([an_intent("op")]),
     "drop_intents": lambda it: it.drop_intents(["op"]),
-    "put_lingers": lambda it: it.put_lingers([Linger("o", A, VaultPath("a"), "", 1)]),
-    "drop_lingers": lambda it: it.drop_lingers(["op"]),
-    "put_outgoing": lambda it: it.put_outgoing([an_outgoing("op")]),
-    "drop_outgoing": lambda it: it.drop_outgoing(["op"]),
+    "put_lingers": lambda it: it.put_displaced_files(
+        [DisplacedFile("o", A, VaultPath("a"), "", 1)]
+    ),
+    "drop_lingers": lambda it: it.drop_displaced_files(["op"]),
+    "put_outgoing": lambda it: it.put_outbox([an_outgoing("op")]),
+    "drop_outgoing": lambda it: it.drop_outbox(["op"]),
     "put_conflict": lambda it: it.put_conflict(a_conflict("c")),
     "add_history": lambda it: it.add_history([an_entry("r", A)]),
-    "put_run": lambda it: it.put_run(Run("r", "", "sync")),
-    "set_attention": lambda it: it.set_attention(VaultPath("a"), []),
+    "put_run": lambda it: it.put_run(RunRecord("r", "", "sync")),
+    "set_attention": lambda it: it.set_notices(VaultPath("a"), []),
 }
 
 
@@ -185,8 +187,8 @@ def test_fingerprints_are_remembered_replaced_and_forgotten(archive: Archive) ->
         a_base(),
         a_base(stamp=None),
         a_base(missing_since="2026-02-14T13:45:00Z"),
-        a_base(stamp=Stamp(0, 0, 0, 2**64 - 1)),
-        a_base(stamp=Stamp(2**40, -1, 2**62, 2**127)),
+        a_base(stamp=FileStamp(0, 0, 0, 2**64 - 1)),
+        a_base(stamp=FileStamp(2**40, -1, 2**62, 2**127)),
     ],
 )
 def test_a_base_comes_back_whole(archive: Archive, base: Base) -> None:
@@ -269,8 +271,8 @@ def test_where_the_notes_of_some_facts_lie_is_told(archive: Archive) -> None:
     gone = a_base(B, "b.md", missing_since="2026-02-14T13:45:00Z")
     put(archive, a_base(A, "f/a.md"), gone, a_base(C, "c.md"))
 
-    assert archive.places(iter([A, B])) == {A: "f/a.md"}
-    assert archive.places([]) == {}
+    assert archive.note_paths(iter([A, B])) == {A: "f/a.md"}
+    assert archive.note_paths([]) == {}
 
 
 def test_any_number_of_bases_is_found_and_walked_by_id(archive: Archive) -> None:

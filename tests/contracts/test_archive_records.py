@@ -19,7 +19,13 @@ from tests.archives import (
     an_outgoing,
 )
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.archive import Archive, Attention, Linger, Outgoing, Run
+from vaultsync.storage.archive import (
+    Archive,
+    DisplacedFile,
+    Notice,
+    OutboxEntry,
+    RunRecord,
+)
 
 
 @pytest.fixture(params=ARCHIVES)
@@ -52,7 +58,7 @@ def test_an_intent_of_a_note_whose_path_is_no_unicode_comes_back(
     archive: Archive,
 ) -> None:
     path = VaultPath("public/\udcff.md")
-    fact = a_base().fact.but(path=path, revision="7-a")
+    fact = a_base().fact.evolve(path=path, revision="7-a")
     intent = an_intent("z")._replace(path=path, fact=fact)
     with archive.transaction():
         archive.put_intents([intent])
@@ -62,25 +68,27 @@ def test_an_intent_of_a_note_whose_path_is_no_unicode_comes_back(
 
 
 def test_lingers_come_back_whole_and_oldest_first(archive: Archive) -> None:
-    lingers = [Linger(op, A, VaultPath("\udcff.md"), "00", 1771.25) for op in "zam"]
+    lingers = [
+        DisplacedFile(op, A, VaultPath("\udcff.md"), "00", 1771.25) for op in "zam"
+    ]
     with archive.transaction():
-        archive.put_lingers(iter(lingers))
-    assert archive.lingers() == lingers
+        archive.put_displaced_files(iter(lingers))
+    assert archive.displaced_files() == lingers
 
     with archive.transaction():
-        archive.drop_lingers(iter(["a"]))
-    assert [each.op for each in archive.lingers()] == ["z", "m"]
+        archive.drop_displaced_files(iter(["a"]))
+    assert [each.op for each in archive.displaced_files()] == ["z", "m"]
 
 
 def test_the_outbox_comes_back_whole_and_oldest_first(archive: Archive) -> None:
     rows = [an_outgoing(op) for op in "zam"]
     with archive.transaction():
-        archive.put_outgoing(iter(rows))
+        archive.put_outbox(iter(rows))
     assert archive.outbox() == rows
 
     with archive.transaction():
-        archive.drop_outgoing(iter(["z"]))
-        archive.put_outgoing([an_outgoing("z")])
+        archive.drop_outbox(iter(["z"]))
+        archive.put_outbox([an_outgoing("z")])
     assert [each.op for each in archive.outbox()] == ["a", "m", "z"]
 
 
@@ -88,8 +96,8 @@ def test_a_queued_change_of_a_known_op_replaces_it_in_its_place(
     archive: Archive,
 ) -> None:
     with archive.transaction():
-        archive.put_outgoing([an_outgoing("z"), an_outgoing("a")])
-        archive.put_outgoing([an_outgoing("z", "delete")])
+        archive.put_outbox([an_outgoing("z"), an_outgoing("a")])
+        archive.put_outbox([an_outgoing("z", "delete")])
 
     assert [(row.op, row.kind) for row in archive.outbox()] == [
         ("z", "delete"),
@@ -100,19 +108,21 @@ def test_a_queued_change_of_a_known_op_replaces_it_in_its_place(
 def test_intents_lingers_and_outbox_do_not_share_their_ops(archive: Archive) -> None:
     with archive.transaction():
         archive.put_intents([an_intent("op")])
-        archive.put_lingers([Linger("op", A, VaultPath("a.md"), "00", 1.0)])
-        archive.put_outgoing([an_outgoing("op")])
+        archive.put_displaced_files(
+            [DisplacedFile("op", A, VaultPath("a.md"), "00", 1.0)]
+        )
+        archive.put_outbox([an_outgoing("op")])
         archive.drop_intents(["op"])
 
     assert archive.intents() == []
-    assert len(archive.lingers()) == len(archive.outbox()) == 1
+    assert len(archive.displaced_files()) == len(archive.outbox()) == 1
 
 
 def test_any_mapping_can_be_queued(archive: Archive) -> None:
     frozen = MappingProxyType({"deep": MappingProxyType({"x": 1})})
-    row = Outgoing("op", A, "update", frozen, {}, "indy", "")
+    row = OutboxEntry("op", A, "update", frozen, {}, "indy", "")
     with archive.transaction():
-        archive.put_outgoing([row])
+        archive.put_outbox([row])
 
     assert archive.outbox()[0].before == {"deep": {"x": 1}}
 
@@ -179,8 +189,8 @@ def test_the_newest_entry_by_which_each_fact_lost_its_note_is_told(
     with archive.transaction():
         archive.add_history([*gone, *others])
 
-    assert archive.buried_notes(iter([A, B, C])) == {A: gone[2], B: gone[1]}
-    assert archive.buried_notes([C]) == archive.buried_notes([]) == {}
+    assert archive.note_tombstones(iter([A, B, C])) == {A: gone[2], B: gone[1]}
+    assert archive.note_tombstones([C]) == archive.note_tombstones([]) == {}
 
 
 def test_the_same_entry_twice_is_two_entries(archive: Archive) -> None:
@@ -191,7 +201,9 @@ def test_the_same_entry_twice_is_two_entries(archive: Archive) -> None:
 
 
 def test_the_last_run_is_the_one_remembered_last(archive: Archive) -> None:
-    runs = [Run(each, f"2026-{each}", "sync", {"counts": {"x": 1}}) for each in "zam"]
+    runs = [
+        RunRecord(each, f"2026-{each}", "sync", {"counts": {"x": 1}}) for each in "zam"
+    ]
     for run in runs:
         with archive.transaction():
             archive.put_run(run)
@@ -202,36 +214,36 @@ def test_the_last_run_is_the_one_remembered_last(archive: Archive) -> None:
 
 def test_a_run_remembered_again_has_its_new_report(archive: Archive) -> None:
     with archive.transaction():
-        archive.put_run(Run("r", "1", "sync", {"counts": {}}))
-        archive.put_run(Run("r", "2", "undo", {"ok": True}))
+        archive.put_run(RunRecord("r", "1", "sync", {"counts": {}}))
+        archive.put_run(RunRecord("r", "2", "undo", {"ok": True}))
 
-    assert archive.find_run("r") == Run("r", "2", "undo", {"ok": True})
+    assert archive.find_run("r") == RunRecord("r", "2", "undo", {"ok": True})
 
 
 def test_attention_is_told_by_path_in_the_order_given(archive: Archive) -> None:
     a, b = VaultPath("a.md"), VaultPath("\udcff.md")
     first = [
-        Attention("unreadable", a, "bad", "mend", line=3, sha="00", seen="2026"),
-        Attention("odd", a, "a link", ""),
+        Notice("unreadable", a, "bad", "mend", line=3, sha="00", seen="2026"),
+        Notice("odd", a, "a link", ""),
     ]
-    second = [Attention("unreadable", b, "bad", "mend")]
+    second = [Notice("unreadable", b, "bad", "mend")]
     with archive.transaction():
-        archive.set_attention(b, second)
-        archive.set_attention(a, first)
+        archive.set_notices(b, second)
+        archive.set_notices(a, first)
 
-    assert archive.attention() == [*first, *second]
+    assert archive.notices() == [*first, *second]
 
 
 def test_attention_is_replaced_and_cleared_by_path(archive: Archive) -> None:
     a, b = VaultPath("a.md"), VaultPath("b.md")
-    kept = Attention("odd", b, "a link", "")
-    new = Attention("odd", a, "a folder", "")
+    kept = Notice("odd", b, "a link", "")
+    new = Notice("odd", a, "a folder", "")
     with archive.transaction():
-        archive.set_attention(a, [Attention("x", a, "1", ""), new])
-        archive.set_attention(b, [kept])
-        archive.set_attention(a, [new])
-    assert archive.attention() == [new, kept]
+        archive.set_notices(a, [Notice("x", a, "1", ""), new])
+        archive.set_notices(b, [kept])
+        archive.set_notices(a, [new])
+    assert archive.notices() == [new, kept]
 
     with archive.transaction():
-        archive.set_attention(a, [])
-    assert archive.attention() == [kept]
+        archive.set_notices(a, [])
+    assert archive.notices() == [kept]

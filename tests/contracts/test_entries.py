@@ -9,48 +9,48 @@ from hypothesis import strategies as st
 from tests.entries import EntriesInMemory
 from tests.packs import fact, words
 from tests.strategies import facts
-from vaultsync.backends.state.index_entries import EntriesOnDisk
-from vaultsync.index_files.entry import Entry, entry_of
-from vaultsync.index_files.ports import EntryFile, Held
+from vaultsync.backends.state.index_entries import FileEntryCache
+from vaultsync.index_files.entry import IndexEntry, entry_of
+from vaultsync.index_files.ports import CachedEntries, EntryCache
 from vaultsync.model.fact import Fact
 
 
 @pytest.fixture(params=["memory", "disk"])
-def entries(request: pytest.FixtureRequest, tmp_path: Path) -> EntryFile:
+def entries(request: pytest.FixtureRequest, tmp_path: Path) -> EntryCache:
     if request.param == "memory":
         return EntriesInMemory()
-    return EntriesOnDisk(tmp_path / "made" / "entries.json")
+    return FileEntryCache(tmp_path / "made" / "entries.json")
 
 
-def held_of(version: str, *many: Fact) -> Held:
+def held_of(version: str, *many: Fact) -> CachedEntries:
     made = (entry_of(each, words) for each in many)
-    return Held(version, {each.id: each for each in made if each is not None})
+    return CachedEntries(version, {each.id: each for each in made if each is not None})
 
 
-def test_nothing_was_saved_at_first(entries: EntryFile) -> None:
+def test_nothing_was_saved_at_first(entries: EntryCache) -> None:
     assert entries.load() is None
 
 
-def test_what_was_saved_is_loaded(entries: EntryFile) -> None:
+def test_what_was_saved_is_loaded(entries: EntryCache) -> None:
     full = fact(1, type="person", importance=0.5, entities=["Ann"], aliases=["Bo"])
-    held = held_of("v1", full, fact(2).but(created_at=""))
+    held = held_of("v1", full, fact(2).evolve(created_at=""))
     entries.save(held)
 
     assert entries.load() == held
 
 
-def test_saving_replaces_what_was_there(entries: EntryFile) -> None:
+def test_saving_replaces_what_was_there(entries: EntryCache) -> None:
     entries.save(held_of("v1", fact(1), fact(2)))
     entries.save(held_of("v2"))
 
-    assert entries.load() == Held("v2", {})
+    assert entries.load() == CachedEntries("v2", {})
 
 
 @given(st.lists(facts(), max_size=4))
 def test_any_entry_is_loaded_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, many: list[Fact]
 ) -> None:
-    file = EntriesOnDisk(tmp_path_factory.mktemp("entries") / "entries.json")
+    file = FileEntryCache(tmp_path_factory.mktemp("entries") / "entries.json")
     held = held_of("v", *many)
     file.save(held)
 
@@ -70,7 +70,7 @@ def test_any_entry_is_loaded_as_it_was(
 )
 def test_a_damaged_file_is_none(tmp_path: Path, damage: object) -> None:
     path = tmp_path / "entries.json"
-    file = EntriesOnDisk(path)
+    file = FileEntryCache(path)
     file.save(held_of("v1", fact(1)))
     assert callable(damage)
 
@@ -83,8 +83,8 @@ def test_a_file_is_for_its_owner_alone_and_nothing_is_left_beside_it(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "entries.json"
-    EntriesOnDisk(path).save(
-        Held("v", {"a": Entry("a", "fact", 2, "", "", 0, "", None, ())})
+    FileEntryCache(path).save(
+        CachedEntries("v", {"a": IndexEntry("a", "fact", 2, "", "", 0, "", None, ())})
     )
 
     assert path.stat().st_mode & 0o077 == 0
@@ -95,7 +95,7 @@ def test_a_disk_that_is_full_leaves_what_was_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "entries.json"
-    file = EntriesOnDisk(path)
+    file = FileEntryCache(path)
     file.save(held_of("v1", fact(1)))
 
     def refuse(*_: object) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from vaultsync.backends.memory.links import MemoryLinks
 from vaultsync.backends.sqlite.links import SqliteLinks
-from vaultsync.links.ports import Entity, LinkIndex, Reference
+from vaultsync.links.ports import EntityRecord, LinkIndex, LinkReference
 
 INDEXES: dict[str, Callable[[Path], LinkIndex]] = {
     "sqlite": lambda folder: SqliteLinks(folder / "index" / "links.sqlite3"),
@@ -26,12 +26,12 @@ def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LinkIndex]
     opened.close()
 
 
-def link(fact_id: str, target: str, **more: str) -> Reference:
-    return Reference(fact_id, target, **{"subpath": "", "kind": "wiki", **more})
+def link(fact_id: str, target: str, **more: str) -> LinkReference:
+    return LinkReference(fact_id, target, **{"subpath": "", "kind": "wiki", **more})
 
 
-def put(index: LinkIndex, *links: Reference, version: str = "s:1:1") -> None:
-    by_fact: dict[str, list[Reference]] = {}
+def put(index: LinkIndex, *links: LinkReference, version: str = "s:1:1") -> None:
+    by_fact: dict[str, list[LinkReference]] = {}
     for each in links:
         by_fact.setdefault(each.fact_id, []).append(each)
     index.update(by_fact, [], version=version)
@@ -116,8 +116,8 @@ def test_a_fact_that_is_dropped_links_to_nothing(index: LinkIndex) -> None:
 
 
 def test_entities_are_those_that_were_named_last(index: LinkIndex) -> None:
-    alice = Entity(A, "public", ("Alice", "Al"))
-    bob = Entity(B, "private-indy", ("Bob",))
+    alice = EntityRecord(A, "public", ("Alice", "Al"))
+    bob = EntityRecord(B, "private-indy", ("Bob",))
     index.update({A: [], B: []}, [], version="s:1:1", entities=[bob, alice])
     assert index.entities() == [alice, bob]
 
@@ -130,7 +130,7 @@ def test_entities_are_those_that_were_named_last(index: LinkIndex) -> None:
 
 def test_a_cleared_index_is_a_new_one(index: LinkIndex) -> None:
     index.update(
-        {A: [link(A, "x")]}, [], version="v", entities=[Entity(A, "s", ("n",))]
+        {A: [link(A, "x")]}, [], version="v", entities=[EntityRecord(A, "s", ("n",))]
     )
     index.clear()
 
@@ -176,7 +176,7 @@ def _told(
     index: LinkIndex, links: dict[str, list[str]], drop: list[str], named: bool
 ) -> object:
     put = {key: [link(key, to) for to in targets] for key, targets in links.items()}
-    entities = [Entity(key, "public", (key,)) for key in put] if named else []
+    entities = [EntityRecord(key, "public", (key,)) for key in put] if named else []
     gone = [each for each in drop if each not in put]
     index.update(put, gone, version=str(len(links)), entities=entities)
     return (

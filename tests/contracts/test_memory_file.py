@@ -11,8 +11,8 @@ import pytest
 from tests.memory_file_worlds import SimFile
 from vaultsync.backends.filesystem import memory_file as memory_disk
 from vaultsync.backends.filesystem import syscalls
-from vaultsync.backends.filesystem.memory_file import STAGED, DiskMemoryFile
-from vaultsync.backends.filesystem.syscalls import Place
+from vaultsync.backends.filesystem.memory_file import STAGING_DIR, DiskMemoryFile
+from vaultsync.backends.filesystem.syscalls import EntryAt
 from vaultsync.errors import (
     MemoryFileBusyError,
     MemoryFileChangedError,
@@ -67,13 +67,13 @@ class DiskWorld:
         peek = memory_disk._bytes
         check = self.file._check_writable
 
-        def swap(one: Place, other: Place) -> bool:
+        def swap(one: EntryAt, other: EntryAt) -> bool:
             nonlocal swaps
             step("back" if swaps else "swap")
             swaps += 1
             return exchange and real(one, other)
 
-        def examine(place: Place) -> bytes:
+        def examine(place: EntryAt) -> bytes:
             step("examine")
             return peek(place)
 
@@ -227,4 +227,4 @@ def test_what_a_crash_left_is_told_until_it_is_dropped(
     world.file.drop_leftovers()
     assert not world.file.leftovers()
     if isinstance(world, DiskWorld):
-        assert not (world.path.parent / STAGED).exists()
+        assert not (world.path.parent / STAGING_DIR).exists()

@@ -12,10 +12,10 @@ from tests.fakes import FakeClock
 from tests.filtering import FACTS, check_found, filters
 from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.backends.tantivy.index import TantivyIndex
-from vaultsync.indexing.ports import Entry, NoteIndex
+from vaultsync.indexing.ports import IndexDocument, NoteIndex
 from vaultsync.indexing.session_context import turn_of
 from vaultsync.model.fact import Fact, make_fact
-from vaultsync.model.filters import Filters
+from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import Value
 
 INDEXES: dict[str, Callable[[Path], NoteIndex]] = {
@@ -25,7 +25,7 @@ INDEXES: dict[str, Callable[[Path], NoteIndex]] = {
 CLOCK = FakeClock()
 IDS = [CLOCK.new_id() for _ in range(300)]
 A, B, C = IDS[:3]
-ALL = Filters(status=None, heads_only=False)
+ALL = FactFilters(status=None, heads_only=False)
 
 
 @pytest.fixture(params=INDEXES)
@@ -40,11 +40,15 @@ def a_fact(fact_id: str = A, content: str = "Green tea.", **values: Value) -> Fa
 
 
 def put(index: NoteIndex, *facts: Fact, version: str = "1") -> None:
-    index.update([Entry(each) for each in facts], [], version=version)
+    index.update([IndexDocument(each) for each in facts], [], version=version)
 
 
 def found(
-    index: NoteIndex, words: str, filters: Filters = ALL, *phrases: str, limit: int = 10
+    index: NoteIndex,
+    words: str,
+    filters: FactFilters = ALL,
+    *phrases: str,
+    limit: int = 10,
 ) -> list[str]:
     hits = index.search(words, filters, phrases=phrases, limit=limit)
     assert [each.score for each in hits] == sorted(
@@ -158,7 +162,7 @@ def test_only_a_whole_name_counts_as_one(index: NoteIndex) -> None:
 
 
 def test_the_text_around_a_fact_helps_to_find_it(index: NoteIndex) -> None:
-    index.update([Entry(a_fact(), "We spoke of Kyoto.")], [], version="1")
+    index.update([IndexDocument(a_fact(), "We spoke of Kyoto.")], [], version="1")
 
     assert found(index, "kyoto") == [A]
 
@@ -219,9 +223,9 @@ class BrokenError(Exception):
 def test_an_update_that_breaks_off_did_nothing(index: NoteIndex) -> None:
     put(index, a_fact(A, "Green."))
 
-    def entries() -> Iterator[Entry]:
-        yield Entry(a_fact(A, "Black."))
-        yield Entry(a_fact(B))
+    def entries() -> Iterator[IndexDocument]:
+        yield IndexDocument(a_fact(A, "Black."))
+        yield IndexDocument(a_fact(B))
         raise BrokenError
 
     with pytest.raises(BrokenError):
@@ -233,18 +237,18 @@ def test_an_update_that_breaks_off_did_nothing(index: NoteIndex) -> None:
     assert index.count() == 2
 
 
-FILTERED: dict[str, tuple[Filters, dict[str, Value]]] = {
-    "scope": (Filters(scopes=frozenset({"team-tea"})), {"scope": "team-tea"}),
-    "type": (Filters(types=frozenset({"task", "lesson"})), {"type": "task"}),
-    "tag": (Filters(tags=frozenset({"#Hot", "a"})), {"tags": ["hot", "a/b"]}),
-    "status": (Filters(status="dormant"), {"status": "dormant"}),
-    "priority": (Filters(max_priority=1), {"priority": 1}),
+FILTERED: dict[str, tuple[FactFilters, dict[str, Value]]] = {
+    "scope": (FactFilters(scopes=frozenset({"team-tea"})), {"scope": "team-tea"}),
+    "type": (FactFilters(types=frozenset({"task", "lesson"})), {"type": "task"}),
+    "tag": (FactFilters(tags=frozenset({"#Hot", "a"})), {"tags": ["hot", "a/b"]}),
+    "status": (FactFilters(status="dormant"), {"status": "dormant"}),
+    "priority": (FactFilters(max_priority=1), {"priority": 1}),
     "since": (
-        Filters(since="2026-02-14T13:45:00Z"),
+        FactFilters(since="2026-02-14T13:45:00Z"),
         {"createdAt": "2026-02-14T13:45:00Z"},
     ),
     "until": (
-        Filters(until="2026-02-14T13:45:00Z"),
+        FactFilters(until="2026-02-14T13:45:00Z"),
         {"createdAt": "2026-02-14T13:44:59.5Z"},
     ),
 }
@@ -277,27 +281,27 @@ def filled(
 
 
 @given(asked=filters)
-def test_filters_mean_the_same_in_all(filled: NoteIndex, asked: Filters) -> None:
+def test_filters_mean_the_same_in_all(filled: NoteIndex, asked: FactFilters) -> None:
     check_found(found(filled, "tea", asked, limit=len(FACTS)), asked)
 
 
 def test_no_scope_means_that_nothing_is_visible(index: NoteIndex) -> None:
     put(index, a_fact())
 
-    assert found(index, "tea", Filters(scopes=frozenset())) == []
+    assert found(index, "tea", FactFilters(scopes=frozenset())) == []
 
 
 def test_what_a_newer_fact_replaced_is_left_out_unless_asked(index: NoteIndex) -> None:
     put(index, a_fact(A, supersededById=B), a_fact(B))
 
-    assert found(index, "tea", Filters()) == [B]
-    assert found(index, "tea", Filters(heads_only=False)) == [A, B]
+    assert found(index, "tea", FactFilters()) == [B]
+    assert found(index, "tea", FactFilters(heads_only=False)) == [A, B]
 
 
 def test_only_active_facts_are_found_unless_asked(index: NoteIndex) -> None:
     put(index, a_fact(A, status="archived"), a_fact(B))
 
-    assert found(index, "tea", Filters()) == [B]
+    assert found(index, "tea", FactFilters()) == [B]
 
 
 def test_equal_matches_come_by_id(index: NoteIndex) -> None:

@@ -13,23 +13,23 @@ from typing import Any
 import pytest
 
 from tests.qdrants import SERVER, at_server, emptied, in_memory, over_http, served
-from vaultsync.backends.qdrant.commit_log import name
+from vaultsync.backends.qdrant.commit_log import point_id
 from vaultsync.backends.qdrant.operations import (
-    Between,
     Condition,
-    Forget,
-    Is,
-    Missing,
+    DeletePoints,
+    IsEmpty,
+    MatchAny,
+    NumberRange,
     Point,
-    Points,
-    Put,
-    Step,
-    Where,
+    PointCollection,
+    PointFilter,
+    PointOperation,
+    UpsertPoints,
 )
 
-IDS = [name(f"{n}") for n in range(12)]
+IDS = [point_id(f"{n}") for n in range(12)]
 FIELDS = ("kind", "seq", "above", "supersededById")
-Ask = Callable[[Points], object]
+Ask = Callable[[PointCollection], object]
 
 
 class Tape:
@@ -61,16 +61,16 @@ class Tape:
     def _vector(self) -> list[float]:
         return [self._rng.uniform(-1, 1) for _ in range(3)]
 
-    def _steps(self) -> list[Step]:
+    def _steps(self) -> list[PointOperation]:
         return [self._step() for _ in range(self._rng.randrange(1, 4))]
 
-    def _step(self) -> Step:
+    def _step(self) -> PointOperation:
         rng = self._rng
         if rng.random() < 0.15:
-            return Forget(self._where())
+            return DeletePoints(self._where())
         only_if = self._where() if rng.random() < 0.4 else None
         points = [self._point(each) for each in rng.sample(IDS, rng.randrange(1, 5))]
-        return Put(points, only_if, rng.choice(["any", "any", "new", "known"]))
+        return UpsertPoints(points, only_if, rng.choice(["any", "any", "new", "known"]))
 
     def _point(self, key: str) -> Point:
         rng = self._rng
@@ -83,25 +83,25 @@ class Tape:
             payload["supersededById"] = rng.choice([None, "x"])
         return Point(key, payload, self._vector() if rng.random() < 0.7 else ())
 
-    def _where(self) -> Where:
+    def _where(self) -> PointFilter:
         rng = self._rng
         conditions: list[Condition] = [
-            Is("kind", rng.choice([["fact"], ["page", "other"], []])),
-            Is("above", rng.choice([["a"], ["b", "c"]])),
-            Is("seq", [3]),
-            Between("seq", least=0),
-            Between("seq", most=3),
-            Between("seq", below=3),
-            Missing("supersededById"),
-            Missing("above"),
+            MatchAny("kind", rng.choice([["fact"], ["page", "other"], []])),
+            MatchAny("above", rng.choice([["a"], ["b", "c"]])),
+            MatchAny("seq", [3]),
+            NumberRange("seq", least=0),
+            NumberRange("seq", most=3),
+            NumberRange("seq", below=3),
+            IsEmpty("supersededById"),
+            IsEmpty("above"),
         ]
         must = rng.sample(conditions, rng.choice([0, 1, 1, 2]))
         but = rng.sample(IDS, 2) if rng.random() < 0.2 else ()
-        return Where(tuple(must), tuple(but))
+        return PointFilter(tuple(must), tuple(but))
 
 
-def _near(points: Points, vector: list[float], where: Where) -> object:
-    found = points.near(vector, where, ["kind"], limit=20)
+def _near(points: PointCollection, vector: list[float], where: PointFilter) -> object:
+    found = points.search(vector, where, ["kind"], limit=20)
     return [(each.id, round(each.score, 3), each.payload) for each in found]
 
 

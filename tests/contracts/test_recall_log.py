@@ -9,8 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vaultsync.backends.state.recall_log import NAME, FileRecallLog, MemoryRecallLog
-from vaultsync.recall.ports import Recalled, RecallLog
+from vaultsync.backends.state.recall_log import (
+    RECALL_LOG_NAME,
+    FileRecallLog,
+    MemoryRecallLog,
+)
+from vaultsync.recall.ports import RecallCount, RecallLog
 
 EARLY, LATE = "2026-02-14T13:45:00Z", "2026-02-14T13:46:00Z"
 
@@ -28,17 +32,17 @@ def test_what_is_noted_is_taken_once(make: Callable[[], RecallLog]) -> None:
     make().note(["a", "b"], EARLY)
     make().note(["a"], LATE)
     assert make().size() == len(f"{EARLY} a b\n{LATE} a\n")
-    assert make().take() == {"a": Recalled(2, LATE), "b": Recalled(1, EARLY)}
+    assert make().take() == {"a": RecallCount(2, LATE), "b": RecallCount(1, EARLY)}
     assert make().size() == 0
     assert make().take() == {}
     make().note(["b"], LATE)
-    assert make().take() == {"b": Recalled(1, LATE)}
+    assert make().take() == {"b": RecallCount(1, LATE)}
 
 
 def test_the_clock_may_go_back(make: Callable[[], RecallLog]) -> None:
     make().note(["a"], LATE)
     make().note(["a"], EARLY)
-    assert make().take() == {"a": Recalled(2, LATE)}
+    assert make().take() == {"a": RecallCount(2, LATE)}
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -50,7 +54,7 @@ def test_each_recall_counts(
         make().note(answer, EARLY)
     every = [each for answer in answers for each in answer]
     assert make().take() == {
-        each: Recalled(every.count(each), EARLY) for each in set(every)
+        each: RecallCount(every.count(each), EARLY) for each in set(every)
     }
 
 
@@ -62,12 +66,14 @@ def test_a_file_that_cannot_be_written_costs_the_count_alone(tmp_path: Path) -> 
 
 def test_torn_and_foreign_lines_count_nothing(tmp_path: Path) -> None:
     log = FileRecallLog(tmp_path)
-    (tmp_path / NAME).write_bytes(b"\n\xff\xfe\n" + EARLY.encode() + b" a\n2026-")
+    (tmp_path / RECALL_LOG_NAME).write_bytes(
+        b"\n\xff\xfe\n" + EARLY.encode() + b" a\n2026-"
+    )
     log.note(["b"], EARLY)
-    assert log.take() == {"a": Recalled(1, EARLY)}
+    assert log.take() == {"a": RecallCount(1, EARLY)}
     assert list(tmp_path.iterdir()) == []
 
 
 def test_only_its_owner_reads_the_file(tmp_path: Path) -> None:
     FileRecallLog(tmp_path).note(["a"], EARLY)
-    assert (tmp_path / NAME).stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / RECALL_LOG_NAME).stat().st_mode & 0o777 == 0o600

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from tests import qdrants
 from tests.fakes import FakeClock
 from vaultsync.backends.memory.store import MemoryStore
-from vaultsync.backends.qdrant.operations import PAGE
+from vaultsync.backends.qdrant.operations import POINTS_PER_REQUEST
 from vaultsync.backends.sqlite.store import SqliteStore
 from vaultsync.errors import FactNotFoundError, StoreUnavailableError
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.storage.clock import Clock
-from vaultsync.storage.store import RevisionMismatch, Store, Write, Written
+from vaultsync.storage.store import FeedRow, RevisionMismatch, Store, StoreWrite
 
 
 def _sqlite(folder: Path, clock: Clock) -> Store:
@@ -84,7 +84,7 @@ def store(
 def many(request: pytest.FixtureRequest) -> list[str]:
     """More ids than any store takes in one step."""
     slow = "qdrant" in request.node.callspec.params["store"]
-    return IDS[: PAGE + 10] if slow else IDS
+    return IDS[: POINTS_PER_REQUEST + 10] if slow else IDS
 
 
 def a_fact(fact_id: str = A, **values: Value) -> Fact:
@@ -92,10 +92,10 @@ def a_fact(fact_id: str = A, **values: Value) -> Fact:
 
 
 def create(store: Store, fact: Fact, actor: str = "indy") -> str:
-    return wrote(store, Write(fact.id, fact, None, actor))
+    return wrote(store, StoreWrite(fact.id, fact, None, actor))
 
 
-def wrote(store: Store, write: Write) -> str:
+def wrote(store: Store, write: StoreWrite) -> str:
     (answer,) = store.write([write])
     assert isinstance(answer, str)
     return answer
@@ -109,14 +109,14 @@ def everything(store: Store) -> tuple[object, ...]:
 def test_a_write_that_needs_another_is_done_with_it_or_not_at_all(store: Store) -> None:
     first = create(store, a_fact(A))
     both = [
-        Write(A, a_fact(A, title="Old tea"), first, "indy"),
-        Write(B, a_fact(B), None, "indy", needs=A),
+        StoreWrite(A, a_fact(A, title="Old tea"), first, "indy"),
+        StoreWrite(B, a_fact(B), None, "indy", needs=A),
     ]
     done = store.write(both)
     assert done == [store.get(A).revision, store.get(B).revision]
     before = everything(store)
 
-    again = [both[0], Write(C, a_fact(C), None, "indy", needs=A)]
+    again = [both[0], StoreWrite(C, a_fact(C), None, "indy", needs=A)]
 
     assert store.write(again) == [
         RevisionMismatch(A, store.get(A).revision),
@@ -127,13 +127,15 @@ def test_a_write_that_needs_another_is_done_with_it_or_not_at_all(store: Store) 
 
 def test_what_needs_a_refused_write_is_refused_alone(store: Store) -> None:
     writes = [
-        Write(A, a_fact(A), "7-x", "indy"),
-        Write(B, a_fact(B), None, "indy", needs=A),
-        Write(C, a_fact(C), None, "indy", needs=B),
+        StoreWrite(A, a_fact(A), "7-x", "indy"),
+        StoreWrite(B, a_fact(B), None, "indy", needs=A),
+        StoreWrite(C, a_fact(C), None, "indy", needs=B),
     ]
     other = IDS[3]
 
-    *refused, done = store.write([*writes, Write(other, a_fact(other), None, "indy")])
+    *refused, done = store.write(
+        [*writes, StoreWrite(other, a_fact(other), None, "indy")]
+    )
 
     assert refused == [RevisionMismatch(each, None) for each in (A, B, C)]
     assert [each.id for each in store.iter_facts()] == [other]
@@ -152,8 +154,8 @@ def test_a_new_store_is_empty(store: Store) -> None:
 def test_what_was_never_written_is_not_known(store: Store) -> None:
     create(store, a_fact(B))
 
-    assert store.written(A) is None
-    assert store.buried(A) is None
+    assert store.last_write(A) is None
+    assert store.tombstone(A) is None
     assert store.find_many([A]) == {}
     with pytest.raises(FactNotFoundError):
         store.get(A)
@@ -199,15 +201,15 @@ def test_path_and_revision_of_a_given_fact_are_not_held(store: Store) -> None:
 
 def test_a_fact_is_known_by_the_last_write(store: Store, clock: FakeClock) -> None:
     revision = create(store, a_fact(), "indy")
-    assert store.written(A) == Written(
+    assert store.last_write(A) == FeedRow(
         1, A, revision, False, "indy", "2026-02-14T13:45:00Z"
     )
 
     clock.advance(75)
-    revision = wrote(store, Write(A, a_fact(title="Mate"), revision, "vault"))
+    revision = wrote(store, StoreWrite(A, a_fact(title="Mate"), revision, "vault"))
 
-    last = Written(2, A, revision, False, "vault", "2026-02-14T13:46:15Z")
-    assert store.written(A) == last
+    last = FeedRow(2, A, revision, False, "vault", "2026-02-14T13:46:15Z")
+    assert store.last_write(A) == last
     assert store.feed() == [last]
     assert store.get(A).title == "Mate"
 
@@ -216,7 +218,7 @@ def test_creating_what_exists_is_refused(store: Store) -> None:
     revision = create(store, a_fact())
     before = everything(store)
 
-    assert store.write([Write(A, a_fact(title="Other"), None, "x")]) == [
+    assert store.write([StoreWrite(A, a_fact(title="Other"), None, "x")]) == [
         RevisionMismatch(A, revision)
     ]
     assert everything(store) == before
@@ -225,10 +227,10 @@ def test_creating_what_exists_is_refused(store: Store) -> None:
 @pytest.mark.parametrize("fact", [a_fact(title="Other"), None])
 def test_a_write_on_an_old_revision_is_refused(store: Store, fact: Fact | None) -> None:
     old = create(store, a_fact())
-    new = wrote(store, Write(A, a_fact(title="Mate"), old, "indy"))
+    new = wrote(store, StoreWrite(A, a_fact(title="Mate"), old, "indy"))
     before = everything(store)
 
-    assert store.write([Write(A, fact, old, "x")]) == [RevisionMismatch(A, new)]
+    assert store.write([StoreWrite(A, fact, old, "x")]) == [RevisionMismatch(A, new)]
     assert everything(store) == before
 
 
@@ -238,7 +240,7 @@ def test_a_write_on_a_revision_of_what_is_unknown_is_refused(
 ) -> None:
     before = everything(store)
 
-    assert store.write([Write(A, fact, "1-x", "x")]) == [RevisionMismatch(A, None)]
+    assert store.write([StoreWrite(A, fact, "1-x", "x")]) == [RevisionMismatch(A, None)]
     assert everything(store) == before
 
 
@@ -247,9 +249,9 @@ def test_a_refusal_does_not_stop_the_other_writes(store: Store) -> None:
 
     answers = store.write(
         [
-            Write(A, a_fact(A), None, "x"),
-            Write(B, a_fact(B, title="No"), None, "x"),
-            Write(C, a_fact(C), None, "x"),
+            StoreWrite(A, a_fact(A), None, "x"),
+            StoreWrite(B, a_fact(B, title="No"), None, "x"),
+            StoreWrite(C, a_fact(C), None, "x"),
         ]
     )
 
@@ -261,7 +263,10 @@ def test_a_refusal_does_not_stop_the_other_writes(store: Store) -> None:
 
 def test_a_write_sees_those_before_it_in_the_same_call(store: Store) -> None:
     first, second = store.write(
-        [Write(A, a_fact(), None, "x"), Write(A, a_fact(title="No"), None, "x")]
+        [
+            StoreWrite(A, a_fact(), None, "x"),
+            StoreWrite(A, a_fact(title="No"), None, "x"),
+        ]
     )
 
     assert second == RevisionMismatch(A, str(first))
@@ -278,7 +283,7 @@ def test_writing_nothing_changes_nothing(store: Store) -> None:
 
 def test_a_deleted_fact_is_found_by_the_feed_alone(store: Store) -> None:
     revision = create(store, a_fact())
-    gone = wrote(store, Write(A, None, revision, "vault"))
+    gone = wrote(store, StoreWrite(A, None, revision, "vault"))
 
     with pytest.raises(FactNotFoundError):
         store.get(A)
@@ -287,14 +292,14 @@ def test_a_deleted_fact_is_found_by_the_feed_alone(store: Store) -> None:
     assert store.state().facts == 0
     (row,) = store.feed()
     assert (row.seq, row.revision, row.deleted, row.actor) == (2, gone, True, "vault")
-    assert store.written(A) == row
+    assert store.last_write(A) == row
 
 
 def test_a_tombstone_keeps_what_the_fact_last_said(store: Store) -> None:
     fact = a_fact(title="Mate", mood="good")
-    gone = wrote(store, Write(A, None, create(store, fact), "x"))
+    gone = wrote(store, StoreWrite(A, None, create(store, fact), "x"))
 
-    buried = store.buried(A)
+    buried = store.tombstone(A)
 
     assert buried == fact
     assert buried.revision == gone
@@ -303,31 +308,31 @@ def test_a_tombstone_keeps_what_the_fact_last_said(store: Store) -> None:
 def test_a_fact_that_lives_is_not_buried(store: Store) -> None:
     create(store, a_fact())
 
-    assert store.buried(A) is None
+    assert store.tombstone(A) is None
 
 
 def test_a_tombstone_is_written_again_with_its_last_revision_only(store: Store) -> None:
-    gone = wrote(store, Write(A, None, create(store, a_fact()), "x"))
+    gone = wrote(store, StoreWrite(A, None, create(store, a_fact()), "x"))
     back = a_fact(title="Back")
 
-    assert store.write([Write(A, back, None, "x")]) == [RevisionMismatch(A, gone)]
-    revision = wrote(store, Write(A, back, gone, "x"))
+    assert store.write([StoreWrite(A, back, None, "x")]) == [RevisionMismatch(A, gone)]
+    revision = wrote(store, StoreWrite(A, back, gone, "x"))
 
     assert store.get(A) == back
     assert store.get(A).revision == revision
-    assert store.buried(A) is None
+    assert store.tombstone(A) is None
     assert store.state().facts == 1
 
 
 def test_a_tombstone_can_be_made_anew_and_of_what_was_never_there(store: Store) -> None:
-    gone = wrote(store, Write(A, None, create(store, a_fact()), "x"))
-    again = wrote(store, Write(A, None, gone, "y"))
-    bare = wrote(store, Write(B, None, None, "y"))
+    gone = wrote(store, StoreWrite(A, None, create(store, a_fact()), "x"))
+    again = wrote(store, StoreWrite(A, None, gone, "y"))
+    bare = wrote(store, StoreWrite(B, None, None, "y"))
 
-    buried = store.buried(A)
+    buried = store.tombstone(A)
     assert buried is not None
     assert buried.revision == again != gone
-    assert store.buried(B) is None
+    assert store.tombstone(B) is None
     assert [(each.fact_id, each.revision) for each in store.feed()] == [
         (A, again),
         (B, bare),
@@ -339,7 +344,7 @@ def test_no_revision_of_a_fact_comes_twice(store: Store) -> None:
     seen: list[str | None] = [None]
     for turn in range(40):
         fact = a_fact() if turn % 3 else None
-        seen.append(wrote(store, Write(A, fact, seen[-1], "x")))
+        seen.append(wrote(store, StoreWrite(A, fact, seen[-1], "x")))
 
     assert len(set(seen)) == len(seen)
 
@@ -349,7 +354,7 @@ def test_the_feed_goes_on_after_what_was_seen(store: Store) -> None:
     create(store, a_fact(B))
     seen = store.state().seq
     create(store, a_fact(C))
-    wrote(store, Write(A, None, first, "x"))
+    wrote(store, StoreWrite(A, None, first, "x"))
 
     assert [(row.seq, row.fact_id) for row in store.feed(seen)] == [(3, C), (4, A)]
     assert [row.fact_id for row in store.feed()] == [B, C, A]
@@ -358,7 +363,7 @@ def test_the_feed_goes_on_after_what_was_seen(store: Store) -> None:
 
 def test_the_numbers_of_the_feed_are_not_used_again(store: Store) -> None:
     revision = create(store, a_fact(A))
-    wrote(store, Write(A, None, revision, "x"))
+    wrote(store, StoreWrite(A, None, revision, "x"))
     create(store, a_fact(B))
 
     assert [row.seq for row in store.feed()] == [2, 3]
@@ -367,9 +372,9 @@ def test_the_numbers_of_the_feed_are_not_used_again(store: Store) -> None:
 
 def test_every_number_keeps_its_revision(store: Store) -> None:
     first = create(store, a_fact())
-    second = wrote(store, Write(A, a_fact(title="Mate"), first, "x"))
-    third = wrote(store, Write(A, None, second, "x"))
-    store.write([Write(A, a_fact(), first, "x")])
+    second = wrote(store, StoreWrite(A, a_fact(title="Mate"), first, "x"))
+    third = wrote(store, StoreWrite(A, None, second, "x"))
+    store.write([StoreWrite(A, a_fact(), first, "x")])
 
     assert [store.revision_at(seq) for seq in range(5)] == [
         None,
@@ -381,29 +386,29 @@ def test_every_number_keeps_its_revision(store: Store) -> None:
 
 
 def test_a_write_that_bore_a_name_is_known_by_it(store: Store) -> None:
-    assert not store.did(A, "first")
-    first = wrote(store, Write(A, a_fact(), None, "vault", op="first"))
-    second = wrote(store, Write(A, a_fact(title="Mate"), first, "indy"))
-    assert store.did(A, "first")
-    wrote(store, Write(A, None, second, "indy"))
-    assert store.did(A, "first")
+    assert not store.was_applied(A, "first")
+    first = wrote(store, StoreWrite(A, a_fact(), None, "vault", op="first"))
+    second = wrote(store, StoreWrite(A, a_fact(title="Mate"), first, "indy"))
+    assert store.was_applied(A, "first")
+    wrote(store, StoreWrite(A, None, second, "indy"))
+    assert store.was_applied(A, "first")
 
-    store.write([Write(A, a_fact(), first, "vault", op="refused")])
+    store.write([StoreWrite(A, a_fact(), first, "vault", op="refused")])
     create(store, a_fact(B))
-    assert not store.did(A, "refused")
-    assert not store.did(B, "first")
+    assert not store.was_applied(A, "refused")
+    assert not store.was_applied(B, "first")
 
 
 def test_the_name_of_a_write_is_known_until_another_has_one(store: Store) -> None:
-    first = wrote(store, Write(A, a_fact(), None, "vault", op="first"))
-    wrote(store, Write(A, None, first, "vault", op="second"))
+    first = wrote(store, StoreWrite(A, a_fact(), None, "vault", op="first"))
+    wrote(store, StoreWrite(A, None, first, "vault", op="second"))
 
-    assert [store.did(A, op) for op in ("first", "second")] == [False, True]
+    assert [store.was_applied(A, op) for op in ("first", "second")] == [False, True]
 
 
 def test_any_number_of_facts_is_found_at_once(store: Store, many: list[str]) -> None:
     known = many[:-5]
-    answers = store.write([Write(each, a_fact(each), None, "x") for each in known])
+    answers = store.write([StoreWrite(each, a_fact(each), None, "x") for each in known])
     assert all(isinstance(answer, str) for answer in answers)
 
     found = store.find_many(iter(many))
@@ -417,7 +422,7 @@ def test_any_number_of_facts_is_found_at_once(store: Store, many: list[str]) -> 
 def test_facts_are_walked_by_id_from_where_one_wants(
     store: Store, many: list[str]
 ) -> None:
-    store.write([Write(each, a_fact(each), None, "x") for each in reversed(many)])
+    store.write([StoreWrite(each, a_fact(each), None, "x") for each in reversed(many)])
 
     assert [fact.id for fact in store.iter_facts()] == many
     assert [fact.id for fact in store.iter_facts(after=many[70])] == many[71:]
@@ -427,13 +432,13 @@ def test_facts_are_walked_by_id_from_where_one_wants(
 def test_facts_can_be_written_while_they_are_walked(
     store: Store, many: list[str]
 ) -> None:
-    store.write([Write(each, a_fact(each), None, "x") for each in many])
+    store.write([StoreWrite(each, a_fact(each), None, "x") for each in many])
 
     walked: list[str] = []
     for fact in store.iter_facts():
         if len(walked) % 9 == 0:
             new = a_fact(fact.id, title="New")
-            wrote(store, Write(fact.id, new, fact.revision, "x"))
+            wrote(store, StoreWrite(fact.id, new, fact.revision, "x"))
         walked.append(fact.id)
 
     assert walked == many
@@ -488,7 +493,7 @@ def _story(store: Store, turns: list[list[tuple[str, str, str]]]) -> list[object
             expect = {"last": last, "old": "0-old", "none": None}[on]
             fact = a_fact(fact_id, title=f"T{number}") if wish == "live" else None
             op = f"op{number}" if number % 2 else ""
-            writes.append(Write(fact_id, fact, expect, f"actor{number}", op=op))
+            writes.append(StoreWrite(fact_id, fact, expect, f"actor{number}", op=op))
         for write, answer in zip(writes, store.write(writes), strict=True):
             if isinstance(answer, str):
                 assert answer not in spelled
@@ -501,9 +506,9 @@ def _story(store: Store, turns: list[list[tuple[str, str, str]]]) -> list[object
         told += [(state.seq, state.facts)]
         told += [row._replace(revision=spelled[row.revision]) for row in store.feed()]
         told += [
-            (each, store.find_many([each]), store.buried(each)) for each in IDS[:3]
+            (each, store.find_many([each]), store.tombstone(each)) for each in IDS[:3]
         ]
         told.append([(one, spelled[one.revision]) for one in store.iter_facts()])
         ops = [f"op{number - 1}", f"op{number}"]
-        told.append([store.did(each, op) for each in IDS[:3] for op in ops])
+        told.append([store.was_applied(each, op) for each in IDS[:3] for op in ops])
     return told

@@ -7,18 +7,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.token_tables import small_table
-from vaultsync.backends.tokens.estimate import FittedTokens
-from vaultsync.backends.tokens.tiktoken import TiktokenTokens
+from vaultsync.backends.tokens.estimate import EstimatingCounter
+from vaultsync.backends.tokens.tiktoken import TiktokenCounter
 from vaultsync.context_packs.ports import TokenCounter
 
 
 def _tiktoken() -> TokenCounter:
     pytest.importorskip("tiktoken")
-    return TiktokenTokens(small_table())
+    return TiktokenCounter(small_table())
 
 
 COUNTERS: dict[str, Callable[[], TokenCounter]] = {
-    "fitted": FittedTokens,
+    "fitted": EstimatingCounter,
     "tiktoken": _tiktoken,
 }
 ANY = st.text(max_size=200) | st.text(

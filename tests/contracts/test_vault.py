@@ -68,7 +68,7 @@ def test_what_is_no_regular_file_is_neither_read_nor_replaced(
         lambda: vault.stamp(NOTE),
         lambda: vault.read(NOTE),
         lambda: vault.exchange("op", NOTE, sha(b"secret")),
-        lambda: vault.withdraw("new", NOTE, sha(b"secret")),
+        lambda: vault.stage_removal("new", NOTE, sha(b"secret")),
         lambda: vault.move(NOTE, OTHER),
     ):
         with pytest.raises(NotRegularFileError, match=kind):
@@ -421,7 +421,7 @@ def test_moving_never_replaces(world: World, vault: Vault, to: VaultPath) -> Non
 def test_withdrawing_takes_the_note_into_staging(world: World, vault: Vault) -> None:
     world.save_in_place(NOTE, b"text")
 
-    vault.withdraw("op", NOTE, sha(b"text"))
+    vault.stage_removal("op", NOTE, sha(b"text"))
 
     assert world.content(NOTE) is None
     staged = vault.staged("op")
@@ -431,7 +431,7 @@ def test_withdrawing_takes_the_note_into_staging(world: World, vault: Vault) -> 
 
 def test_a_missing_note_cannot_be_withdrawn(vault: Vault) -> None:
     with pytest.raises(NoteMissingError):
-        vault.withdraw("op", NOTE, sha(b"text"))
+        vault.stage_removal("op", NOTE, sha(b"text"))
 
 
 def test_other_bytes_than_expected_are_not_withdrawn(
@@ -440,7 +440,7 @@ def test_other_bytes_than_expected_are_not_withdrawn(
     world.save_in_place(NOTE, b"hers")
 
     with pytest.raises(NoteChangedError):
-        vault.withdraw("op", NOTE, sha(b"text"))
+        vault.stage_removal("op", NOTE, sha(b"text"))
     assert world.content(NOTE) == b"hers"
     assert vault.ops() == []
 
@@ -452,7 +452,7 @@ def test_nothing_staged_is_overwritten_by_withdrawing(
     vault.stage("op", b"kept")
 
     with pytest.raises(OSError, match="op"):
-        vault.withdraw("op", NOTE, sha(b"text"))
+        vault.stage_removal("op", NOTE, sha(b"text"))
     staged = vault.staged("op")
     assert staged
     assert staged.data == b"kept"
@@ -465,7 +465,7 @@ def test_a_save_while_withdrawing_is_put_back(world: World, vault: Vault) -> Non
     world.at("withdraw.examine", lambda: editor.write(b"hers"))
 
     with pytest.raises(NoteChangedError) as caught:
-        vault.withdraw("op", NOTE, sha(b"text"))
+        vault.stage_removal("op", NOTE, sha(b"text"))
 
     assert caught.value.displaced == ()
     assert world.content(NOTE) == b"hers"
@@ -485,7 +485,7 @@ def test_a_save_that_cannot_be_put_back_is_handed_over(
     world.at("withdraw.examine", save_twice)
 
     with pytest.raises(NoteChangedError) as caught:
-        vault.withdraw("op", NOTE, sha(b"text"))
+        vault.stage_removal("op", NOTE, sha(b"text"))
 
     assert caught.value.displaced == (b"hers",)
     assert world.content(NOTE) == b"newer"

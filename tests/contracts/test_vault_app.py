@@ -98,7 +98,7 @@ def test_a_closed_app_is_not_asked(world: FsWorld) -> None:
 
     world.vault.exchange("op", NOTE, sha(b"old"))
     world.vault.move(NOTE, OTHER)
-    world.vault.withdraw("other", OTHER, sha(b"new"))
+    world.vault.stage_removal("other", OTHER, sha(b"new"))
 
     assert world.app.offers == []
     assert world.content(OTHER) is None
@@ -145,7 +145,7 @@ def test_what_an_editor_has_not_saved_is_not_run_over(world: FsWorld) -> None:
     with pytest.raises(NoteChangedError):
         world.vault.move(NOTE, OTHER)
     with pytest.raises(NoteChangedError):
-        world.vault.withdraw("other", NOTE, sha(b"old"))
+        world.vault.stage_removal("other", NOTE, sha(b"old"))
 
     assert world.content(NOTE) == b"old"
     assert world.content(OTHER) is None
@@ -156,7 +156,7 @@ def test_before_a_note_goes_the_app_is_asked_for_the_text_that_it_has(
     world: FsWorld,
 ) -> None:
     world.save_in_place(NOTE, b"old")
-    world.vault.withdraw("op", NOTE, sha(b"old"))
+    world.vault.stage_removal("op", NOTE, sha(b"old"))
 
     (offer,) = world.app.offers
     assert (offer.action, offer.expect, offer.text) == ("modify", sha(b"old"), "old")
@@ -173,7 +173,7 @@ def test_a_save_while_the_app_is_asked_keeps_the_note(
     setattr(world.app, when, lambda: world.save_in_place(NOTE, b"hers"))
 
     with pytest.raises(NoteChangedError):
-        world.vault.withdraw("op", NOTE, sha(b"old"))
+        world.vault.stage_removal("op", NOTE, sha(b"old"))
     assert world.content(NOTE) == b"hers"
 
 
@@ -198,7 +198,7 @@ def test_where_the_app_does_nothing_the_vault_does_it(world: FsWorld) -> None:
     stamp = world.vault.move(NOTE, OTHER)
     assert (world.content(OTHER), stamp) == (b"new", world.vault.stamp(OTHER))
     assert world.content(NOTE) is None
-    world.vault.withdraw("other", OTHER, sha(b"new"))
+    world.vault.stage_removal("other", OTHER, sha(b"new"))
     assert world.content(OTHER) is None
 
 
@@ -240,7 +240,7 @@ def test_a_note_that_is_no_texts_size_is_renamed_all_the_same(world: FsWorld) ->
 
     world.vault.move(NOTE, OTHER)
     with pytest.raises(UnreadableNoteError):
-        world.vault.withdraw("op", OTHER, sha(b"x" * 20_000))
+        world.vault.stage_removal("op", OTHER, sha(b"x" * 20_000))
 
     assert world.app.offers == []
     assert world.content(OTHER)

@@ -51,7 +51,7 @@ def test_without_a_marker_there_is_no_vault(world: World, vault: Vault) -> None:
         lambda vault: vault.stage("op", b""),
         lambda vault: vault.move(NOTE, OTHER),
         lambda vault: vault.exchange("op", NOTE, sha(b"")),
-        lambda vault: vault.withdraw("op", NOTE, sha(b"")),
+        lambda vault: vault.stage_removal("op", NOTE, sha(b"")),
     ],
 )
 @pytest.mark.parametrize("used_before", [False, True])
@@ -119,7 +119,7 @@ def test_a_scan_passes_over_what_is_not_ours(
 
     folders = vault.scan().folders
 
-    assert not any(folder.files or folder.odd for folder in folders.values())
+    assert not any(folder.files or folder.non_regular for folder in folders.values())
     assert path.rpartition("/")[0] not in set(folders) - {"a"}
 
 
@@ -142,7 +142,7 @@ def test_what_looks_like_a_note_and_is_none_is_named(
 
     scan = vault.scan()
 
-    assert dict(scan.folders[VaultPath("a")].odd) == {"x.md": kind}
+    assert dict(scan.folders[VaultPath("a")].non_regular) == {"x.md": kind}
     assert not scan.folders[VaultPath("a")].files
     assert "a/x.md" not in scan.folders
 
@@ -311,7 +311,7 @@ def test_no_path_leaves_the_vault_or_names_what_is_hidden(
         lambda: vault.exchange("op", unsafe, ""),
         lambda: vault.move(unsafe, NOTE),
         lambda: vault.move(NOTE, unsafe),
-        lambda: vault.withdraw("new", unsafe, ""),
+        lambda: vault.stage_removal("new", unsafe, ""),
     ):
         with pytest.raises(UnsafePathError):
             call()

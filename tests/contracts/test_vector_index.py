@@ -13,14 +13,14 @@ from tests import qdrants
 from tests.filtering import FACTS, check_found, filters
 from tests.vector_rows import ALL, IDS, X, Y, Z, a_fact, found, row, unit
 from vaultsync.backends.memory.vectors import MemoryVectors
-from vaultsync.backends.qdrant.operations import PAGE, Points
+from vaultsync.backends.qdrant.operations import POINTS_PER_REQUEST, PointCollection
 from vaultsync.backends.qdrant.vectors import QdrantVectors
 from vaultsync.backends.vectors.lancedb import LanceVectors
 from vaultsync.backends.vectors.local import LocalVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors
 from vaultsync.errors import DerivedError, EmbedderError
-from vaultsync.indexing.ports import Near, VectorIndex, VectorRow
-from vaultsync.model.filters import Filters
+from vaultsync.indexing.ports import NearFact, VectorIndex, VectorRow
+from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import Value
 
 
@@ -59,7 +59,7 @@ SHARED = [name for name in LASTING if "qdrant" not in name]
 A, B, C, D = IDS[:4]
 
 
-EMPTIED: dict[str, Callable[[], Points]] = {
+EMPTIED: dict[str, Callable[[], PointCollection]] = {
     "qdrant local": qdrants.in_memory,
     "qdrant edge": qdrants.emptied,
 }
@@ -163,14 +163,14 @@ def test_a_row_is_outdated_when_what_filters_ask_has_changed(
     index.put([row(fact, "one", X), row(fact, "two", Y), row(B)])
 
     assert index.outdated([fact, a_fact(C)]) == set()
-    assert index.outdated([fact.changed(CHANGES[name]), a_fact(B)]) == {A}
+    assert index.outdated([fact.replace(CHANGES[name]), a_fact(B)]) == {A}
 
 
 def test_what_filters_do_not_ask_outdates_nothing(index: VectorIndex) -> None:
     fact = a_fact(A, tags=["Tea"])
     index.put([row(fact)])
 
-    assert index.outdated([fact.changed({"accessCount": 3, "tags": ["tEA"]})]) == set()
+    assert index.outdated([fact.replace({"accessCount": 3, "tags": ["tEA"]})]) == set()
 
 
 def test_the_nearest_facts_come_first_each_once(index: VectorIndex) -> None:
@@ -185,7 +185,11 @@ def test_the_nearest_facts_come_first_each_once(index: VectorIndex) -> None:
 
     near = index.search(X, ALL, limit=10)
 
-    assert near == [Near(B, "b", 1.0), Near(A, "near", 0.6), Near(C, "c", -1.0)]
+    assert near == [
+        NearFact(B, "b", 1.0),
+        NearFact(A, "near", 0.6),
+        NearFact(C, "c", -1.0),
+    ]
 
 
 def test_a_limit_counts_facts_not_chunks(index: VectorIndex) -> None:
@@ -207,14 +211,14 @@ def test_of_equals_the_smaller_id_comes_first(index: VectorIndex) -> None:
 def test_of_equal_chunks_of_a_fact_the_smaller_id_is_named(index: VectorIndex) -> None:
     index.put([row(A, "b", X), row(A, "a", X)])
 
-    assert index.search(X, ALL, limit=1) == [Near(A, "a", 1.0)]
+    assert index.search(X, ALL, limit=1) == [NearFact(A, "a", 1.0)]
 
 
 def test_numbers_may_come_in_an_array(index: VectorIndex) -> None:
     numbers = np.array(X, np.float32)
     index.put([VectorRow(a_fact(A), "one", numbers)])  # type: ignore[arg-type]
 
-    assert index.search(numbers, ALL, limit=5) == [Near(A, "one", 1.0)]  # type: ignore[arg-type]
+    assert index.search(numbers, ALL, limit=5) == [NearFact(A, "one", 1.0)]  # type: ignore[arg-type]
 
 
 def test_a_row_that_is_put_again_replaces_itself(index: VectorIndex) -> None:
@@ -222,13 +226,13 @@ def test_a_row_that_is_put_again_replaces_itself(index: VectorIndex) -> None:
     index.put([row(A, "one", Y)])
 
     assert dict(index.chunks()) == {A: {"one"}}
-    assert index.search(Y, ALL, limit=5) == [Near(A, "one", 1.0)]
+    assert index.search(Y, ALL, limit=5) == [NearFact(A, "one", 1.0)]
 
 
 def test_of_a_row_that_is_given_twice_the_last_counts(index: VectorIndex) -> None:
     index.put([row(A, "one", X), row(A, "one", Y)])
 
-    assert index.search(Y, ALL, limit=5) == [Near(A, "one", 1.0)]
+    assert index.search(Y, ALL, limit=5) == [NearFact(A, "one", 1.0)]
 
 
 def test_all_rows_of_a_replaced_fact_go_first(index: VectorIndex) -> None:
@@ -260,9 +264,9 @@ def test_a_replaced_row_has_the_new_fields(index: VectorIndex) -> None:
     index.put([row(A, tags=["tea"], priority=0)])
     index.put([row(A, tags=["work"], priority=4)], replace=[A])
 
-    assert found(index, Filters(tags=frozenset({"tea"}))) == []
-    assert found(index, Filters(tags=frozenset({"work"}))) == [A]
-    assert found(index, Filters(max_priority=3)) == []
+    assert found(index, FactFilters(tags=frozenset({"tea"}))) == []
+    assert found(index, FactFilters(tags=frozenset({"work"}))) == [A]
+    assert found(index, FactFilters(max_priority=3)) == []
 
 
 def test_a_record_stays_until_the_next(index: VectorIndex) -> None:
@@ -282,7 +286,7 @@ def test_reset_forgets_everything(index: VectorIndex) -> None:
     assert dict(index.chunks()) == {}
     assert index.vectors(["one"]) == {}
     index.put([row(A, "one", (1.0, 0.0))])
-    assert index.search((1.0, 0.0), ALL, limit=1) == [Near(A, "one", 1.0)]
+    assert index.search((1.0, 0.0), ALL, limit=1) == [NearFact(A, "one", 1.0)]
 
 
 def test_a_vector_of_another_dimension_is_refused(index: VectorIndex) -> None:
@@ -315,47 +319,51 @@ def test_what_is_no_number_is_refused(index: VectorIndex, number: float) -> None
 
 
 FILTERS = [
-    (Filters(), [A]),
+    (FactFilters(), [A]),
     (ALL, [A, B, C, D]),
-    (Filters(scopes=frozenset(), status=None, heads_only=False), []),
-    (Filters(scopes=frozenset({"public"}), status=None, heads_only=False), [A, C]),
+    (FactFilters(scopes=frozenset(), status=None, heads_only=False), []),
+    (FactFilters(scopes=frozenset({"public"}), status=None, heads_only=False), [A, C]),
     (
-        Filters(
+        FactFilters(
             scopes=frozenset({"private-indy", "public", "team-x"}),
             status=None,
             heads_only=False,
         ),
         [A, B, C],
     ),
-    (Filters(types=frozenset({"task"}), status=None, heads_only=False), [B, C]),
-    (Filters(types=frozenset({"task", "note"}), status=None), [B, D]),
-    (Filters(types=frozenset({"nothing"}), status=None), []),
+    (FactFilters(types=frozenset({"task"}), status=None, heads_only=False), [B, C]),
+    (FactFilters(types=frozenset({"task", "note"}), status=None), [B, D]),
+    (FactFilters(types=frozenset({"nothing"}), status=None), []),
     (
-        Filters(types=frozenset({"note", *(f"t{n}" for n in range(9))}), status=None),
+        FactFilters(
+            types=frozenset({"note", *(f"t{n}" for n in range(9))}), status=None
+        ),
         [D],
     ),
-    (Filters(status="it's"), [B]),
-    (Filters(status="done", heads_only=False), [C, D]),
-    (Filters(status="done"), [D]),
-    (Filters(status=None, heads_only=False, max_priority=1), [A, B]),
-    (Filters(status=None, heads_only=False, max_priority=0), [A]),
-    (Filters(tags=frozenset({"a"}), status=None, heads_only=False), [A, B, D]),
-    (Filters(tags=frozenset({"A/B"}), status=None, heads_only=False), [A]),
-    (Filters(tags=frozenset({"a", "o'x_%"}), status=None), [B]),
-    (Filters(tags=frozenset({"ax"}), status=None, heads_only=False), [C]),
-    (Filters(tags=frozenset({"o_x_%"}), status=None), []),
-    (Filters(since="2026-02-02T00:00:00Z", status=None, heads_only=False), [B, C]),
+    (FactFilters(status="it's"), [B]),
+    (FactFilters(status="done", heads_only=False), [C, D]),
+    (FactFilters(status="done"), [D]),
+    (FactFilters(status=None, heads_only=False, max_priority=1), [A, B]),
+    (FactFilters(status=None, heads_only=False, max_priority=0), [A]),
+    (FactFilters(tags=frozenset({"a"}), status=None, heads_only=False), [A, B, D]),
+    (FactFilters(tags=frozenset({"A/B"}), status=None, heads_only=False), [A]),
+    (FactFilters(tags=frozenset({"a", "o'x_%"}), status=None), [B]),
+    (FactFilters(tags=frozenset({"ax"}), status=None, heads_only=False), [C]),
+    (FactFilters(tags=frozenset({"o_x_%"}), status=None), []),
+    (FactFilters(since="2026-02-02T00:00:00Z", status=None, heads_only=False), [B, C]),
     (
-        Filters(since="2026-02-02T00:00:00.5Z", status=None, heads_only=False),
+        FactFilters(since="2026-02-02T00:00:00.5Z", status=None, heads_only=False),
         [C],
     ),
-    (Filters(until="2026-02-02T00:00:00Z", status=None, heads_only=False), [A, D]),
+    (FactFilters(until="2026-02-02T00:00:00Z", status=None, heads_only=False), [A, D]),
     (
-        Filters(until="2026-02-02T00:00:00.25Z", status=None, heads_only=False),
+        FactFilters(until="2026-02-02T00:00:00.25Z", status=None, heads_only=False),
         [A, B, D],
     ),
     (
-        Filters(since="2026-02-01", until="2026-03-01", status=None, heads_only=False),
+        FactFilters(
+            since="2026-02-01", until="2026-03-01", status=None, heads_only=False
+        ),
         [A, B],
     ),
 ]
@@ -409,7 +417,7 @@ def filled(
 
 
 @given(asked=filters)
-def test_filters_mean_the_same_in_all(filled: VectorIndex, asked: Filters) -> None:
+def test_filters_mean_the_same_in_all(filled: VectorIndex, asked: FactFilters) -> None:
     check_found(found(filled, asked, limit=len(FACTS)), asked)
 
 
@@ -428,7 +436,7 @@ def test_who_is_asked_for_is_found_and_by_qdrant_nobody_else(
 def many(request: pytest.FixtureRequest) -> list[str]:
     """More ids than an index takes in one step."""
     slow = "qdrant" in request.node.callspec.params["index"]
-    return IDS[: PAGE + 10] if slow else IDS
+    return IDS[: POINTS_PER_REQUEST + 10] if slow else IDS
 
 
 def test_a_filter_that_leaves_few_of_many_finds_them(
@@ -449,7 +457,7 @@ def test_a_filter_that_leaves_few_of_many_finds_them(
 
     wanted = sorted(rare, key=lambda each: -each.vector[0])
     assert len(rare) > 2
-    assert found(index, Filters(tags=frozenset({"rare"})), limit=4) == [
+    assert found(index, FactFilters(tags=frozenset({"rare"})), limit=4) == [
         each.fact.id for each in wanted[:4]
     ]
     everything = sorted(rows, key=lambda each: -each.vector[0])
@@ -474,12 +482,12 @@ def test_much_writing_and_tidying_changes_no_answer(
 
     assert index.search(X, ALL, limit=9) == before
     assert [each.fact_id for each in before] == IDS[4::-1]
-    assert found(index, Filters(tags=frozenset({"t1"}))) == [IDS[4], IDS[1]]
+    assert found(index, FactFilters(tags=frozenset({"t1"}))) == [IDS[4], IDS[1]]
     assert dict(index.chunks()) == dict.fromkeys(IDS[:5], frozenset({"3"}))
     assert (index.identity(), index.record()) == ("m/3/c", "3")
     index.put([row(A, "new", X, tags=["t9"])], replace=[A])
     assert found(index, limit=1) == [A]
-    assert found(index, Filters(tags=frozenset({"t9"}))) == [A]
+    assert found(index, FactFilters(tags=frozenset({"t9"}))) == [A]
 
 
 def test_what_was_put_is_there_after_closing(
@@ -494,7 +502,7 @@ def test_what_was_put_is_there_after_closing(
 
     assert (again.identity(), again.record()) == ("m/3/c", "r")
     assert dict(again.chunks()) == {A: {"one"}, B: {"one"}}
-    assert found(again, Filters(tags=frozenset({"tea"}))) == [A]
+    assert found(again, FactFilters(tags=frozenset({"tea"}))) == [A]
 
 
 @pytest.mark.parametrize("name", SHARED)
@@ -504,7 +512,7 @@ def test_what_one_puts_another_finds_at_once(name: str, tmp_path: Path) -> None:
     assert reader.identity() == "m/3/c"
     for at, each in enumerate([A, B, C]):
         writer.put([row(each, tags=["tea"])], record=f"{at}")
-        assert len(found(reader, Filters(tags=frozenset({"tea"})))) == at + 1
+        assert len(found(reader, FactFilters(tags=frozenset({"tea"})))) == at + 1
         assert reader.record() == f"{at}"
     writer.put([], replace=[A])
     assert found(reader) == [B, C]

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.watchers import KINDS, TOLD, make
-from vaultsync.backends.watchers.collector import MANY, PROBE, Gathered
-from vaultsync.daemon.ports import Heard, Watcher
+from vaultsync.backends.watchers.collector import MAX_PATHS, PROBE_FILE, EventCollector
+from vaultsync.daemon.ports import Watcher, WatchEvents
 from vaultsync.model.paths import VaultPath
 
 PATIENCE = 20.0
@@ -36,16 +36,16 @@ class Place:
         self.kind = kind
         self.watcher: Watcher = make(kind, self.root, self.state, self.woken.set)
 
-    def hears(self, wanted: Callable[[Heard], bool]) -> Heard:
+    def hears(self, wanted: Callable[[WatchEvents], bool]) -> WatchEvents:
         """Wait until all that was heard since is what is wanted."""
-        all_of_it = Heard()
+        all_of_it = WatchEvents()
         end = time.monotonic() + PATIENCE
         while not wanted(all_of_it):
             assert time.monotonic() < end, f"heard only {all_of_it}"
             self.woken.wait(0.05)
             self.woken.clear()
             now = self.watcher.drain()
-            all_of_it = Heard(
+            all_of_it = WatchEvents(
                 all_of_it.notes | now.notes,
                 all_of_it.others | now.others,
                 now.lost or all_of_it.lost,
@@ -53,7 +53,7 @@ class Place:
             )
         return all_of_it
 
-    def hears_note(self, *paths: str) -> Heard:
+    def hears_note(self, *paths: str) -> WatchEvents:
         return self.hears(lambda heard: set(paths) <= heard.notes or bool(heard.lost))
 
     def write(self, path: str, text: str = "text") -> None:
@@ -125,7 +125,7 @@ def test_notes_of_folders_made_just_before_are_heard_or_the_folder_is(
         place.write(f"new{number}/deep/er/note.md")
     wanted = {f"new{number}" for number in range(20)}
 
-    def all_of_them(heard: Heard) -> bool:
+    def all_of_them(heard: WatchEvents) -> bool:
         seen = {path.partition("/")[0] for path in (*heard.notes, *heard.others)}
         return wanted <= seen or bool(heard.lost)
 
@@ -201,11 +201,11 @@ def test_a_probe_is_heard_outside_the_vault(place: Place) -> None:
 def test_an_error_while_hearing_is_trouble_and_no_silence(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(self: Gathered, paths: object) -> None:
+    def fail(self: EventCollector, paths: object) -> None:
         message = "a handler that raises"
         raise RuntimeError(message)
 
-    monkeypatch.setattr(Gathered, "add", fail)
+    monkeypatch.setattr(EventCollector, "add", fail)
     place.write("b.md")
     end = time.monotonic() + PATIENCE
     while not place.watcher.trouble():
@@ -243,47 +243,49 @@ def test_a_full_queue_is_heard_when_the_process_was_stopped(
 
 
 @pytest.fixture
-def gathered(tmp_path: Path) -> Gathered:
+def gathered(tmp_path: Path) -> EventCollector:
     (tmp_path / "vault").mkdir()
     (tmp_path / "state").mkdir()
-    found = Gathered(tmp_path / "vault", tmp_path / "state", lambda: None)
+    found = EventCollector(tmp_path / "vault", tmp_path / "state", lambda: None)
     found.begin()
     return found
 
 
-def test_too_many_paths_to_tell_are_a_loss(gathered: Gathered) -> None:
-    gathered.add(f"{gathered.root}/n{number}.md" for number in range(MANY + 1))
+def test_too_many_paths_to_tell_are_a_loss(gathered: EventCollector) -> None:
+    gathered.add(f"{gathered.root}/n{number}.md" for number in range(MAX_PATHS + 1))
     heard = gathered.drain()
     assert "50,000" in heard.lost
     assert heard.notes == frozenset()
     assert not gathered.drain()
 
 
-def test_paths_of_nobody_are_none(gathered: Gathered, tmp_path: Path) -> None:
+def test_paths_of_nobody_are_none(gathered: EventCollector, tmp_path: Path) -> None:
     gathered.add([str(tmp_path / "else.md"), f"{gathered.root}/", "relative.md"])
     assert not gathered.drain()
 
 
-def test_a_name_that_no_path_can_hold_is_news_of_the_root(gathered: Gathered) -> None:
+def test_a_name_that_no_path_can_hold_is_news_of_the_root(
+    gathered: EventCollector,
+) -> None:
     gathered.add([f"{gathered.root}/a\nb.md"])
     assert gathered.drain().others == {VaultPath("")}
 
 
-def test_the_first_trouble_is_the_one_that_is_told(gathered: Gathered) -> None:
+def test_the_first_trouble_is_the_one_that_is_told(gathered: EventCollector) -> None:
     gathered.fail("first")
     gathered.fail("second")
     assert gathered.trouble() == "first"
 
 
-def test_probes_are_counted_and_are_no_news(gathered: Gathered) -> None:
-    gathered.add([str(gathered.canary / PROBE)])
+def test_probes_are_counted_and_are_no_news(gathered: EventCollector) -> None:
+    gathered.add([str(gathered.canary / PROBE_FILE)])
     heard = gathered.drain()
     assert heard.probes == 1
     assert not heard
 
 
 def test_a_path_that_is_too_long_to_be_looked_at_may_be_a_folder(
-    gathered: Gathered,
+    gathered: EventCollector,
 ) -> None:
     gathered.add([f"{gathered.root}/{'x' * 5000}"])
     assert len(gathered.drain().others) == 1

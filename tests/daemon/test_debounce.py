@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.daemon.debounce import SettleTable
+from vaultsync.daemon.debounce import Debouncer
 from vaultsync.daemon.schedule import BackOff
 from vaultsync.model.paths import VaultPath
 
@@ -14,26 +14,26 @@ gaps = st.floats(0.001, 1.0, allow_nan=False)
 histories = st.lists(st.tuples(gaps, st.sampled_from([A, B])), min_size=1, max_size=40)
 
 
-def table() -> SettleTable:
-    return SettleTable(quiet=QUIET, longest=LONGEST)
+def table() -> Debouncer:
+    return Debouncer(quiet=QUIET, longest=LONGEST)
 
 
 def test_a_path_settles_when_nothing_was_heard_of_it_for_a_while() -> None:
     settling = table()
-    settling.mark([A], 0.0)
-    settling.mark([A], 0.2)
-    assert settling.take(0.4) == frozenset()
+    settling.add([A], 0.0)
+    settling.add([A], 0.2)
+    assert settling.pop_due(0.4) == frozenset()
     assert settling.pending() == {A}
-    assert settling.take(0.5) == {A}
-    assert settling.take(9.0) == frozenset()
+    assert settling.pop_due(0.5) == {A}
+    assert settling.pop_due(9.0) == frozenset()
 
 
 def test_a_path_that_is_saved_without_end_settles_all_the_same() -> None:
     settling = table()
     taken = None
     for number in range(30):
-        settling.mark([A], number / 10)
-        if settling.take(number / 10):
+        settling.add([A], number / 10)
+        if settling.pop_due(number / 10):
             taken = number / 10
             break
     assert taken == LONGEST
@@ -41,12 +41,12 @@ def test_a_path_that_is_saved_without_end_settles_all_the_same() -> None:
 
 def test_paths_settle_apart() -> None:
     settling = table()
-    settling.mark([A], 0.0)
-    settling.mark([B], 0.25)
-    assert settling.take(0.3) == {A}
-    assert settling.since() == 0.25
-    assert settling.take(0.6) == {B}
-    assert settling.since() is None
+    settling.add([A], 0.0)
+    settling.add([B], 0.25)
+    assert settling.pop_due(0.3) == {A}
+    assert settling.oldest() == 0.25
+    assert settling.pop_due(0.6) == {B}
+    assert settling.oldest() is None
 
 
 @given(histories)
@@ -59,19 +59,19 @@ def test_every_path_is_taken_once_after_its_last_mark_and_never_too_early(
     last: dict[VaultPath, float] = {}
     for gap, path in history:
         now += gap
-        for done in settling.take(now):
+        for done in settling.pop_due(now):
             due = min(last[done] + QUIET, first[done] + LONGEST)
             assert due <= now
             del first[done], last[done]
-        settling.mark([path], now)
+        settling.add([path], now)
         first.setdefault(path, now)
         last[path] = now
         assert settling.pending() == first.keys()
-        assert settling.since() == min(first.values())
-    soonest = settling.next_at()
+        assert settling.oldest() == min(first.values())
+    soonest = settling.next_due()
     assert soonest == min(min(last[x] + QUIET, first[x] + LONGEST) for x in first)
-    assert settling.take(now + LONGEST) == first.keys()
-    assert settling.next_at() is None
+    assert settling.pop_due(now + LONGEST) == first.keys()
+    assert settling.next_due() is None
 
 
 def test_waits_after_failures_double_up_to_the_longest() -> None:

@@ -7,12 +7,12 @@ import pytest
 
 from tests.watching import Daemonic
 from tests.world import LINES, SCOPE
-from vaultsync.daemon.schedule import Rhythm
+from vaultsync.daemon.schedule import Intervals
 from vaultsync.errors import DaemonStoppedError, GuardError, StoreUnavailableError
 from vaultsync.model.fact import Fact
-from vaultsync.sync.pass_types import Request
+from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Progress
-from vaultsync.sync.status import known_status, status
+from vaultsync.sync.status import daemon_status, read_status
 
 OLD, NEW = "Alpha says this.", "Alpha says what a person says."
 
@@ -114,7 +114,7 @@ def test_a_deleted_note_is_deleted_in_the_store_after_two_looks(it: Daemonic) ->
     it.hears(path)
     it.runs(3)
     assert not it.world.is_alive(fact.id)
-    assert it.daemon.settled
+    assert it.daemon.is_idle
 
 
 def test_facts_that_come_meanwhile_do_not_put_off_the_second_look(it: Daemonic) -> None:
@@ -149,7 +149,7 @@ def test_a_note_that_came_from_a_folder_of_which_nothing_was_heard_is_no_twin(
     it.hears(f"{SCOPE}/lessons/elsewhere.md")
     it.runs(2)
     assert it.world.path(fact.id) == f"{SCOPE}/lessons/elsewhere.md"
-    assert it.world.archive.attention() == []
+    assert it.world.archive.notices() == []
 
 
 def test_a_folder_that_moved_in_is_looked_into(it: Daemonic) -> None:
@@ -311,9 +311,9 @@ def test_after_a_failure_the_next_pass_waits_ever_longer(it: Daemonic) -> None:
     assert error is not None
     assert error["kind"] == "OSError"
     assert it.daemon.error is not None
-    assert not it.daemon.settled
+    assert not it.daemon.is_idle
     it.in_pass = lambda _: None
-    it.daemon.nudge()
+    it.daemon.retry_soon()
     it.runs(1)
     assert it.daemon.error is None
     assert not it.daemon.state.failing
@@ -322,7 +322,7 @@ def test_after_a_failure_the_next_pass_waits_ever_longer(it: Daemonic) -> None:
 
 def test_what_fails_beside_the_passes_is_told_too(it: Daemonic) -> None:
     it.runs(1)
-    it.daemon.trouble(OSError(28, "No space left on device"))
+    it.daemon.record_error(OSError(28, "No space left on device"))
     assert it.daemon.state.last_error is not None
     assert it.daemon.state.last_error["kind"] == "OSError"
     assert not it.daemon.state.failing
@@ -354,9 +354,9 @@ def test_what_was_stopped_when_somebody_asked_can_still_be_confirmed(
     it.runs(120)
     with pytest.raises(GuardError) as stopped:
         it.world.sync()
-    it.daemon.nudge()
+    it.daemon.retry_soon()
     it.runs(120)
-    it.world.sync(Request(confirm=stopped.value.run))
+    it.world.sync(SyncRequest(confirm=stopped.value.run))
     assert it.world.facts() == []
 
 
@@ -381,11 +381,11 @@ def test_what_the_guard_stopped_is_tried_under_the_run_that_can_be_confirmed(
     assert {each.run for each in it.requests[3:]} == {error.run}
     assert len(it.world.facts()) == 30
 
-    it.world.sync(Request(confirm=error.run))
-    it.daemon.nudge()
+    it.world.sync(SyncRequest(confirm=error.run))
+    it.daemon.retry_soon()
     it.runs(10)
     assert it.world.facts() == []
-    assert it.daemon.settled
+    assert it.daemon.is_idle
 
 
 def test_what_waits_for_a_person_is_not_looked_at_for_ever(it: Daemonic) -> None:
@@ -397,7 +397,7 @@ def test_what_waits_for_a_person_is_not_looked_at_for_ever(it: Daemonic) -> None
     it.forget()
     it.runs(50)
     assert len(it.requests) <= 1
-    assert it.daemon.settled
+    assert it.daemon.is_idle
 
 
 # -------------------------------------------------------------------------- the stop
@@ -478,7 +478,7 @@ def test_the_mirror_comes_before_what_is_derived(it: Daemonic, news: str) -> Non
     assert finished[0] is False
     it.runs(8)
     assert finished[-1] is True
-    assert it.daemon.settled
+    assert it.daemon.is_idle
 
 
 def test_deriving_that_fails_is_told_and_not_repeated_at_once(it: Daemonic) -> None:
@@ -537,20 +537,20 @@ def test_what_waits_for_a_person_is_told_once_at_the_start(it: Daemonic) -> None
 
 
 def test_what_is_known_is_told_without_a_look(it: Daemonic) -> None:
-    assert known_status(it.mirror, daemon={}).last_run is None
+    assert daemon_status(it.mirror, daemon={}).last_run is None
     it.world.mirrored()
     it.rests()
     daemon = it.daemon.state.as_json()
     with it.world.nobody_writes():
-        looked = status(it.mirror, engine="this process", daemon=daemon)
+        looked = read_status(it.mirror, engine="this process", daemon=daemon)
         requests = len(it.requests)
-        known = known_status(it.mirror, daemon=daemon)
+        known = daemon_status(it.mirror, daemon=daemon)
     assert known == looked
     assert len(it.requests) == requests
 
 
 def test_intervals_are_what_they_are_set_to() -> None:
-    it = Daemonic(Rhythm(settle=1.0, rescan=5.0))
+    it = Daemonic(Intervals(settle=1.0, rescan=5.0))
     fact = with_fact(it)
     it.runs(11)
     assert it.whole_passes() == 2

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from tests.watching import FakeWatcher
-from vaultsync.daemon.ports import Heard
-from vaultsync.daemon.schedule import Rhythm
-from vaultsync.daemon.watcher_supervisor import WatchKeeper
+from vaultsync.daemon.ports import WatchEvents
+from vaultsync.daemon.schedule import Intervals
+from vaultsync.daemon.watcher_supervisor import WatcherSupervisor
 
-RHYTHM = Rhythm()
+RHYTHM = Intervals()
 
 
 class Kept:
@@ -15,7 +15,7 @@ class Kept:
         self.made: list[FakeWatcher] = []
         self.left = fail_to_start
         self.answers = answers
-        self.keeper = WatchKeeper(self._make, RHYTHM, jitter=lambda: 1.0)
+        self.keeper = WatcherSupervisor(self._make, RHYTHM, jitter=lambda: 1.0)
         self.now = 0.0
         self.told: list[tuple[float, str]] = []
 
@@ -32,7 +32,7 @@ class Kept:
     def runs(self, seconds: float) -> None:
         end = self.now + seconds
         while self.now < end:
-            if why := self.keeper.attend(self.now):
+            if why := self.keeper.check_health(self.now):
                 self.told.append((self.now, why))
             self.keeper.drain()
             self.now += 0.25
@@ -40,7 +40,7 @@ class Kept:
 
 def test_a_watcher_that_begins_means_a_look_at_the_vault() -> None:
     kept = Kept()
-    assert kept.keeper.drain() == Heard()
+    assert kept.keeper.drain() == WatchEvents()
     kept.runs(60)
     assert kept.told == [(0.0, "fake began to listen")]
     assert len(kept.made) == 1
@@ -117,10 +117,10 @@ def test_the_first_probe_that_is_unheard_counts_not_the_last() -> None:
         made.append(FakeWatcher(polls=polls, answers=False))
         return made[-1]
 
-    rhythm = Rhythm(probe=1.0, answer=4.0)
-    keeper = WatchKeeper(make, rhythm, jitter=lambda: 1.0)
+    rhythm = Intervals(probe=1.0, answer=4.0)
+    keeper = WatcherSupervisor(make, rhythm, jitter=lambda: 1.0)
     for second in range(7):
-        keeper.attend(second)
+        keeper.check_health(second)
     assert made[0].probed > 2
     assert len(made) == 2
 
@@ -131,7 +131,7 @@ def test_a_probe_of_before_a_sleep_is_not_waited_for() -> None:
     assert kept.made[0].probed == 0
     kept.runs(1)
     assert kept.made[0].probed == 1
-    kept.keeper.slept()
+    kept.keeper.after_sleep()
     kept.now += 100
     kept.made[0].answers = True
     kept.runs(2)

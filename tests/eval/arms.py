@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from tests.eval.collections import Asked
 from tests.eval.measures import Measured, average, measured
-from vaultsync.backends.tokens.estimate import FittedTokens
+from vaultsync.backends.tokens.estimate import EstimatingCounter
 from vaultsync.context_packs.ports import TokenCounter
-from vaultsync.recall.result import Recall, Sources
+from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import recall
 
 ARMS = ("index", "vector", "fused", "auto")
@@ -42,7 +42,7 @@ class Summary:
 
 
 def ask(
-    sources: Sources,
+    sources: RecallSources,
     questions: Sequence[Asked],
     arm: str,
     *,
@@ -53,7 +53,7 @@ def ask(
 
     Hits that score less than `least` do not count.
     """
-    tokens = FittedTokens()
+    tokens = EstimatingCounter()
     found = []
     for each in questions:
         said = {**default, **each.filter}
@@ -65,7 +65,7 @@ def ask(
     return found
 
 
-def _answer(asked: Asked, answer: Recall, tokens: TokenCounter) -> Answer:
+def _answer(asked: Asked, answer: RecallResult, tokens: TokenCounter) -> Answer:
     cost = sum(tokens.count(f"{hit.title}\n{hit.fact.content}") for hit in answer)
     worth = measured([hit.id for hit in answer], asked.grades, tokens=cost)
     return Answer(asked, worth, answer.confidence, answer.source)

@@ -8,11 +8,11 @@ from statistics import mean
 
 from tests.eval.collections import Asked
 from tests.eval.measures import RELEVANT
-from vaultsync.backends.tokens.estimate import FittedTokens
-from vaultsync.context_packs.formats import body_of, cite
-from vaultsync.context_packs.service import MOST, context
+from vaultsync.backends.tokens.estimate import EstimatingCounter
+from vaultsync.context_packs.formats import citation_of, fact_body
+from vaultsync.context_packs.service import MAX_RECALLED, build_context
 from vaultsync.indexing.session_context import own_title
-from vaultsync.recall.result import Hit, Sources
+from vaultsync.recall.result import Hit, RecallSources
 from vaultsync.recall.service import recall
 
 BUDGETS = (600, 800, 1_200, 1_600, 2_000, 4_000)
@@ -43,16 +43,16 @@ class Packed:
         return 1 - self.tokens / self.whole_answered
 
 
-def pack_all(sources: Sources, questions: Sequence[Asked]) -> list[Packed]:
+def pack_all(sources: RecallSources, questions: Sequence[Asked]) -> list[Packed]:
     """What packs hold and cost, by budget."""
-    counted = FittedTokens()
+    counted = EstimatingCounter()
     line = _whole(sources, questions)
     strict = _whole(sources, questions, strict=True)
     rows = []
     for budget in BUDGETS:
         costs, shares, answers = [], [], []
         for each in questions:
-            made = context(
+            made = build_context(
                 sources,
                 counted,
                 each.text,
@@ -95,17 +95,22 @@ def _share(asked: Asked, ids: Sequence[str], text: str | None = None) -> float:
 
 
 def _whole(
-    sources: Sources, questions: Sequence[Asked], *, strict: bool = False
+    sources: RecallSources, questions: Sequence[Asked], *, strict: bool = False
 ) -> Sequence[tuple[float, float]]:
     """Mean tokens, and the mean share found, by the number of hits packed whole."""
     filled = []
     for each in questions:
         hits = recall(
-            sources, each.text, agent=each.agent, limit=MOST, max_priority=_lowest(each)
+            sources,
+            each.text,
+            agent=each.agent,
+            limit=MAX_RECALLED,
+            max_priority=_lowest(each),
         )
         filled.append(_filling(each, list(hits), strict=strict))
     ends = (
-        [steps[min(n, len(steps) - 1)] for steps in filled] for n in range(MOST + 1)
+        [steps[min(n, len(steps) - 1)] for steps in filled]
+        for n in range(MAX_RECALLED + 1)
     )
     return [(mean(e[0] for e in end), mean(e[1] for e in end)) for end in ends]
 
@@ -114,11 +119,11 @@ def _filling(
     asked: Asked, hits: Sequence[Hit], *, strict: bool
 ) -> list[tuple[int, float]]:
     """Tokens and the share found after each hit, from none on."""
-    count, steps = FittedTokens().count, [(0, 0.0)]
+    count, steps = EstimatingCounter().count, [(0, 0.0)]
     text = f"# {asked.text}"
     for number, hit in enumerate(hits, start=1):
         title = f"\n\n## {own_title(hit.fact)}".removesuffix("\n\n## ")
-        text += f"{title}\n\nSource: {cite(hit.fact)}\n\n{body_of(hit.fact)}"
+        text += f"{title}\n\nSource: {citation_of(hit.fact)}\n\n{fact_body(hit.fact)}"
         ids = [each.id for each in hits[:number]]
         steps.append((count(text), _share(asked, ids, text if strict else None)))
     return steps

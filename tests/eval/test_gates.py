@@ -17,7 +17,7 @@ from tests.eval.arms import Answer, Summary, ask, summary
 from tests.eval.collections import HEADLINE, LOCOMO, locomo
 from tests.eval.packs import pack_all
 from tests.eval.worlds import MODELS, conversation, sample_vault
-from vaultsync.recall.result import Sources
+from vaultsync.recall.result import RecallSources
 from vaultsync.recall.service import recall
 
 MODEL = pytest.mark.skipif(
@@ -69,13 +69,13 @@ def test_the_index_alone_finds_an_answer_to_most_questions(
     ],
 )
 def test_a_note_that_is_called_what_is_asked_comes_first(
-    named: Sources, question: str, title: str
+    named: RecallSources, question: str, title: str
 ) -> None:
     assert recall(named, question, agent=None)[0].title == title
 
 
 @pytest.fixture(scope="module")
-def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
+def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RecallSources]:
     """The sample vault, to be asked by words."""
     folder = tmp_path_factory.mktemp("named")
     with _with_model("none"), sample_vault(folder) as (sources, _):

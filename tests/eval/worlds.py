@@ -12,8 +12,8 @@ import vaultsync
 from tests.eval.collections import HERE, Asked, Collection, retrieval
 from tests.fakes import FakeClock
 from vaultsync.api.memory import Memory
-from vaultsync.recall.result import Sources
-from vaultsync.storage.store import Write
+from vaultsync.recall.result import RecallSources
+from vaultsync.storage.store import StoreWrite
 
 VAULT = HERE / "sample-vault"
 MODELS = HERE / "build" / "models"
@@ -21,19 +21,19 @@ MODELS = HERE / "build" / "models"
 
 
 @contextmanager
-def conversation(folder: Path, one: Collection) -> Iterator[Sources]:
+def conversation(folder: Path, one: Collection) -> Iterator[RecallSources]:
     """The facts of a conversation, derived as the settings say."""
     vault, state = str(folder / "vault"), str(folder / "state")
     vaultsync.init(vault, state_dir=state)
     with vaultsync.open(vault, state_dir=state) as memory:
-        writes = [Write(fact.id, fact, None, "eval") for fact in one.facts]
+        writes = [StoreWrite(fact.id, fact, None, "eval") for fact in one.facts]
         memory._mirror.store.write(writes)
         memory.index()
         yield _asked_at(memory, FakeClock(one.asked_at))
 
 
 @contextmanager
-def sample_vault(folder: Path) -> Iterator[tuple[Sources, Sequence[Asked]]]:
+def sample_vault(folder: Path) -> Iterator[tuple[RecallSources, Sequence[Asked]]]:
     """A copy of the sample vault, and the questions over it."""
     shutil.copytree(VAULT, folder / "vault")
     vault, state = str(folder / "vault"), str(folder / "state")
@@ -45,9 +45,9 @@ def sample_vault(folder: Path) -> Iterator[tuple[Sources, Sequence[Asked]]]:
         yield _asked_at(memory, FakeClock(at)), questions
 
 
-def _asked_at(memory: Memory, clock: FakeClock) -> Sources:
+def _asked_at(memory: Memory, clock: FakeClock) -> RecallSources:
     derived = memory._derived
-    return Sources(
+    return RecallSources(
         replace(memory._mirror, clock=clock),
         derived.words,
         vectors=lambda: derived.vectors,

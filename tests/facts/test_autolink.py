@@ -11,11 +11,11 @@ from vaultsync.backends.memory.links import MemoryLinks
 from vaultsync.facts import service as fact_work
 from vaultsync.links import entity_names
 from vaultsync.links.entity_names import EntityNames
-from vaultsync.links.index_sync import follow
+from vaultsync.links.index_sync import update_link_index
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.storage.feed_cursor import seq_of
-from vaultsync.sync.context import Policy
+from vaultsync.storage.feed_cursor import store_seq_of_version
+from vaultsync.sync.context import SyncPolicy
 
 
 def entity(world: World, title: str, *, agent: str = "indy", **values: Value) -> Fact:
@@ -53,7 +53,7 @@ def test_what_a_person_remembers_stays_as_it_is(world: World) -> None:
 
 
 def test_it_can_be_switched_off() -> None:
-    world = World(Policy(auto_link=False))
+    world = World(SyncPolicy(auto_link=False))
     entity(world, "Alice")
 
     assert said(world, "Ask Alice.") == "Ask Alice."
@@ -184,7 +184,7 @@ def counted(world: World, names: EntityNames) -> tuple[World, list[str]]:
 
 def test_a_process_that_begins_takes_the_names_from_the_index(world: World) -> None:
     links = MemoryLinks()
-    follow(world.store, links)
+    update_link_index(world.store, links)
     for _ in range(3):
         world.agent_remembers("x")
     found = counted(world, EntityNames(links))[1]
@@ -197,12 +197,14 @@ def test_a_process_that_begins_takes_the_names_from_the_index(world: World) -> N
 def test_an_index_that_is_far_behind_is_brought_up_first(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(entity_names, "FAR", 1)
+    monkeypatch.setattr(entity_names, "REBUILD_FEED_ROWS", 1)
     links = MemoryLinks()
     counted(world, EntityNames(links))
 
     assert said(world, "Ask Alice.") == "Ask [[Alice]]."
-    assert seq_of(links.version(), "memory") == world.store.state().seq - 1
+    assert (
+        store_seq_of_version(links.version(), "memory") == world.store.state().seq - 1
+    )
 
 
 def test_a_process_that_stays_looks_at_what_is_new_only(world: World) -> None:

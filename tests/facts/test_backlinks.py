@@ -6,14 +6,14 @@ import pytest
 
 from tests.linked import LinkedWorld
 from vaultsync.errors import NotFoundError
-from vaultsync.facts.backlinks import fact_named, linked_from, linking_to
+from vaultsync.facts.backlinks import find_fact, linked_from, linking_to
 
 
 class Joined(LinkedWorld):
     """A world whose facts are asked for by the names of notes."""
 
     def named(self, name: str, agent: str | None = "indy") -> str:
-        return fact_named(self.mirror, name, agent=agent).id
+        return find_fact(self.mirror, name, agent=agent).id
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from vaultsync.backends.memory.links import MemoryLinks
 from vaultsync.errors import FactNotFoundError
 from vaultsync.facts import related as related_work
 from vaultsync.facts import service as fact_work
-from vaultsync.facts.related import Related, related
+from vaultsync.facts.related import Related, find_related
 from vaultsync.model.fact import Fact
 
 
@@ -19,7 +19,7 @@ class Around(World):
         self.links = MemoryLinks()
 
     def of(self, fact: Fact, *, agent: str | None = None) -> Related:
-        return related(self.mirror, self.links, fact.id, agent=agent)
+        return find_related(self.mirror, self.links, fact.id, agent=agent)
 
 
 def _titles(facts: tuple[Fact, ...]) -> list[str]:
@@ -69,7 +69,7 @@ def test_a_chain_in_a_circle_ends() -> None:
 
 
 def test_a_long_chain_is_told_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(related_work, "LONGEST", 2)
+    monkeypatch.setattr(related_work, "MAX_CHAIN_FACTS", 2)
     world = Around()
     fact = world.agent_remembers("0", title="T0")
     for n in range(1, 5):

@@ -24,10 +24,10 @@ from vaultsync.errors import (
     UsageError,
 )
 from vaultsync.facts import service as work
-from vaultsync.facts.listing import select
+from vaultsync.facts.listing import select_facts
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.storage.store import Write
+from vaultsync.storage.store import StoreWrite
 
 
 def test_what_is_remembered_can_be_got() -> None:
@@ -247,9 +247,9 @@ def test_a_writer_that_is_never_fast_enough_gives_up(what: str) -> None:
         nonlocal busy
         if method == "write" and not busy:
             busy = True
-            row = world.store.buried(fact.id) or world.store.get(fact.id)
+            row = world.store.tombstone(fact.id) or world.store.get(fact.id)
             fresh = None if what == "restore" else row
-            world.store.write([Write(fact.id, fresh, row.revision, "ada")])
+            world.store.write([StoreWrite(fact.id, fresh, row.revision, "ada")])
             busy = False
 
     world.store.before = always_faster
@@ -428,32 +428,32 @@ def test_listing_filters_and_pages() -> None:
             status="archived" if number == 6 else "active",
             tags=["Odd"] if number % 2 else [],
         )
-    lessons = select(world.mirror, agent="indy", type_name="Lesson")
+    lessons = select_facts(world.mirror, agent="indy", type_name="Lesson")
     assert [fact.content for fact in lessons.facts] == ["Fact 1.", "Fact 3.", "Fact 5."]
     assert lessons.next is None
-    tagged = select(world.mirror, agent="indy", tag="#odd")
+    tagged = select_facts(world.mirror, agent="indy", tag="#odd")
     assert tagged.facts == lessons.facts
-    archived = select(world.mirror, agent="indy", status="archived")
+    archived = select_facts(world.mirror, agent="indy", status="archived")
     assert len(archived.facts) == 1
-    assert select(world.mirror, agent="indy", scope="public").facts == ()
+    assert select_facts(world.mirror, agent="indy", scope="public").facts == ()
     seen: list[str] = []
     after: str | None = None
     while True:
-        page = select(world.mirror, agent="indy", limit=3, after=after)
+        page = select_facts(world.mirror, agent="indy", limit=3, after=after)
         seen += [fact.content for fact in page.facts]
         after = page.next
         if after is None:
             break
     assert seen == [f"Fact {number}." for number in range(7)]
     world.quiesce()
-    assert all(fact.path for fact in select(world.mirror, agent="indy").facts)
+    assert all(fact.path for fact in select_facts(world.mirror, agent="indy").facts)
 
 
 def test_a_tag_lists_what_lies_below_it() -> None:
     world = World()
     for tag in ("Ops", "ops/sea", "opsy"):
         world.agent_remembers(tag, tags=[tag])
-    listed = select(world.mirror, agent="indy", tag="#ops").facts
+    listed = select_facts(world.mirror, agent="indy", tag="#ops").facts
     assert [fact.content for fact in listed] == ["Ops", "ops/sea"]
 
 
@@ -471,7 +471,7 @@ def test_a_tag_lists_what_lies_below_it() -> None:
 def test_a_filter_that_makes_no_sense_is_refused(filters: dict[str, object]) -> None:
     world = World()
     with pytest.raises(UsageError):
-        select(world.mirror, agent="indy", **filters)  # type: ignore[arg-type]
+        select_facts(world.mirror, agent="indy", **filters)  # type: ignore[arg-type]
 
 
 def _on(world: World, day: str) -> Fact:
@@ -494,7 +494,7 @@ def test_listing_is_of_days_and_months(span: dict[str, str], days: str) -> None:
     world = World()
     for day in ("2026-01-30", "2026-01-31", "2026-02-01", "2026-02-28", "2026-03-01"):
         _on(world, day)
-    found = select(world.mirror, agent="indy", **span)  # type: ignore[arg-type]
+    found = select_facts(world.mirror, agent="indy", **span)  # type: ignore[arg-type]
     assert [fact.created_at[8:10] for fact in found.facts] == days.split()
 
 
@@ -510,7 +510,7 @@ def test_the_newest_may_come_first_page_by_page(gone: bool) -> None:
     seen: list[str] = []
     after: str | None = None
     while True:
-        page = select(
+        page = select_facts(
             world.mirror, agent="indy", status=status, newest=True, limit=2, after=after
         )
         seen += [fact.id for fact in page.facts]
@@ -526,11 +526,11 @@ def test_listing_among_some_ids_lists_no_others() -> None:
     world.agent_forgets(made[4])
     world.agent_forgets(made[5])
     among = {made[1], made[3], made[4]}
-    listed = select(world.mirror, agent="indy", among=among)
+    listed = select_facts(world.mirror, agent="indy", among=among)
     assert [fact.id for fact in listed.facts] == [made[1], made[3]]
-    rest = select(world.mirror, agent="indy", among=among, after=made[1])
+    rest = select_facts(world.mirror, agent="indy", among=among, after=made[1])
     assert [fact.id for fact in rest.facts] == [made[3]]
-    buried = select(world.mirror, agent="indy", among=among, status="forgotten")
+    buried = select_facts(world.mirror, agent="indy", among=among, status="forgotten")
     assert [fact.id for fact in buried.facts] == [made[4]]
 
 
@@ -551,11 +551,11 @@ def test_what_was_forgotten_is_listed_by_id_for_those_who_may_see_it() -> None:
         world.agent_forgets(fact.id)
     world.agent_forgets(hidden.id, agent="ada")
     # A tombstone of what never was says nothing.
-    world.store.write([Write(world.clock.new_id(), None, None, "ada")])
-    listed = select(world.mirror, agent="indy", status="forgotten")
+    world.store.write([StoreWrite(world.clock.new_id(), None, None, "ada")])
+    listed = select_facts(world.mirror, agent="indy", status="forgotten")
     assert [fact.id for fact in listed.facts] == sorted(fact.id for fact in gone)
     assert listed.facts[0].content == "0."
-    rest = select(
+    rest = select_facts(
         world.mirror, agent="indy", status="forgotten", after=listed.facts[0].id
     )
     assert rest.facts == listed.facts[1:]
@@ -572,7 +572,7 @@ def test_forgetting_and_restoring_name_what_they_replace() -> None:
     with pytest.raises(RevisionMismatchError):
         work.restore(mirror, fact.id, agent=None, expect=fact.revision)
     assert not world.is_alive(fact.id)
-    buried = world.store.buried(fact.id)
+    buried = world.store.tombstone(fact.id)
     assert buried
     work.restore(mirror, fact.id, agent=None, expect=buried.revision)
     assert world.is_alive(fact.id)

@@ -15,14 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultsync.graph.colours import COLOURS, colour_of, merged_colours
-from vaultsync.graph.export import EXPORTS, to_canvas, to_graphml, to_json
-from vaultsync.graph.model import Edge, Graph, Node, build_graph
-from vaultsync.graph.page import to_html
+from vaultsync.graph.export import (
+    EXPORTS,
+    graph_to_canvas,
+    graph_to_graphml,
+    graph_to_json,
+)
+from vaultsync.graph.model import Graph, GraphEdge, GraphNode, build_graph
+from vaultsync.graph.page import graph_to_html
 from vaultsync.graph.page_controls import CONTROLS
 from vaultsync.graph.page_layout import LAYOUT
 from vaultsync.graph.page_script import SCRIPT
 from vaultsync.graph.page_style import STYLE
-from vaultsync.graph.stats import find_nodes, graph_stats, neighbors, pagerank
+from vaultsync.graph.stats import find_neighbors, find_nodes, graph_stats, pagerank
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import TYPES, Value
@@ -35,7 +40,7 @@ def number(n: int) -> str:
 def a_fact(n: int, title: str, content: str = "", **values: Value) -> Fact:
     path = values.pop("path", f"public/{values.get('type', 'note')}/{title}.md")
     fact = make_fact({"id": number(n), "title": title, "content": content, **values})
-    return fact.but(path=VaultPath(str(path)) if path else None)
+    return fact.evolve(path=VaultPath(str(path)) if path else None)
 
 
 ALICE = a_fact(1, "Alice", type="person", aliases=["Al"], reports_to=["[[Bob]]"])
@@ -92,7 +97,7 @@ def test_facts_and_names_are_nodes_and_what_joins_them_edges(graph: Graph) -> No
 
 
 def test_a_node_says_where_its_note_is(graph: Graph) -> None:
-    assert graph.nodes[NEW.id] == Node(
+    assert graph.nodes[NEW.id] == GraphNode(
         NEW.id,
         "New",
         "decision",
@@ -103,7 +108,9 @@ def test_a_node_says_where_its_note_is(graph: Graph) -> None:
         "2026-02-14",
         (),
     )
-    assert graph.nodes["name:convex"] == Node("name:convex", "Convex", "unresolved")
+    assert graph.nodes["name:convex"] == GraphNode(
+        "name:convex", "Convex", "unresolved"
+    )
 
 
 def test_the_order_in_which_facts_come_does_not_matter(graph: Graph) -> None:
@@ -152,14 +159,14 @@ def test_an_empty_graph_has_stats_and_exports() -> None:
 def graphs() -> st.SearchStrategy[Graph]:
     ids = [str(n) for n in range(6)]
     edge = st.builds(
-        Edge,
+        GraphEdge,
         st.sampled_from(ids),
         st.sampled_from(ids),
         st.just("mentions"),
         st.just(""),
         st.integers(1, 3),
     )
-    nodes = {key: Node(key, key, "fact") for key in ids}
+    nodes = {key: GraphNode(key, key, "fact") for key in ids}
     return st.lists(edge, max_size=12).map(
         lambda edges: Graph(
             nodes, tuple(each for each in edges if each.source != each.target)
@@ -211,7 +218,7 @@ def test_a_node_is_found_by_what_it_is_called(
 
 
 def test_neighbours_are_told_with_how_far_and_by_what(graph: Graph) -> None:
-    found = neighbors(graph, ALICE.id, 2)
+    found = find_neighbors(graph, ALICE.id, 2)
 
     assert [(each.node.label, each.distance) for each in found] == [
         ("Bob", 1),
@@ -222,19 +229,19 @@ def test_neighbours_are_told_with_how_far_and_by_what(graph: Graph) -> None:
     ]
     assert [edge.kind for edge in found[0].via] == ["relation"]
     assert [edge.source for edge in found[3].via] == [NEW.id]
-    assert [each.node.label for each in neighbors(graph, ALICE.id)] == [
+    assert [each.node.label for each in find_neighbors(graph, ALICE.id)] == [
         "Bob",
         "New",
         "Old",
     ]
-    assert neighbors(graph, ALONE.id, 3) == []
+    assert find_neighbors(graph, ALONE.id, 3) == []
 
 
 # ------------------------------------------------------------------------ exports
 
 
 def test_json_holds_nodes_and_links(graph: Graph) -> None:
-    made = json.loads(to_json(graph))
+    made = json.loads(graph_to_json(graph))
 
     assert len(made["nodes"]) == len(graph.nodes)
     assert made["nodes"][3] == {
@@ -258,7 +265,7 @@ def test_json_holds_nodes_and_links(graph: Graph) -> None:
 
 def test_graphml_is_read_back_by_networkx(graph: Graph) -> None:
     nx = pytest.importorskip("networkx")
-    text = to_graphml(graph)
+    text = graph_to_graphml(graph)
 
     back = nx.parse_graphml(text)
 
@@ -269,7 +276,9 @@ def test_graphml_is_read_back_by_networkx(graph: Graph) -> None:
 
 
 def test_graphml_has_no_place_for_control_characters() -> None:
-    text = to_graphml(build_graph([a_fact(1, "x").but(title="a\x07b\ud800<&>")]))
+    text = graph_to_graphml(
+        build_graph([a_fact(1, "x").evolve(title="a\x07b\ud800<&>")])
+    )
 
     (label,) = [
         each.text
@@ -308,7 +317,7 @@ def check_canvas(text: str) -> dict[str, Any]:
 
 
 def test_a_canvas_holds_to_its_specification(graph: Graph) -> None:
-    canvas = check_canvas(to_canvas(graph))
+    canvas = check_canvas(graph_to_canvas(graph))
 
     groups = [node["label"] for node in canvas["nodes"] if node["type"] == "group"]
     assert groups == [
@@ -329,7 +338,7 @@ def test_cards_of_a_canvas_lie_in_their_frame_and_not_on_each_other() -> None:
     many = [
         a_fact(n, f"N{n}", type=name) for n, name in enumerate([*TYPES, "fact"] * 7, 1)
     ]
-    nodes = check_canvas(to_canvas(build_graph(many)))["nodes"]
+    nodes = check_canvas(graph_to_canvas(build_graph(many)))["nodes"]
 
     def box(node: dict[str, int]) -> tuple[int, int, int, int]:
         x, y = node["x"], node["y"]
@@ -348,8 +357,12 @@ def test_cards_of_a_canvas_lie_in_their_frame_and_not_on_each_other() -> None:
 
 
 def test_a_card_of_a_canvas_shows_its_text_and_nothing_else() -> None:
-    made = build_graph([a_fact(1, "x", path="").but(title="# [[a]] `b`", type="odd")])
-    texts = [n["text"] for n in check_canvas(to_canvas(made))["nodes"] if "text" in n]
+    made = build_graph(
+        [a_fact(1, "x", path="").evolve(title="# [[a]] `b`", type="odd")]
+    )
+    texts = [
+        n["text"] for n in check_canvas(graph_to_canvas(made))["nodes"] if "text" in n
+    ]
 
     assert r"\# \[\[a\]\] \`b\`" in texts
 
@@ -358,7 +371,7 @@ def test_a_card_of_a_canvas_shows_its_text_and_nothing_else() -> None:
 
 
 def test_a_page_needs_nothing_but_itself(graph: Graph) -> None:
-    page = to_html(graph)
+    page = graph_to_html(graph)
 
     script = f"{LAYOUT}{SCRIPT}{CONTROLS}"
     for text, name in ((script, "script-src"), (STYLE, "style-src")):
@@ -377,7 +390,7 @@ def test_a_page_needs_nothing_but_itself(graph: Graph) -> None:
 
 def test_what_facts_say_reaches_the_page_as_data_only() -> None:
     evil = "</script><script>alert(1)</script><!-- {x} &amp; \u2028 'q' \"p\" %s"
-    page = to_html(build_graph([a_fact(1, "x").but(title=evil)]))
+    page = graph_to_html(build_graph([a_fact(1, "x").evolve(title=evil)]))
 
     assert "<script>alert" not in page
     data = re.search(r'id="graph">(.*?)</script>', page, re.DOTALL)
@@ -386,7 +399,7 @@ def test_what_facts_say_reaches_the_page_as_data_only() -> None:
 
 
 def test_a_page_shows_each_type_with_its_colour(graph: Graph) -> None:
-    data = re.search(r'id="graph">(.*?)</script>', to_html(graph), re.DOTALL)
+    data = re.search(r'id="graph">(.*?)</script>', graph_to_html(graph), re.DOTALL)
     assert data
     said = json.loads(data[1])
 

@@ -10,9 +10,9 @@ from tests.world import World
 from vaultsync.errors import InvalidScopeError, NotFoundError
 from vaultsync.graph.service import (
     load_graph,
+    load_graph_stats,
     neighborhood,
     node_json,
-    statistics,
     stats_json,
 )
 
@@ -94,7 +94,7 @@ def test_a_name_that_several_have_asks_for_a_path(world: World) -> None:
 
 def test_statistics_as_json_are_plain(world: World) -> None:
     graph = load_graph(world.mirror, agent="indy")
-    said = json.loads(json.dumps(stats_json(statistics(graph, hubs=1))))
+    said = json.loads(json.dumps(stats_json(load_graph_stats(graph, hubs=1))))
 
     assert said["nodes"] == 4
     assert said["kinds"] == {"mentions": 3}

@@ -11,16 +11,22 @@ from tests.filtering import FACTS, filters
 from tests.world import SCOPE, World
 from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.errors import InvalidFieldError
-from vaultsync.index_files.recall import NO_TABLES, READ, SURE, Clone, recall_vault_only
+from vaultsync.index_files.recall import (
+    MAX_CONFIDENCE,
+    NO_TABLES_REASON,
+    NOTES_READ_FACTOR,
+    StorelessVault,
+    recall_vault_only,
+)
 from vaultsync.index_files.service import write_tables
 from vaultsync.model.fact import Fact
-from vaultsync.model.filters import Filters
+from vaultsync.model.filters import FactFilters
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.operations.adopt import adopt
-from vaultsync.recall.result import Recall, Sources
+from vaultsync.operations.adopt import adopt_notes
+from vaultsync.recall.result import RecallResult, RecallSources
 from vaultsync.recall.service import recall
-from vaultsync.storage.store import Write
+from vaultsync.storage.store import StoreWrite
 
 
 class CloneWorld(World):
@@ -36,8 +42,8 @@ class CloneWorld(World):
         *,
         agent: str | None = None,
         **more: Any,  # noqa: ANN401 - what recall_vault_only() takes
-    ) -> Recall:
-        clone = Clone(self.vault, self.clock, MemoryIndex())
+    ) -> RecallResult:
+        clone = StorelessVault(self.vault, self.clock, MemoryIndex())
         return recall_vault_only(clone, question, agent=agent, **more)
 
     def titles(self, question: str, **more: Any) -> list[str]:  # noqa: ANN401
@@ -69,7 +75,7 @@ def test_notes_are_found_by_the_words_of_their_entries(world: CloneWorld) -> Non
 
     assert found.source == "index-files"
     assert found.degraded == ()
-    assert 0 < found.confidence <= SURE
+    assert 0 < found.confidence <= MAX_CONFIDENCE
     hit = found[0]
     assert (hit.title, hit.stage) == ("Slack water at Skarvik", "index-files")
     assert hit.fact.id == world.facts()[0].id
@@ -107,7 +113,7 @@ def test_what_an_adopted_note_does_not_say_is_known_from_its_entry(
     world: CloneWorld,
 ) -> None:
     world.person_writes("Journal/Moon.md", "# Moon\n\nIt rose over the kelp.\n")
-    adopt(world.mirror, [VaultPath("Journal/Moon.md")], type_name="lesson")
+    adopt_notes(world.mirror, [VaultPath("Journal/Moon.md")], type_name="lesson")
     world.tables()
 
     (hit,) = world.ask("kelp moon", types=["lesson"], since="2026-01-01")
@@ -138,10 +144,10 @@ def asked_both() -> Callable[..., tuple[set[str], set[str]]]:
     made = CloneWorld()
     # What agents write is live; what was replaced or put away has no entry.
     facts = [each for each in FACTS if not each.superseded_by_id][:24]
-    made.store.write([Write(each.id, each, None, "indy") for each in facts])
+    made.store.write([StoreWrite(each.id, each, None, "indy") for each in facts])
     made.quiesce()
     made.tables()
-    sources = Sources(made.mirror, MemoryIndex())
+    sources = RecallSources(made.mirror, MemoryIndex())
 
     def ask(question: str, **more: Any) -> tuple[set[str], set[str]]:  # noqa: ANN401
         told = recall(sources, question, agent=None, mode="index", **more)
@@ -152,7 +158,7 @@ def asked_both() -> Callable[..., tuple[set[str], set[str]]]:
 
 @given(asked=filters)
 def test_filters_mean_what_they_mean_with_a_store(
-    asked_both: Callable[..., tuple[set[str], set[str]]], asked: Filters
+    asked_both: Callable[..., tuple[set[str], set[str]]], asked: FactFilters
 ) -> None:
     vault, store = asked_both(
         " ".join(["tea", *(f"tier:{each}" for each in sorted(asked.tiers))]),
@@ -191,7 +197,7 @@ def test_an_agent_does_not_see_the_private_scopes_of_others(world: CloneWorld) -
 def test_without_tables_the_answer_says_so() -> None:
     found = CloneWorld().ask("anything")
 
-    assert found.degraded == (NO_TABLES,)
+    assert found.degraded == (NO_TABLES_REASON,)
     assert (len(found), found.confidence) == (0, 0.0)
 
 
@@ -217,7 +223,7 @@ def test_a_note_outside_all_scopes_belongs_to_the_default_scope(
 
 
 def test_no_more_notes_are_read_than_are_needed(world: CloneWorld) -> None:
-    for number in range(READ + 3):
+    for number in range(NOTES_READ_FACTOR + 3):
         world.keeps(f"Penguin {number}")
     world.tables()
     read: list[str] = []
@@ -229,7 +235,7 @@ def test_no_more_notes_are_read_than_are_needed(world: CloneWorld) -> None:
     world.vault.before = look
 
     assert len(world.ask("penguin", limit=1)) == 1
-    assert len(read) == READ
+    assert len(read) == NOTES_READ_FACTOR
 
 
 def test_a_limit_must_be_one_or_more(world: CloneWorld) -> None:

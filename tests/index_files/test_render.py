@@ -14,23 +14,23 @@ from tests.strategies import facts
 from vaultsync.errors import UnsafePathError
 from vaultsync.index_files import paging as tables
 from vaultsync.index_files.entry import (
-    SUMMARY_LENGTH,
-    TITLE_LENGTH,
-    Entry,
+    ENTRY_SUMMARY_LENGTH,
+    ENTRY_TITLE_LENGTH,
+    IndexEntry,
+    entry_line,
     entry_of,
-    line_of,
     link_to,
-    read_line,
+    parse_entry_line,
 )
-from vaultsync.index_files.paging import Item, files
+from vaultsync.index_files.paging import TableLine, paged_files
 from vaultsync.index_files.render import (
+    MAX_RECENT,
     PER_ENTITY,
     PER_PRIORITY,
     PER_TYPE,
-    RECENT,
-    index_texts,
+    render_index,
 )
-from vaultsync.links.wikilinks import Names, find_links
+from vaultsync.links.wikilinks import LinkResolver, find_links
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath, stem_of, vault_path
 from vaultsync.notes.kinds import is_table
@@ -46,14 +46,14 @@ LETTERS = st.sampled_from("aZ0 éßжλ漢かㄱ🙂·|[]#^%()<>*`\\\"'.-\u202e\
 TEXT = st.text(LETTERS | ANY, max_size=40)
 
 
-def entries(*many: Fact) -> list[Entry]:
+def entries(*many: Fact) -> list[IndexEntry]:
     made = (entry_of(each, words) for each in many)
     return [each for each in made if each is not None]
 
 
 def texts_of(*many: Fact) -> dict[str, str]:
     paths = {each.id: each.path for each in many if each.path is not None}
-    return index_texts(entries(*many), paths)
+    return render_index(entries(*many), paths)
 
 
 def lines_under(text: str, heading: str) -> list[str]:
@@ -64,13 +64,13 @@ def lines_under(text: str, heading: str) -> list[str]:
 
 
 def titles_under(text: str, heading: str) -> list[str]:
-    read = map(read_line, lines_under(text, heading))
+    read = map(parse_entry_line, lines_under(text, heading))
     return [entry.title for entry, _ in filter(None, read)]
 
 
 def listed(texts: Iterable[str]) -> list[VaultPath]:
     """The paths of all entries of some files."""
-    read = (read_line(line) for text in texts for line in text.splitlines())
+    read = (parse_entry_line(line) for text in texts for line in text.splitlines())
     return [path for _, path in filter(None, read)]
 
 
@@ -99,7 +99,7 @@ def test_an_entry_is_a_link_with_a_summary_and_its_cost() -> None:
 
     (entry,) = entries(one)
 
-    assert line_of(entry, VaultPath("public/decisions/use-sqlite.md")) == (
+    assert entry_line(entry, VaultPath("public/decisions/use-sqlite.md")) == (
         "- [2026-02-14] **Decision** P0 [[public/decisions/use-sqlite|Use SQLite]]"
         " · We use SQLite on the box. · 11 tokens · importance 0.95"
     )
@@ -108,7 +108,7 @@ def test_an_entry_is_a_link_with_a_summary_and_its_cost() -> None:
 def test_what_is_not_known_is_not_said() -> None:
     (entry,) = entries(Fact(fact(1).id, title="Tea"))
 
-    assert line_of(entry, VaultPath("Tea.md")) == (
+    assert entry_line(entry, VaultPath("Tea.md")) == (
         "- [no date] **Note** P2 [[Tea]] · 2 tokens"
     )
 
@@ -145,7 +145,7 @@ def test_a_summary_is_the_first_that_the_title_does_not_say(
 ) -> None:
     one = fact(1, "x", title="Tea at four.", context="of the kitchen")
 
-    (entry,) = entries(one.but(content=content))
+    (entry,) = entries(one.evolve(content=content))
 
     assert entry.summary == summary
 
@@ -166,17 +166,17 @@ def test_long_titles_and_summaries_end_between_words() -> None:
 
     assert entry.summary == "word " * 22 + "word…"
     assert entry.title.endswith("long title, long…")
-    assert len(solid.title) == TITLE_LENGTH
-    assert len(solid.summary) == SUMMARY_LENGTH
+    assert len(solid.title) == ENTRY_TITLE_LENGTH
+    assert len(solid.summary) == ENTRY_SUMMARY_LENGTH
 
 
 @given(facts(), some_paths(), TEXT, TEXT)
 def test_a_line_can_be_read_again(
     one: Fact, path: VaultPath, title: str, content: str
 ) -> None:
-    for entry in entries(one.but(title=title, content=content, status="active")):
-        line = line_of(entry, path)
-        read = read_line(line)
+    for entry in entries(one.evolve(title=title, content=content, status="active")):
+        line = entry_line(entry, path)
+        read = parse_entry_line(line)
 
         assert not {"\n", "\r"} & set(line)
         assert read is not None
@@ -197,7 +197,7 @@ def test_a_line_can_be_read_again(
     ["", "# Vault Index", "- and 7 more", "- [by-type.md](by-type.md): 3 entries"],
 )
 def test_other_lines_are_no_entries(line: str) -> None:
-    assert read_line(line) is None
+    assert parse_entry_line(line) is None
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_a_name_that_no_wiki_link_can_say_is_linked_otherwise(
 ) -> None:
     assert link_to(VaultPath(path), "T") == link
     (entry,) = entries(fact(1, title="T"))
-    read = read_line(line_of(entry, VaultPath(path)))
+    read = parse_entry_line(entry_line(entry, VaultPath(path)))
     assert read is not None
     assert (read[0].title, read[1]) == ("T", path)
 
@@ -227,7 +227,7 @@ def test_a_name_that_no_wiki_link_can_say_is_linked_otherwise(
 def test_a_link_leads_to_its_note_whatever_else_there_is(
     paths: list[VaultPath], title: str, source: VaultPath
 ) -> None:
-    names = Names.of([*paths, source])
+    names = LinkResolver.of([*paths, source])
     for path in paths:
         if any(p.lower() == path.lower() and p != path for p in [*paths, source]):
             continue  # two that differ in case only are one to Obsidian
@@ -265,14 +265,14 @@ def test_what_is_recent_depends_on_the_newest_fact_and_not_on_the_day() -> None:
 
 
 def test_too_many_recent_facts_are_counted() -> None:
-    text = texts_of(*(fact(n) for n in range(RECENT + 3)))[MASTER]
+    text = texts_of(*(fact(n) for n in range(MAX_RECENT + 3)))[MASTER]
 
-    assert len(lines_under(text, "Recent")) == RECENT + 1
+    assert len(lines_under(text, "Recent")) == MAX_RECENT + 1
     assert lines_under(text, "Recent")[-1] == "- and 3 more"
 
 
 def test_facts_without_a_day_are_listed_last_and_are_never_recent() -> None:
-    dateless = fact(1).but(created_at="")
+    dateless = fact(1).evolve(created_at="")
 
     assert "Recent" not in texts_of(dateless)[MASTER]
     both = texts_of(dateless, fact(2))[TYPES]
@@ -373,7 +373,7 @@ def test_a_fact_without_a_note_is_not_listed() -> None:
 
 
 def test_an_empty_vault_has_empty_tables() -> None:
-    texts = index_texts([], {})
+    texts = render_index([], {})
 
     assert set(texts) == {MASTER, TYPES, PRIORITIES, ENTITIES}
     assert "Total facts: 0 · 0 tokens" in texts[MASTER]
@@ -388,19 +388,19 @@ def test_every_table_says_what_it_is() -> None:
 def test_the_order_of_facts_changes_nothing(many: list[Fact], chance: Random) -> None:
     paths = {each.id: VaultPath(f"public/{n}.md") for n, each in enumerate(many)}
     some = entries(*many)
-    first = index_texts(some, paths)
+    first = render_index(some, paths)
     chance.shuffle(some)
     shuffled = list(paths.items())
     chance.shuffle(shuffled)
 
-    assert index_texts(some, dict(shuffled)) == first
+    assert render_index(some, dict(shuffled)) == first
 
 
 # --- files of bounded size -----------------------------------------------------------
 
 
 @st.composite
-def many_entries(draw: st.DrawFn) -> tuple[list[Entry], Mapping[str, VaultPath]]:
+def many_entries(draw: st.DrawFn) -> tuple[list[IndexEntry], Mapping[str, VaultPath]]:
     """A few hundred facts with long titles in any script, in a few months and types."""
     alphabet = draw(st.sampled_from(["a", "é", "ж", "漢", "🙂", "aé漢 "]))
     chance = Random(draw(st.integers(0, 10**6)))
@@ -429,15 +429,15 @@ def many_entries(draw: st.DrawFn) -> tuple[list[Entry], Mapping[str, VaultPath]]
 
 @given(many_entries(), st.sampled_from([1_500, 4_000, 20_000]))
 def test_no_file_passes_the_limit_and_none_is_out_of_reach(
-    given_: tuple[list[Entry], Mapping[str, VaultPath]], limit: int
+    given_: tuple[list[IndexEntry], Mapping[str, VaultPath]], limit: int
 ) -> None:
     many, paths = given_
-    before = tables.LIMIT, tables._TITLE
-    tables.LIMIT, tables._TITLE = limit, 200
+    before = tables.MAX_FILE_BYTES, tables._TITLE
+    tables.MAX_FILE_BYTES, tables._TITLE = limit, 200
     try:
-        texts = index_texts(many, paths)
+        texts = render_index(many, paths)
     finally:
-        tables.LIMIT, tables._TITLE = before
+        tables.MAX_FILE_BYTES, tables._TITLE = before
 
     for name, text in texts.items():
         entries_in = sum(line.startswith("- [2") for line in text.splitlines())
@@ -452,21 +452,23 @@ def test_no_file_passes_the_limit_and_none_is_out_of_reach(
 
 def test_ten_thousand_facts_of_one_day_are_parted_by_numbers() -> None:
     many = [
-        Entry(f"{n:05}", "fact", 2, "漢" * 120, "字" * 120, n, "2026-02-14", None, ())
+        IndexEntry(
+            f"{n:05}", "fact", 2, "漢" * 120, "字" * 120, n, "2026-02-14", None, ()
+        )
         for n in range(3_000)
     ]
     paths = {each.id: VaultPath(f"public/facts/{each.id}.md") for each in many}
 
-    texts = index_texts(many, paths)
+    texts = render_index(many, paths)
 
-    assert max(len(text.encode()) for text in texts.values()) <= tables.LIMIT
+    assert max(len(text.encode()) for text in texts.values()) <= tables.MAX_FILE_BYTES
     assert "by-type-1.md" in texts
     assert "- [by-type-2.md](by-type-2.md): " in texts[TYPES]
 
 
 def test_a_large_table_is_parted_by_type_and_month() -> None:
     many = [
-        Entry(
+        IndexEntry(
             f"{n:05}",
             "fact" if n % 10 else "lesson",
             2,
@@ -481,7 +483,7 @@ def test_a_large_table_is_parted_by_type_and_month() -> None:
     ]
     paths = {each.id: VaultPath(f"public/facts/{each.id}.md") for each in many}
 
-    names = sorted(name for name in index_texts(many, paths) if "type" in name)
+    names = sorted(name for name in render_index(many, paths) if "type" in name)
 
     assert names == [
         "by-type-fact-2026-01.md",
@@ -507,7 +509,7 @@ def test_a_large_table_is_parted_by_type_and_month() -> None:
 )
 def test_a_large_table_of_entities_is_parted_by_letter(name: str, letter: str) -> None:
     many = [
-        Entry(
+        IndexEntry(
             f"{n:05}",
             "fact",
             2,
@@ -522,16 +524,18 @@ def test_a_large_table_of_entities_is_parted_by_letter(name: str, letter: str) -
     ]
     paths = {each.id: VaultPath(f"public/facts/{each.id}.md") for each in many}
 
-    texts = index_texts(many, paths)
+    texts = render_index(many, paths)
 
     assert f"by-entity-{letter}.md" in texts
     assert "by-entity-z.md" in texts
 
 
 def test_one_line_that_is_too_long_has_a_file_of_its_own() -> None:
-    long = Item("- " + "x" * tables.LIMIT, "Heading")
+    long = TableLine("- " + "x" * tables.MAX_FILE_BYTES, "Heading")
 
-    made = files("stem", "Title", [Item("- a", "Heading"), long, Item("- b", "Other")])
+    made = paged_files(
+        "stem", "Title", [TableLine("- a", "Heading"), long, TableLine("- b", "Other")]
+    )
 
     assert sorted(made) == ["stem-1.md", "stem-2.md", "stem-3.md", "stem.md"]
     assert long.line in made["stem-2.md"]

@@ -11,18 +11,18 @@ from tests.world import LINES, SCOPE, World
 from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.index_files.service import (
-    DONE,
-    Making,
-    hidden_texts,
+    TABLES_SETTING,
+    TableInputs,
+    read_index_files,
     tables_for,
     write_tables,
 )
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.sync.context import Policy
-from vaultsync.sync.pass_types import Request
-from vaultsync.sync.status import status
+from vaultsync.sync.context import SyncPolicy
+from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.status import read_status
 
 MASTER, BY_TYPE = ".index/vault-index.md", ".index/by-type.md"
 FOUR = [
@@ -35,7 +35,7 @@ class Shelf(World):
     """A world whose tables follow each pass, in `Index/` too when it has a folder."""
 
     def __init__(self, folder: str = "") -> None:
-        super().__init__(Policy(index_folder=VaultPath(folder)))
+        super().__init__(SyncPolicy(index_folder=VaultPath(folder)))
         self.entries = EntriesInMemory()
         self.asked: list[str] = []
 
@@ -45,7 +45,9 @@ class Shelf(World):
 
     def tables(self, *, anew: bool = False) -> int:
         """Bring the tables up to date; returns how many files that changed."""
-        return write_tables(self.mirror, Making(self.entries, self.count), anew=anew)
+        return write_tables(
+            self.mirror, TableInputs(self.entries, self.count), anew=anew
+        )
 
     def hidden(self) -> list[str]:
         return sorted(name for name in self.vault.names if name.startswith(".index/"))
@@ -220,7 +222,7 @@ def test_a_disk_that_is_full_is_told_and_the_next_time_mends_it(world: Shelf) ->
     world.vault.quota = 1_000
     with pytest.raises(OSError, match="No space"):
         world.tables()
-    assert world.archive.setting(DONE) is None
+    assert world.archive.setting(TABLES_SETTING) is None
 
     world.vault.quota = None
     world.tables()
@@ -241,7 +243,7 @@ def test_what_is_remembered_of_the_tables_may_be_damaged(world: Shelf) -> None:
     world.keeps("Tea at four")
     for said in ("[]", '{"of": 1}', json.dumps({"files": 3, "folder": None})):
         with world.archive.transaction():
-            world.archive.set_setting(DONE, said)
+            world.archive.set_setting(TABLES_SETTING, said)
         assert world.tables() == 0
         assert world.hidden() == FOUR
 
@@ -264,12 +266,12 @@ def test_the_same_tables_are_where_a_person_sees_them(shelf: Shelf) -> None:
 
 def test_the_tables_that_a_person_sees_are_never_taken_for_notes(shelf: Shelf) -> None:
     shelf.keeps("Tea at four")
-    shelf.sync(Request(adopt=frozenset(map(VaultPath, shelf.seen()))))
+    shelf.sync(SyncRequest(adopt=frozenset(map(VaultPath, shelf.seen()))))
     shelf.person_copies("Index/by-type.md", f"{SCOPE}/notes/by-type.md")
     shelf.quiesce()
 
     assert [each.title for each in shelf.facts()] == ["Tea at four"]
-    assert status(shelf.mirror).foreign == 1  # the copy
+    assert read_status(shelf.mirror).foreign == 1  # the copy
     assert shelf.tables() == 0
     assert shelf.table("Index/by-type.md") == shelf.table(BY_TYPE)
 
@@ -349,14 +351,14 @@ def test_another_folder_gets_the_tables_and_the_old_one_loses_them(
     shelf.keeps("Tea at four")
     shelf.person_writes("Index/mine.md", "# Mine\n")
     shelf.mirror = replace(
-        shelf.mirror, policy=Policy(index_folder=VaultPath("Contents"))
+        shelf.mirror, policy=SyncPolicy(index_folder=VaultPath("Contents"))
     )
 
     assert shelf.tables() == 8
     assert shelf.seen() == ["Index/mine.md"]
     assert "Contents/vault-index.md" in shelf.vault.files
 
-    shelf.mirror = replace(shelf.mirror, policy=Policy())
+    shelf.mirror = replace(shelf.mirror, policy=SyncPolicy())
     shelf.tables()
     assert not [name for name in shelf.vault.files if name.startswith("Contents/")]
 
@@ -374,7 +376,7 @@ def test_the_tables_are_told_by_name_and_nothing_else_is() -> None:
     write_tables(world.mirror, making())
     world.vault.write_meta(VaultPath(".index/mine.md"), b"# Mine\n")
 
-    found = hidden_texts(world.mirror)
+    found = read_index_files(world.mirror)
 
     assert "vault-index.md" in found
     assert "mine.md" not in found
@@ -394,13 +396,13 @@ def test_a_table_that_goes_while_it_is_looked_for_is_left_out() -> None:
 
     world.at("read_meta", clear)
 
-    assert hidden_texts(world.mirror) == {}
+    assert read_index_files(world.mirror) == {}
 
 
 def test_an_agent_is_shown_the_tables_without_what_is_hidden_from_it(
     world: Shelf,
 ) -> None:
-    made = Making(world.entries, world.count)
+    made = TableInputs(world.entries, world.count)
     assert tables_for(world.mirror, made, agent="indy") == {}
     world.keeps("Open")
     name = MASTER.removeprefix(".index/")

@@ -8,7 +8,12 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from vaultsync.indexing.chunking import LIMIT, Chunk, chunk_fact, size
+from vaultsync.indexing.chunking import (
+    MAX_CHUNK_SIZE,
+    Chunk,
+    chunk_fact,
+    token_quarters,
+)
 from vaultsync.model.fact import Fact, make_fact
 
 _SENTENCE = (
@@ -114,7 +119,7 @@ def test_what_is_around_goes_in_as_far_as_there_is_room() -> None:
 
     assert fits[0].text == "Tea\nTwice a day.\nWhich tea? Green."
     assert cut[0].text.startswith(f"Tea\nTwice a day.\n{paragraph(1, 3)}")
-    assert size(cut[0].text) <= LIMIT
+    assert token_quarters(cut[0].text) <= MAX_CHUNK_SIZE
     assert full == of("word " * 195)
     assert of(joined(*LONG), around="Which tea?") == of(joined(*LONG))
 
@@ -203,8 +208,10 @@ def test_what_is_too_long_is_cut_where_lines_sentences_or_words_end() -> None:
         parts = of(joined(block, LONG[0]))[1:-1]
         assert len(parts) > 1
         assert all(chunk.text.endswith(end) for chunk in parts)
-        assert all(size(chunk.text) <= LIMIT for chunk in parts)
-        assert all(size(chunk.text) > LIMIT / 2 for chunk in parts[:-1])
+        assert all(token_quarters(chunk.text) <= MAX_CHUNK_SIZE for chunk in parts)
+        assert all(
+            token_quarters(chunk.text) > MAX_CHUNK_SIZE / 2 for chunk in parts[:-1]
+        )
 
 
 def test_a_part_too_long_stands_between_others() -> None:
@@ -276,7 +283,11 @@ def test_nothing_of_the_text_is_lost(text: str, title: str) -> None:
 @given(_MARKDOWN, _MARKDOWN)
 def test_chunks_fit_the_model_but_for_code(text: str, around: str) -> None:
     for chunk in of(text, around=around):
-        assert size(chunk.text) <= LIMIT or "```" in chunk.text or "~~~" in chunk.text
+        assert (
+            token_quarters(chunk.text) <= MAX_CHUNK_SIZE
+            or "```" in chunk.text
+            or "~~~" in chunk.text
+        )
         assert chunk.text.strip()
         assert chunk.id == sha256(chunk.text.encode()).hexdigest()
 
@@ -291,4 +302,4 @@ def test_the_same_fact_has_the_same_chunks_each_once(text: str) -> None:
 
 @given(st.text(), st.text())
 def test_sizes_add_up(a: str, b: str) -> None:
-    assert size(a + b) == size(a) + size(b)
+    assert token_quarters(a + b) == token_quarters(a) + token_quarters(b)

@@ -17,12 +17,12 @@ from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.errors import IndexBusyError
 from vaultsync.indexing import note_index_sync as indexing
 from vaultsync.indexing import session_neighbours as neighbours
-from vaultsync.indexing.note_index_sync import IndexReport, catch_up
-from vaultsync.indexing.ports import Entry
-from vaultsync.indexing.session_neighbours import surroundings
+from vaultsync.indexing.note_index_sync import IndexReport, catch_up_note_index
+from vaultsync.indexing.ports import IndexDocument
+from vaultsync.indexing.session_neighbours import neighbour_texts
 from vaultsync.model.fact import Fact
-from vaultsync.model.filters import Filters
-from vaultsync.storage.store import Write
+from vaultsync.model.filters import FactFilters
+from vaultsync.storage.store import StoreWrite
 
 
 class Watched(MemoryIndex):
@@ -30,12 +30,12 @@ class Watched(MemoryIndex):
 
     def __init__(self) -> None:
         super().__init__()
-        self.holds: dict[str, Entry] = {}
+        self.holds: dict[str, IndexDocument] = {}
         self.puts: list[list[str]] = []
         self.error: Exception | None = None
 
     def update(
-        self, put: Iterable[Entry], drop: Iterable[str], *, version: str
+        self, put: Iterable[IndexDocument], drop: Iterable[str], *, version: str
     ) -> None:
         if self.error is not None:
             raise self.error
@@ -59,8 +59,8 @@ class Watched(MemoryIndex):
 
 @pytest.fixture(autouse=True)
 def _one_neighbour_on_each_side(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbours, "BEFORE", 1)
-    monkeypatch.setattr(neighbours, "AFTER", 1)
+    monkeypatch.setattr(neighbours, "TURNS_BEFORE", 1)
+    monkeypatch.setattr(neighbours, "TURNS_AFTER", 1)
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def index() -> Watched:
 
 def rebuilt(world: World) -> dict[str, tuple[str, str]]:
     index = Watched()
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
     return index.said()
 
 
@@ -90,36 +90,36 @@ def around(index: Watched, fact: Fact) -> str:
 def test_the_index_is_built_and_then_followed(world: World, index: Watched) -> None:
     one = world.agent_remembers("Green tea.")
 
-    report = catch_up(world.mirror, index)
+    report = catch_up_note_index(world.mirror, index)
     assert (report.notes, report.put, report.rebuilt) == (1, 1, True)
 
     two = world.agent_remembers("Black tea.")
-    report = catch_up(world.mirror, index)
+    report = catch_up_note_index(world.mirror, index)
     assert (report.notes, report.put, report.rebuilt) == (2, 1, False)
-    hits = index.search("tea", Filters(), limit=5)
+    hits = index.search("tea", FactFilters(), limit=5)
     assert [each.fact_id for each in hits] == [one.id, two.id]
 
 
 def test_an_empty_store_makes_an_empty_index(world: World, index: Watched) -> None:
-    assert catch_up(world.mirror, index).rebuilt
-    assert catch_up(world.mirror, index) == IndexReport(notes=0)
+    assert catch_up_note_index(world.mirror, index).rebuilt
+    assert catch_up_note_index(world.mirror, index) == IndexReport(notes=0)
 
 
 def test_what_is_up_to_date_is_left_alone(world: World, index: Watched) -> None:
     world.agent_remembers("Green tea.")
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
     index.puts.clear()
 
-    assert catch_up(world.mirror, index) == IndexReport(notes=1)
+    assert catch_up_note_index(world.mirror, index) == IndexReport(notes=1)
     assert index.puts == []
 
 
 def test_a_change_is_taken_in(world: World, index: Watched) -> None:
     fact = world.agent_remembers("Green tea.")
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
     world.agent_updates(fact.id, content="Black tea.")
 
-    assert catch_up(world.mirror, index).put == 1
+    assert catch_up_note_index(world.mirror, index).put == 1
     assert index.said() == {fact.id: ("Black tea.", "")}
 
 
@@ -127,45 +127,45 @@ def test_what_was_forgotten_goes_and_what_was_restored_comes_back(
     world: World, index: Watched
 ) -> None:
     fact = world.agent_remembers("Green tea.")
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
     world.agent_forgets(fact.id)
 
-    report = catch_up(world.mirror, index)
+    report = catch_up_note_index(world.mirror, index)
     assert (report.notes, report.dropped) == (0, 1)
 
-    gone = world.store.written(fact.id)
+    gone = world.store.last_write(fact.id)
     assert gone is not None
-    world.store.write([Write(fact.id, fact, gone.revision, "indy")])
-    assert catch_up(world.mirror, index).notes == 1
+    world.store.write([StoreWrite(fact.id, fact, gone.revision, "indy")])
+    assert catch_up_note_index(world.mirror, index).notes == 1
 
 
 def test_what_cannot_be_searched_for_changes_nothing(
     world: World, index: Watched
 ) -> None:
     fact = session(world, "One.", "Two.")[0]
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
     index.puts.clear()
     held = world.store.get(fact.id)
-    read = held.but(access_count=5)
-    world.store.write([Write(fact.id, read, held.revision, "indy")])
+    read = held.evolve(access_count=5)
+    world.store.write([StoreWrite(fact.id, read, held.revision, "indy")])
 
-    assert catch_up(world.mirror, index).put == 0
+    assert catch_up_note_index(world.mirror, index).put == 0
     assert index.puts == [[]]
-    assert catch_up(world.mirror, index).put == 0
+    assert catch_up_note_index(world.mirror, index).put == 0
     assert index.puts == [[]]
 
 
 def test_an_index_of_another_store_is_built_anew(world: World, index: Watched) -> None:
     world.agent_remembers("Green tea.")
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
     other = World()
     other.store = MemoryStore(other.clock, "memory:2")
     other.mirror = replace(other.mirror, store=other.store)
     fact = other.agent_remembers("Black tea.")
 
-    assert catch_up(other.mirror, index).rebuilt
+    assert catch_up_note_index(other.mirror, index).rebuilt
     assert index.said() == {fact.id: ("Black tea.", "")}
-    assert not catch_up(other.mirror, index).rebuilt
+    assert not catch_up_note_index(other.mirror, index).rebuilt
 
 
 def test_a_store_that_went_back_is_followed_from_the_start(
@@ -174,10 +174,10 @@ def test_a_store_that_went_back_is_followed_from_the_start(
     one = world.agent_remembers("Green tea.")
     backup = world.store.snapshot()
     world.agent_remembers("Black tea.")
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
     world.store.restore(backup)
 
-    assert catch_up(world.mirror, index).rebuilt
+    assert catch_up_note_index(world.mirror, index).rebuilt
     assert list(index.said()) == [one.id]
 
 
@@ -186,11 +186,11 @@ def test_a_store_that_went_back_and_on_again_is_followed_from_the_start(
 ) -> None:
     backup = world.store.snapshot()
     world.agent_remembers("Green tea.")
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
     world.store.restore(backup)
     fact = world.agent_remembers("Black tea.")
 
-    assert catch_up(world.mirror, index).rebuilt
+    assert catch_up_note_index(world.mirror, index).rebuilt
     assert list(index.said()) == [fact.id]
 
 
@@ -203,28 +203,28 @@ def test_a_version_that_makes_no_sense_is_none(
     fact = world.agent_remembers("Green tea.")
     index.update([], [], version=version)
 
-    assert catch_up(world.mirror, index).rebuilt
+    assert catch_up_note_index(world.mirror, index).rebuilt
     assert list(index.said()) == [fact.id]
 
 
 def test_on_demand_all_is_built_anew(world: World, index: Watched) -> None:
     fact = world.agent_remembers("Green tea.")
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
     index.puts.clear()
 
-    assert catch_up(world.mirror, index, rebuild=True).rebuilt
+    assert catch_up_note_index(world.mirror, index, rebuild=True).rebuilt
     assert index.puts == [[fact.id]]
 
 
 def test_much_is_taken_in_by_batches_and_told(
     world: World, index: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexing, "BATCH", 2)
+    monkeypatch.setattr(indexing, "FACTS_PER_COMMIT", 2)
     for each in "abcde":
         world.agent_remembers(each)
     told: list[tuple[str, int, int]] = []
 
-    catch_up(world.mirror, index, progress=lambda *said: told.append(said))
+    catch_up_note_index(world.mirror, index, progress=lambda *said: told.append(said))
 
     assert [len(each) for each in index.puts] == [2, 2, 1]
     assert told == [("index", 2, 5), ("index", 4, 5), ("index", 5, 5)]
@@ -233,7 +233,7 @@ def test_much_is_taken_in_by_batches_and_told(
 def test_it_goes_on_where_it_stopped(
     world: World, index: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexing, "BATCH", 2)
+    monkeypatch.setattr(indexing, "FACTS_PER_COMMIT", 2)
     for each in "abcde":
         world.agent_remembers(each)
 
@@ -242,8 +242,8 @@ def test_it_goes_on_where_it_stopped(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        catch_up(world.mirror, index, progress=stop)
-    report = catch_up(world.mirror, index)
+        catch_up_note_index(world.mirror, index, progress=stop)
+    report = catch_up_note_index(world.mirror, index)
 
     assert [len(each) for each in index.puts] == [2, 2, 1]
     assert (report.rebuilt, report.notes) == (False, 5)
@@ -253,11 +253,11 @@ def test_a_busy_index_does_not_fail_the_pass(world: World, index: Watched) -> No
     world.agent_remembers("Green tea.")
     index.error = IndexBusyError("another process is writing the note index")
 
-    report = catch_up(world.mirror, index)
+    report = catch_up_note_index(world.mirror, index)
     assert report.busy
     assert report.degraded == "another process is writing the note index"
     index.error = None
-    assert catch_up(world.mirror, index).notes == 1
+    assert catch_up_note_index(world.mirror, index).notes == 1
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_a_broken_disk_does_not_fail_the_pass(
     world.agent_remembers("Green tea.")
     index.error = error
 
-    report = catch_up(world.mirror, index)
+    report = catch_up_note_index(world.mirror, index)
 
     assert not report.busy
     assert report.degraded in (
@@ -283,10 +283,10 @@ def test_a_store_that_is_away_leaves_the_index_as_it_was(
     world: World, index: Watched
 ) -> None:
     world.agent_remembers("Green tea.")
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
     world.store.away = True
 
-    report = catch_up(world.mirror, index)
+    report = catch_up_note_index(world.mirror, index)
 
     assert report.notes == 1
     assert "does not answer" in report.degraded
@@ -300,7 +300,7 @@ def test_facts_of_a_session_lend_each_other_their_text(
 ) -> None:
     one, two, three = session(world, "One.", "Two.", "Three.")
     alone = world.agent_remembers("Alone.")
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
 
     assert around(index, one) == "Two."
     assert around(index, two) == "One.\nThree."
@@ -311,10 +311,10 @@ def test_facts_of_a_session_lend_each_other_their_text(
 def test_a_fact_that_comes_stirs_its_neighbours(world: World, index: Watched) -> None:
     session(world, "One.")
     (two,) = session(world, "Two.")
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
     index.puts.clear()
     (three,) = session(world, "Three.")
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
 
     assert index.puts == [[two.id, three.id]]
     assert around(index, two) == "One.\nThree."
@@ -322,10 +322,10 @@ def test_a_fact_that_comes_stirs_its_neighbours(world: World, index: Watched) ->
 
 def test_a_fact_that_changes_stirs_its_neighbours(world: World, index: Watched) -> None:
     facts = session(world, "One.", "Two.", "Three.", "Four.")
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
     index.puts.clear()
     world.agent_updates(facts[0].id, content="Uno.")
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
 
     assert index.puts == [[facts[0].id, facts[1].id]]
     assert around(index, facts[1]) == "Uno.\nThree."
@@ -333,9 +333,9 @@ def test_a_fact_that_changes_stirs_its_neighbours(world: World, index: Watched) 
 
 def test_a_fact_that_goes_stirs_its_neighbours(world: World, index: Watched) -> None:
     one, two, three = session(world, "One.", "Two.", "Three.")
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
     world.agent_forgets(two.id)
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
 
     assert (around(index, one), around(index, three)) == ("Three.", "One.")
 
@@ -345,10 +345,12 @@ def test_a_fact_that_moves_to_another_session_stirs_both(
 ) -> None:
     one, two, three = session(world, "One.", "Two.", "Three.")
     other = world.agent_remembers("Other.", title="T", sessionId="t")
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
     held = world.store.get(two.id)
-    world.store.write([Write(two.id, held.but(session_id="t"), held.revision, "indy")])
-    catch_up(world.mirror, index)
+    world.store.write(
+        [StoreWrite(two.id, held.evolve(session_id="t"), held.revision, "indy")]
+    )
+    catch_up_note_index(world.mirror, index)
 
     assert [around(index, each) for each in (one, two, three, other)] == [
         "Three.",
@@ -363,7 +365,7 @@ def test_a_private_fact_lends_nothing_to_a_public_one(
 ) -> None:
     seen = world.agent_remembers("Seen.", sessionId="s", scope="public")
     hidden = world.agent_remembers("Hidden.", sessionId="s", scope="private-indy")
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
 
     assert (around(index, seen), around(index, hidden)) == ("", "")
 
@@ -372,13 +374,13 @@ def test_a_fact_that_went_meanwhile_is_left_to_the_next_time(
     world: World, index: Watched
 ) -> None:
     one, two = session(world, "One.", "Two.")
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
     world.agent_updates(one.id, content="Uno.")
     _once_before(world.store, 2, lambda: world.agent_forgets(two.id))
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
 
     assert index.said()[one.id] == ("Uno.", "")
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
     assert list(index.said()) == [one.id]
 
 
@@ -401,9 +403,9 @@ def test_surroundings_are_told_of_facts_that_are_indexed(
 ) -> None:
     one, two, _ = session(world, "One.", "Two.", "Three.")
     alone = world.agent_remembers("Alone.")
-    catch_up(world.mirror, index)
+    catch_up_note_index(world.mirror, index)
 
-    told = surroundings(world.store, index, {f.id: f for f in (one, two, alone)})
+    told = neighbour_texts(world.store, index, {f.id: f for f in (one, two, alone)})
 
     assert {each: text.replace("T\n", "") for each, text in told.items()} == {
         one.id: "Two.",
@@ -428,29 +430,31 @@ def test_following_ends_where_building_ends(
     world, index = World(), Watched()
     made: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(indexing, "BATCH", batch)
-        patch.setattr(neighbours, "BEFORE", before)
-        patch.setattr(neighbours, "AFTER", after)
+        patch.setattr(indexing, "FACTS_PER_COMMIT", batch)
+        patch.setattr(neighbours, "TURNS_BEFORE", before)
+        patch.setattr(neighbours, "TURNS_AFTER", after)
         for n, (what, which, name) in enumerate(steps):
             if what == "index":
-                catch_up(world.mirror, index)
+                catch_up_note_index(world.mirror, index)
             elif what == "new":
                 made.append(world.agent_remembers(f"{n}.", sessionId=name).id)
             elif made:
                 _change(world, made[which % len(made)], what, name, n)
-        catch_up(world.mirror, index)
+        catch_up_note_index(world.mirror, index)
         assert index.said() == rebuilt(world)
 
 
 def _change(world: World, fact_id: str, what: str, name: str | None, n: int) -> None:
-    known = world.store.written(fact_id)
-    fact = world.store.find_many([fact_id]).get(fact_id) or world.store.buried(fact_id)
+    known = world.store.last_write(fact_id)
+    fact = world.store.find_many([fact_id]).get(fact_id) or world.store.tombstone(
+        fact_id
+    )
     assert known is not None
     assert fact is not None
     changed: dict[str, Fact | None] = {
-        "say": fact.but(content=f"{n}!"),
-        "move": fact.but(session_id=name),
-        "time": fact.but(created_at=f"2026-02-14T13:45:{n:02}Z"),
+        "say": fact.evolve(content=f"{n}!"),
+        "move": fact.evolve(session_id=name),
+        "time": fact.evolve(created_at=f"2026-02-14T13:45:{n:02}Z"),
         "drop": None,
     }
-    world.store.write([Write(fact_id, changed[what], known.revision, "indy")])
+    world.store.write([StoreWrite(fact_id, changed[what], known.revision, "indy")])

@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 
 from vaultsync.indexing.session_context import (
-    LENT,
-    around,
+    CONTEXT_SHARE,
+    borrowed_text,
     day_words,
-    lent,
-    number,
+    hash63,
     own_title,
+    session_context,
+    speaker_names,
     turn_of,
-    who,
 )
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
@@ -26,8 +26,11 @@ def a_fact(content: str = "Green.", **values: Value) -> Fact:
 def test_neighbours_lend_what_they_say_in_their_order() -> None:
     one, two = a_fact("One.", title="First"), a_fact("Two.", title="Second")
 
-    assert around([lent(one)], [lent(two)]) == "First\nOne.\nSecond\nTwo."
-    assert around([], []) == ""
+    assert (
+        session_context([borrowed_text(one)], [borrowed_text(two)])
+        == "First\nOne.\nSecond\nTwo."
+    )
+    assert session_context([], []) == ""
 
 
 def test_a_title_that_was_made_of_the_text_is_lent_once() -> None:
@@ -35,13 +38,13 @@ def test_a_title_that_was_made_of_the_text_is_lent_once() -> None:
     for content in ("Green tea. It is hot.", "# Green tea\n\nHot.", long):
         fact = make_fact({"id": ID, "content": content})
 
-        assert lent(fact) == fact.content
+        assert borrowed_text(fact) == fact.content
 
 
 def test_a_long_neighbour_lends_its_beginning() -> None:
-    fact = a_fact("x" * 5 * LENT, title="")
+    fact = a_fact("x" * 5 * CONTEXT_SHARE, title="")
 
-    assert len(lent(fact)) == LENT
+    assert len(borrowed_text(fact)) == CONTEXT_SHARE
 
 
 def test_a_fact_of_no_session_stands_in_none() -> None:
@@ -83,7 +86,7 @@ def test_turns_sort_as_they_were_spoken() -> None:
     ],
 )
 def test_the_mark_tells_what_can_be_found(values: dict[str, Value]) -> None:
-    assert turn_of(a_fact().changed(values)).mark != turn_of(a_fact()).mark
+    assert turn_of(a_fact().replace(values)).order_key != turn_of(a_fact()).order_key
 
 
 def test_the_mark_does_not_tell_what_cannot_be_found() -> None:
@@ -93,15 +96,15 @@ def test_the_mark_does_not_tell_what_cannot_be_found() -> None:
 
 
 def test_what_is_not_there_has_no_number() -> None:
-    assert number("") == 0
-    assert 0 < number("x") < 2**63
+    assert hash63("") == 0
+    assert 0 < hash63("x") < 2**63
 
 
 def test_a_title_counts_where_it_says_what_the_content_does_not() -> None:
     said = Fact("a", title="Tea", content="Green. And more.")
     assert own_title(said) == "Tea"
-    assert own_title(said.but(title="Green")) == ""
-    assert own_title(said.but(content="# Tea\n\nGreen.")) == ""
+    assert own_title(said.evolve(title="Green")) == ""
+    assert own_title(said.evolve(content="# Tea\n\nGreen.")) == ""
     long = make_fact({"id": ID, "content": f"- {'word ' * 60}"})
     assert long.title.endswith("…")
     assert own_title(long) == ""
@@ -111,11 +114,15 @@ def test_whom_a_fact_is_about_or_who_said_it_counts_once() -> None:
     fact = Fact(
         "a", content="Caroline: I went: twice.", agent_id="indy", session_id="s"
     )
-    assert who(fact) == ("indy", "Caroline")
-    assert who(fact.but(entities=("Caroline", "Mel"))) == ("Caroline", "Mel", "indy")
-    assert who(fact.but(session_id=None)) == ("indy",)
-    assert who(Fact("a", content="see https://x.org", session_id="s")) == ()
-    assert who(Fact("a", content="At 10:30 we met", session_id="s")) == ()
+    assert speaker_names(fact) == ("indy", "Caroline")
+    assert speaker_names(fact.evolve(entities=("Caroline", "Mel"))) == (
+        "Caroline",
+        "Mel",
+        "indy",
+    )
+    assert speaker_names(fact.evolve(session_id=None)) == ("indy",)
+    assert speaker_names(Fact("a", content="see https://x.org", session_id="s")) == ()
+    assert speaker_names(Fact("a", content="At 10:30 we met", session_id="s")) == ()
 
 
 def test_a_day_is_told_in_words() -> None:

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultsync.indexing.text_normalization import (
-    headings,
-    one_form,
-    words_of,
-    words_to_ask,
-    words_to_find,
-    words_to_index,
+    index_words,
+    normalize_text_form,
+    note_headings,
+    phrase_words,
+    query_words,
+    split_words,
 )
 
 
@@ -29,50 +29,50 @@ from vaultsync.indexing.text_normalization import (
     ],
 )
 def test_what_looks_alike_is_alike(one: str, other: str) -> None:
-    assert one_form(one) == one_form(other)
+    assert normalize_text_form(one) == normalize_text_form(other)
 
 
 @pytest.mark.parametrize(
     "word", ["हिन्दी", "ভাষা", "தமிழ்", "ಕನ್ನಡ", "עברית", "العربية", "été", "ስላም"]
 )
 def test_a_word_of_any_script_is_one_word(word: str) -> None:
-    assert len(words_of(words_to_index(f"{word} {word}"))) == 2
+    assert len(split_words(index_words(f"{word} {word}"))) == 2
 
 
 def test_text_without_blanks_becomes_pairs_and_single_letters() -> None:
-    assert words_of(words_to_index("LanceDB は東京都。")) == [
+    assert split_words(index_words("LanceDB は東京都。")) == [
         *("LanceDB", "は東", "東京", "京都"),
         *("は", "東", "京", "都"),
     ]
 
 
 def test_what_is_looked_for_becomes_pairs_in_order() -> None:
-    assert words_of(words_to_find("東京都 2026 猫")) == ["東京", "京都", "2026", "猫"]
+    assert split_words(phrase_words("東京都 2026 猫")) == ["東京", "京都", "2026", "猫"]
 
 
 def test_each_chinese_letter_of_a_question_may_be_a_word() -> None:
-    assert words_of(words_to_ask("書はどこ")) == ["書は", "はど", "どこ", "書"]
-    assert words_to_ask("where?") == "where?"
+    assert split_words(query_words("書はどこ")) == ["書は", "はど", "どこ", "書"]
+    assert query_words("where?") == "where?"
 
 
 @pytest.mark.parametrize(
     "text", ["ฐานข้อมูล", "데이터", "ဒေတာ", "ទិន្នន័យ", "ຂໍ້ມູນ", "ㄅㄆㄇ", "ﾃﾞｰﾀ"]
 )
 def test_no_mark_splits_a_pair(text: str) -> None:
-    assert {len(each) for each in words_of(words_to_find(text))} == {2}
+    assert {len(each) for each in split_words(phrase_words(text))} == {2}
 
 
 @given(st.text("東京都ニにข้อ a", max_size=12), st.text("東京都ニにข้อ a", max_size=12))
 def test_whatever_is_part_of_a_text_is_found_in_it(left: str, right: str) -> None:
     part = "東に"
-    assert {*words_of(words_to_find(part))} <= {
-        *words_of(words_to_index(f"{left}{part}{right}"))
+    assert {*split_words(phrase_words(part))} <= {
+        *split_words(index_words(f"{left}{part}{right}"))
     }
 
 
 @given(st.text(st.characters(codec=None)))
 def test_every_text_has_words(text: str) -> None:
-    for made in (words_to_index(text), words_to_find(text), words_to_ask(text)):
+    for made in (index_words(text), phrase_words(text), query_words(text)):
         made.encode()
 
 
@@ -81,7 +81,7 @@ def test_every_text_has_words(text: str) -> None:
     "line", ["# " + " " * 99_999 + "x", "`" * 99_999, "```\n````\n" * 9_999]
 )
 def test_a_hostile_text_takes_no_more_time(line: str) -> None:
-    assert len(headings(f"# {line}\n{line}\n# ")) <= 2
+    assert len(note_headings(f"# {line}\n{line}\n# ")) <= 2
 
 
 def test_headings_are_found_but_not_in_code() -> None:
@@ -89,8 +89,8 @@ def test_headings_are_found_but_not_in_code() -> None:
         "# One\n\ntext # no\n\n```sh\n# no\n```\n\n### Two ##\n\n~~~\n# no\n~~~\n#tag\n"
     )
 
-    assert headings(content) == ["One", "Two"]
-    assert headings("no") == []
-    assert headings("#no\n# Yes") == ["Yes"]
-    assert headings("# \n## #\n#  Two words # \n") == ["Two words"]
-    assert headings("## End\n```\n# no") == ["End"]
+    assert note_headings(content) == ["One", "Two"]
+    assert note_headings("no") == []
+    assert note_headings("#no\n# Yes") == ["Yes"]
+    assert note_headings("# \n## #\n#  Two words # \n") == ["Two words"]
+    assert note_headings("## End\n```\n# no") == ["End"]

@@ -18,12 +18,12 @@ from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.backends.memory.vectors import MemoryVectors
 from vaultsync.errors import EmbedderError, IndexBusyError
 from vaultsync.indexing import vector_index_sync as embedding
-from vaultsync.indexing.chunking import CHUNKER, chunk_fact
-from vaultsync.indexing.embedding_cost import cost_of_change
-from vaultsync.indexing.embedding_texts import identity_of
-from vaultsync.indexing.note_index_sync import catch_up
+from vaultsync.indexing.chunking import CHUNK_RULES, chunk_fact
+from vaultsync.indexing.embedding_cost import estimate_embedding_cost
+from vaultsync.indexing.embedding_texts import embedding_identity
+from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import VectorRow
-from vaultsync.indexing.vector_index_sync import PROBE, EmbedReport, embed_pending
+from vaultsync.indexing.vector_index_sync import PROBE_TEXT, EmbedReport, embed_pending
 from vaultsync.model.fact import Fact
 
 LONG = "\n\n".join(
@@ -55,9 +55,9 @@ class Model(HashEmbedder):
         if self.away:
             raise EmbedderError("the model is away")
         for text in texts:
-            if text != PROBE and any(word in text for word in self.cannot):
+            if text != PROBE_TEXT and any(word in text for word in self.cannot):
                 raise EmbedderError(f"not {text[:20]!r}")
-        if list(texts) != [PROBE]:
+        if list(texts) != [PROBE_TEXT]:
             self.asked += texts
             self.batches.append(list(texts))
         self.takes()
@@ -92,7 +92,7 @@ class Watched(MemoryVectors):
         """What it holds, but for the version: a fact that is as it was needs no new row."""
         no_version = {"access_count": 0, "revision": "", "updated_at": None}
         return {
-            key: (tuple(row.vector), row.fact.but(**no_version))
+            key: (tuple(row.vector), row.fact.evolve(**no_version))
             for key, row in self._rows.items()
         }
 
@@ -131,7 +131,11 @@ def test_all_facts_get_vectors(world: World, vectors: Watched, model: Model) -> 
     assert (report.facts, report.put, report.removed, report.reused) == (3, 3, 0, 0)
     assert report.embedded == len(model.asked) == sum(len(ids(f)) for f in facts)
     assert (report.left, report.degraded, dict(report.waiting)) == (0, "", {})
-    assert vectors.identity() == str(identity_of(model)) == f"model/16/{CHUNKER}"
+    assert (
+        vectors.identity()
+        == str(embedding_identity(model))
+        == f"model/16/{CHUNK_RULES}"
+    )
 
 
 def test_when_nothing_changed_nothing_is_done(
@@ -256,7 +260,7 @@ def test_orphans_are_removed_and_lost_rows_come_back(
 ) -> None:
     one, two = world.agent_remembers("one"), world.agent_remembers("two")
     embed_pending(world.mirror, vectors, model)
-    stray = [one.but(id=world.clock.new_id()) for _ in "ab"]
+    stray = [one.evolve(id=world.clock.new_id()) for _ in "ab"]
     unit = (1.0, *[0.0] * 15)
     vectors.put([VectorRow(each, "x", unit) for each in stray], replace=[one.id])
     world.agent_updates(two.id, content="three")
@@ -327,7 +331,7 @@ def test_another_model_makes_all_vectors_anew(
     report = embed_pending(world.mirror, vectors, other)
 
     assert (report.embedded, report.put) == (1, 1)
-    assert vectors.identity() == str(identity_of(other))
+    assert vectors.identity() == str(embedding_identity(other))
 
 
 def test_vectors_are_kept_until_another_model_has_answered(
@@ -341,7 +345,7 @@ def test_vectors_are_kept_until_another_model_has_answered(
     report = embed_pending(world.mirror, vectors, other)
 
     assert report.degraded == "the model is away"
-    assert vectors.identity() == str(identity_of(model))
+    assert vectors.identity() == str(embedding_identity(model))
     assert vectors.count() == 1
 
 
@@ -441,9 +445,9 @@ def test_a_budget_keeps_what_waits_waiting(
 def test_texts_are_embedded_by_length_and_put_some_at_a_time(
     world: World, vectors: Watched, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedding, "PUT", 6)
-    monkeypatch.setattr(embedding, "PAGE", 10)
-    monkeypatch.setattr(embedding, "BATCH", 3)
+    monkeypatch.setattr(embedding, "TEXTS_PER_PUT", 6)
+    monkeypatch.setattr(embedding, "FACTS_PER_PAGE", 10)
+    monkeypatch.setattr(embedding, "TEXTS_PER_REQUEST", 3)
     for each in range(23):
         world.agent_remembers(f"{each} " * (each * 7 % 11 + 1))
     seen: list[tuple[str, int, int]] = []
@@ -463,7 +467,7 @@ def test_texts_are_embedded_by_length_and_put_some_at_a_time(
 def test_what_was_put_before_a_failure_is_not_embedded_again(
     world: World, vectors: Watched, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedding, "PUT", 2)
+    monkeypatch.setattr(embedding, "TEXTS_PER_PUT", 2)
     for each in range(6):
         world.agent_remembers(f"{each}")
 
@@ -552,7 +556,7 @@ class Session:
         return self.world.agent_remembers(text, title="T", sessionId=session)
 
     def follow(self) -> EmbedReport:
-        catch_up(self.world.mirror, self.index)
+        catch_up_note_index(self.world.mirror, self.index)
         return embed_pending(
             self.world.mirror, self.vectors, self.model, index=self.index
         )
@@ -578,7 +582,7 @@ def test_neighbours_lend_their_text_to_what_is_embedded() -> None:
         ["beta", "alpha", "gamma"],
         ["gamma", "beta", "alpha"],
     ]
-    assert session.vectors.identity() == f"model/16/{CHUNKER}+around-1"
+    assert session.vectors.identity() == f"model/16/{CHUNK_RULES}+around-1"
 
 
 def test_a_change_is_lent_to_the_neighbours() -> None:
@@ -628,7 +632,7 @@ def test_what_the_note_index_has_not_taken_in_waits() -> None:
     )
     assert (early.left, early.put) == (1, 0)
     assert early.degraded.startswith("the note index is behind")
-    catch_up(session.world.mirror, session.index)
+    catch_up_note_index(session.world.mirror, session.index)
     session.says("beta")
     late = embed_pending(
         session.world.mirror, session.vectors, session.model, index=session.index
@@ -677,7 +681,7 @@ def test_however_it_came_about_the_vectors_are_those_of_the_store(
         elif step == "fails":
             session.model.cannot = {text}
         elif step == "follows":
-            catch_up(world.mirror, session.index)
+            catch_up_note_index(world.mirror, session.index)
             embed_pending(
                 world.mirror,
                 session.vectors,
@@ -687,7 +691,7 @@ def test_however_it_came_about_the_vectors_are_those_of_the_store(
             )
             session.model.cannot = set()
     session.model.cannot = set()
-    catch_up(world.mirror, session.index)
+    catch_up_note_index(world.mirror, session.index)
     report = embed_pending(world.mirror, session.vectors, session.model, index=index)
 
     vectors = Watched()
@@ -704,8 +708,8 @@ def test_nothing_is_to_be_paid_while_the_model_is_the_same(
 ) -> None:
     embed_pending(world.mirror, vectors, model)
 
-    assert cost_of_change(world.mirror, vectors, model) is None
-    cost = cost_of_change(world.mirror, vectors, model, index=MemoryIndex())
+    assert estimate_embedding_cost(world.mirror, vectors, model) is None
+    cost = estimate_embedding_cost(world.mirror, vectors, model, index=MemoryIndex())
     assert cost is not None
     assert cost.after.endswith("+around-1")
 
@@ -720,10 +724,10 @@ def test_the_cost_of_another_model_is_told(world: World, vectors: Watched) -> No
     model = Model()
     model.takes = lambda: world.clock.advance(0.5)
 
-    cost = cost_of_change(world.mirror, vectors, model)
+    cost = estimate_embedding_cost(world.mirror, vectors, model)
 
     assert cost is not None
-    assert (cost.before, cost.after) == ("old/16/c", str(identity_of(model)))
+    assert (cost.before, cost.after) == ("old/16/c", str(embedding_identity(model)))
     assert cost.facts == 300
     real = embed_pending(world.mirror, vectors, model).embedded
     assert cost.texts == pytest.approx(real + 199, rel=0.1)  # 200 leads are the same
@@ -732,7 +736,7 @@ def test_the_cost_of_another_model_is_told(world: World, vectors: Watched) -> No
 
 
 def test_nothing_costs_nothing(world: World, vectors: Watched, model: Model) -> None:
-    cost = cost_of_change(world.mirror, vectors, model)
+    cost = estimate_embedding_cost(world.mirror, vectors, model)
 
     assert cost is not None
     assert (cost.before, cost.facts, cost.texts, cost.seconds) == (None, 0, 0, 0.0)

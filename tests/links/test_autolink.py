@@ -4,22 +4,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.links.autolink import Target, auto_link, link_mentions
-from vaultsync.links.mentions import Vocabulary
+from vaultsync.links.autolink import LinkTarget, auto_link, link_mentions
+from vaultsync.links.mentions import NameMatcher
 from vaultsync.links.wikilinks import find_links
 
 TARGETS = [
-    Target("Alice", ("Alice", "Al B.")),
-    Target("Alice Smith", ("Alice Smith",)),
-    Target("Convex", ("Convex",)),
-    Target("people/Bob", ("Bob", "Robert")),
-    Target("Will", ("Will",)),
-    Target("C#", ("C sharp",)),
-    Target("Zoë", ("Zoë",)),
-    Target("李明", ("李明",)),
-    Target("アリス", ("アリス",)),
-    Target("서울", ("서울",)),
-    Target("Åsa", ("Åsa", "Å")),
+    LinkTarget("Alice", ("Alice", "Al B.")),
+    LinkTarget("Alice Smith", ("Alice Smith",)),
+    LinkTarget("Convex", ("Convex",)),
+    LinkTarget("people/Bob", ("Bob", "Robert")),
+    LinkTarget("Will", ("Will",)),
+    LinkTarget("C#", ("C sharp",)),
+    LinkTarget("Zoë", ("Zoë",)),
+    LinkTarget("李明", ("李明",)),
+    LinkTarget("アリス", ("アリス",)),
+    LinkTarget("서울", ("서울",)),
+    LinkTarget("Åsa", ("Åsa", "Å")),
 ]
 
 
@@ -129,13 +129,16 @@ def test_what_is_no_free_word_of_prose_is_not_linked(text: str) -> None:
 
 
 def test_a_name_that_two_have_links_to_none() -> None:
-    twins = [Target("a/Alice", ("Alice",)), Target("b/Alice", ("Alice",))]
+    twins = [LinkTarget("a/Alice", ("Alice",)), LinkTarget("b/Alice", ("Alice",))]
 
     assert auto_link("Alice", twins) == "Alice"
 
 
 def test_of_overlapping_names_the_longest_counts() -> None:
-    targets = [Target("Bob Smith", ("Bob Smith",)), Target("S", ("Smith & Company",))]
+    targets = [
+        LinkTarget("Bob Smith", ("Bob Smith",)),
+        LinkTarget("S", ("Smith & Company",)),
+    ]
 
     assert auto_link("Bob Smith & Company", targets) == "Bob [[S|Smith & Company]]"
 
@@ -148,7 +151,7 @@ def test_links_may_be_limited_to_some_spans() -> None:
     text = "Alice said.\nAlice knows Bob."
 
     targets = {each.link: each for each in TARGETS}
-    names = Vocabulary({link: each.names for link, each in targets.items()})
+    names = NameMatcher({link: each.names for link, each in targets.items()})
     mentions = names.mentions(text)
 
     assert link_mentions(text, mentions, targets, within=[(12, len(text))]) == (
@@ -159,7 +162,7 @@ def test_links_may_be_limited_to_some_spans() -> None:
 
 
 def test_a_name_that_no_alias_can_hold_is_not_linked() -> None:
-    assert auto_link("see a|b x", [Target("N", ("a|b x",))]) == "see a|b x"
+    assert auto_link("see a|b x", [LinkTarget("N", ("a|b x",))]) == "see a|b x"
 
 
 def test_a_text_in_which_a_link_would_be_read_otherwise_is_left_alone() -> None:
@@ -170,11 +173,11 @@ def test_a_text_in_which_a_link_would_be_read_otherwise_is_left_alone() -> None:
 
 def test_nothing_to_look_for_costs_nothing() -> None:
     assert auto_link("Alice", []) == "Alice"
-    assert Vocabulary().mentions("Alice") == []
+    assert NameMatcher().mentions("Alice") == []
 
 
 def test_names_come_and_go() -> None:
-    names = Vocabulary({"1": ["Alice", "a"], "2": ["alice", "2024"]})
+    names = NameMatcher({"1": ["Alice", "a"], "2": ["alice", "2024"]})
     assert [each.keys for each in names.mentions("ALICE 2024")] == [("1", "2")]
 
     names.drop("1", ["Alice", "a", "unknown"])

@@ -8,14 +8,14 @@ from vaultsync.links.check import (
     ALIAS_ONLY,
     AMBIGUOUS,
     BROKEN,
-    Survey,
-    Verdict,
+    LinkSurvey,
+    LinkTargetCheck,
     aliases_of,
-    alike_key,
+    similarity_key,
 )
-from vaultsync.links.references import references
-from vaultsync.links.rewrite import relink
-from vaultsync.links.wikilinks import Names, find_links
+from vaultsync.links.references import note_references
+from vaultsync.links.rewrite import rewrite_links
+from vaultsync.links.wikilinks import LinkResolver, find_links
 from vaultsync.model.paths import VaultPath
 
 SOURCE = VaultPath("b/source.md")
@@ -40,25 +40,25 @@ ALIASES = {
 
 
 @pytest.fixture
-def survey() -> Survey:
+def survey() -> LinkSurvey:
     texts = {VaultPath(path): text for path, text in TEXTS.items()}
-    anchors = {path: references(text, {}).anchors for path, text in texts.items()}
+    anchors = {path: note_references(text, {}).anchors for path, text in texts.items()}
     aliases = {VaultPath(path): many for path, many in ALIASES.items()}
     titles = {
         VaultPath("a/2026-02-14-plan.md"): ["The Plan "],
         VaultPath("C#.md"): ["nt"],
     }
     paths = [*texts, *titles, VaultPath("p.png")]
-    return Survey.of(paths, anchors, aliases, titles)
+    return LinkSurvey.of(paths, anchors, aliases, titles)
 
 
-def judge(survey: Survey, text: str) -> Verdict:
+def judge(survey: LinkSurvey, text: str) -> LinkTargetCheck:
     (link,) = find_links(text)
     return survey.judge(link, SOURCE)
 
 
-def mended(survey: Survey, text: str) -> str:
-    return relink(text, lambda link: survey.judge(link, SOURCE).turn)
+def mended(survey: LinkSurvey, text: str) -> str:
+    return rewrite_links(text, lambda link: survey.judge(link, SOURCE).turn)
 
 
 @pytest.mark.parametrize(
@@ -77,9 +77,9 @@ def mended(survey: Survey, text: str) -> str:
     ],
 )
 def test_a_link_that_leads_somewhere_says_by_which_rule(
-    survey: Survey, text: str, to: str, how: str
+    survey: LinkSurvey, text: str, to: str, how: str
 ) -> None:
-    assert judge(survey, text) == Verdict(how, VaultPath(to))
+    assert judge(survey, text) == LinkTargetCheck(how, VaultPath(to))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_link_that_leads_somewhere_says_by_which_rule(
     ],
 )
 def test_a_link_is_ambiguous_when_several_files_are_called_so(
-    survey: Survey, text: str, how: str, candidates: list[str]
+    survey: LinkSurvey, text: str, how: str, candidates: list[str]
 ) -> None:
     verdict = judge(survey, text)
 
@@ -110,7 +110,7 @@ def test_a_link_is_ambiguous_when_several_files_are_called_so(
     ],
 )
 def test_a_place_that_is_not_there_breaks_a_link(
-    survey: Survey, text: str, why: str
+    survey: LinkSurvey, text: str, why: str
 ) -> None:
     verdict = judge(survey, text)
 
@@ -118,7 +118,9 @@ def test_a_place_that_is_not_there_breaks_a_link(
     assert verdict.to is not None
 
 
-def test_places_in_a_note_that_could_not_be_read_are_not_judged(survey: Survey) -> None:
+def test_places_in_a_note_that_could_not_be_read_are_not_judged(
+    survey: LinkSurvey,
+) -> None:
     assert judge(replace(survey, anchors={}), "[[Note#Nowhere]]").problem == ""
 
 
@@ -134,7 +136,7 @@ def test_places_in_a_note_that_could_not_be_read_are_not_judged(survey: Survey) 
     ],
 )
 def test_a_link_that_says_only_an_alias_is_mended(
-    survey: Survey, text: str, after: str
+    survey: LinkSurvey, text: str, after: str
 ) -> None:
     verdict = judge(survey, text)
 
@@ -144,7 +146,7 @@ def test_a_link_that_says_only_an_alias_is_mended(
 
 
 def test_a_link_that_says_a_title_is_mended_like_one_that_says_an_alias(
-    survey: Survey,
+    survey: LinkSurvey,
 ) -> None:
     verdict = judge(survey, "[[the plan]]")
 
@@ -153,7 +155,7 @@ def test_a_link_that_says_a_title_is_mended_like_one_that_says_an_alias(
     assert mended(survey, "[[the plan]]") == "[[2026-02-14-plan|the plan]]"
 
 
-def test_an_alias_of_several_notes_is_for_a_person_to_tell(survey: Survey) -> None:
+def test_an_alias_of_several_notes_is_for_a_person_to_tell(survey: LinkSurvey) -> None:
     verdict = judge(survey, "[[shared]]")
 
     assert verdict.problem == ALIAS_ONLY
@@ -161,7 +163,7 @@ def test_an_alias_of_several_notes_is_for_a_person_to_tell(survey: Survey) -> No
     assert verdict.turn is None
 
 
-def test_what_no_wiki_link_can_say_is_not_mended(survey: Survey) -> None:
+def test_what_no_wiki_link_can_say_is_not_mended(survey: LinkSurvey) -> None:
     assert judge(survey, "[[cs]]").turn is None
     assert mended(survey, "[x](cs)") == "[x](C%23)"
 
@@ -177,7 +179,7 @@ def test_what_no_wiki_link_can_say_is_not_mended(survey: Survey) -> None:
     ],
 )
 def test_a_name_that_differs_in_case_and_blanks_only_is_mended(
-    survey: Survey, text: str, after: str
+    survey: LinkSurvey, text: str, after: str
 ) -> None:
     verdict = judge(survey, text)
 
@@ -185,7 +187,9 @@ def test_a_name_that_differs_in_case_and_blanks_only_is_mended(
     assert mended(survey, text) == after
 
 
-def test_a_name_that_is_like_several_is_for_a_person_to_tell(survey: Survey) -> None:
+def test_a_name_that_is_like_several_is_for_a_person_to_tell(
+    survey: LinkSurvey,
+) -> None:
     verdict = judge(survey, "[[Same  name]]")
 
     assert list(verdict.candidates) == ["one/Same name.md", "two/same-name.md"]
@@ -193,7 +197,7 @@ def test_a_name_that_is_like_several_is_for_a_person_to_tell(survey: Survey) -> 
 
 
 def test_a_path_to_a_name_that_lies_elsewhere_is_told_not_mended(
-    survey: Survey,
+    survey: LinkSurvey,
 ) -> None:
     verdict = judge(survey, "[[old/Note]]")
 
@@ -213,16 +217,18 @@ def test_a_path_to_a_name_that_lies_elsewhere_is_told_not_mended(
         ),
     ],
 )
-def test_a_link_to_nothing_is_broken(survey: Survey, text: str, why: str) -> None:
-    assert judge(survey, text) == Verdict("", None, BROKEN, why)
+def test_a_link_to_nothing_is_broken(survey: LinkSurvey, text: str, why: str) -> None:
+    assert judge(survey, text) == LinkTargetCheck("", None, BROKEN, why)
 
 
 @pytest.mark.parametrize(
     "text", ["[[Former]]", "[[past/Former]]", "[[past/former.md]]"]
 )
-def test_a_link_to_where_a_note_once_was_is_mended(survey: Survey, text: str) -> None:
+def test_a_link_to_where_a_note_once_was_is_mended(
+    survey: LinkSurvey, text: str
+) -> None:
     moved = {VaultPath("past/Former.md"): VaultPath("a/Twin.md")}
-    known = replace(survey, moved=moved, once=Names.of(moved))
+    known = replace(survey, moved=moved, once=LinkResolver.of(moved))
 
     verdict = judge(known, text)
 
@@ -231,17 +237,17 @@ def test_a_link_to_where_a_note_once_was_is_mended(survey: Survey, text: str) ->
     assert mended(known, text) == f"[[a/Twin{suffix}]]"
 
 
-def test_many_candidates_are_not_all_named(survey: Survey) -> None:
+def test_many_candidates_are_not_all_named(survey: LinkSurvey) -> None:
     paths = [VaultPath(f"{folder}/Same name.md") for folder in "abcdef"]
-    many = Survey.of(paths, {}, {}, {})
+    many = LinkSurvey.of(paths, {}, {}, {})
 
     assert judge(many, "[[same-name]]").why.endswith("c/Same name.md and 3 more")
 
 
 def test_names_are_alike_without_regard_to_blanks_and_width() -> None:
-    assert alike_key("a/My_Plan - \u2013 2.md") == alike_key("my plan 2")
-    assert alike_key("Straße") == alike_key("STRASSE")
-    assert alike_key("plan") != alike_key("plans")
+    assert similarity_key("a/My_Plan - \u2013 2.md") == similarity_key("my plan 2")
+    assert similarity_key("Straße") == similarity_key("STRASSE")
+    assert similarity_key("plan") != similarity_key("plans")
 
 
 def test_aliases_are_a_list_or_one_text() -> None:

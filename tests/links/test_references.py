@@ -5,14 +5,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultsync.links.references import (
-    Anchors,
-    comparable,
+    LinkAnchors,
     fact_links,
+    heading_key,
+    note_references,
     property_links,
-    references,
 )
-from vaultsync.links.wikilinks import find_links, passages, whole_link
-from vaultsync.markdown.blocks import HEADING, ROW, TEXT, blocks, paragraphs
+from vaultsync.links.wikilinks import find_links, prose_blocks, whole_link
+from vaultsync.markdown.blocks import (
+    HEADING_BLOCK,
+    TABLE_ROW_BLOCK,
+    TEXT_BLOCK,
+    prose_paragraphs,
+    prose_spans,
+)
 from vaultsync.model.fact import make_fact
 from vaultsync.model.schema import Value
 
@@ -56,8 +62,8 @@ a ^not-at-the-end b
 """
 
 
-def anchors() -> Anchors:
-    return references(NOTE, {}).anchors
+def anchors() -> LinkAnchors:
+    return note_references(NOTE, {}).anchors
 
 
 @pytest.mark.parametrize(
@@ -106,14 +112,14 @@ def test_a_place_that_is_not_there_is_none(subpath: str) -> None:
 
 
 def test_headings_compare_without_punctuation_and_case() -> None:
-    assert comparable(" **What's** new?\n in `v1.2`: #3 ") == "what's new in v1 2 3"
+    assert heading_key(" **What's** new?\n in `v1.2`: #3 ") == "what's new in v1 2 3"
 
 
 def test_an_empty_note_refers_to_nothing() -> None:
-    found = references("", {})
+    found = note_references("", {})
 
     assert (found.links, found.properties, found.tags) == ((), (), ())
-    assert found.anchors == Anchors()
+    assert found.anchors == LinkAnchors()
 
 
 def test_tags_are_those_of_the_property_and_of_the_text() -> None:
@@ -123,7 +129,7 @@ def test_tags_are_those_of_the_property_and_of_the_text() -> None:
         "#y1984#no\n```\n#no\n```\n"
     )
 
-    assert references(body, {"tags": ["#a", "b/c"]}).tags == (
+    assert note_references(body, {"tags": ["#a", "b/c"]}).tags == (
         "a",
         "b/c",
         "one",
@@ -151,7 +157,7 @@ def test_tags_are_those_of_the_property_and_of_the_text() -> None:
 def test_the_property_tags_is_a_list_or_a_text(
     value: Value, expected: tuple[str, ...]
 ) -> None:
-    assert references("", {"Tags": value, "other": "x"}).tags == expected
+    assert note_references("", {"Tags": value, "other": "x"}).tags == expected
 
 
 def test_a_property_links_when_a_wiki_link_is_all_it_says() -> None:
@@ -174,7 +180,7 @@ def test_a_property_links_when_a_wiki_link_is_all_it_says() -> None:
         ("see.3.0", "D"),
         ("deep.er", "E"),
     ]
-    assert references("", values).properties == tuple(property_links(values))
+    assert note_references("", values).properties == tuple(property_links(values))
 
 
 def test_a_whole_link_has_target_subpath_and_alias() -> None:
@@ -215,7 +221,9 @@ def test_a_fact_links_from_its_text_its_entities_and_its_properties() -> None:
 
 
 def test_quotes_and_lists_within_each_other_have_an_end() -> None:
-    assert [len(passages(mark * 1000 + "[[a]]")[0].links) for mark in ("> ", "- ")] == [
+    assert [
+        len(prose_blocks(mark * 1000 + "[[a]]")[0].links) for mark in ("> ", "- ")
+    ] == [
         1,
         1,
     ]
@@ -229,28 +237,28 @@ def pieces() -> st.SearchStrategy[str]:
 
 @given(pieces())
 def test_a_text_that_hides_nothing_need_not_be_walked(text: str) -> None:
-    links = [link for passage in passages(text) for link in passage.links]
+    links = [link for passage in prose_blocks(text) for link in passage.links]
 
     assert find_links(text) == links
 
 
 @given(pieces())
 def test_blocks_are_the_paragraphs_with_what_they_are(text: str) -> None:
-    found = blocks(text)
+    found = prose_spans(text)
 
-    assert [block[:2] for block in found] == paragraphs(text)
+    assert [block[:2] for block in found] == prose_paragraphs(text)
     for block in found:
         inside = text[block.inner : block.end]
         assert block.start <= block.inner < block.end
-        assert block.kind in (TEXT, HEADING, ROW)
-        assert (block.kind == ROW) <= inside.startswith("|")
-        if block.kind == HEADING:
+        assert block.kind in (TEXT_BLOCK, HEADING_BLOCK, TABLE_ROW_BLOCK)
+        assert (block.kind == TABLE_ROW_BLOCK) <= inside.startswith("|")
+        if block.kind == HEADING_BLOCK:
             assert inside.startswith("#") or inside.rstrip()[-1] in "=-"
 
 
 @given(pieces())
 def test_references_of_any_text_are_found_without_an_error(text: str) -> None:
-    found = references(text, {"see": text})
+    found = note_references(text, {"see": text})
 
     for link in found.links:
         assert text[link.end - 2 : link.end] == "]]"

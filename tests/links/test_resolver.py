@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.links.wikilinks import Names, find_links, wiki_link
-from vaultsync.model.paths import VaultPath, key_of, vault_path
+from vaultsync.links.wikilinks import LinkResolver, find_links, wiki_link
+from vaultsync.model.paths import VaultPath, path_key, vault_path
 
 ROOT_NOTE = VaultPath("source.md")
 
 
 @pytest.fixture
-def names() -> Names:
-    return Names.of(
+def names() -> LinkResolver:
+    return LinkResolver.of(
         VaultPath(each)
         for each in (
             "Root.md",
@@ -70,7 +70,7 @@ def names() -> Names:
     ],
 )
 def test_a_target_means_what_it_means_in_obsidian(
-    names: Names, target: str, source: str, expected: str | None
+    names: LinkResolver, target: str, source: str, expected: str | None
 ) -> None:
     assert names.resolve(target, VaultPath(source)) == expected
 
@@ -92,13 +92,13 @@ def test_a_target_means_what_it_means_in_obsidian(
     ],
 )
 def test_a_target_may_mean_several_files_the_one_it_means_first(
-    names: Names, target: str, source: str, expected: list[str]
+    names: LinkResolver, target: str, source: str, expected: list[str]
 ) -> None:
     assert list(names.meanings(target, VaultPath(source))) == expected
 
 
 def test_the_shortest_path_is_the_shortest_text_not_the_fewest_folders() -> None:
-    names = Names.of([VaultPath("a-long-folder/N.md"), VaultPath("a/b/c/N.md")])
+    names = LinkResolver.of([VaultPath("a-long-folder/N.md"), VaultPath("a/b/c/N.md")])
 
     assert names.resolve("N", ROOT_NOTE) == "a/b/c/N.md"
 
@@ -107,11 +107,11 @@ def test_of_two_paths_of_equal_length_the_first_by_name_is_meant() -> None:
     paths = [VaultPath("b/N.md"), VaultPath("a/N.md"), VaultPath("a/n.md")]
 
     for each in (paths, paths[::-1]):
-        assert Names.of(each).resolve("N", ROOT_NOTE) == "a/N.md"
-        assert Names.of(each).resolve("a/N", ROOT_NOTE) == "a/N.md"
+        assert LinkResolver.of(each).resolve("N", ROOT_NOTE) == "a/N.md"
+        assert LinkResolver.of(each).resolve("a/N", ROOT_NOTE) == "a/N.md"
 
 
-def test_a_link_says_the_name_when_only_one_file_has_it(names: Names) -> None:
+def test_a_link_says_the_name_when_only_one_file_has_it(names: LinkResolver) -> None:
     assert names.link_text(VaultPath("deep/er/Alone.md")) == "Alone"
     assert names.link_text(VaultPath("deep/er/p.png")) == "p.png"
     assert names.link_text(VaultPath("b/Note.md")) == "b/Note"
@@ -119,13 +119,15 @@ def test_a_link_says_the_name_when_only_one_file_has_it(names: Names) -> None:
     assert names.link_text(VaultPath("odd.md.md")) == "odd.md.md"
 
 
-def test_a_new_note_of_a_name_that_exists_is_linked_by_its_path(names: Names) -> None:
+def test_a_new_note_of_a_name_that_exists_is_linked_by_its_path(
+    names: LinkResolver,
+) -> None:
     assert names.link_text(VaultPath("new/Alone.md")) == "new/Alone"
     assert names.link_text(VaultPath("new/Fresh.md")) == "Fresh"
 
 
 def test_a_note_beside_a_file_without_ending_is_linked_with_its_ending() -> None:
-    names = Names.of([VaultPath("LICENSE"), VaultPath("a/license.md")])
+    names = LinkResolver.of([VaultPath("LICENSE"), VaultPath("a/license.md")])
 
     assert names.link_text(VaultPath("a/license.md")) == "license.md"
 
@@ -135,14 +137,14 @@ def paths_of_notes() -> st.SearchStrategy[list[VaultPath]]:
     path = st.lists(word, min_size=1, max_size=4).map(
         lambda words: vault_path("/".join(words) + ".md")
     )
-    return st.lists(path, min_size=1, max_size=12, unique_by=key_of)
+    return st.lists(path, min_size=1, max_size=12, unique_by=path_key)
 
 
 @given(paths_of_notes(), st.data())
 def test_a_link_text_leads_back_from_everywhere(
     paths: list[VaultPath], data: st.DataObject
 ) -> None:
-    names = Names.of(paths)
+    names = LinkResolver.of(paths)
     path = data.draw(st.sampled_from(paths))
     source = data.draw(st.sampled_from([*paths, VaultPath("a/a/other.md")]))
 

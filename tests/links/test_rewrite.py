@@ -6,23 +6,23 @@ from hypothesis import strategies as st
 
 from vaultsync.errors import UnreadableNoteError
 from vaultsync.links.rewrite import (
-    Shift,
-    Turn,
-    Turner,
-    relink,
-    relink_note,
-    target_text,
+    MovedFiles,
+    Retarget,
+    RetargetLink,
+    link_target_text,
+    rewrite_links,
+    rewrite_note_links,
 )
-from vaultsync.links.wikilinks import Link, Names, find_links
+from vaultsync.links.wikilinks import Link, LinkResolver, find_links
 from vaultsync.model.paths import VaultPath
 
 PATH = "note.md"
 
 
-def to(target: str, shown: str | None = None) -> Turner:
+def to(target: str, shown: str | None = None) -> RetargetLink:
     """Turns every link to `Old`, however it is written."""
     return lambda link: (
-        Turn(target, shown) if link.target.endswith(("Old", "Old.md")) else None
+        Retarget(target, shown) if link.target.endswith(("Old", "Old.md")) else None
     )
 
 
@@ -54,7 +54,7 @@ def to(target: str, shown: str | None = None) -> Turner:
 def test_a_link_leads_elsewhere_and_stays_as_it_was_written(
     before: str, after: str
 ) -> None:
-    assert relink(before, to("New one")) == after
+    assert rewrite_links(before, to("New one")) == after
 
 
 @pytest.mark.parametrize(
@@ -69,12 +69,12 @@ def test_a_link_leads_elsewhere_and_stays_as_it_was_written(
     ],
 )
 def test_a_link_can_go_on_showing_what_it_showed(before: str, after: str) -> None:
-    assert relink(before, to("New", "Old")) == after
+    assert rewrite_links(before, to("New", "Old")) == after
 
 
 @pytest.mark.parametrize("name", ["C#", "a|b", "x]]y", "a^b", "50%%"])
 def test_what_a_wiki_link_cannot_say_is_left_alone(name: str) -> None:
-    assert relink("[[Old]] [x](b.md)", to(name)) == "[[Old]] [x](b.md)"
+    assert rewrite_links("[[Old]] [x](b.md)", to(name)) == "[[Old]] [x](b.md)"
 
 
 @pytest.mark.parametrize(
@@ -95,13 +95,13 @@ def test_what_a_wiki_link_cannot_say_is_left_alone(name: str) -> None:
 )
 @pytest.mark.parametrize("before", ["[x](Old.md#H)", "![x](<Old#H> 't')"])
 def test_a_markdown_link_can_lead_to_any_name(before: str, name: str) -> None:
-    (link,) = find_links(relink(before, to(name)))
+    (link,) = find_links(rewrite_links(before, to(name)))
 
     assert (link.target, link.subpath, link.alias) == (name, "#H", "x")
 
 
 def test_a_link_behind_an_escaped_number_sign_keeps_its_place() -> None:
-    assert relink("[x](Old\\#H)", to("New")) == "[x](New\\#H)"
+    assert rewrite_links("[x](Old\\#H)", to("New")) == "[x](New\\#H)"
 
 
 NOTE = """---
@@ -121,7 +121,7 @@ name: Old
 
 
 def test_links_in_properties_lead_elsewhere_too() -> None:
-    made = relink_note(NOTE, PATH, to("New one"))
+    made = rewrite_note_links(NOTE, PATH, to("New one"))
 
     assert made == (
         NOTE.replace('up: "[[Old', 'up: "[[New one')
@@ -145,26 +145,26 @@ def test_links_in_properties_lead_elsewhere_too() -> None:
 def test_a_value_that_cannot_keep_its_quotes_is_written_anew(
     before: str, name: str, after: str
 ) -> None:
-    made = relink_note(f"---\n{before}\n---\n", PATH, to(name))
+    made = rewrite_note_links(f"---\n{before}\n---\n", PATH, to(name))
 
     assert made == f"---\n{after}\n---\n"
 
 
 def test_a_note_that_cannot_be_read_is_not_rewritten() -> None:
     with pytest.raises(UnreadableNoteError):
-        relink_note("---\na: [\n---\n[[Old]]", PATH, to("New"))
+        rewrite_note_links("---\na: [\n---\n[[Old]]", PATH, to("New"))
 
 
 def test_a_note_without_such_links_stays_byte_by_byte() -> None:
     text = '\ufeff---\r\nup:   "[[Other]]"\r\n---\r\n[[Other]] [[#Old]]'
 
-    assert relink_note(text, PATH, to("New")) == text
+    assert rewrite_note_links(text, PATH, to("New")) == text
 
 
 def test_a_result_with_other_links_is_thrown_away() -> None:
     # The backtick of the name would close the one before the link, and make it code.
-    assert relink("a ` [[Old]]", to("b`c")) == "a ` [[Old]]"
-    assert relink("a [[Old]]", to("b`c")) == "a [[b`c]]"
+    assert rewrite_links("a ` [[Old]]", to("b`c")) == "a ` [[Old]]"
+    assert rewrite_links("a [[Old]]", to("b`c")) == "a [[b`c]]"
 
 
 def texts() -> st.SearchStrategy[str]:
@@ -179,7 +179,7 @@ def texts() -> st.SearchStrategy[str]:
 NAMES = st.sampled_from(["New", "New one", "b/c", "ü", "a(b", "x'y", "50%", "C#"])
 
 
-def _around(text: str, turner: Turner) -> list[str]:
+def _around(text: str, turner: RetargetLink) -> list[str]:
     """The text without the targets of those links that the turner turns."""
     pieces, at = [], 0
     for link in find_links(text):
@@ -193,10 +193,13 @@ def _around(text: str, turner: Turner) -> list[str]:
 
 @given(texts(), NAMES)
 def test_nothing_but_links_is_ever_touched(text: str, name: str) -> None:
-    made = relink(text, to(name))
+    made = rewrite_links(text, to(name))
 
     if made != text:
-        again: Turner = lambda link: Turn("") if link.target == name else to("")(link)  # noqa: E731 - one line
+
+        def again(link: Link) -> Retarget | None:
+            return Retarget("") if link.target == name else to("")(link)
+
         assert _around(made, again) == _around(text, to(name))
         assert len(find_links(made)) == len(find_links(text))
         for before, after in zip(find_links(text), find_links(made), strict=True):
@@ -206,10 +209,10 @@ def test_nothing_but_links_is_ever_touched(text: str, name: str) -> None:
 
 @given(texts(), NAMES)
 def test_what_leads_there_already_is_left_alone(text: str, name: str) -> None:
-    made = relink(text, to(name))
+    made = rewrite_links(text, to(name))
 
-    assert relink(made, lambda link: Turn(link.target)) == made
-    assert relink(text, lambda _: None) == text
+    assert rewrite_links(made, lambda link: Retarget(link.target)) == made
+    assert rewrite_links(text, lambda _: None) == text
 
 
 # ------------------------------------------------------------------------- moves
@@ -217,15 +220,15 @@ def test_what_leads_there_already_is_left_alone(text: str, name: str) -> None:
 FILES = ["Old.md", "a/Twin.md", "b/Twin.md", "b/other.md", "c/deep/Far.md", "p.png"]
 
 
-def shift(*moves: tuple[str, str]) -> Shift:
+def shift(*moves: tuple[str, str]) -> MovedFiles:
     moved = {VaultPath(old): VaultPath(new) for old, new in moves}
     paths = [VaultPath(each) for each in FILES]
     now = [moved.get(each, each) for each in paths]
-    return Shift(Names.of(paths), Names.of(now), moved)
+    return MovedFiles(LinkResolver.of(paths), LinkResolver.of(now), moved)
 
 
 def moved(text: str, path: str, *moves: tuple[str, str]) -> str:
-    return relink(text, shift(*moves).turner(VaultPath(path)))
+    return rewrite_links(text, shift(*moves).retarget(VaultPath(path)))
 
 
 @pytest.mark.parametrize(
@@ -301,9 +304,9 @@ def test_notes_that_swapped_their_names_are_told_apart() -> None:
 
 
 def test_a_link_to_what_is_gone_is_left_alone() -> None:
-    gone = Shift(Names.of([VaultPath("Old.md")]), Names.of([]), {})
+    gone = MovedFiles(LinkResolver.of([VaultPath("Old.md")]), LinkResolver.of([]), {})
 
-    assert relink("[[Old]]", gone.turner(VaultPath("s.md"))) == "[[Old]]"
+    assert rewrite_links("[[Old]]", gone.retarget(VaultPath("s.md"))) == "[[Old]]"
 
 
 def test_a_name_that_no_wiki_link_can_say_stays_as_it_was() -> None:
@@ -316,11 +319,11 @@ def test_a_name_that_no_wiki_link_can_say_stays_as_it_was() -> None:
 def test_the_text_of_a_link_leads_where_it_should(
     path: str, source: str, dots: str
 ) -> None:
-    names = Names.of([VaultPath(each) for each in FILES])
+    names = LinkResolver.of([VaultPath(each) for each in FILES])
     (link,) = find_links(f"[[{dots}x]]")
     assert isinstance(link, Link)
     for relative in (False, True):
-        said = target_text(
+        said = link_target_text(
             names, VaultPath(path), link, VaultPath(source), relative=relative
         )
         assert said is not None

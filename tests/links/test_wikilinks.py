@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultsync.links.wikilinks import (
-    MARKDOWN,
-    WIKI,
+    MARKDOWN_LINK,
+    WIKI_LINK,
     Link,
-    Names,
+    LinkResolver,
     find_links,
     is_linkable,
     wiki_link,
@@ -58,7 +58,7 @@ def test_a_wiki_link_has_target_subpath_and_alias(
     link = only(f"see {text} there")
 
     assert (link.target, link.subpath, link.alias, link.embed) == expected
-    assert (link.start, link.end, link.kind) == (4, 4 + len(text), WIKI)
+    assert (link.start, link.end, link.kind) == (4, 4 + len(text), WIKI_LINK)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_markdown_link_is_decoded(
     link = only(f"see {text} there")
 
     assert (link.target, link.subpath, link.alias, link.embed) == expected
-    assert (link.start, link.end, link.kind) == (4, 4 + len(text), MARKDOWN)
+    assert (link.start, link.end, link.kind) == (4, 4 + len(text), MARKDOWN_LINK)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_the_span_of_a_link_is_its_text(text: str) -> None:
     for link in links:
         written = text[link.start : link.end]
         assert written.startswith("!" if link.embed else "[")
-        assert written.endswith("]]" if link.kind == WIKI else ")")
+        assert written.endswith("]]" if link.kind == WIKI_LINK else ")")
         assert link.target or link.subpath
         (same, *_) = find_links(written)
         assert (same.start, same.end) == (0, len(written))
@@ -347,12 +347,12 @@ def help_notes() -> dict[VaultPath, str]:
 def test_the_links_of_a_real_vault_resolve(
     help_notes: dict[VaultPath, str], record_property: Callable[[str, object], None]
 ) -> None:
-    names = Names.of(help_notes)
+    names = LinkResolver.of(help_notes)
 
     dead, found = [], 0
     for path, text in help_notes.items():
         for link in find_links(text):
-            if link.kind == WIKI and not link.embed:
+            if link.kind == WIKI_LINK and not link.embed:
                 found += 1
                 if names.resolve(link.target, path) is None:
                     dead.append(link.target)
@@ -372,7 +372,9 @@ def test_the_examples_of_a_real_vault_are_read(
 
     assert find_links(comments) == []
     assert [
-        (link.target, link.alias) for link in find_links(links) if link.kind != WIKI
+        (link.target, link.alias)
+        for link in find_links(links)
+        if link.kind != WIKI_LINK
     ] == [
         ("Format your notes.md", "Format your notes"),
         ("Format your notes", "Format your notes"),
@@ -382,7 +384,7 @@ def test_the_examples_of_a_real_vault_are_read(
 def test_every_note_of_a_real_vault_can_be_linked(
     help_notes: dict[VaultPath, str],
 ) -> None:
-    names = Names.of(help_notes)
+    names = LinkResolver.of(help_notes)
 
     for path in help_notes:
         text = names.link_text(path)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import edited_lines, texts
-from vaultsync.markdown.diff3 import MOST_EDITS, differing_lines, merge_text
+from vaultsync.markdown.diff3 import MAX_EDITS, differing_lines, merge_text
 
 GIT = shutil.which("git")
 needs_git = pytest.mark.skipif(GIT is None, reason="git is the oracle of this test")
@@ -219,11 +219,11 @@ def test_a_text_rewritten_between_its_blank_lines_is_compared_at_once() -> None:
 
 
 def test_a_shuffled_text_counts_as_rewritten_in_one_piece() -> None:
-    base = [f"{n}\n" for n in range(3 * MOST_EDITS)]
+    base = [f"{n}\n" for n in range(3 * MAX_EDITS)]
     middle = base[1:-1]
     Random(1).shuffle(middle)
     vault = [base[0], *middle, base[-1]]
-    inside = [*base[:MOST_EDITS], "x\n", *base[MOST_EDITS:]]
+    inside = [*base[:MAX_EDITS], "x\n", *base[MAX_EDITS:]]
     outside = ["x\n", *base]
 
     # A quarter of a second each; several while coverage is measured.

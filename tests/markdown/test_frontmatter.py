@@ -9,13 +9,18 @@ from hypothesis import strategies as st
 
 from tests.frontmatters import PATH, fences, note, notes, same, yamlish
 from vaultsync.errors import UnreadableNoteError
-from vaultsync.markdown.frontmatter import Parts, read, split, split_note
+from vaultsync.markdown.frontmatter import (
+    NoteParts,
+    read_properties,
+    split_frontmatter,
+    split_note,
+)
 from vaultsync.model.schema import Value
 
 
 @given(fences | st.text() | notes().map(lambda parts: parts.text))
 def test_the_parts_of_any_text_join_back_to_it(text: str) -> None:
-    assert split(text).text == text
+    assert split_frontmatter(text).text == text
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
@@ -24,7 +29,7 @@ def test_the_parts_of_any_text_join_back_to_it(text: str) -> None:
 def test_a_note_is_head_yaml_fence_and_body(eol: str, mark: str, fence: str) -> None:
     pieces = [f"{mark}{fence}{eol}", f"a: 1{eol}", f"{fence}{eol}", f"---{eol}b"]
 
-    parts = split("".join(pieces))
+    parts = split_frontmatter("".join(pieces))
 
     assert [parts.head, parts.yaml, parts.fence, parts.body] == pieces
     assert parts.eol == eol
@@ -32,8 +37,10 @@ def test_a_note_is_head_yaml_fence_and_body(eol: str, mark: str, fence: str) -> 
 
 
 def test_the_closing_fence_may_be_the_end_of_the_text() -> None:
-    assert split("---\na: 1\n---") == Parts("---\n", "a: 1\n", "---", "", "\n")
-    assert split("---\n---\n") == Parts("---\n", "", "---\n", "", "\n")
+    assert split_frontmatter("---\na: 1\n---") == NoteParts(
+        "---\n", "a: 1\n", "---", "", "\n"
+    )
+    assert split_frontmatter("---\n---\n") == NoteParts("---\n", "", "---\n", "", "\n")
 
 
 @pytest.mark.parametrize(
@@ -56,7 +63,7 @@ def test_the_closing_fence_may_be_the_end_of_the_text() -> None:
     ],
 )
 def test_without_two_fences_all_is_body(text: str) -> None:
-    parts = split(text)
+    parts = split_frontmatter(text)
 
     assert not parts.has_frontmatter
     assert parts.yaml == ""
@@ -66,14 +73,14 @@ def test_without_two_fences_all_is_body(text: str) -> None:
 
 @pytest.mark.parametrize("yaml", ["", "\n", "# nothing\n", "null\n", "~\n"])
 def test_an_empty_frontmatter_has_no_properties(yaml: str) -> None:
-    assert read(note(yaml), PATH) == {}
+    assert read_properties(note(yaml), PATH) == {}
 
 
 def test_values_are_what_yaml_1_2_says() -> None:
     yaml = "a: yes\nb: 012\nc: 12:30\nd: 2026-02-14\ne: '2026-02-14'\nf: true\ng:\n"
 
     assert same(
-        read(note(yaml), PATH),
+        read_properties(note(yaml), PATH),
         {
             "a": "yes",
             "b": 12,
@@ -89,7 +96,7 @@ def test_values_are_what_yaml_1_2_says() -> None:
 def test_numbers_that_json_lacks_become_text() -> None:
     yaml = "a: .nan\nb: [.inf, {c: -.inf}]\nd: 1e999\n"
 
-    assert read(note(yaml), PATH) == {
+    assert read_properties(note(yaml), PATH) == {
         "a": ".nan",
         "b": [".inf", {"c": "-.inf"}],
         "d": ".inf",
@@ -109,7 +116,7 @@ def test_prose_between_two_rules_is_body(between: str) -> None:
     assert (parts.head, parts.yaml, parts.fence) == ("\ufeff", "", "")
     assert parts.text == text
     with pytest.raises(UnreadableNoteError):
-        read(split(text), PATH)
+        read_properties(split_frontmatter(text), PATH)
 
 
 UNREADABLE: list[tuple[str, int, str]] = [
@@ -172,7 +179,7 @@ def test_what_cannot_be_read_is_refused_with_its_line(
     yaml: str, line: int, why: str
 ) -> None:
     with pytest.raises(UnreadableNoteError) as refused:
-        read(note(yaml), PATH)
+        read_properties(note(yaml), PATH)
 
     assert (refused.value.path, refused.value.line) == (PATH, line)
     assert why in refused.value.why
@@ -191,7 +198,7 @@ def test_names_that_are_one_value_only_to_the_reader_are_not_to_be_given_up(
     yaml: str, hint: str
 ) -> None:
     with pytest.raises(UnreadableNoteError) as refused:
-        read(note(yaml), PATH)
+        read_properties(note(yaml), PATH)
 
     assert refused.value.hint == hint
 
@@ -203,36 +210,36 @@ def test_a_bomb_of_aliases_is_refused_before_it_goes_off() -> None:
     )
 
     with pytest.raises(UnreadableNoteError, match="anchors and aliases"):
-        read(note(bomb), PATH)
+        read_properties(note(bomb), PATH)
 
 
 @pytest.mark.parametrize(
     "value", ["b !c d", '"x: !y"', "x! !", "a & b *c*", "'" + "*a* &b " * 30 + "'"]
 )
 def test_marks_inside_of_text_are_text(value: str) -> None:
-    assert read(note(f"a: {value}\n"), PATH) == {"a": value.strip("\"'")}
+    assert read_properties(note(f"a: {value}\n"), PATH) == {"a": value.strip("\"'")}
 
 
 def test_a_text_may_stand_far_to_the_right() -> None:
     yaml = "a: |\n" + " " * 120 + "x\n"
 
-    assert read(note(yaml), PATH) == {"a": "x\n"}
+    assert read_properties(note(yaml), PATH) == {"a": "x\n"}
 
 
 @pytest.mark.parametrize("depth", [17, 18])
 def test_twenty_levels_are_read(depth: int) -> None:
-    assert read(note("a: " + "[" * depth + "]" * depth + "\n"), PATH)
+    assert read_properties(note("a: " + "[" * depth + "]" * depth + "\n"), PATH)
 
 
 @settings(max_examples=settings().max_examples * 5)
 @given(yamlish | st.text() | st.text(alphabet=" -?:[]{}a\n", max_size=60))
 def test_any_text_is_read_or_refused_with_a_line(yaml: str) -> None:
-    parts = Parts("---\n", yaml + "\n", "---\n", "", "\n")
+    parts = NoteParts("---\n", yaml + "\n", "---\n", "", "\n")
 
     line: int | None = 1
     values: dict[str, Value] = {}
     try:
-        values = read(parts, PATH)
+        values = read_properties(parts, PATH)
     except UnreadableNoteError as refused:
         line = refused.line
 
@@ -249,4 +256,4 @@ def test_a_note_taken_apart_joins_back(text: str) -> None:
         return
 
     assert parts.text == text
-    assert read(parts, PATH) == values
+    assert read_properties(parts, PATH) == values

@@ -19,23 +19,29 @@ from tests.frontmatters import (
     yamlish,
 )
 from vaultsync.errors import UnreadableNoteError, UnsafeSpliceError
-from vaultsync.markdown.frontmatter import Parts, read, splice, split, split_note
+from vaultsync.markdown.frontmatter import (
+    NoteParts,
+    edit_properties,
+    read_properties,
+    split_frontmatter,
+    split_note,
+)
 from vaultsync.model.schema import Value
 
 
 @settings(max_examples=settings().max_examples * 5)
 @given(notes(), st.data())
 def test_a_splice_changes_one_property_and_no_other_line(
-    parts: Parts, data: st.DataObject
+    parts: NoteParts, data: st.DataObject
 ) -> None:
-    before = read(parts, PATH)
+    before = read_properties(parts, PATH)
     assume(before)
     key = data.draw(st.sampled_from(list(before)))
     value = data.draw(nested)
 
     known = data.draw(st.none() | st.just(before))
     try:
-        after = splice(parts, {key: value}, PATH, before=known)
+        after = edit_properties(parts, {key: value}, PATH, before=known)
     except UnsafeSpliceError:
         # The blank lines below what goes would become part of a text above that keeps
         # them: the one case among these notes where there is no safe edit.
@@ -45,13 +51,13 @@ def test_a_splice_changes_one_property_and_no_other_line(
     expected = {k: v if k != key else value for k, v in before.items()}
     if value is None:
         del expected[key]
-    assert same(read(after, PATH), expected)
+    assert same(read_properties(after, PATH), expected)
     assert (after.head, after.fence, after.body) == (
         parts.head,
         parts.fence,
         parts.body,
     )
-    assert split(after.text) == after
+    assert split_frontmatter(after.text) == after
     lines = lines_of(parts, key)
     above, _, below = parts.yaml.partition(lines)
     if "|+" in lines:  # the blank lines below are part of the text
@@ -62,7 +68,7 @@ def test_a_splice_changes_one_property_and_no_other_line(
     assert ("\r\n" in after.text) == ("\r\n" in parts.text)
 
 
-def lines_of(parts: Parts, key: str) -> str:
+def lines_of(parts: NoteParts, key: str) -> str:
     """The lines of a property up to the next one, found another way than the code."""
     yaml = parts.yaml
     begins = [m.start() for m in re.finditer(r"(?m)^[\"'a-z]", yaml)]
@@ -78,9 +84,9 @@ def lines_of(parts: Parts, key: str) -> str:
 
 @given(notes(), st.dictionaries(names, nested, max_size=4))
 def test_a_splice_of_many_keys_is_what_was_meant(
-    parts: Parts, changes: dict[str, Value]
+    parts: NoteParts, changes: dict[str, Value]
 ) -> None:
-    expected = read(parts, PATH)
+    expected = read_properties(parts, PATH)
     for key, value in changes.items():
         if value is None:
             expected.pop(key, None)
@@ -88,31 +94,33 @@ def test_a_splice_of_many_keys_is_what_was_meant(
             expected[key] = value
 
     try:
-        after = splice(parts, changes, PATH)
+        after = edit_properties(parts, changes, PATH)
     except UnsafeSpliceError:
         assume(None not in changes.values() or "|+" not in parts.yaml)
         raise
 
-    assert same(read(after, PATH), expected)
+    assert same(read_properties(after, PATH), expected)
     assert after.text.endswith(parts.fence + parts.body)
 
 
 @given(notes())
-def test_a_change_to_what_is_there_already_changes_nothing(parts: Parts) -> None:
+def test_a_change_to_what_is_there_already_changes_nothing(parts: NoteParts) -> None:
     values = {
-        key: value for key, value in read(parts, PATH).items() if value is not None
+        key: value
+        for key, value in read_properties(parts, PATH).items()
+        if value is not None
     }
 
-    assert splice(parts, values, PATH) == parts
-    assert splice(parts, {}, PATH) == parts
-    assert splice(parts, {"not there": None}, PATH) == parts
+    assert edit_properties(parts, values, PATH) == parts
+    assert edit_properties(parts, {}, PATH) == parts
+    assert edit_properties(parts, {"not there": None}, PATH) == parts
 
 
 @given(notes())
-def test_all_properties_can_be_removed(parts: Parts) -> None:
-    after = splice(parts, dict.fromkeys(read(parts, PATH)), PATH)
+def test_all_properties_can_be_removed(parts: NoteParts) -> None:
+    after = edit_properties(parts, dict.fromkeys(read_properties(parts, PATH)), PATH)
 
-    assert read(after, PATH) == {}
+    assert read_properties(after, PATH) == {}
     assert after.text.startswith(parts.head)
     assert after.text.endswith(parts.fence + parts.body)
     assert after.has_frontmatter
@@ -130,9 +138,9 @@ def test_all_properties_can_be_removed(parts: Parts) -> None:
 def test_a_note_without_frontmatter_gets_one(
     mark: str, body: str, changes: dict[str, Value]
 ) -> None:
-    parts = split(mark + body)
+    parts = split_frontmatter(mark + body)
 
-    after = splice(parts, changes, PATH)
+    after = edit_properties(parts, changes, PATH)
 
     assert after.body == body
     assert after.text == mark + written(changes, parts.eol) + body
@@ -142,7 +150,7 @@ def test_a_note_without_frontmatter_gets_one(
 def test_prose_between_rules_stays_below_a_new_frontmatter() -> None:
     parts, _ = split_note("---\nSome prose.\n---\n", PATH)
 
-    after = splice(parts, {"id": "x"}, PATH)
+    after = edit_properties(parts, {"id": "x"}, PATH)
 
     assert after.text == "---\nid: x\n---\n---\nSome prose.\n---\n"
 
@@ -190,9 +198,9 @@ EDITS: list[tuple[str, dict[str, Value], str]] = [
 def test_an_edit_keeps_comments_spelling_and_line_ends(
     yaml: str, changes: dict[str, Value], expected: str, eol: str
 ) -> None:
-    parts = split(note(yaml).text.replace("\n", eol))
+    parts = split_frontmatter(note(yaml).text.replace("\n", eol))
 
-    assert splice(parts, changes, PATH).yaml == expected.replace("\n", eol)
+    assert edit_properties(parts, changes, PATH).yaml == expected.replace("\n", eol)
 
 
 FLOWS: list[tuple[str, list[Value], str]] = [
@@ -222,7 +230,8 @@ def test_an_edited_list_on_one_line_keeps_the_spelling_of_its_other_items(
     parts = note(f"tags: {flow}{tail}\nz: 1\n")
 
     assert (
-        splice(parts, {"tags": value}, PATH).yaml == f"tags: {expected}{tail}\nz: 1\n"
+        edit_properties(parts, {"tags": value}, PATH).yaml
+        == f"tags: {expected}{tail}\nz: 1\n"
     )
 
 
@@ -244,12 +253,17 @@ LINES = "['a', # one\n  b, # two\n  'c'\n  ]"
 def test_an_edited_list_in_brackets_keeps_its_lines_and_comments(
     value: list[Value], expected: str, eol: str
 ) -> None:
-    parts = split(note(f"tags: {LINES} # end\nz: 1\n").text.replace("\n", eol))
+    parts = split_frontmatter(
+        note(f"tags: {LINES} # end\nz: 1\n").text.replace("\n", eol)
+    )
 
-    yaml = splice(parts, {"tags": value}, PATH).yaml
+    yaml = edit_properties(parts, {"tags": value}, PATH).yaml
 
     assert yaml == f"tags: {expected} # end\nz: 1\n".replace("\n", eol)
-    assert read(split(f"---\n{yaml}---\n"), PATH) == {"tags": value, "z": 1}
+    assert read_properties(split_frontmatter(f"---\n{yaml}---\n"), PATH) == {
+        "tags": value,
+        "z": 1,
+    }
 
 
 @given(
@@ -272,16 +286,16 @@ def test_items_in_brackets_stay_as_they_are_spelled_when_others_come_and_go(
 ) -> None:
     flow = ",".join(map("".join, items)) + (", " if comma else "")
     yaml = f"k: [{flow}]\nz: 1\n"
-    was = read(note(yaml), PATH)["k"]
+    was = read_properties(note(yaml), PATH)["k"]
     assert isinstance(was, list)
     stays = data.draw(st.lists(st.booleans(), min_size=len(was), max_size=len(was)))
     kept = [each for each, stay in zip(was, stays, strict=True) if stay]
     new = data.draw(st.lists(st.sampled_from(["new", "n: 1", 7.5]), max_size=2))
     assume(kept + new)
 
-    after = splice(note(yaml), {"k": kept + new}, PATH).yaml
+    after = edit_properties(note(yaml), {"k": kept + new}, PATH).yaml
 
-    assert same(read(note(after), PATH), {"k": kept + new, "z": 1})
+    assert same(read_properties(note(after), PATH), {"k": kept + new, "z": 1})
     assert after.count("#") == yaml.count("#")
     spelled = [text for (_, text, _), stay in zip(items, stays, strict=True) if stay]
     if len(set(map(repr, was))) == len(was):
@@ -309,7 +323,7 @@ TAGS = "tags: # mine\n  # tools\n  - 'a b'  # why\n\n  - 1\n  - -5\n  # end\nz: 
 def test_an_edited_list_keeps_the_lines_of_its_other_items(
     value: list[Value], expected: str
 ) -> None:
-    assert splice(note(TAGS), {"tags": value}, PATH).yaml == expected
+    assert edit_properties(note(TAGS), {"tags": value}, PATH).yaml == expected
 
 
 item_lines = st.lists(
@@ -334,16 +348,16 @@ def test_items_and_comments_of_a_list_stay_when_others_come_and_go(
         + "".join(a + line for a, line in zip(above, lines, strict=True))
         + "z: 1\n"
     )
-    was = read(note(yaml), PATH)["k"]
+    was = read_properties(note(yaml), PATH)["k"]
     assert isinstance(was, list)
     stays = data.draw(st.lists(st.booleans(), min_size=len(was), max_size=len(was)))
     new = data.draw(st.lists(st.sampled_from(["new", "n: 1", 7.5]), max_size=2))
     kept = [each for each, stay in zip(was, stays, strict=True) if stay]
     assume(kept + new)
 
-    after = splice(note(yaml), {"k": kept + new}, PATH).yaml
+    after = edit_properties(note(yaml), {"k": kept + new}, PATH).yaml
 
-    assert same(read(note(after), PATH), {"k": kept + new, "z": 1})
+    assert same(read_properties(note(after), PATH), {"k": kept + new, "z": 1})
     for comment in set(above) - {"", "\n"}:
         assert after.count(comment) == yaml.count(comment)
     found = [
@@ -374,7 +388,7 @@ def test_an_edit_that_cannot_be_proved_is_not_made(
     yaml: str, changes: dict[str, Value]
 ) -> None:
     with pytest.raises(UnsafeSpliceError) as refused:
-        splice(note(yaml), changes, PATH)
+        edit_properties(note(yaml), changes, PATH)
 
     assert refused.value.path == PATH
 
@@ -382,19 +396,19 @@ def test_an_edit_that_cannot_be_proved_is_not_made(
 @pytest.mark.parametrize(
     "pieces",
     [
-        Parts("---\n", "a: 1\n", "---\n", "body", "\r\n"),
-        Parts("---\n", "a: 1\n", "--- x\n", "body", "\n"),
-        Parts("", "a: 1\n", "---\n", "body", "\n"),
+        NoteParts("---\n", "a: 1\n", "---\n", "body", "\r\n"),
+        NoteParts("---\n", "a: 1\n", "--- x\n", "body", "\n"),
+        NoteParts("", "a: 1\n", "---\n", "body", "\n"),
     ],
 )
-def test_an_edit_of_pieces_that_are_no_note_is_not_made(pieces: Parts) -> None:
+def test_an_edit_of_pieces_that_are_no_note_is_not_made(pieces: NoteParts) -> None:
     with pytest.raises(UnsafeSpliceError):
-        splice(pieces, {"a": 2}, PATH)
+        edit_properties(pieces, {"a": 2}, PATH)
 
 
 def test_an_edit_of_other_properties_than_were_read_is_not_made() -> None:
     with pytest.raises(UnsafeSpliceError):
-        splice(note("a: 1\nb: 2\n"), {"a": 3}, PATH, before={"a": 1, "b": 3})
+        edit_properties(note("a: 1\nb: 2\n"), {"a": 3}, PATH, before={"a": 1, "b": 3})
 
 
 @settings(max_examples=settings().max_examples * 5)
@@ -405,10 +419,10 @@ def test_an_edit_of_other_properties_than_were_read_is_not_made() -> None:
 def test_a_splice_proves_itself_or_is_refused(
     yaml: str, key: str, value: Value
 ) -> None:
-    parts = split(f"---\n{yaml}\n---\nbody")
+    parts = split_frontmatter(f"---\n{yaml}\n---\nbody")
     try:
         parts, before = split_note(parts.text, PATH)
-        after = splice(parts, {key: value}, PATH)
+        after = edit_properties(parts, {key: value}, PATH)
     except (UnreadableNoteError, UnsafeSpliceError):
         return
 

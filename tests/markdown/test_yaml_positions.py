@@ -6,23 +6,23 @@ import pytest
 from hypothesis import given
 
 from tests.frontmatters import frontmatters, yamlish
-from vaultsync.markdown.yaml.positions import key_marks, outline
+from vaultsync.markdown.yaml.positions import key_positions, yaml_outline
 
 
 @given(yamlish)
 def test_an_outline_of_any_text_lies_within_it(yaml: str) -> None:
-    for node in outline(yaml).nodes:
+    for node in yaml_outline(yaml).nodes:
         assert 0 <= node.start <= node.end <= len(yaml)
 
 
 @pytest.mark.parametrize("yaml", ["a: [", "a: 'b", "%", "a: 1\n\tb: 2\n"])
 def test_an_outline_ends_where_the_text_cannot_be_followed(yaml: str) -> None:
-    assert not outline(yaml).whole
+    assert not yaml_outline(yaml).whole
 
 
 @pytest.mark.parametrize("yaml", ["[ " * 70 + "]" * 70, "- " * 70 + "x"])
 def test_an_outline_goes_down_no_further_than_anybody_asks(yaml: str) -> None:
-    seen = outline(yaml)
+    seen = yaml_outline(yaml)
 
     assert not seen.whole
     assert max(node.depth for node in seen.nodes) == 65
@@ -30,7 +30,7 @@ def test_an_outline_goes_down_no_further_than_anybody_asks(yaml: str) -> None:
 
 @given(frontmatters())
 def test_marks_are_the_top_level_keys_in_order(yaml: str) -> None:
-    marks = key_marks(yaml) or []
+    marks = key_positions(yaml) or []
 
     ends = [0]
     for mark in marks:
@@ -44,4 +44,4 @@ def test_marks_are_the_top_level_keys_in_order(yaml: str) -> None:
     "yaml", ["", "- a\n", "- a: 1\n", "{a: 1}", "text", "? [x]\n: 1\n", "a: ["]
 )
 def test_only_a_map_of_names_in_lines_has_marks(yaml: str) -> None:
-    assert key_marks(yaml) is None
+    assert key_positions(yaml) is None

@@ -8,15 +8,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.frontmatters import PATH, keys, nested, note, same, words, written
-from vaultsync.markdown.frontmatter import read, split_note
-from vaultsync.markdown.yaml.writer import emit
+from vaultsync.markdown.frontmatter import read_properties, split_note
+from vaultsync.markdown.yaml.writer import emit_property
 from vaultsync.model.schema import Value
 
 
 @settings(max_examples=settings().max_examples * 5)
 @given(keys, nested, st.sampled_from(["\n", "\r\n"]))
 def test_what_is_emitted_is_read_back(key: str, value: Value, eol: str) -> None:
-    lines = emit(key, value, eol)
+    lines = emit_property(key, value, eol)
 
     assert lines.endswith(eol)
     assert lines.count("\n") == lines.count(eol)
@@ -24,7 +24,7 @@ def test_what_is_emitted_is_read_back(key: str, value: Value, eol: str) -> None:
         assert lines.count("\n") == 1 + len(value)
     elif not isinstance(value, str):
         assert lines.count("\n") == 1
-    assert same(read(note(lines), PATH), {key: value})
+    assert same(read_properties(note(lines), PATH), {key: value})
 
 
 few = st.sampled_from(
@@ -42,16 +42,16 @@ def test_a_text_of_several_lines_is_read_back(
 ) -> None:
     found: dict[str, Value] = {key: text + tail, "z": "a\nb", "end": 1}
 
-    lines = "".join(emit(name, value, eol) for name, value in found.items())
+    lines = "".join(emit_property(name, value, eol) for name, value in found.items())
 
-    assert same(read(note(lines), PATH), found)
+    assert same(read_properties(note(lines), PATH), found)
 
 
 @given(keys, many_lines)
 def test_a_text_of_several_lines_is_text_to_yaml_1_1_too(key: str, text: str) -> None:
     yaml = pytest.importorskip("yaml")
 
-    found = yaml.safe_load(emit(key, text, "\n") + "z: 1\n")
+    found = yaml.safe_load(emit_property(key, text, "\n") + "z: 1\n")
 
     assert same(found, {key: text, "z": 1})
 
@@ -66,7 +66,7 @@ def test_a_text_of_several_lines_is_text_to_yaml_1_1_too(key: str, text: str) ->
     ],
 )
 def test_a_person_reads_a_text_of_several_lines_line_by_line(text: str) -> None:
-    *lines, end = emit("key", text, "\n").split("\n")
+    *lines, end = emit_property("key", text, "\n").split("\n")
 
     assert lines[0] in ("key: |", "key: |-")
     assert [line.removeprefix("  ") for line in lines[1:]] == text.removesuffix(
@@ -81,7 +81,7 @@ def test_a_person_reads_a_text_of_several_lines_line_by_line(text: str) -> None:
     + [f"a\n{odd}b" for odd in "\x00\x07\r\x7f\x85\xa0\u2028\u202e\ufeff"],
 )
 def test_a_text_that_an_editor_could_spoil_unseen_is_in_quotes(text: str) -> None:
-    assert emit("key", text, "\n").startswith('key: "')
+    assert emit_property("key", text, "\n").startswith('key: "')
 
 
 @given(keys, words)
@@ -89,7 +89,7 @@ def test_emitted_text_is_text_to_yaml_1_1_too(key: str, value: str) -> None:
     yaml = pytest.importorskip("yaml")
     assume(not re.match(r"[0-9]{4}-", value))
 
-    found = yaml.safe_load(emit(key, value, "\n"))
+    found = yaml.safe_load(emit_property(key, value, "\n"))
 
     assert same(found, {key: value})
 
@@ -98,7 +98,7 @@ def test_emitted_text_is_text_to_yaml_1_1_too(key: str, value: str) -> None:
 def test_numbers_are_numbers_to_yaml_1_1_too(value: float) -> None:
     yaml = pytest.importorskip("yaml")
 
-    assert same(yaml.safe_load(emit("a", value, "\n")), {"a": value})
+    assert same(yaml.safe_load(emit_property("a", value, "\n")), {"a": value})
 
 
 @pytest.mark.parametrize(
@@ -139,13 +139,13 @@ def test_numbers_are_numbers_to_yaml_1_1_too(value: float) -> None:
     ],
 )
 def test_values_are_spelled_as_a_person_would(value: Value, lines: str) -> None:
-    assert emit("key", value, "\n") == lines
+    assert emit_property("key", value, "\n") == lines
 
 
 def test_an_id_is_plain() -> None:
     fact_id = "01932c07-1234-7abc-8def-0123456789ab"
 
-    assert emit("id", fact_id, "\r\n") == f"id: {fact_id}\r\n"
+    assert emit_property("id", fact_id, "\r\n") == f"id: {fact_id}\r\n"
 
 
 @given(st.dictionaries(keys, nested, max_size=5), st.sampled_from(["\n", "\r\n"]))

@@ -8,21 +8,29 @@ from hypothesis import strategies as st
 
 from tests.memory_files.test_sections import TEXTS
 from vaultsync.errors import InvalidFieldError, UsageError
-from vaultsync.memory_files.edit import put_section
-from vaultsync.memory_files.sections import MANAGED, front_end, normalize, read_outline
+from vaultsync.memory_files.edit import insert_section
+from vaultsync.memory_files.sections import (
+    MANAGED_MARKER,
+    frontmatter_end,
+    normalize,
+    read_outline,
+)
 
 TEXT = "Ask the harbour master before the database."
-OWN = f"## Lessons\n{MANAGED}\n\nFirst of all: {TEXT}\n"
+OWN = f"## Lessons\n{MANAGED_MARKER}\n\nFirst of all: {TEXT}\n"
 PERSON = "# M\n\n## Lessons\n\nWhat a person wrote by hand.\n"
 
 
 def put(text: str, words: str = TEXT, *, replace: bool = False) -> str:
-    return put_section(text, "Lessons", words, replace=replace)
+    return insert_section(text, "Lessons", words, replace=replace)
 
 
 def test_a_new_section_stands_at_the_end_and_is_marked() -> None:
-    assert put("# M\n\nWords.") == f"# M\n\nWords.\n\n## Lessons\n{MANAGED}\n\n{TEXT}\n"
-    assert put("") == f"## Lessons\n{MANAGED}\n\n{TEXT}\n"
+    assert (
+        put("# M\n\nWords.")
+        == f"# M\n\nWords.\n\n## Lessons\n{MANAGED_MARKER}\n\n{TEXT}\n"
+    )
+    assert put("") == f"## Lessons\n{MANAGED_MARKER}\n\n{TEXT}\n"
 
 
 def test_a_persons_section_of_the_same_name_stays_as_it_is() -> None:
@@ -48,7 +56,10 @@ def test_what_is_there_is_not_added_again() -> None:
 
 
 def test_an_empty_section_of_an_agent_is_filled() -> None:
-    assert put(f"## Lessons\n{MANAGED}\n") == f"## Lessons\n{MANAGED}\n{TEXT}\n"
+    assert (
+        put(f"## Lessons\n{MANAGED_MARKER}\n")
+        == f"## Lessons\n{MANAGED_MARKER}\n{TEXT}\n"
+    )
 
 
 def test_line_ends_are_those_of_the_file() -> None:
@@ -75,7 +86,7 @@ def test_text_that_is_no_section_is_refused(words: str) -> None:
 @pytest.mark.parametrize("heading", ["", "##", "two\nlines"])
 def test_a_heading_is_one_line_of_words(heading: str) -> None:
     with pytest.raises(InvalidFieldError):
-        put_section("", heading, TEXT, replace=False)
+        insert_section("", heading, TEXT, replace=False)
 
 
 @pytest.mark.parametrize("end", ["```\ncode", "<!-- a comment"])
@@ -95,8 +106,8 @@ def test_nothing_but_the_agents_section_changes(
         made = put(text, words, replace=replace)
     except UsageError:
         return
-    before = read_outline(text, name="", start=front_end(text))
-    after = read_outline(made, name="", start=front_end(made))
+    before = read_outline(text, name="", start=frontmatter_end(text))
+    after = read_outline(made, name="", start=frontmatter_end(made))
     (own,) = [each for each in after.blocks if each.heading == "Lessons"]
     assert normalize(words) in normalize(made[own.body : own.end])
     persons = [each.hash for each in before.sections if each.heading != "Lessons"]

@@ -5,12 +5,16 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.memory_files.match import MANY, Known, match
-from vaultsync.memory_files.sections import Section, hash_of, read_outline
+from vaultsync.memory_files.match import (
+    MAX_COMPARED_PAIRS,
+    KnownSection,
+    match_sections,
+)
+from vaultsync.memory_files.sections import MemorySection, hash_of, read_outline
 
 
-def known(section: Section, number: int) -> Known:
-    return Known(
+def known(section: MemorySection, number: int) -> KnownSection:
+    return KnownSection(
         f"f{number}",
         section.hash,
         hash_of(section.content),
@@ -19,7 +23,7 @@ def known(section: Section, number: int) -> Known:
     )
 
 
-def sections(*pairs: tuple[str, str]) -> list[Section]:
+def sections(*pairs: tuple[str, str]) -> list[MemorySection]:
     text = "".join(f"## {title}\n\n{body}\n\n" for title, body in pairs)
     return list(read_outline(text, name="M").sections)
 
@@ -42,7 +46,7 @@ def test_any_reordering_finds_every_section_with_its_own_words(
     shuffled = list(pairs)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     after = sections(*shuffled)
-    found = match(after, facts)
+    found = match_sections(after, facts)
     by_id = {fact.id: fact for fact in facts}
     assert len(set(found.values())) == len(found) == len(before)
     assert all(by_id[found[n]].hash == each.hash for n, each in enumerate(after))
@@ -53,7 +57,7 @@ def test_no_fact_is_two_sections_and_no_section_two_facts(
     old: list[tuple[str, str]], new: list[tuple[str, str]]
 ) -> None:
     facts = [known(each, number) for number, each in enumerate(sections(*old))]
-    found = match(sections(*new), facts)
+    found = match_sections(sections(*new), facts)
     assert len(set(found.values())) == len(found)
     assert set(found) <= set(range(len(new)))
 
@@ -64,16 +68,16 @@ def test_the_same_words_under_another_heading_come_before_the_same_heading() -> 
         known(each, n) for n, each in enumerate(sections(one, (*two[:1], two[1] * 3)))
     ]
     (renamed,) = sections(("Two", one[1]))
-    assert match([renamed], facts) == {0: "f0"}
+    assert match_sections([renamed], facts) == {0: "f0"}
 
 
 def test_so_many_sections_of_one_heading_are_not_compared_word_by_word() -> None:
-    many = int(MANY**0.5) + 2
+    many = int(MAX_COMPARED_PAIRS**0.5) + 2
     old = sections(
         *(("Notes", f"number {n} of the old ones, all of them") for n in range(many))
     )
     new = sections(
         *(("Notes", f"{n} is a new number among them all") for n in range(many))
     )
-    found = match(new, [known(each, n) for n, each in enumerate(old)])
+    found = match_sections(new, [known(each, n) for n, each in enumerate(old)])
     assert found == {n: f"f{n}" for n in range(many)}

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.memory_files.plan import guessed, hinted
+from vaultsync.memory_files.plan import guessed_type, hinted_type
 from vaultsync.memory_files.sections import (
-    LONGEST,
-    SHORTEST,
-    Outline,
-    Section,
-    front_end,
+    MAX_SECTION_CHARS,
+    MIN_SECTION_CHARS,
+    MemoryOutline,
+    MemorySection,
+    frontmatter_end,
     hash_of,
     normalize,
     read_outline,
@@ -25,11 +25,11 @@ from vaultsync.memory_files.sections import (
 LONG = "A sentence that is long enough to be remembered."
 
 
-def read(text: str) -> Outline:
-    return read_outline(text, name="MEMORY", start=front_end(text))
+def read(text: str) -> MemoryOutline:
+    return read_outline(text, name="MEMORY", start=frontmatter_end(text))
 
 
-def only(text: str) -> Section:
+def only(text: str) -> MemorySection:
     (section,) = read(text).sections
     return section
 
@@ -102,7 +102,7 @@ def test_marks_below_the_heading_are_about_the_section_and_no_part_of_it(
         "Decision",
     )
     assert section.hash == only(f"## One\n{LONG}").hash
-    assert hinted(section) == "decision"
+    assert hinted_type(section) == "decision"
 
 
 def test_a_mark_further_down_is_content() -> None:
@@ -136,13 +136,13 @@ def test_a_long_section_is_parted_where_paragraphs_end() -> None:
     assert len(parts) == 3
     assert [each.title for each in parts] == ["One", "One (2)", "One (3)"]
     assert all(each.text.startswith("## One\n\n") for each in parts)
-    assert all(len(each.text) <= LONGEST for each in parts)
+    assert all(len(each.text) <= MAX_SECTION_CHARS for each in parts)
     assert "\n\n".join(each.content for each in parts) == "\n\n".join(paragraphs)
 
 
 def test_a_paragraph_that_is_too_long_alone_stays_whole() -> None:
     section = only("## One\n\n" + LONG * 200)
-    assert len(section.text) > LONGEST
+    assert len(section.text) > MAX_SECTION_CHARS
 
 
 def test_code_is_never_parted() -> None:
@@ -154,7 +154,7 @@ def test_code_is_never_parted() -> None:
 def test_frontmatter_is_no_content() -> None:
     text = f"---\ntags: [a]\n---\n\n## One\n\n{LONG}\n"
     assert only(text).line == 5
-    assert front_end(f"---\n{LONG}\n") == 0
+    assert frontmatter_end(f"---\n{LONG}\n") == 0
 
 
 def test_sections_may_be_empty_and_files_too() -> None:
@@ -191,10 +191,10 @@ def test_the_ids_are_uuid5_and_tell_equal_sections_apart() -> None:
 def test_the_type_is_guessed_from_the_words(
     heading: str | None, text: str, expected: str
 ) -> None:
-    section = Section(heading, text, "T", 0, 0, 1)
-    assert guessed(section) == expected
-    assert hinted(section) is None
-    assert hinted(Section(None, "", "T", 0, 0, 1, type_hint="poem")) is None
+    section = MemorySection(heading, text, "T", 0, 0, 1)
+    assert guessed_type(section) == expected
+    assert hinted_type(section) is None
+    assert hinted_type(MemorySection(None, "", "T", 0, 0, 1, type_hint="poem")) is None
 
 
 # --- properties ----------------------------------------------------------------------
@@ -228,7 +228,7 @@ def test_sections_joined_cover_the_text(text: str) -> None:
     outline = read(text)
     found = sorted([*outline.sections, *outline.left_out], key=lambda each: each.start)
     told = [line for each in found for line in each.content.split("\n") if line.strip()]
-    said = [line for line in text[front_end(text) :].split("\n") if line.strip()]
+    said = [line for line in text[frontmatter_end(text) :].split("\n") if line.strip()]
     rest = list(told)
     for line in said:
         if rest and rest[0].strip() == line.strip():
@@ -283,4 +283,4 @@ def test_normalising_again_changes_nothing(text: str) -> None:
 
 @given(TEXTS)
 def test_no_section_is_shorter_than_the_least(text: str) -> None:
-    assert all(len(each.text) >= SHORTEST for each in read(text).sections)
+    assert all(len(each.text) >= MIN_SECTION_CHARS for each in read(text).sections)

@@ -24,9 +24,9 @@ from vaultsync.errors import (
     StoreUnavailableError,
 )
 from vaultsync.facts import service as fact_work
-from vaultsync.memory_files.service import settle
-from vaultsync.memory_files.state import key_of, read_states
-from vaultsync.memory_files.sync import Asked
+from vaultsync.memory_files.service import refresh_pending
+from vaultsync.memory_files.state import read_states, state_key
+from vaultsync.memory_files.sync import FileSyncRequest
 
 ALL = memory(DEPLOY, TESTS, PEOPLE)
 
@@ -376,17 +376,17 @@ def test_what_is_written_is_pending_until_it_is_seen_to_be_embedded() -> None:
     world.file.says(ALL)
     ids = sorted(world.syncs(embeds=True).pending)
     assert ids == sorted(each.id for each in world.remembered())
-    key = key_of(world.file.key, "indy")
-    asked = Asked("indy", embeds=True)
+    key = state_key(world.file.key, "indy")
+    asked = FileSyncRequest("indy", embeds=True)
 
-    left = settle([world.file], asked, lambda found: found[:1])
+    left = refresh_pending([world.file], asked, lambda found: found[:1])
     assert left == {NAME: ids[:1]}
     assert read_states(world.file.kept).files[key].pending == ids[:1]
-    assert settle([world.file], asked, lambda found: found) == {NAME: ids[:1]}
+    assert refresh_pending([world.file], asked, lambda found: found) == {NAME: ids[:1]}
 
     assert world.syncs(embeds=True).pending == ids[:1]
-    settle([world.file], asked, lambda _: [])
-    assert settle([world.file], asked, lambda _: []) == {}
+    refresh_pending([world.file], asked, lambda _: [])
+    assert refresh_pending([world.file], asked, lambda _: []) == {}
     assert not world.syncs(embeds=True).pending
 
 
@@ -395,7 +395,9 @@ def test_pending_facts_are_left_pending_while_somebody_else_has_the_file() -> No
     world.file.says(ALL)
     world.syncs(embeds=True)
     world.file.busy = True
-    assert settle([world.file], Asked("indy"), lambda _: []) == {NAME: []}
+    assert refresh_pending([world.file], FileSyncRequest("indy"), lambda _: []) == {
+        NAME: []
+    }
     world.file.busy = False
     assert len(world.syncs(embeds=True).pending) == 3
 

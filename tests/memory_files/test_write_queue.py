@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tests.memory_file_worlds import DEPLOY, NAME, TESTS, MemoryWorld, memory
 from vaultsync.errors import InvalidFieldError, UnreadableMemoryFileError, UsageError
-from vaultsync.memory_files.sections import MANAGED
-from vaultsync.memory_files.write_queue import drain
+from vaultsync.memory_files.sections import MANAGED_MARKER
+from vaultsync.memory_files.write_queue import drain_write_queue
 
 TEXT = "Ask the harbour master before the database."
 OTHER = "Restore a copy before you call it a copy."
@@ -29,7 +29,7 @@ def test_an_agents_text_is_added_and_logged() -> None:
     world.file.says(FILE)
     added = world.agent_adds(TEXT)
     assert (added.status, added.name) == ("written", NAME)
-    assert world.file.text == f"{FILE}\n## Lessons\n{MANAGED}\n\n{TEXT}\n"
+    assert world.file.text == f"{FILE}\n## Lessons\n{MANAGED_MARKER}\n\n{TEXT}\n"
     assert not world.queue.items
     assert what_of(world) == ["written"]
     assert world.queue.entries[0]["text"] == TEXT
@@ -143,7 +143,7 @@ def test_a_crash_after_the_swap_gives_a_displaced_save_back() -> None:
     world.file.says(FILE)
     crashes_with_a_save(world, "swap", "examine")
     assert TEXT in world.file.text
-    drain(world.file, world.queue)
+    drain_write_queue(world.file, world.queue)
     assert "save 0" in world.file.text
     assert TEXT in world.file.text
     assert not world.file.left
@@ -154,7 +154,7 @@ def test_a_displaced_save_is_kept_when_somebody_saved_again() -> None:
     world.file.says(FILE)
     crashes_with_a_save(world, "swap", "examine")
     world.file.says(memory(("Tests", "The newest save of that person.")))
-    drain(world.file, world.queue)
+    drain_write_queue(world.file, world.queue)
     assert "newest save" in world.file.text
     assert any(b"save 0" in blob for blob in world.queue.blobs.values())
     assert "kept" in what_of(world)
@@ -171,7 +171,7 @@ def test_a_save_during_the_recovery_stands_and_the_displaced_one_is_kept() -> No
             world.file.says(memory(("Tests", words)))
 
     world.file.before = save
-    drain(world.file, world.queue)
+    drain_write_queue(world.file, world.queue)
     world.file.before = lambda _: None
     assert "The newest save" in world.file.text
     kept = b"".join(world.queue.blobs.values())
@@ -194,7 +194,7 @@ def test_a_text_that_another_agent_wrote_meanwhile_is_written() -> None:
     def other(step: str) -> None:
         if step == "lock":
             world.file.before = lambda _: None
-            drain(world.file, world.queue)
+            drain_write_queue(world.file, world.queue)
 
     world.file.before = other
     assert world.agent_adds(TEXT).status == "written"
@@ -257,7 +257,7 @@ def test_nothing_that_anybody_wrote_is_lost(
 
     # Everybody is done: what waits is written, and nothing is displaced any more.
     with world.file.lock(0):
-        drain(world.file, world.queue)
+        drain_write_queue(world.file, world.queue)
     assert not world.queue.items
     assert not world.file.left
     last = f"This is save {saves} of a person."

@@ -10,10 +10,10 @@ from vaultsync.model.canonical import (
     FOREVER,
     NEVER,
     clean_time,
-    moment,
-    plain_tag,
-    time_of,
-    with_parents,
+    from_microseconds,
+    tag_key,
+    tag_keys_with_parents,
+    to_microseconds,
 )
 
 TIMES = st.datetimes(
@@ -27,24 +27,28 @@ TIMES = st.datetimes(
 def test_moments_grow_with_time_wherever_it_was_told(
     one: datetime, other: datetime
 ) -> None:
-    first, second = moment(one.isoformat()), moment(other.isoformat())
+    first, second = to_microseconds(one.isoformat()), to_microseconds(other.isoformat())
     assert (first < second) == (one.astimezone(UTC) < other.astimezone(UTC))
     assert NEVER < first < FOREVER
 
 
 @given(TIMES)
 def test_a_moment_is_told_as_facts_spell_it(when: datetime) -> None:
-    made = moment(clean_time("createdAt", when.isoformat()))
-    assert moment(time_of(made)) == made == moment(when.isoformat())
+    made = to_microseconds(clean_time("createdAt", when.isoformat()))
+    assert (
+        to_microseconds(from_microseconds(made))
+        == made
+        == to_microseconds(when.isoformat())
+    )
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2026-02-30"])
 def test_what_is_no_time_is_before_all(text: str) -> None:
-    assert moment(text) == NEVER
-    assert time_of(NEVER) == ""
+    assert to_microseconds(text) == NEVER
+    assert from_microseconds(NEVER) == ""
 
 
 def test_a_tag_is_also_each_one_above_it() -> None:
-    assert with_parents(["#A/b/C", "a", "ß"]) == {"a", "a/b", "a/b/c", "ss"}
-    assert with_parents([]) == set()
-    assert plain_tag("##Hot") == "hot"
+    assert tag_keys_with_parents(["#A/b/C", "a", "ß"]) == {"a", "a/b", "a/b/c", "ss"}
+    assert tag_keys_with_parents([]) == set()
+    assert tag_key("##Hot") == "hot"

@@ -20,18 +20,26 @@ from vaultsync.model.canonical import (
     canonical,
     check_id,
     check_property,
+    json_value,
     link_name,
-    plain,
 )
-from vaultsync.model.fact import Fact, make_fact, relations, title_from
-from vaultsync.model.schema import FIELD, FIELDS, OWN, TIERS, TYPES, Value, tier_of
-from vaultsync.model.scope import check_scope, is_scope, private, sees
+from vaultsync.model.fact import Fact, derive_title, make_fact, relations
+from vaultsync.model.schema import (
+    FIELDS,
+    FIELDS_BY_KEY,
+    OWN_FIELDS_BY_KEY,
+    TIERS,
+    TYPES,
+    Value,
+    tier_of,
+)
+from vaultsync.model.scope import can_see, check_scope, is_scope, private_scope
 from vaultsync.model.serialization import (
-    from_json,
-    from_values,
-    public,
-    to_json,
-    to_values,
+    fact_from_json,
+    fact_from_values,
+    fact_to_json,
+    fact_to_values,
+    public_values,
 )
 
 ID = "0193f6c2-0000-7000-8000-00000000000a"
@@ -43,15 +51,15 @@ def _fact(**values: Value) -> Fact:
 
 @given(facts())
 def test_a_fact_comes_back_from_json(fact: Fact) -> None:
-    again = from_json(to_json(fact))
+    again = fact_from_json(fact_to_json(fact))
     assert again == fact
-    assert to_json(again) == to_json(fact)
-    assert "\n" not in to_json(fact)
+    assert fact_to_json(again) == fact_to_json(fact)
+    assert "\n" not in fact_to_json(fact)
 
 
 @given(facts())
 def test_a_canonical_fact_stays_what_it_is(fact: Fact) -> None:
-    assert fact.changed({**fact.properties, **fact.values()}) == fact
+    assert fact.replace({**fact.properties, **fact.values()}) == fact
     assert make_fact({**fact.properties, **fact.values()}) == fact
 
 
@@ -60,26 +68,26 @@ def test_an_edit_can_be_said_by_its_values(data: st.DataObject) -> None:
     fact = data.draw(facts())
     after = data.draw(edits(fact))
     keys = {*fact.values(), *after.values(), *fact.properties, *after.properties}
-    assert fact.changed({key: after.value(key) for key in keys}) == after
+    assert fact.replace({key: after.value(key) for key in keys}) == after
 
 
 @given(facts())
 def test_all_that_surfaces_show_is_json(fact: Fact) -> None:
-    shown = public(fact)
+    shown = public_values(fact)
     assert shown["path"] is None
     assert shown["revision"] == ""
     assert json.loads(json.dumps(shown)) == json.loads(json.dumps(shown))
-    assert from_values(json.loads(json.dumps(to_values(fact)))) == fact
+    assert fact_from_values(json.loads(json.dumps(fact_to_values(fact)))) == fact
 
 
 def test_a_count_of_nothing_is_not_said() -> None:
-    assert "accessCount" not in to_values(_fact())
-    assert to_values(_fact(accessCount=3))["accessCount"] == 3
+    assert "accessCount" not in fact_to_values(_fact())
+    assert fact_to_values(_fact(accessCount=3))["accessCount"] == 3
 
 
 @given(json_values())
 def test_json_is_plain_already(value: Value) -> None:
-    assert plain("x", value) == value
+    assert json_value("x", value) == value
 
 
 def test_the_tables_are_sound() -> None:
@@ -91,7 +99,7 @@ def test_the_tables_are_sound() -> None:
         "background",
         "background",
     ]
-    assert not FIELD.keys() & OWN.keys()
+    assert not FIELDS_BY_KEY.keys() & OWN_FIELDS_BY_KEY.keys()
     assert len({row.folder for row in TYPES.values()}) == len(TYPES)
     attrs = [row.attr for row in FIELDS]
     assert len(set(attrs)) == len(attrs)
@@ -227,22 +235,25 @@ def test_some_names_cannot_be_properties(key: str) -> None:
 
 
 def test_numbers_that_json_lacks_become_text() -> None:
-    assert plain("x", float("inf")) == "inf"
-    assert plain("x", [float("nan"), {"a": (1, None)}]) == ["nan", {"a": [1, None]}]
+    assert json_value("x", float("inf")) == "inf"
+    assert json_value("x", [float("nan"), {"a": (1, None)}]) == [
+        "nan",
+        {"a": [1, None]},
+    ]
 
 
 def test_a_property_is_set_and_taken_out() -> None:
     fact = _fact(mood="sunny")
     assert fact.value("mood") == "sunny"
-    assert fact.changed({"mood": None}).properties == {}
-    assert fact.changed({"other": None}) == fact
+    assert fact.replace({"mood": None}).properties == {}
+    assert fact.replace({"other": None}) == fact
 
 
 def test_own_fields_of_a_former_type_stay() -> None:
-    fact = _fact(type="decision", decisionOutcome="done").changed({"type": "note"})
+    fact = _fact(type="decision", decisionOutcome="done").replace({"type": "note"})
     assert fact.value("decisionOutcome") == "done"
     assert fact.value("decisionRationale") is None
-    assert fact.changed({"decisionOutcome": None}).own == {}
+    assert fact.replace({"decisionOutcome": None}).own == {}
 
 
 @pytest.mark.parametrize("kind", ["person", "project"])
@@ -266,7 +277,7 @@ def test_an_entity_that_is_a_person_or_project_is_of_that_type(kind: str) -> Non
     ],
 )
 def test_a_title_is_the_first_sentence(content: str, title: str) -> None:
-    found = title_from(content, "note")
+    found = derive_title(content, "note")
     assert found.lower().startswith(title.lower()[:40])
     assert len(found) <= 121
 
@@ -299,18 +310,18 @@ def test_what_cannot_be_a_folder_is_no_scope(name: str) -> None:
 
 
 def test_a_private_scope_is_seen_by_its_agent_and_by_people() -> None:
-    assert private("Indy") == "private-indy"
+    assert private_scope("Indy") == "private-indy"
     with pytest.raises(InvalidScopeError):
-        private("../x")
-    assert sees("INDY", "private-indy")
-    assert sees(None, "private-indy")
-    assert not sees("ada", "private-indy")
-    assert sees("ada", "team-core")
+        private_scope("../x")
+    assert can_see("INDY", "private-indy")
+    assert can_see(None, "private-indy")
+    assert not can_see("ada", "private-indy")
+    assert can_see("ada", "team-core")
     with pytest.raises(InvalidScopeError):
         _fact(scope=7)
 
 
 def test_every_kind_of_field_refuses_what_is_no_value_at_all() -> None:
-    for row in (*FIELDS, *OWN.values()):
+    for row in (*FIELDS, *OWN_FIELDS_BY_KEY.values()):
         with pytest.raises(UsageError):
             canonical(row, object())

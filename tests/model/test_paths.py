@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from vaultsync.errors import UnsafePathError
 from vaultsync.model.paths import (
     NAME_BYTES,
-    Place,
+    PathInfo,
     VaultPath,
+    file_name_of,
     folder_for,
     free_path,
     is_foreign_conflict_copy,
     is_note_name,
-    join,
-    key_of,
-    name_of,
-    parent,
-    place,
+    join_path,
+    parent_folder,
+    path_info,
+    path_key,
     stem_of,
     vault_path,
 )
@@ -89,26 +89,26 @@ def test_a_path_is_in_nfc_and_stays_itself(text: str) -> None:
 
 
 def test_case_and_unicode_form_make_no_other_file() -> None:
-    assert key_of("Ä/Straße.md") == key_of("a\u0308/STRASSE.MD")
-    assert key_of("a/B.md") == "a/b.md"
-    assert key_of("a.md") != key_of("b.md")
+    assert path_key("Ä/Straße.md") == path_key("a\u0308/STRASSE.MD")
+    assert path_key("a/B.md") == "a/b.md"
+    assert path_key("a.md") != path_key("b.md")
 
 
 def test_a_path_has_a_folder_a_name_and_a_stem() -> None:
     path = vault_path("a/b/Note.v2.MD")
 
-    assert parent(path) == "a/b"
-    assert parent(vault_path("x.md")) == ROOT
-    assert name_of(path) == "Note.v2.MD"
+    assert parent_folder(path) == "a/b"
+    assert parent_folder(vault_path("x.md")) == ROOT
+    assert file_name_of(path) == "Note.v2.MD"
     assert stem_of(path) == "Note.v2"
     assert stem_of("a/picture.png") == "picture.png"
-    assert join(parent(path), name_of(path)) == path
-    assert join(ROOT, "x.md") == "x.md"
+    assert join_path(parent_folder(path), file_name_of(path)) == path
+    assert join_path(ROOT, "x.md") == "x.md"
 
 
 def test_join_cannot_leave_the_folder() -> None:
     with pytest.raises(UnsafePathError):
-        join(vault_path("a"), "../b.md")
+        join_path(vault_path("a"), "../b.md")
 
 
 def test_observations_lie_in_folders_by_tier() -> None:
@@ -129,8 +129,8 @@ def test_a_name_that_is_taken_gets_a_piece_of_the_id() -> None:
     made: list[str] = []
     for _ in range(7):
         path = free_path(folder, "Zoë.md", taken, fact_id=ID)
-        taken.add(key_of(path))
-        made.append(name_of(path))
+        taken.add(path_key(path))
+        made.append(file_name_of(path))
 
     digits = ID.replace("-", "")
     assert made[:2] == ["Zoë.md", "Zoë (7c8b9a0f).md"]
@@ -139,13 +139,13 @@ def test_a_name_that_is_taken_gets_a_piece_of_the_id() -> None:
 
 
 def test_a_twin_by_case_or_unicode_form_is_taken() -> None:
-    taken = {key_of("ZOE\u0308.MD")}
+    taken = {path_key("ZOE\u0308.MD")}
 
     assert free_path(ROOT, "zoë.md", taken, fact_id=ID) == "zoë (7c8b9a0f).md"
 
 
 def test_the_name_of_a_conflict_note_keeps_its_ending() -> None:
-    taken = {key_of("a.conflict.md")}
+    taken = {path_key("a.conflict.md")}
 
     assert free_path(ROOT, "a.conflict.md", taken, fact_id=ID) == (
         "a (7c8b9a0f).conflict.md"
@@ -160,7 +160,7 @@ def test_a_name_that_is_too_long_for_its_mark_is_cut() -> None:
     name = "Я" * 126 + ".md"
     assert len(name.encode()) == NAME_BYTES
 
-    path = free_path(ROOT, name, {key_of(name)}, fact_id=ID)
+    path = free_path(ROOT, name, {path_key(name)}, fact_id=ID)
 
     assert path == "Я" * 120 + " (7c8b9a0f).md"
     assert free_path(ROOT, "x" * 300 + ".md", set(), fact_id=ID) == "x" * 252 + ".md"
@@ -176,34 +176,34 @@ def test_free_paths_never_collide(names: list[str], ids: list[object]) -> None:
     for name, fact_id in zip(names, ids, strict=False):
         path = free_path(ROOT, f"{name}.md", taken, fact_id=str(fact_id))
 
-        assert key_of(path) not in taken
+        assert path_key(path) not in taken
         assert vault_path(path) == path
         assert free_path(ROOT, f"{name}.md", taken, fact_id=str(fact_id)) == path
-        taken.add(key_of(path))
+        taken.add(path_key(path))
 
 
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        ("public/decisions/x.md", Place("public", "decisions", None)),
-        ("public/decisions/sub/x.md", Place("public", "decisions", None)),
-        ("public/Decisions/x.md", Place("public", "decisions", None)),
+        ("public/decisions/x.md", PathInfo("public", "decisions", None)),
+        ("public/decisions/sub/x.md", PathInfo("public", "decisions", None)),
+        ("public/Decisions/x.md", PathInfo("public", "decisions", None)),
         (
             "team-a/observations/critical/x.md",
-            Place("team-a", "observations", "critical"),
+            PathInfo("team-a", "observations", "critical"),
         ),
-        ("team-a/observations/mine/x.md", Place("team-a", "observations", None)),
-        ("team-a/observations/x.md", Place("team-a", "observations", None)),
-        ("team-a/decisions/critical/x.md", Place("team-a", "decisions", None)),
-        ("public/ideas/decisions/x.md", Place("public", None, None)),
-        ("public/decisions", Place("public", None, None)),
-        ("public/x.md", Place("public", None, None)),
-        ("Diary/decisions/x.md", Place(None, None, None)),
-        ("public.md", Place(None, None, None)),
+        ("team-a/observations/mine/x.md", PathInfo("team-a", "observations", None)),
+        ("team-a/observations/x.md", PathInfo("team-a", "observations", None)),
+        ("team-a/decisions/critical/x.md", PathInfo("team-a", "decisions", None)),
+        ("public/ideas/decisions/x.md", PathInfo("public", None, None)),
+        ("public/decisions", PathInfo("public", None, None)),
+        ("public/x.md", PathInfo("public", None, None)),
+        ("Diary/decisions/x.md", PathInfo(None, None, None)),
+        ("public.md", PathInfo(None, None, None)),
     ],
 )
-def test_a_place_is_scope_type_folder_and_tier(path: str, expected: Place) -> None:
-    assert place(vault_path(path), FOLDERS) == expected
+def test_a_place_is_scope_type_folder_and_tier(path: str, expected: PathInfo) -> None:
+    assert path_info(vault_path(path), FOLDERS) == expected
 
 
 @given(
@@ -217,9 +217,9 @@ def test_a_place_reads_what_folder_for_wrote(
     folder = TYPES[type_name].folder
     tiered = tier if type_name == "observation" else None
 
-    path = join(folder_for(scope=scope, folder=folder, tier=tiered), "x.md")
+    path = join_path(folder_for(scope=scope, folder=folder, tier=tiered), "x.md")
 
-    assert place(path, FOLDERS) == Place(scope, folder, tiered)
+    assert path_info(path, FOLDERS) == PathInfo(scope, folder, tiered)
 
 
 def test_a_note_ends_in_md_and_is_not_hidden() -> None:

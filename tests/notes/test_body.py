@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultsync.notes.body import (
-    END,
-    ENTITIES,
-    RELATED,
-    START,
-    normal,
+    BLOCK_END,
+    BLOCK_START,
+    ENTITIES_HEADING,
+    RELATED_HEADING,
+    normalize_text,
     read_body,
     render_block,
     render_body,
@@ -34,8 +34,8 @@ _PIECES = st.sampled_from(
         "words",
         "  ",
         "\t",
-        START,
-        END,
+        BLOCK_START,
+        BLOCK_END,
         "## Related Facts",
         "## Entities",
         "## Provenance",
@@ -94,7 +94,11 @@ def test_the_content_that_was_set_is_the_content(text: str, content: str) -> Non
     made = set_content(body, content, "\n")
     # A content that would be read as something else is refused by the proof of
     # `rewrite()`; here it has only to be plain enough.
-    if content.startswith(("# ", "> **Context")) or START in text or "```" in content:
+    if (
+        content.startswith(("# ", "> **Context"))
+        or BLOCK_START in text
+        or "```" in content
+    ):
         return
     assert made.said == content or made.text == text or body.content[0] == 0
 
@@ -102,7 +106,7 @@ def test_the_content_that_was_set_is_the_content(text: str, content: str) -> Non
 @given(lined)
 def test_setting_the_same_content_changes_nothing(text: str) -> None:
     body = read_body(text)
-    if body.strays or body.said != normal(text[slice(*body.content)]):
+    if body.strays or body.said != normalize_text(text[slice(*body.content)]):
         return
     assert set_content(body, body.said, "\n").text == text
 
@@ -185,18 +189,18 @@ def test_words_beside_a_link_are_kept_and_the_link_counts() -> None:
 
 
 def test_a_block_that_is_never_closed_reaches_to_the_end() -> None:
-    body = read_body(f"words\n\n{START}\n## Entities\n- [[Bob]]\nmore\n")
+    body = read_body(f"words\n\n{BLOCK_START}\n## Entities\n- [[Bob]]\nmore\n")
     assert body.entities == ("Bob",)
     assert body.said == "words\n\nmore"
 
 
 def test_only_the_last_block_is_managed_and_none_in_code() -> None:
     body = read_body(f"one\n{BLOCK}\ntwo\n{BLOCK}\n")
-    assert START in body.said
+    assert BLOCK_START in body.said
     assert body.said.startswith("one")
     fenced = read_body(f"```\n{BLOCK}\n```\n")
     assert fenced.block is None
-    assert read_body(f"words {START}\n").block is None
+    assert read_body(f"words {BLOCK_START}\n").block is None
     closed = read_body(f"```\ncode\n```\n{BLOCK}\n")
     assert closed.block is not None
     longer = read_body(f"````\n```\n{BLOCK}\n````\n")
@@ -298,33 +302,35 @@ def test_another_underline_makes_no_title(text: str) -> None:
 
 def test_links_are_added_and_taken_out_line_by_line() -> None:
     body = read_body(f"words\n\n{BLOCK}\n")
-    more = set_links(body, ENTITIES, add=["[[Eve|E]]"], remove=[], eol="\n")
+    more = set_links(body, ENTITIES_HEADING, add=["[[Eve|E]]"], remove=[], eol="\n")
     assert more.entities == ("Bob", "Eve")
     assert more.text.replace("- [[Eve|E]]\n", "") == body.text
-    less = set_links(more, ENTITIES, add=[], remove=["Bob"], eol="\n")
+    less = set_links(more, ENTITIES_HEADING, add=[], remove=["Bob"], eol="\n")
     assert less.entities == ("Eve",)
-    none = set_links(less, ENTITIES, add=[], remove=["Eve"], eol="\n")
+    none = set_links(less, ENTITIES_HEADING, add=[], remove=["Eve"], eol="\n")
     assert none.entities == ()
     assert "## Entities" not in none.text
-    again = set_links(none, ENTITIES, add=["[[Bob]]"], remove=[], eol="\n")
+    again = set_links(none, ENTITIES_HEADING, add=["[[Bob]]"], remove=[], eol="\n")
     assert again.text == body.text
 
 
 def test_new_sections_stand_in_their_order() -> None:
     block = render_block(related=[], entities=[], origin="Written by a person.")
     body = read_body(f"words\n\n{block}\n")
-    one = set_links(body, ENTITIES, add=["[[Bob]]"], remove=[], eol="\n")
-    two = set_links(one, RELATED, add=["[[a]]"], remove=[], eol="\n")
+    one = set_links(body, ENTITIES_HEADING, add=["[[Bob]]"], remove=[], eol="\n")
+    two = set_links(one, RELATED_HEADING, add=["[[a]]"], remove=[], eol="\n")
     assert two.text == f"words\n\n{BLOCK}\n"
 
 
 def test_a_block_without_any_section_takes_links_too() -> None:
-    body = read_body(f"words\n\n{START}\n{END}\n")
-    made = set_links(body, ENTITIES, add=["[[Bob]]"], remove=[], eol="\n")
+    body = read_body(f"words\n\n{BLOCK_START}\n{BLOCK_END}\n")
+    made = set_links(body, ENTITIES_HEADING, add=["[[Bob]]"], remove=[], eol="\n")
     assert made.entities == ("Bob",)
     assert made.said == "words"
 
 
 def test_without_a_block_no_links_are_written() -> None:
     body = read_body("words\n")
-    assert set_links(body, ENTITIES, add=["[[Bob]]"], remove=[], eol="\n") is body
+    assert (
+        set_links(body, ENTITIES_HEADING, add=["[[Bob]]"], remove=[], eol="\n") is body
+    )

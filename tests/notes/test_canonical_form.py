@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from tests.notes.test_view import LENS, OPEN, planted
 from tests.strategies import edits, facts
-from vaultsync.model.compare import differing
+from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import Owner
+from vaultsync.model.schema import FieldOwner
 from vaultsync.notes import render as rendering
-from vaultsync.notes.canonical_form import id_of, is_verbatim
+from vaultsync.notes.canonical_form import is_canonical, leading_id
 from vaultsync.notes.parse import read_note
-from vaultsync.notes.render import render
-from vaultsync.notes.view import CLEAR, Lens
+from vaultsync.notes.render import render_note
+from vaultsync.notes.view import IDENTITY_VIEW, NoteView
 
 ID = "0193f6c2-0000-7000-8000-00000000000a"
 OTHER = "0193f6c2-0000-7000-8000-00000000000b"
@@ -39,27 +39,27 @@ def _fact(*related: str) -> Fact:
 
 @given(facts())
 def test_what_was_written_of_a_fact_is_verbatim(fact: Fact) -> None:
-    data = render(fact, links=_links(fact))
-    assert id_of(data) == fact.id
-    assert is_verbatim(data, _at(fact), fact, CLEAR)
+    data = render_note(fact, links=_links(fact))
+    assert leading_id(data) == fact.id
+    assert is_canonical(data, _at(fact), fact, IDENTITY_VIEW)
 
 
 @given(st.lists(facts(), min_size=4))
 def test_so_it_is_when_more_values_were_seen_than_are_kept(many: list[Fact]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rendering, "_MOST", 1)
+        patch.setattr(rendering, "_MAX_CACHED_LINES", 1)
         for fact in many:
-            data = render(fact, links=_links(fact))
+            data = render_note(fact, links=_links(fact))
             assert read_note(data, PATH).problems == ()
-            assert is_verbatim(data, _at(fact), fact, CLEAR)
+            assert is_canonical(data, _at(fact), fact, IDENTITY_VIEW)
 
 
 @given(planted(), st.sampled_from([LENS, OPEN]))
 def test_so_it_is_where_secrets_are_hidden_and_scripts_disarmed(
-    fact: Fact, lens: Lens
+    fact: Fact, lens: NoteView
 ) -> None:
-    data = render(lens.shown(fact), links=_links(fact))
-    assert is_verbatim(data, _at(fact), fact, lens)
+    data = render_note(lens.to_note(fact), links=_links(fact))
+    assert is_canonical(data, _at(fact), fact, lens)
 
 
 @given(planted(), st.data())
@@ -67,18 +67,20 @@ def test_a_note_that_says_something_else_is_not(
     fact: Fact, data: st.DataObject
 ) -> None:
     other = data.draw(edits(fact))
-    note = render(LENS.shown(other), links=_links(other))
-    if differing(fact, other):
-        assert not is_verbatim(note, _at(fact), fact, LENS)
+    note = render_note(LENS.to_note(other), links=_links(other))
+    if differing_keys(fact, other):
+        assert not is_canonical(note, _at(fact), fact, LENS)
 
 
 @given(facts(), st.data())
 def test_each_byte_counts(fact: Fact, data: st.DataObject) -> None:
-    note = render(fact, links=_links(fact))
+    note = render_note(fact, links=_links(fact))
     at = data.draw(st.integers(0, len(note) - 1))
     byte = data.draw(st.integers(0, 255).filter(lambda x: x != note[at]))
     changed = note[:at] + bytes([byte]) + note[at + 1 :]
-    if is_verbatim(changed, _at(fact), fact, CLEAR):  # only the name that a link shows
+    if is_canonical(
+        changed, _at(fact), fact, IDENTITY_VIEW
+    ):  # only the name that a link shows
         was, now = read_note(note, PATH), read_note(changed, PATH)
         assert now.values == was.values
         assert now.properties == was.properties
@@ -88,11 +90,11 @@ def test_each_byte_counts(fact: Fact, data: st.DataObject) -> None:
 
 @given(facts(), st.data())
 def test_volatile_fields_do_not_count(fact: Fact, data: st.DataObject) -> None:
-    other = data.draw(edits(fact, Owner.VOLATILE))
-    note = render(other, links=_links(other))
-    assert differing(fact, other) == ()
+    other = data.draw(edits(fact, FieldOwner.VOLATILE))
+    note = render_note(other, links=_links(other))
+    assert differing_keys(fact, other) == ()
     if fact.recall_ids == other.recall_ids:
-        assert is_verbatim(note, _at(fact), fact, CLEAR)
+        assert is_canonical(note, _at(fact), fact, IDENTITY_VIEW)
 
 
 @pytest.mark.parametrize(
@@ -110,28 +112,30 @@ def test_volatile_fields_do_not_count(fact: Fact, data: st.DataObject) -> None:
 )
 def test_a_volatile_field_that_cannot_be_read_is_seen(lines: str) -> None:
     fact = _fact()
-    note = render(fact, links={}).decode()
+    note = render_note(fact, links={}).decode()
     for before in ("\nstatus: ", "\n---\n\n# "):
         changed = note.replace(before, f"\n{lines}{before}", 1)
         assert changed != note
-        assert not is_verbatim(changed.encode(), PATH, fact, CLEAR)
+        assert not is_canonical(changed.encode(), PATH, fact, IDENTITY_VIEW)
 
 
 def test_a_volatile_line_within_another_value_is_seen() -> None:
-    fact = _fact().changed({"tags": ["one", "two"]})
-    note = render(fact, links={}).decode()
+    fact = _fact().replace({"tags": ["one", "two"]})
+    note = render_note(fact, links={}).decode()
     changed = note.replace("  - two\n", "accessCount: 3\n  - two\n", 1)
-    assert not is_verbatim(changed.encode(), PATH, fact, CLEAR)
+    assert not is_canonical(changed.encode(), PATH, fact, IDENTITY_VIEW)
     good = note.replace("tags:\n", "accessCount: 3\ntags:\n", 1)
-    assert is_verbatim(good.encode(), PATH, fact, CLEAR)
-    assert is_verbatim(good.encode(), PATH, fact.changed({"accessCount": 9}), CLEAR)
+    assert is_canonical(good.encode(), PATH, fact, IDENTITY_VIEW)
+    assert is_canonical(
+        good.encode(), PATH, fact.replace({"accessCount": 9}), IDENTITY_VIEW
+    )
 
 
 def test_links_are_taken_as_they_stand() -> None:
     fact = _fact(OTHER, THIRD)
     for one, two in (("[[B]]", "[[C]]"), ("[[A/B|b]]", "[[C#d|e f]]")):
-        data = render(fact, links={OTHER: one, THIRD: two})
-        assert is_verbatim(data, PATH, fact, CLEAR)
+        data = render_note(fact, links={OTHER: one, THIRD: two})
+        assert is_canonical(data, PATH, fact, IDENTITY_VIEW)
 
 
 @pytest.mark.parametrize(
@@ -147,27 +151,31 @@ def test_links_are_taken_as_they_stand() -> None:
 )
 def test_what_a_person_wrote_among_the_links_is_read(line: str) -> None:
     fact = _fact(OTHER)
-    data = render(fact, links={OTHER: line})
-    assert not is_verbatim(data, PATH, fact, CLEAR)
+    data = render_note(fact, links={OTHER: line})
+    assert not is_canonical(data, PATH, fact, IDENTITY_VIEW)
 
 
 def test_a_fact_whose_note_lacks_a_link_is_read() -> None:
     fact = _fact(OTHER, THIRD)
-    assert not is_verbatim(render(fact, links={OTHER: "[[B]]"}), PATH, fact, CLEAR)
-    assert not is_verbatim(render(fact, links={}), PATH, fact, CLEAR)
+    assert not is_canonical(
+        render_note(fact, links={OTHER: "[[B]]"}), PATH, fact, IDENTITY_VIEW
+    )
+    assert not is_canonical(render_note(fact, links={}), PATH, fact, IDENTITY_VIEW)
 
 
 def test_a_note_in_the_folder_of_another_scope_is_read() -> None:
     fact = _fact()
-    data = render(fact, links={})
-    assert not is_verbatim(data, VaultPath("team-core/notes/a.md"), fact, CLEAR)
-    assert is_verbatim(data, VaultPath("My Notes/a.md"), fact, CLEAR)
+    data = render_note(fact, links={})
+    assert not is_canonical(
+        data, VaultPath("team-core/notes/a.md"), fact, IDENTITY_VIEW
+    )
+    assert is_canonical(data, VaultPath("My Notes/a.md"), fact, IDENTITY_VIEW)
 
 
 def test_what_is_no_text_is_read() -> None:
     fact = _fact(OTHER)
-    data = render(fact, links={OTHER: "[[B]]"}).replace(b"[[B]]", b"[[\xff]]")
-    assert not is_verbatim(data, PATH, fact, CLEAR)
+    data = render_note(fact, links={OTHER: "[[B]]"}).replace(b"[[B]]", b"[[\xff]]")
+    assert not is_canonical(data, PATH, fact, IDENTITY_VIEW)
 
 
 @pytest.mark.parametrize(
@@ -180,4 +188,4 @@ def test_what_is_no_text_is_read() -> None:
     ],
 )
 def test_a_note_that_begins_otherwise_is_read(text: str) -> None:
-    assert id_of(text.encode()) is None
+    assert leading_id(text.encode()) is None

@@ -15,24 +15,24 @@ from tests.strategies import field_conflicts, lines
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import (
-    CHANGED,
-    DELETED,
-    NOTE,
+    CHANGED_SIDE,
+    DELETED_SIDE,
+    NOTE_FIELD,
     Conflict,
     FieldConflict,
     conflict_id,
+    conflict_id_in,
     conflict_json,
-    conflict_of_text,
     conflict_path,
     is_conflict_note,
     is_deletion,
     render_conflict,
-    ticked,
+    ticked_fields,
 )
 
 ID = "0193f6c2-0000-7000-8000-000000000000"
-GONE_FROM_VAULT = FieldConflict("note", None, DELETED, CHANGED)
-GONE_FROM_STORE = FieldConflict("note", None, CHANGED, DELETED)
+GONE_FROM_VAULT = FieldConflict("note", None, DELETED_SIDE, CHANGED_SIDE)
+GONE_FROM_STORE = FieldConflict("note", None, CHANGED_SIDE, DELETED_SIDE)
 
 
 def conflict(
@@ -89,10 +89,10 @@ def test_ticks_are_read_back_exactly_whatever_the_values_say(
     text = render_conflict(conflict(*fields))
 
     assert len(boxes(text.replace("\r", " "))) == len(fields)
-    assert ticked(text) == frozenset()
+    assert ticked_fields(text) == frozenset()
     done = tick(text, sorted(chosen), data.draw(st.sampled_from("xX")))
-    assert ticked(done) == frozenset(fields[n].field for n in chosen)
-    assert ticked(done.replace("\n", "\r\n")) == ticked(done)
+    assert ticked_fields(done) == frozenset(fields[n].field for n in chosen)
+    assert ticked_fields(done.replace("\n", "\r\n")) == ticked_fields(done)
 
 
 @given(many_fields, lines, lines)
@@ -109,7 +109,7 @@ def test_the_frontmatter_is_safe_yaml_whatever_the_names(
     assert (head["vaultsync"], head["conflict"]) == ("conflict", made.id)
     assert head["fact"] == ID
     assert name.replace("/", "") in head["note"]
-    assert conflict_of_text(text) == made.id
+    assert conflict_id_in(text) == made.id
 
 
 @given(st.text(min_size=1, max_size=40).filter(lambda text: text.strip("\n")))
@@ -151,7 +151,7 @@ def test_of_long_texts_the_lines_that_differ_are_shown_first_and_once() -> None:
     ]
     for value in (LONG, mine, theirs):
         assert f"text\n{value}\n`" in rest
-    assert ticked(text) == frozenset()
+    assert ticked_fields(text) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_an_id_is_made_of_all_values_in_any_order(fields: list[FieldConflict]) -
 )
 def test_what_is_no_conflict_note_has_no_ticks(sabotage: object, why: str) -> None:
     assert callable(sabotage)
-    assert ticked(sabotage(render_conflict(conflict(field())))) is None, why
+    assert ticked_fields(sabotage(render_conflict(conflict(field())))) is None, why
 
 
 def test_a_note_that_an_editor_rewrote_is_still_read() -> None:
@@ -224,13 +224,15 @@ def test_a_note_that_an_editor_rewrote_is_still_read() -> None:
     body = body.replace("-->", "--> ✅ 2026-02-14").replace("- [", "* [")
     text = "\ufeff---\n" + "\n".join(rewritten) + "  \n---  \nMy words.\n" + body
 
-    assert conflict_of_text(text) == made.id
-    assert ticked(text) == frozenset({"priority"})
-    assert ticked(text.replace("\n", "\r\n")) == frozenset({"priority"})
+    assert conflict_id_in(text) == made.id
+    assert ticked_fields(text) == frozenset({"priority"})
+    assert ticked_fields(text.replace("\n", "\r\n")) == frozenset({"priority"})
 
 
 def test_a_box_that_is_crossed_otherwise_is_not_ticked() -> None:
-    assert ticked(tick(render_conflict(conflict(field())), [0], "-")) == frozenset()
+    assert (
+        ticked_fields(tick(render_conflict(conflict(field())), [0], "-")) == frozenset()
+    )
 
 
 def test_a_box_inside_a_fence_of_the_person_is_not_ticked() -> None:
@@ -239,9 +241,9 @@ def test_a_box_inside_a_fence_of_the_person_is_not_ticked() -> None:
 
     inline = text.replace("## role", "``` no fence ``` at all\n## role", 1)
 
-    assert ticked(inline) == frozenset({"content", "role"})
-    assert ticked(fenced) == frozenset({"content"})
-    assert ticked(fenced.replace("```\n\n- [", "~~~~\n\n- [", 1)) == frozenset(
+    assert ticked_fields(inline) == frozenset({"content", "role"})
+    assert ticked_fields(fenced) == frozenset({"content"})
+    assert ticked_fields(fenced.replace("```\n\n- [", "~~~~\n\n- [", 1)) == frozenset(
         {"content", "role"}
     )
 
@@ -311,8 +313,8 @@ def test_a_conflict_note_is_known_by_its_name(name: str, ours: bool) -> None:
 
 def test_a_property_named_note_is_no_deletion() -> None:
     assert not is_deletion(FieldConflict("note", None, "a", "b"))
-    assert not is_deletion(FieldConflict("role", None, DELETED, CHANGED))
-    assert not is_deletion(FieldConflict("note", None, DELETED, DELETED))
+    assert not is_deletion(FieldConflict("role", None, DELETED_SIDE, CHANGED_SIDE))
+    assert not is_deletion(FieldConflict("note", None, DELETED_SIDE, DELETED_SIDE))
     assert is_deletion(GONE_FROM_VAULT)
     assert is_deletion(GONE_FROM_STORE)
 
@@ -323,7 +325,7 @@ def test_a_deletion_is_told_without_values(deletion: FieldConflict) -> None:
 
     assert "An edit beats a deletion" in " ".join(text.split())
     assert "```" not in text
-    assert ticked(tick(text, [0])) == frozenset({"note"})
+    assert ticked_fields(tick(text, [0])) == frozenset({"note"})
 
 
 def test_a_note_that_no_link_can_name_is_named_in_words() -> None:
@@ -338,7 +340,7 @@ def test_a_name_that_looks_like_our_mark_ticks_nothing_else() -> None:
     name = "<!-- vaultsync:take field=content -->"
     text = tick(render_conflict(conflict(field(), field(name))), [1])
 
-    assert ticked(text) == frozenset({name})
+    assert ticked_fields(text) == frozenset({name})
 
 
 def test_an_unknown_agent_is_an_agent() -> None:
@@ -351,8 +353,8 @@ def test_an_unknown_agent_is_an_agent() -> None:
     "one",
     [
         field(),
-        FieldConflict(NOTE, "7-a", DELETED, CHANGED),
-        FieldConflict(NOTE, "7-a", CHANGED, DELETED),
+        FieldConflict(NOTE_FIELD, "7-a", DELETED_SIDE, CHANGED_SIDE),
+        FieldConflict(NOTE_FIELD, "7-a", CHANGED_SIDE, DELETED_SIDE),
     ],
 )
 def test_what_a_command_wrote_for_no_agent_is_no_agents(one: FieldConflict) -> None:

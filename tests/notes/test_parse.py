@@ -10,13 +10,20 @@ from hypothesis import strategies as st
 
 from tests.strategies import edits, facts
 from vaultsync.errors import UnreadableNoteError, UnsafeSpliceError
-from vaultsync.model.compare import differing
+from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import FIELD, OWN, Owner, Value
-from vaultsync.notes.edits import edited
+from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, FieldOwner, Value
+from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.parse import Note, read_note, tier_folder
-from vaultsync.notes.render import origin, render, rewrite, stale, with_id, without_id
+from vaultsync.notes.render import (
+    add_id_line,
+    provenance_line,
+    remove_id_line,
+    render_note,
+    rewrite_note,
+    stale_keys,
+)
 from vaultsync.sync.merge import merge
 
 PATH = VaultPath("team-core/notes/a note.md")
@@ -38,8 +45,8 @@ def _without_volatile(fact: Fact) -> Fact:
         fact,
         **{
             row.attr: getattr(fresh, row.attr)
-            for row in FIELD.values()
-            if row.owner is Owner.VOLATILE
+            for row in FIELDS_BY_KEY.values()
+            if row.owner is FieldOwner.VOLATILE
         },
     )
 
@@ -54,24 +61,28 @@ def _read_back(note: Note, like: Fact) -> Fact:
 
 @given(facts())
 def test_reading_what_was_rendered_is_the_fact(fact: Fact) -> None:
-    note = read_note(render(fact, links=_links(fact)), PATH)
+    note = read_note(render_note(fact, links=_links(fact)), PATH)
     assert note.id == fact.id
     assert note.problems == ()
-    assert differing(_read_back(note, fact), fact, volatile=True) == ()
+    assert differing_keys(_read_back(note, fact), fact, volatile=True) == ()
 
 
 @given(facts())
 def test_what_was_rendered_is_not_stale(fact: Fact) -> None:
-    note = read_note(render(fact, links=_links(fact)), PATH)
-    assert stale(note, fact, fact) == ()
+    note = read_note(render_note(fact, links=_links(fact)), PATH)
+    assert stale_keys(note, fact, fact) == ()
 
 
 @given(facts())
 def test_a_note_nobody_edited_is_no_edit(fact: Fact) -> None:
     # GetPut: putting back what was got changes nothing.
-    note = read_note(render(fact, links=_links(fact)), PATH)
-    assert differing(edited(fact, note, note, ids=_ids(fact)), fact) == ()
-    assert rewrite(note, fact, fact, links=_links(fact)) == note.parts.text.encode()
+    note = read_note(render_note(fact, links=_links(fact)), PATH)
+    assert (
+        differing_keys(apply_note_edits(fact, note, note, ids=_ids(fact)), fact) == ()
+    )
+    assert (
+        rewrite_note(note, fact, fact, links=_links(fact)) == note.parts.text.encode()
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,9 +99,9 @@ def test_a_text_in_a_property_is_written_as_its_author_wrote_it(
 ) -> None:
     text = f"---\nid: {ID}\ntype: lesson\nlessonPrevention: {before}\n---\nx\n"
     note = read_note(text.encode(), PATH)
-    fact = Fact(ID, scope="team-core").laid_over(note.values, note.properties)
+    fact = Fact(ID, scope="team-core").overlay(note.values, note.properties)
 
-    made = rewrite(note, fact, fact.changed({"lessonPrevention": value}), links={})
+    made = rewrite_note(note, fact, fact.replace({"lessonPrevention": value}), links={})
 
     assert made.decode() == text.replace(before, after)
 
@@ -100,9 +111,9 @@ def test_a_text_in_a_property_is_written_as_its_author_wrote_it(
 def test_a_body_begins_below_a_fence_that_ended_the_file(eol: str, change: str) -> None:
     text = eol.join(["---", f"id: {ID}", "mood: good", "---"])
     note = read_note(text.encode(), PATH)
-    fact = Fact(ID, scope="team-core").laid_over(note.values, note.properties)
+    fact = Fact(ID, scope="team-core").overlay(note.values, note.properties)
 
-    made = rewrite(note, fact, fact.changed({change: "New."}), links={}).decode()
+    made = rewrite_note(note, fact, fact.replace({change: "New."}), links={}).decode()
 
     if change == "content":
         assert made == f"{text}{eol}New.{eol}"
@@ -123,9 +134,11 @@ def test_tags_that_stay_are_spelled_as_their_author_did(
 ) -> None:
     text = f"---\nid: {ID}\ntags: {before}\n---\nx\n".replace("tags: \n", "tags:\n")
     note = read_note(text.encode(), PATH)
-    fact = Fact(ID, scope="team-core").laid_over(note.values, note.properties)
+    fact = Fact(ID, scope="team-core").overlay(note.values, note.properties)
 
-    made = rewrite(note, fact, fact.changed({"tags": [*fact.tags, "new"]}), links={})
+    made = rewrite_note(
+        note, fact, fact.replace({"tags": [*fact.tags, "new"]}), links={}
+    )
 
     expected = text.replace(before, after.replace("{}", before))
     assert made.decode() == expected.replace("tags: \n", "tags:\n")
@@ -134,9 +147,9 @@ def test_tags_that_stay_are_spelled_as_their_author_did(
 def test_a_line_end_at_the_end_of_an_authors_property_is_part_of_it() -> None:
     text = f"---\nid: {ID}\nmood: |\n  a\n  b\n---\nx\n"
     note = read_note(text.encode(), PATH)
-    fact = Fact(ID, scope="team-core").laid_over(note.values, note.properties)
+    fact = Fact(ID, scope="team-core").overlay(note.values, note.properties)
 
-    made = rewrite(note, fact, fact.changed({"mood": "a\nc"}), links={})
+    made = rewrite_note(note, fact, fact.replace({"mood": "a\nc"}), links={})
 
     assert made.decode() == text.replace("|\n  a\n  b", "|-\n  a\n  c")
 
@@ -147,15 +160,15 @@ def test_rewriting_to_another_fact_says_that_fact(data: st.DataObject) -> None:
     fact = data.draw(facts())
     after = data.draw(edits(fact))
     links = _links(fact, after)
-    note = read_note(render(fact, links=links), PATH)
+    note = read_note(render_note(fact, links=links), PATH)
     try:
-        made = rewrite(note, fact, after, links=links)
+        made = rewrite_note(note, fact, after, links=links)
     except UnsafeSpliceError:
         return
     again = read_note(made, PATH)
-    said = edited(fact, note, again, ids=_ids(fact, after))
-    assert differing(said, after) == ()
-    assert stale(again, after, after) == ()
+    said = apply_note_edits(fact, note, again, ids=_ids(fact, after))
+    assert differing_keys(said, after) == ()
+    assert stale_keys(again, after, after) == ()
 
 
 @given(st.data())
@@ -169,9 +182,9 @@ def test_ordinary_edits_are_never_refused(data: st.DataObject) -> None:
         "mood": "sunny",
         "context": "at lunch",
     }
-    after = fact.changed({key: values[key]})
-    note = read_note(render(fact, links=_links(fact)), PATH)
-    made = read_note(rewrite(note, fact, after, links=_links(fact)), PATH)
+    after = fact.replace({key: values[key]})
+    note = read_note(render_note(fact, links=_links(fact)), PATH)
+    made = read_note(rewrite_note(note, fact, after, links=_links(fact)), PATH)
     assert made.values.get(key, made.properties.get(key)) == after.value(key)
 
 
@@ -188,8 +201,8 @@ def test_an_edit_of_one_property_leaves_all_other_lines_alone(
         "mood": "new",
     }
     value = values[key]
-    note = read_note(render(fact, links=_links(fact)), PATH)
-    made = rewrite(note, fact, fact.changed({key: value}), links=_links(fact))
+    note = read_note(render_note(fact, links=_links(fact)), PATH)
+    made = rewrite_note(note, fact, fact.replace({key: value}), links=_links(fact))
     before = note.parts.text.split("\n")
     after = made.decode().split("\n")
     assert [x for x in after if not x.startswith(f"{key}:")] == [
@@ -206,9 +219,9 @@ def test_an_edit_of_the_content_leaves_the_frontmatter_and_the_block_alone(
     data: st.DataObject,
 ) -> None:
     fact = _without_volatile(data.draw(facts()))
-    after = fact.changed({"content": data.draw(facts()).content})
-    note = read_note(render(fact, links=_links(fact)), PATH)
-    made = read_note(rewrite(note, fact, after, links=_links(fact)), PATH)
+    after = fact.replace({"content": data.draw(facts()).content})
+    note = read_note(render_note(fact, links=_links(fact)), PATH)
+    made = read_note(rewrite_note(note, fact, after, links=_links(fact)), PATH)
     assert made.parts.yaml == note.parts.yaml
     assert made.body.block is not None
     assert note.body.block is not None
@@ -225,12 +238,12 @@ def test_what_a_person_does_to_a_note_is_what_is_merged(data: st.DataObject) -> 
     fact = data.draw(facts())
     after = data.draw(edits(fact))
     links, ids = _links(fact, after), _ids(fact, after)
-    before = read_note(render(fact, links=links), PATH)
-    now = read_note(render(after, links=links), PATH)
-    said = edited(fact, before, now, ids=ids)
+    before = read_note(render_note(fact, links=links), PATH)
+    now = read_note(render_note(after, links=links), PATH)
+    said = apply_note_edits(fact, before, now, ids=ids)
     merged = merge(fact, said, fact).fact
-    assert stale(now, said, merged) == ()
-    assert rewrite(now, said, merged, links=links) == now.parts.text.encode()
+    assert stale_keys(now, said, merged) == ()
+    assert rewrite_note(now, said, merged, links=links) == now.parts.text.encode()
 
 
 BLOCK = """<!-- vaultsync:managed -->
@@ -263,17 +276,17 @@ FORMS = [
 
 def _of(text: str) -> tuple[Note, Fact]:
     note = read_note(text.encode(), PATH)
-    fact = Fact(ID, scope="team-core").laid_over(note.values, note.properties)
+    fact = Fact(ID, scope="team-core").overlay(note.values, note.properties)
     return note, fact
 
 
 @pytest.mark.parametrize("text", FORMS)
 def test_any_note_gets_an_id_and_gives_it_back(text: str) -> None:
     note, _ = _of(text)
-    made = read_note(with_id(note, ID), PATH)
+    made = read_note(add_id_line(note, ID), PATH)
     assert made.id == ID
     assert {**made.values, **made.properties} == {**note.values, **note.properties}
-    back = without_id(made).decode()
+    back = remove_id_line(made).decode()
     assert back in (text, text.replace("---\n---\n", "", 1))
 
 
@@ -301,11 +314,11 @@ def test_any_note_can_be_made_to_say_what_an_agent_sets(
     text: str, changes: dict[str, Value]
 ) -> None:
     note, fact = _of(text)
-    after = fact.changed(changes)
-    made = rewrite(note, fact, after, links={ID: "[[a link]]"})
+    after = fact.replace(changes)
+    made = rewrite_note(note, fact, after, links={ID: "[[a link]]"})
     again = read_note(made, PATH)
-    said = edited(fact, note, again, ids={"a link": ID})
-    assert differing(said, after) == ()
+    said = apply_note_edits(fact, note, again, ids={"a link": ID})
+    assert differing_keys(said, after) == ()
     untouched = {"content", "title", "context"} & changes.keys() == set()
     if untouched and "entities" not in changes and "relatedFactIds" not in changes:
         assert again.parts.body == note.parts.body
@@ -317,20 +330,20 @@ def test_a_comment_and_the_spelling_of_a_value_stay() -> None:
     tags = "tags: # my tags\n  - 'a'  # first\n  - b\n"
     text = f'---\n# why\nid: {ID}\n{tags}status: "x"\n---\nW.\n'
     note, fact = _of(text)
-    made = rewrite(note, fact, fact.changed({"tags": ["a", "b", "c"]}), links={})
+    made = rewrite_note(note, fact, fact.replace({"tags": ["a", "b", "c"]}), links={})
     assert made.decode() == text.replace("  - b\n", "  - b\n  - c\n")
 
 
 def test_links_in_properties_are_quoted() -> None:
     fact = make_fact({"id": ID, "content": "x", "entities": ["Bob"]})
-    assert b'entities:\n  - "[[Bob]]"\n' in render(fact, links={})
+    assert b'entities:\n  - "[[Bob]]"\n' in render_note(fact, links={})
 
 
 def test_frontmatter_is_flat() -> None:
     fact = make_fact(
         {"id": ID, "content": "x", "type": "decision", "decisionOutcome": "done"}
     )
-    assert b"\ndecisionOutcome: done\n" in render(fact, links={})
+    assert b"\ndecisionOutcome: done\n" in render_note(fact, links={})
 
 
 def test_nested_maps_are_read_and_kept() -> None:
@@ -340,7 +353,7 @@ def test_nested_maps_are_read_and_kept() -> None:
     note, fact = _of(text)
     assert note.values["decisionOutcome"] == "open"
     assert note.values["decisionImpactedPaths"] == ("a",)
-    made = rewrite(note, fact, fact.changed({"priority": 0}), links={})
+    made = rewrite_note(note, fact, fact.replace({"priority": 0}), links={})
     assert b"  outcome: open # still\n" in made
 
 
@@ -370,15 +383,15 @@ def test_a_property_without_a_value_says_nothing() -> None:
 
 def test_a_title_that_is_the_file_name_again_needs_no_property() -> None:
     note, fact = _of(f"---\nid: {ID}\ntitle: Another\n---\nWords.\n")
-    made = rewrite(note, fact, fact.changed({"title": "a note"}), links={})
+    made = rewrite_note(note, fact, fact.replace({"title": "a note"}), links={})
     assert made.decode() == f"---\nid: {ID}\n---\nWords.\n"
 
 
 def test_a_value_that_is_no_value_is_not_written_over_and_holds_nothing_else() -> None:
     text = f"---\nid: {ID}\npriority: high\nstatus: active\n---\nWords.\n"
     note, fact = _of(text)
-    after = fact.changed({"priority": 0, "status": "done", "content": "Other words."})
-    made = rewrite(note, fact, after, links={})
+    after = fact.replace({"priority": 0, "status": "done", "content": "Other words."})
+    made = rewrite_note(note, fact, after, links={})
     expected = text.replace("active", "done").replace("Words", "Other words")
     assert made.decode() == expected
 
@@ -386,10 +399,12 @@ def test_a_value_that_is_no_value_is_not_written_over_and_holds_nothing_else() -
 def test_a_property_that_is_an_empty_list_is_there() -> None:
     text = f"---\nid: {ID}\n---\nWords.\n"
     note, fact = _of(text)
-    made = rewrite(note, fact, fact.changed({"role": [], "priority": 0}), links={})
+    made = rewrite_note(note, fact, fact.replace({"role": [], "priority": 0}), links={})
     assert b"role: []\n" in made
     note, fact = _of(made.decode())
-    made = rewrite(note, fact, fact.changed({"role": None, "priority": 2}), links={})
+    made = rewrite_note(
+        note, fact, fact.replace({"role": None, "priority": 2}), links={}
+    )
     assert made.decode() == text.replace("\n---\nW", "\npriority: 2\n---\nW")
 
 
@@ -397,7 +412,7 @@ def test_a_nested_value_cannot_be_taken_out_and_that_is_said() -> None:
     text = f"---\nid: {ID}\ndecision: {{outcome: open}}\n---\nWords.\n"
     note, fact = _of(text)
     with pytest.raises(UnsafeSpliceError, match="decisionOutcome cannot be taken out"):
-        rewrite(note, fact, fact.changed({"decisionOutcome": None}), links={})
+        rewrite_note(note, fact, fact.replace({"decisionOutcome": None}), links={})
 
 
 @pytest.mark.parametrize(
@@ -411,7 +426,7 @@ def test_a_nested_value_cannot_be_taken_out_and_that_is_said() -> None:
 def test_a_content_that_would_read_differently_is_not_written(content: str) -> None:
     note, fact = _of(f"---\nid: {ID}\n---\nWords.\n")
     with pytest.raises(UnsafeSpliceError, match="cannot be written into it"):
-        rewrite(note, fact, fact.changed({"content": content}), links={})
+        rewrite_note(note, fact, fact.replace({"content": content}), links={})
 
 
 @pytest.mark.parametrize(
@@ -460,83 +475,83 @@ def test_a_problem_names_key_and_line_and_stops_nothing() -> None:
 def test_a_field_that_was_wrong_and_is_mended_counts() -> None:
     before, base = _of("---\npriority: high\n---\nWords.\n")
     now, _ = _of("---\npriority: 0\n---\nWords.\n")
-    assert edited(base, before, now).priority == 0
+    assert apply_note_edits(base, before, now).priority == 0
 
 
 def test_a_note_moved_into_the_folder_of_another_type_is_of_that_type() -> None:
     before, base = _of("Words.\n")
     lessons = VaultPath("team-core/lessons/a note.md")
     now = read_note(b"Words.\n", lessons)
-    assert edited(base, before, now).type == "lesson"
+    assert apply_note_edits(base, before, now).type == "lesson"
     elsewhere = read_note(b"Words.\n", VaultPath("team-core/mine/a note.md"))
-    assert edited(base, before, elsewhere).type == base.type
+    assert apply_note_edits(base, before, elsewhere).type == base.type
 
 
 def test_a_note_moved_into_the_folder_of_another_tier_gets_its_priority() -> None:
     text = b"---\npriority: 3\n---\nWords.\n"
     folder = "team-core/observations"
     before = read_note(text, VaultPath(f"{folder}/background/a note.md"))
-    base = Fact(ID, scope="team-core").laid_over(before.values, {})
+    base = Fact(ID, scope="team-core").overlay(before.values, {})
     moved = read_note(text, VaultPath(f"{folder}/notable/a note.md"))
-    assert edited(base, before, moved).priority == 1
+    assert apply_note_edits(base, before, moved).priority == 1
     said = read_note(text.replace(b"3", b"2"), VaultPath(f"{folder}/notable/a note.md"))
-    assert edited(base, before, said).priority == 2
+    assert apply_note_edits(base, before, said).priority == 2
 
 
 def test_a_field_that_becomes_wrong_keeps_its_value() -> None:
     before, base = _of("---\npriority: 1\n---\nWords.\n")
     now, _ = _of("---\npriority: high\n---\nWords.\n")
-    fact = edited(base, before, now)
+    fact = apply_note_edits(base, before, now)
     assert fact.priority == 1
-    made = rewrite(now, fact, fact.changed({"status": "x"}), links={})
+    made = rewrite_note(now, fact, fact.replace({"status": "x"}), links={})
     assert b"priority: high\n" in made
 
 
-@pytest.mark.parametrize("key", [*FIELD, *OWN])
+@pytest.mark.parametrize("key", [*FIELDS_BY_KEY, *OWN_FIELDS_BY_KEY])
 def test_any_property_may_be_taken_out(key: str) -> None:
     fact = make_fact({"id": ID, "content": "x", "tags": ["a"], "confidence": 0.5})
-    before = read_note(render(fact, links={}), PATH)
+    before = read_note(render_note(fact, links={}), PATH)
     text = "\n".join(
         line for line in before.parts.text.split("\n") if not line.startswith(f"{key}:")
     )
     if key == "tags":
         text = text.replace("  - a\n", "")
     now = read_note(text.encode(), PATH)
-    edited(fact, before, now)
+    apply_note_edits(fact, before, now)
 
 
 def test_provenance_names_the_agent_or_a_person() -> None:
     fact = make_fact({"id": ID, "content": "x", "createdAt": "2026-02-14"})
-    assert origin(fact) == "Written by a person on 2026-02-14."
+    assert provenance_line(fact) == "Written by a person on 2026-02-14."
     by_agent = replace(fact, agent_id="indy", created_at="")
-    assert origin(by_agent) == "Created by agent `indy`."
+    assert provenance_line(by_agent) == "Created by agent `indy`."
 
 
 def test_only_observations_lie_in_folders_by_tier() -> None:
     fact = make_fact({"id": ID, "content": "x", "priority": 0})
     assert tier_folder(fact) is None
-    assert tier_folder(fact.changed({"type": "observation"})) == "critical"
+    assert tier_folder(fact.replace({"type": "observation"})) == "critical"
 
 
 def test_a_link_that_leads_nowhere_is_left_alone() -> None:
     fact = make_fact({"id": ID, "content": "x"})
-    before = read_note(render(fact, links={}), PATH)
+    before = read_note(render_note(fact, links={}), PATH)
     text = before.parts.text.replace(
         "## Provenance", "## Related Facts\n- [[nowhere]]\n\n## Provenance"
     )
     now = read_note(text.encode(), PATH)
-    assert edited(fact, before, now, ids={}).related_fact_ids == ()
-    made = rewrite(now, fact, fact.changed({"priority": 0}), links={})
+    assert apply_note_edits(fact, before, now, ids={}).related_fact_ids == ()
+    made = rewrite_note(now, fact, fact.replace({"priority": 0}), links={})
     assert b"- [[nowhere]]\n" in made
 
 
 def test_volatile_fields_are_brought_up_to_date_on_the_way() -> None:
     fact = make_fact({"id": ID, "content": "x", "accessCount": 3})
-    note = read_note(render(fact, links={}), PATH)
-    after = fact.changed({"accessCount": 9})
-    assert stale(note, fact, after) == ()
+    note = read_note(render_note(fact, links={}), PATH)
+    after = fact.replace({"accessCount": 9})
+    assert stale_keys(note, fact, after) == ()
     assert (
-        rewrite(note, fact, after.changed({"status": "x"}), links={}).count(
+        rewrite_note(note, fact, after.replace({"status": "x"}), links={}).count(
             b"accessCount: 9\n"
         )
         == 1

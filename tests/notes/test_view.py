@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from tests import secrets
 from tests.strategies import edits, facts
 from vaultsync.errors import UnsafeSpliceError
-from vaultsync.model.compare import differing
+from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.notes.edits import edited
+from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.parse import Note, UnknownPlaceholder, read_note
-from vaultsync.notes.render import render, rewrite, stale
-from vaultsync.notes.view import CLEAR, MOST, Lens
-from vaultsync.privacy.escaping import running
+from vaultsync.notes.render import render_note, rewrite_note, stale_keys
+from vaultsync.notes.view import IDENTITY_VIEW, MAX_CACHED_HASHES, NoteView
+from vaultsync.privacy.escaping import active_constructs
 from vaultsync.privacy.redaction import PLACEHOLDER, Redactor
 
 PATH = VaultPath("team-core/notes/A note.md")
@@ -29,10 +29,10 @@ DICE = random.Random("vaultsync lens")
 TOKENS = [secrets.token(kind, DICE) for kind in ("github", "stripe", "jwt", "gitlab")]
 TOKEN = TOKENS[0]
 PEM = secrets.OTHERS["private-key"][0](DICE)
-LENS = Lens.of(Redactor(b"k" * 32), hides=True, disarms=True)
-OPEN = Lens.of(Redactor(b"k" * 32), hides=False, disarms=False)
-OTHER_KEY = Lens.of(Redactor(b"o" * 32), hides=True, disarms=True)
-NAME = LENS.text(TOKEN)
+LENS = NoteView.of(Redactor(b"k" * 32), hides=True, disarms=True)
+OPEN = NoteView.of(Redactor(b"k" * 32), hides=False, disarms=False)
+OTHER_KEY = NoteView.of(Redactor(b"o" * 32), hides=True, disarms=True)
+NAME = LENS.redact_text(TOKEN)
 
 _PLANTS = [
     *TOKENS, PEM, f"password: {'hunter2'}xyz", "<% tp.x %>", "```dataviewjs\nx()\n```", "`$= x`",
@@ -62,47 +62,47 @@ def planted(draw: st.DrawFn) -> Fact:
         ),
     }
     kept = draw(st.sets(st.sampled_from(sorted(said)), min_size=1))
-    made = fact.changed({each: said[each] for each in kept})
+    made = fact.replace({each: said[each] for each in kept})
     # A fence that nobody closes hides what is ours of a note, with or without a lens.
-    assume(stale(read_note(render(made, links={}), PATH), made, made) == ())
+    assume(stale_keys(read_note(render_note(made, links={}), PATH), made, made) == ())
     return made
 
 
-def note_of(fact: Fact, lens: Lens = LENS) -> Note:
-    return read_note(render(lens.shown(fact), links={}), PATH)
+def note_of(fact: Fact, lens: NoteView = LENS) -> Note:
+    return read_note(render_note(lens.to_note(fact), links={}), PATH)
 
 
-def meaning(lens: Lens, note: Note, fact: Fact) -> Fact:
+def meaning(lens: NoteView, note: Note, fact: Fact) -> Fact:
     """What a note means to somebody who has nothing but its fact's secrets."""
-    read = lens.meant(note, fact)
+    read = lens.from_note(note, fact)
     assert not [x for x in read.problems if isinstance(x, UnknownPlaceholder)]
-    return edited(fact, read, read)
+    return apply_note_edits(fact, read, read)
 
 
 @given(planted(), st.sampled_from([LENS, OPEN]))
 def test_what_is_written_and_read_again_is_the_same_fact(
-    fact: Fact, lens: Lens
+    fact: Fact, lens: NoteView
 ) -> None:
     note = note_of(fact, lens)
-    read = lens.meant(note, fact)
-    assert not stale(read, fact, fact)
+    read = lens.from_note(note, fact)
+    assert not stale_keys(read, fact, fact)
     for key, value in {**read.values, **read.properties}.items():
         assert (
-            differing(fact.laid_over({key: value}, {}), fact) == ()
+            differing_keys(fact.overlay({key: value}, {}), fact) == ()
             or key in read.properties
         )
 
 
 @given(planted())
 def test_a_note_that_means_the_same_is_never_written(fact: Fact) -> None:
-    agreed = LENS.agreed(note_of(fact), fact)
-    data = rewrite(agreed, fact, fact, links={}, lens=LENS)
+    agreed = LENS.from_base_note(note_of(fact), fact)
+    data = rewrite_note(agreed, fact, fact, links={}, lens=LENS)
     assert data == agreed.parts.text.encode()
 
 
 @given(planted())
 def test_what_an_agent_wrote_shows_no_secret_and_runs_nothing(fact: Fact) -> None:
-    shown = LENS.shown(fact)
+    shown = LENS.to_note(fact)
     text = repr(shown)
     whole = [
         re.compile(rf"(?<![A-Za-z0-9_-]){re.escape(x)}(?![A-Za-z0-9_-])")
@@ -110,13 +110,15 @@ def test_what_an_agent_wrote_shows_no_secret_and_runs_nothing(fact: Fact) -> Non
     ]
     assert not [each for each in whole if each.search(text)]
     for each in (shown.title, shown.content, shown.context or "", *shown.tags):
-        assert running(each) == frozenset()
+        assert active_constructs(each) == frozenset()
 
 
 def _can_be_written(fact: Fact, merged: Fact) -> bool:
     """Whether an edit reaches a note that shows everything, by the rules of notes alone."""
     try:
-        rewrite(read_note(render(fact, links={}), PATH), fact, merged, links={})
+        rewrite_note(
+            read_note(render_note(fact, links={}), PATH), fact, merged, links={}
+        )
     except UnsafeSpliceError:
         return False
     return True
@@ -129,12 +131,12 @@ def test_an_agents_edit_reaches_the_note_hidden_and_means_what_was_merged(
     fact = data.draw(planted())
     merged = data.draw(edits(fact))
     more = data.draw(st.sampled_from([*_PLANTS, "word"]))
-    merged = merged.changed({"content": f"{merged.content}\n{more}"})
-    note = LENS.agreed(note_of(fact), fact)
+    merged = merged.replace({"content": f"{merged.content}\n{more}"})
+    note = LENS.from_base_note(note_of(fact), fact)
     assume(_can_be_written(fact, merged))
-    made = rewrite(note, fact, merged, links={}, lens=LENS)
-    again = LENS.meant(read_note(made, PATH), merged)
-    assert stale(again, merged, merged) == ()
+    made = rewrite_note(note, fact, merged, links={}, lens=LENS)
+    again = LENS.from_note(read_note(made, PATH), merged)
+    assert stale_keys(again, merged, merged) == ()
     words = re.compile(rf"(?<![A-Za-z0-9_-]){re.escape(more)}(?![A-Za-z0-9_-])")
     assert more not in TOKENS or not words.search(made.decode())
 
@@ -146,17 +148,17 @@ def test_an_agents_edit_reaches_the_note_hidden_and_means_what_was_merged(
 def test_what_a_person_typed_stays_as_it_is_and_is_meant(
     fact: Fact, typed: str
 ) -> None:
-    before = LENS.agreed(note_of(fact), fact)
+    before = LENS.from_base_note(note_of(fact), fact)
     text = before.parts.text.replace(
         "\n<!-- vaultsync", f"\n{typed}\n\n<!-- vaultsync", 1
     )
     assume("content" in before.values and text.count(typed) == 1)
-    now = LENS.meant(read_note(text.encode(), PATH), fact, before=before)
-    vault = edited(fact, before, now)
+    now = LENS.from_note(read_note(text.encode(), PATH), fact, before=before)
+    vault = apply_note_edits(fact, before, now)
     assert vault.content.endswith(typed)
-    assert rewrite(now, vault, vault, links={}, lens=LENS).decode() == text
-    other = vault.changed({"content": f"Above.\n{vault.content}", "status": "archived"})
-    made = rewrite(now, vault, other, links={}, lens=LENS).decode()
+    assert rewrite_note(now, vault, vault, links={}, lens=LENS).decode() == text
+    other = vault.replace({"content": f"Above.\n{vault.content}", "status": "archived"})
+    made = rewrite_note(now, vault, other, links={}, lens=LENS).decode()
     assert f"\n{typed}\n" in made
 
 
@@ -168,10 +170,12 @@ def test_a_secret_that_a_person_typed_stays_and_one_that_an_agent_adds_is_hidden
     None
 ):
     typed = "password: myown7word"
-    note = read_note(render(_fact(f"a\n{typed}\n{PEM}"), links={}), PATH)
+    note = read_note(render_note(_fact(f"a\n{typed}\n{PEM}"), links={}), PATH)
     vault = _fact(f"a\n{typed}\n{PEM}")
     merged = _fact(f"b {TOKEN}\n{typed}\n{PEM}\nmore {TOKEN}")
-    made = rewrite(LENS.meant(note, vault), vault, merged, links={}, lens=LENS).decode()
+    made = rewrite_note(
+        LENS.from_note(note, vault), vault, merged, links={}, lens=LENS
+    ).decode()
     assert typed in made
     assert PEM in made
     assert TOKEN not in made
@@ -180,11 +184,13 @@ def test_a_secret_that_a_person_typed_stays_and_one_that_an_agent_adds_is_hidden
 def test_a_script_that_a_person_wrote_runs_until_somebody_else_changes_it() -> None:
     mine = "```dataviewjs\nmine()\n```"
     vault = _fact(mine)
-    note = read_note(render(vault, links={}), PATH)
-    beside = rewrite(note, vault, _fact(f"{mine}\n\n<% theirs %>"), links={}, lens=LENS)
+    note = read_note(render_note(vault, links={}), PATH)
+    beside = rewrite_note(
+        note, vault, _fact(f"{mine}\n\n<% theirs %>"), links={}, lens=LENS
+    )
     assert mine in beside.decode()
     assert "<\\% theirs %>" in beside.decode()
-    within = rewrite(
+    within = rewrite_note(
         note, vault, _fact(mine.replace("mine", "theirs")), links={}, lens=LENS
     )
     assert "```\\dataviewjs\ntheirs()" in within.decode()
@@ -194,40 +200,40 @@ def test_a_placeholder_that_a_person_deletes_is_gone_and_one_they_move_is_meant(
     None
 ):
     fact = _fact(f"first {TOKEN}\nsecond")
-    before = LENS.agreed(note_of(fact), fact)
+    before = LENS.from_base_note(note_of(fact), fact)
     text = before.parts.text
-    gone = LENS.meant(
+    gone = LENS.from_note(
         read_note(text.replace(NAME, "").encode(), PATH), fact, before=before
     )
-    assert edited(fact, before, gone).content == "first \nsecond"
+    assert apply_note_edits(fact, before, gone).content == "first \nsecond"
     there = text.replace(NAME, "").replace("second", f"second {NAME}")
-    moved = LENS.meant(read_note(there.encode(), PATH), fact, before=before)
-    assert edited(fact, before, moved).content == f"first \nsecond {TOKEN}"
+    moved = LENS.from_note(read_note(there.encode(), PATH), fact, before=before)
+    assert apply_note_edits(fact, before, moved).content == f"first \nsecond {TOKEN}"
 
 
 def test_a_placeholder_that_stands_for_nothing_makes_its_field_keep_its_value() -> None:
     fact = _fact("first", context="why")
-    before = LENS.agreed(note_of(fact), fact)
+    before = LENS.from_base_note(note_of(fact), fact)
     text = before.parts.text.replace("first", f"first {NAME}").replace("why", "because")
-    now = LENS.meant(read_note(text.encode(), PATH), fact, before=before)
+    now = LENS.from_note(read_note(text.encode(), PATH), fact, before=before)
     (problem,) = now.problems
     assert isinstance(problem, UnknownPlaceholder)
     assert problem.key == "content"
     assert text.split("\n")[problem.line - 1] == f"first {NAME}"
-    vault = edited(fact, before, now)
+    vault = apply_note_edits(fact, before, now)
     assert (vault.content, vault.context) == ("first", "because")
     # It stays refused when nothing is written for a while, and when something else is.
-    base = LENS.agreed(read_note(text.encode(), PATH), vault)
+    base = LENS.from_base_note(read_note(text.encode(), PATH), vault)
     assert [each.key for each in base.problems] == ["content"]
-    later = vault.changed({"context": "later"})
-    made = rewrite(base, vault, later, links={}, lens=LENS).decode()
+    later = vault.replace({"context": "later"})
+    made = rewrite_note(base, vault, later, links={}, lens=LENS).decode()
     assert f"first {NAME}" in made
     assert "later" in made
 
 
 def test_in_the_note_of_a_new_fact_a_placeholder_is_text() -> None:
-    note = read_note(render(_fact(NAME), links={}), PATH)
-    read = LENS.meant(note)
+    note = read_note(render_note(_fact(NAME), links={}), PATH)
+    read = LENS.from_note(note)
     assert read.values["content"] == NAME
     assert read.problems == ()
 
@@ -235,11 +241,11 @@ def test_in_the_note_of_a_new_fact_a_placeholder_is_text() -> None:
 def test_placeholders_of_another_key_are_told_from_what_the_fact_says() -> None:
     fact = _fact(f"first {TOKEN}.", role=[TOKEN], entities=[TOKEN])
     old = note_of(fact, OTHER_KEY)
-    agreed = LENS.agreed(old, fact)
-    assert stale(agreed, fact, fact) == ()
+    agreed = LENS.from_base_note(old, fact)
+    assert stale_keys(agreed, fact, fact) == ()
     text = old.parts.text.replace("first", "second")
-    now = LENS.meant(read_note(text.encode(), PATH), fact, before=agreed)
-    assert edited(fact, agreed, now).content == f"second {TOKEN}."
+    now = LENS.from_note(read_note(text.encode(), PATH), fact, before=agreed)
+    assert apply_note_edits(fact, agreed, now).content == f"second {TOKEN}."
     assert now.problems == ()
 
 
@@ -247,73 +253,81 @@ def test_entities_are_named_without_brackets_and_come_back() -> None:
     fact = _fact("x", entities=["Alice", TOKEN])
     note = note_of(fact)
     assert f"- [[{NAME[1:-1]}]]" in note.parts.text
-    read = LENS.meant(note, fact)
+    read = LENS.from_note(note, fact)
     assert read.body.entities == ("Alice", TOKEN)
-    more = fact.changed({"entities": ["Alice", TOKEN, TOKENS[1]]})
-    made = rewrite(LENS.agreed(note, fact), fact, more, links={}, lens=LENS).decode()
+    more = fact.replace({"entities": ["Alice", TOKEN, TOKENS[1]]})
+    made = rewrite_note(
+        LENS.from_base_note(note, fact), fact, more, links={}, lens=LENS
+    ).decode()
     assert made.count(NAME[1:-1]) == 2
     assert TOKENS[1] not in made
-    less = fact.changed({"entities": ["Alice"]})
-    assert NAME[1:-1] not in rewrite(read, fact, less, links={}, lens=LENS).decode()
+    less = fact.replace({"entities": ["Alice"]})
+    assert (
+        NAME[1:-1] not in rewrite_note(read, fact, less, links={}, lens=LENS).decode()
+    )
 
 
 def test_entities_that_only_the_managed_block_shows_are_meant_too() -> None:
     fact = _fact("x", entities=[TOKEN])
     text = re.sub(r"entities:\n  - .*\n", "", note_of(fact).parts.text)
-    read = LENS.meant(read_note(text.encode(), PATH), fact)
+    read = LENS.from_note(read_note(text.encode(), PATH), fact)
     assert read.body.entities == (TOKEN,)
     assert read.spelled == {"entities": (NAME[1:-1],)}
-    made = rewrite(
-        read, fact, fact.changed({"content": f"y {TOKEN}"}), links={}, lens=LENS
+    made = rewrite_note(
+        read, fact, fact.replace({"content": f"y {TOKEN}"}), links={}, lens=LENS
     )
     assert "y [REDACTED:" in made.decode()
 
 
 def test_what_agents_made_of_an_answer_is_meant() -> None:
     fact = _fact(f"use {TOKEN}")
-    values, unknown = LENS.taken(
+    values, unknown = LENS.restore_values(
         {"content": f"never use {NAME}", "tags": ["a"], "n": 1}, fact
     )
     assert values == {"content": f"never use {TOKEN}", "tags": ["a"], "n": 1}
     assert unknown == ""
-    _, unknown = LENS.taken({"content": "[REDACTED:x:00000000]"}, fact)
+    _, unknown = LENS.restore_values({"content": "[REDACTED:x:00000000]"}, fact)
     assert unknown == "[REDACTED:x:00000000]"
-    assert LENS.taken({"content": "plain"}, fact) == ({"content": "plain"}, "")
+    assert LENS.restore_values({"content": "plain"}, fact) == ({"content": "plain"}, "")
 
 
 def test_loose_values_are_hidden_by_their_names_and_by_what_the_fact_hides() -> None:
     word = "x9Yk2LmNq8Rt5VwZ7aBc"
     fact = _fact("password: hunter2xyz")
-    assert word not in str(LENS.value("api_key", [word, {"b": 1}], fact))
-    assert LENS.value("note", [word], fact) == [word]
-    assert "hunter2" not in str(LENS.value("title", "it is hunter2xyz", fact, None))
-    assert LENS.value("entities", (TOKEN,)) == (NAME[1:-1],)
-    assert LENS.value("x", None) is None
-    many = LENS.values([("content", "password: hunter2xyz"), ("tags", ["hunter2xyz"])])
+    assert word not in str(LENS.redact_value("api_key", [word, {"b": 1}], fact))
+    assert LENS.redact_value("note", [word], fact) == [word]
+    assert "hunter2" not in str(
+        LENS.redact_value("title", "it is hunter2xyz", fact, None)
+    )
+    assert LENS.redact_value("entities", (TOKEN,)) == (NAME[1:-1],)
+    assert LENS.redact_value("x", None) is None
+    many = LENS.redact_values(
+        [("content", "password: hunter2xyz"), ("tags", ["hunter2xyz"])]
+    )
     assert "hunter2" not in str(many)
-    assert "hunter2" not in LENS.text("it is hunter2xyz", fact)
-    assert LENS.disarmed(("<% x",)) == ("<\\% x",)
+    assert "hunter2" not in LENS.redact_text("it is hunter2xyz", fact)
+    assert LENS.escape(("<% x",)) == ("<\\% x",)
 
 
-@pytest.mark.parametrize("lens", [CLEAR, OPEN])
-def test_what_is_off_shows_everything(lens: Lens) -> None:
+@pytest.mark.parametrize("lens", [IDENTITY_VIEW, OPEN])
+def test_what_is_off_shows_everything(lens: NoteView) -> None:
     fact = _fact(f"<% x %> {TOKEN}", context=TOKEN)
-    assert lens.shown(fact).content == fact.content
-    assert lens.hidden(fact) == fact
-    assert lens.value("content", TOKEN) == TOKEN
-    assert lens.text(TOKEN) == TOKEN
-    assert lens.disarmed("<% x") == "<% x"
+    assert lens.to_note(fact).content == fact.content
+    assert lens.redact(fact) == fact
+    assert lens.redact_value("content", TOKEN) == TOKEN
+    assert lens.redact_text(TOKEN) == TOKEN
+    assert lens.escape("<% x") == "<% x"
 
 
 def test_placeholders_are_understood_when_nothing_is_hidden_any_more() -> None:
     fact = _fact(f"use {TOKEN} <% x %>")
     note = note_of(fact)
-    assert edited(fact, OPEN.agreed(note, fact), OPEN.meant(note, fact)) == fact.but(
-        path=PATH
-    )
-    assert CLEAR.meant(note, fact) is note
-    assert CLEAR.agreed(note, fact) is note
-    assert CLEAR.told(note, fact) is fact
+    assert apply_note_edits(
+        fact, OPEN.from_base_note(note, fact), OPEN.from_note(note, fact)
+    ) == fact.evolve(path=PATH)
+    assert IDENTITY_VIEW.from_note(note, fact) is note
+    assert IDENTITY_VIEW.from_base_note(note, fact) is note
+    assert IDENTITY_VIEW.to_note_wording(note, fact) is fact
 
 
 def test_a_lens_has_another_version_when_it_hides_something_else() -> None:
@@ -321,30 +335,30 @@ def test_a_lens_has_another_version_when_it_hides_something_else() -> None:
     mine = redactor._replace(patterns=(re.compile("x"),))
     lenses = [
         LENS, OPEN, OTHER_KEY,
-        Lens.of(mine, hides=True, disarms=True),
-        Lens.of(redactor._replace(optional=frozenset({"card"})), hides=True, disarms=True),
-        Lens.of(redactor, hides=True, disarms=False),
+        NoteView.of(mine, hides=True, disarms=True),
+        NoteView.of(redactor._replace(optional=frozenset({"card"})), hides=True, disarms=True),
+        NoteView.of(redactor, hides=True, disarms=False),
     ]  # fmt: skip
     assert len({each.version for each in lenses}) == len(lenses)
     same = redactor._replace(values=("a value of this process",))
-    assert Lens.of(same, hides=True, disarms=True).version == LENS.version
+    assert NoteView.of(same, hides=True, disarms=True).version == LENS.version
 
 
 def test_only_so_many_texts_are_remembered() -> None:
-    lens = Lens.of(Redactor(b"k" * 32), hides=True, disarms=True)
-    for number in range(MOST + 2):
+    lens = NoteView.of(Redactor(b"k" * 32), hides=True, disarms=True)
+    for number in range(MAX_CACHED_HASHES + 2):
         lens._seen[-number] = True
-    lens.hidden(_fact("plain: a text to be looked at"))
+    lens.redact(_fact("plain: a text to be looked at"))
     assert len(lens._seen) == 1
-    assert lens.hidden(_fact(f"not {TOKEN}")).content == f"not {NAME}"
+    assert lens.redact(_fact(f"not {TOKEN}")).content == f"not {NAME}"
     assert len(lens._seen) == 1
 
 
 def test_properties_keep_their_shape() -> None:
     fact = _fact("x", role={"a": [TOKEN, 1, None], "b": {"c": "<% x"}})
-    note = LENS.agreed(note_of(fact), fact)
+    note = LENS.from_base_note(note_of(fact), fact)
     assert note.properties["role"] == {"a": [TOKEN, 1, None], "b": {"c": "<% x"}}
-    more = fact.changed({"role": {"a": [TOKEN, 2], "b": {"c": "<% x"}, "d": "<% y"}})
-    made = rewrite(note, fact, more, links={}, lens=LENS).decode()
+    more = fact.replace({"role": {"a": [TOKEN, 2], "b": {"c": "<% x"}, "d": "<% y"}})
+    made = rewrite_note(note, fact, more, links={}, lens=LENS).decode()
     assert PLACEHOLDER.search(made)
     assert "<% " not in made

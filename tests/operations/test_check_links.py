@@ -8,10 +8,10 @@ import pytest
 
 from tests.world import World
 from vaultsync.model.paths import VaultPath
-from vaultsync.operations.adopt import adopt
+from vaultsync.operations.adopt import adopt_notes
 from vaultsync.operations.check_links import LinkReport, check_links, fix_links
-from vaultsync.operations.relink import ACTOR
-from vaultsync.operations.undo import undo
+from vaultsync.operations.relink import LINKS_ACTOR
+from vaultsync.operations.undo import undo_run
 
 FOREIGN = "elsewhere/Foreign.md"
 
@@ -205,10 +205,10 @@ def test_mending_is_one_run_that_can_be_taken_back(world: World) -> None:
     run = fix(world).run
     assert run
     assert world.fact(fact.id).content == "With [[Alice|Al]]."
-    assert {each.actor for each in world.archive.history(run=run)} == {ACTOR}
+    assert {each.actor for each in world.archive.history(run=run)} == {LINKS_ACTOR}
 
     world.clock.advance(1)
-    undo(world.mirror, run)
+    undo_run(world.mirror, run)
     world.quiesce()
 
     assert world.fact(fact.id).content == "With [[Al]]."
@@ -264,7 +264,7 @@ def test_many_mended_notes_are_not_stopped_by_the_guard(world: World) -> None:
     for number in range(120):
         world.person_writes(f"team-core/notes/n{number}.md", "[[Al]]")
     world.clock.advance(60)
-    adopt(world.mirror, [])
+    adopt_notes(world.mirror, [])
     world.quiesce()
 
     report = fix(world)

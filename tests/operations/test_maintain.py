@@ -10,9 +10,9 @@ from tests.world import World
 from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.errors import GuardError, StoreUnavailableError
 from vaultsync.facts import service as fact_work
-from vaultsync.operations.maintain import look_again, maintain
-from vaultsync.operations.undo import undo
-from vaultsync.storage.store import Write
+from vaultsync.operations.maintain import full_compare, run_maintenance
+from vaultsync.operations.undo import undo_run
+from vaultsync.storage.store import StoreWrite
 from vaultsync.sync.report import Report
 
 
@@ -34,7 +34,7 @@ def _titles(world: World) -> set[str]:
 
 def _maintain(world: World, **more: object) -> Report:
     world.clock.advance(5)
-    return maintain(world.mirror, **more)  # type: ignore[arg-type]
+    return run_maintenance(world.mirror, **more)  # type: ignore[arg-type]
 
 
 def test_faded_facts_go_and_so_do_their_notes() -> None:
@@ -72,7 +72,7 @@ def test_what_a_store_lost_by_itself_is_given_back_to_it() -> None:
 
     assert world.fact(fact.id).content == fact.content
     world.assert_at_rest()
-    assert look_again(world.mirror) == []
+    assert full_compare(world.mirror) == []
 
 
 def test_a_fact_that_nobody_was_told_of_gets_its_note() -> None:
@@ -122,7 +122,7 @@ def test_upkeep_is_taken_back_by_its_run() -> None:
     world.quiesce()
     world.clock.advance(5)
 
-    undo(world.mirror, run)
+    undo_run(world.mirror, run)
     world.quiesce()
     world.assert_at_rest()
 
@@ -175,11 +175,11 @@ def test_what_somebody_writes_meanwhile_stays() -> None:
     (old,) = [f for f in world.store.iter_facts() if f.title.startswith("Old")]
     whole = world.store.write
 
-    def a_moment_earlier(writes: list[Write]) -> object:
+    def a_moment_earlier(writes: list[StoreWrite]) -> object:
         world.store.write = whole  # type: ignore[method-assign]
-        fresh = old.but(title="Old and new", updated_at=world.mirror.today())
+        fresh = old.evolve(title="Old and new", updated_at=world.mirror.today())
         current = world.fact(old.id)
-        whole([Write(old.id, fresh, current.revision, "moss")])
+        whole([StoreWrite(old.id, fresh, current.revision, "moss")])
         return whole(writes)
 
     world.store.write = a_moment_earlier  # type: ignore[method-assign,assignment]
@@ -216,7 +216,7 @@ def test_both_ends_of_a_new_version_are_written_at_once() -> None:
     seen: list[int] = []
     whole = world.store.write
 
-    def watched(writes: list[Write]) -> object:
+    def watched(writes: list[StoreWrite]) -> object:
         seen.append(len(writes))
         return whole(writes)
 

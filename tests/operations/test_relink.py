@@ -17,10 +17,15 @@ from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict
 from vaultsync.operations import relink as respelling
-from vaultsync.operations.relink import relink, respell, shifted, sync_and_relink
-from vaultsync.operations.undo import undo
-from vaultsync.sync.conflict_notes import relink_conflict_notes
-from vaultsync.sync.pass_types import Request
+from vaultsync.operations.relink import (
+    moved_files,
+    rewrite_moved_links,
+    rewrite_note_links_of,
+    sync_and_relink,
+)
+from vaultsync.operations.undo import undo_run
+from vaultsync.sync.conflict_notes import rewrite_conflict_note_links
+from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Report
 
 NEW = "team-core/people/Alice Smith.md"
@@ -34,7 +39,7 @@ class Moving(World):
         self.links = MemoryLinks()
         self.others: list[VaultPath] = []
 
-    def sync(self, request: Request | None = None) -> Report:
+    def sync(self, request: SyncRequest | None = None) -> Report:
         self.clock.advance(1)
         files = self._others
         return sync_and_relink(self.mirror, self.links, request, files=files)
@@ -251,7 +256,7 @@ def test_one_undo_takes_all_of_it_back_but_the_persons_rename(world: Moving) -> 
     assert world.fact(fact.id).content == "With [[Alice Smith]]."
 
     world.clock.advance(1)
-    undo(world.mirror, run)
+    undo_run(world.mirror, run)
     world.quiesce()
 
     now = world.fact(fact.id)
@@ -312,7 +317,7 @@ def test_what_an_agent_writes_meanwhile_stays_and_is_rewritten_too(
 def test_a_note_that_is_written_all_the_time_is_left_at_last(
     world: Moving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(respelling, "ROUNDS", 0)
+    monkeypatch.setattr(respelling, "MAX_REWRITE_ROUNDS", 0)
     alice = world.alice()
     fact = world.mirrored("With [[Alice]].")
     world.person_renames(world.path(alice.id), NEW)
@@ -384,7 +389,7 @@ def test_a_property_that_cannot_be_spliced_leaves_the_note_as_it_is(
     def refused(text: str, path: str, turner: object) -> str:
         raise UnsafeSpliceError(path, "no")
 
-    monkeypatch.setattr(respelling, "relink_note", refused)
+    monkeypatch.setattr(respelling, "rewrite_note_links", refused)
     world.sync()
 
     assert world.fact(fact.id).content == "With [[Alice]]."
@@ -393,10 +398,10 @@ def test_a_property_that_cannot_be_spliced_leaves_the_note_as_it_is(
 
 def test_facts_without_notes_and_unknown_ones_are_passed_over(world: Moving) -> None:
     fact = world.mirrored("With [[Alice]].")
-    sense = shifted(world.mirror, "no run", tuple)
+    sense = moved_files(world.mirror, "no run", tuple)
     named = [fact.id, world.clock.new_id()]
 
-    done = respell(world.mirror, named, sense, reason="-", actor="x")
+    done = rewrite_note_links_of(world.mirror, named, sense, reason="-", actor="x")
 
     assert done is None
 
@@ -406,7 +411,7 @@ def test_a_dry_run_rewrites_nothing(world: Moving) -> None:
     fact = world.mirrored("With [[Alice]].")
     world.person_renames(world.path(alice.id), NEW)
 
-    report = world.sync(Request(dry_run=True))
+    report = world.sync(SyncRequest(dry_run=True))
 
     assert report.counts["moved"] == 1
     assert world.fact(fact.id).content == "With [[Alice]]."
@@ -450,7 +455,7 @@ def test_a_run_that_moved_nothing_rewrites_nothing(world: Moving) -> None:
     world.mirrored("With [[Alice]].")
     report = world.sync()
 
-    assert relink(world.mirror, world.links, report) == report
+    assert rewrite_moved_links(world.mirror, world.links, report) == report
 
 
 def test_notes_that_came_and_went_in_the_same_pass_are_accounted_for(
@@ -564,8 +569,8 @@ def test_a_conflict_without_a_note_follows_its_fact(world: Moving) -> None:
     new = VaultPath("team-core/notes/Beacon.md")
     moved = {VaultPath(world.path(fact.id)): new}
 
-    relink_conflict_notes(world.mirror, moved, lambda _: lambda _: None)
-    relink_conflict_notes(world.mirror, {}, lambda _: lambda _: None)
+    rewrite_conflict_note_links(world.mirror, moved, lambda _: lambda _: None)
+    rewrite_conflict_note_links(world.mirror, {}, lambda _: lambda _: None)
 
     (conflict,) = world.conflicts()
     assert (conflict.path, conflict.conflict_path) == (new, None)

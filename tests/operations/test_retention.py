@@ -5,24 +5,28 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.model.decay import FLOOR
+from vaultsync.model.decay import FADED_DECAY
 from vaultsync.model.fact import Fact
-from vaultsync.operations.retention import LONGEST, Duty, upkeep
+from vaultsync.operations.retention import (
+    MAX_CHAIN_LENGTH,
+    RetentionAction,
+    plan_retention,
+)
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def a_fact(name: str = "a", **attrs: object) -> Fact:
     made = {"type": "episodic", "agent_id": "indy", "created_at": _ago(1)} | attrs
-    return Fact(name).but(**made)
+    return Fact(name).evolve(**made)
 
 
 def _ago(days: float) -> str:
     return (NOW - timedelta(days=days)).isoformat().replace("+00:00", "Z")
 
 
-def duties(*facts: Fact) -> list[Duty]:
-    return upkeep(facts, NOW, floor=FLOOR, longest=LONGEST)
+def duties(*facts: Fact) -> list[RetentionAction]:
+    return plan_retention(facts, NOW, floor=FADED_DECAY, longest=MAX_CHAIN_LENGTH)
 
 
 def chain(length: int) -> list[Fact]:
@@ -61,17 +65,17 @@ def test_what_nobody_used_for_seven_half_lives_goes() -> None:
 def test_what_was_used_or_changed_lately_stays() -> None:
     old = a_fact(created_at=_ago(900))
 
-    assert duties(old.but(last_accessed_at=_ago(3))) == []
-    assert duties(old.but(updated_at=_ago(3))) == []
+    assert duties(old.evolve(last_accessed_at=_ago(3))) == []
+    assert duties(old.evolve(updated_at=_ago(3))) == []
     assert len(duties(old)) == 1
 
 
 def test_what_a_person_wrote_or_what_is_critical_does_not_fade() -> None:
     old = a_fact(created_at=_ago(900))
 
-    assert duties(old.but(agent_id=None)) == []
-    assert duties(old.but(priority=0)) == []
-    assert duties(old.but(created_at="")) == []
+    assert duties(old.evolve(agent_id=None)) == []
+    assert duties(old.evolve(priority=0)) == []
+    assert duties(old.evolve(created_at="")) == []
 
 
 def test_a_chain_of_five_stays_and_one_of_six_keeps_its_ends() -> None:
@@ -91,7 +95,7 @@ def test_a_chain_of_five_stays_and_one_of_six_keeps_its_ends() -> None:
 
 def test_ends_that_do_not_name_each_other_are_no_chain() -> None:
     facts = chain(6)
-    facts[2] = facts[2].but(superseded_by_id="elsewhere")
+    facts[2] = facts[2].evolve(superseded_by_id="elsewhere")
 
     assert duties(*facts) == []
 

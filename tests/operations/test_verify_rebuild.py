@@ -10,13 +10,13 @@ from tests.world import AGENTS, LINES, PERSONS, World, action, kinds, taken
 from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.errors import StoreUnavailableError, VaultMissingError
 from vaultsync.model.paths import VaultPath
-from vaultsync.notes.render import render
+from vaultsync.notes.render import render_note
 from vaultsync.operations import verify as verify_module
 from vaultsync.operations.rebuild import rebuild
-from vaultsync.operations.undo import undo
-from vaultsync.operations.verify import verify
-from vaultsync.storage.vault import Scan
-from vaultsync.sync.context import Mirror
+from vaultsync.operations.undo import undo_run
+from vaultsync.operations.verify import verify_all
+from vaultsync.storage.vault import VaultScan
+from vaultsync.sync.context import SyncContext
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
@@ -27,7 +27,7 @@ def _fresh(world: World, *, store: bool = False, archive: bool = True) -> None:
         world.store = MemoryStore(world.clock, "fresh")
     if archive:
         world.archive = MemoryArchive()
-    world.mirror = Mirror(world.vault, world.store, world.archive, world.clock)
+    world.mirror = SyncContext(world.vault, world.store, world.archive, world.clock)
 
 
 def _populated() -> World:
@@ -50,7 +50,7 @@ def _populated() -> World:
 
 def test_verify_finds_equal_sides_equal() -> None:
     world = _populated()
-    proof = verify(world.mirror)
+    proof = verify_all(world.mirror)
     assert proof.equal
     assert proof.checked == 3
     assert proof.as_json()["equal"] is True
@@ -73,7 +73,7 @@ def test_verify_names_every_field_that_differs_in_the_vault(
     world = _populated()
     (fact,) = [each for each in world.facts() if each.type == "decision"]
     world.person_edits(world.path(fact.id), old, new)
-    proof = verify(world.mirror)
+    proof = verify_all(world.mirror)
     assert not proof.equal
     (found,) = proof.differences
     assert (found.fact_id, found.path, found.field) == (
@@ -89,7 +89,7 @@ def test_verify_names_what_differs_in_the_store() -> None:
     world = _populated()
     (fact,) = [each for each in world.facts() if each.type == "decision"]
     world.agent_updates(fact.id, content="Changed.", confidence=1.0)
-    found = {each.field for each in verify(world.mirror).differences}
+    found = {each.field for each in verify_all(world.mirror).differences}
     assert found == {"content", "confidence"}
 
 
@@ -100,7 +100,7 @@ def test_verify_trusts_no_file_time() -> None:
     # Bytes change, nothing else does: only reading tells.
     inode.data = inode.data.replace(b"O", b"0")
     assert world.sync().quiet
-    assert not verify(world.mirror).equal
+    assert not verify_all(world.mirror).equal
 
 
 def test_verify_names_facts_without_notes_and_notes_without_facts() -> None:
@@ -110,7 +110,7 @@ def test_verify_names_facts_without_notes_and_notes_without_facts() -> None:
     world.person_deletes(gone)
     fact_id = world.archive.paths()[VaultPath(lost)]
     world.agent_forgets(fact_id)
-    found = {each.fact_id: each.field for each in verify(world.mirror).differences}
+    found = {each.fact_id: each.field for each in verify_all(world.mirror).differences}
     assert found[new.id] == "note"
     assert found[fact_id] == "fact"
     assert len(found) == 3
@@ -120,7 +120,7 @@ def test_verify_names_a_note_that_cannot_be_read() -> None:
     world = _populated()
     path = world.notes()[0]
     world.person_edits(path, "status: active", "status: [active")
-    (found,) = verify(world.mirror).differences
+    (found,) = verify_all(world.mirror).differences
     assert found.path == path
     assert path in found.why
 
@@ -130,7 +130,7 @@ def test_verify_names_a_value_that_its_field_does_not_take() -> None:
     path = world.notes()[0]
     world.person_edits(path, "priority: 2", "priority: 7")
     world.sync()
-    proof = verify(world.mirror)
+    proof = verify_all(world.mirror)
     (found,) = proof.held
     assert (found.path, found.field) == (path, "priority")
     assert (found.vault, found.store) == (7, 2)
@@ -141,7 +141,7 @@ def test_verify_names_a_value_that_its_field_does_not_take() -> None:
 def test_verify_says_how_far_it_is() -> None:
     world = _populated()
     seen: list[tuple[str, int, int]] = []
-    verify(world.mirror, progress=lambda *args: seen.append(args))
+    verify_all(world.mirror, progress=lambda *args: seen.append(args))
     assert seen[-1] == ("verify", 3, 3)
 
 
@@ -149,14 +149,14 @@ def test_verify_needs_the_vault() -> None:
     world = _populated()
     world.vault.vanish()
     with pytest.raises(VaultMissingError):
-        verify(world.mirror)
+        verify_all(world.mirror)
 
 
 def test_verify_writes_nothing() -> None:
     world = _populated()
     world.person_edits(world.notes()[0], "status: active", "status: archived")
     with world.nobody_writes():
-        verify(world.mirror)
+        verify_all(world.mirror)
 
 
 def test_a_lost_archive_is_rebuilt_by_a_pass_from_two_equal_sides() -> None:
@@ -194,7 +194,7 @@ def test_the_store_is_rebuilt_from_the_vault(archive: bool) -> None:
     after = {fact.id: fact for fact in world.facts()}
     assert after.keys() == before.keys()
     for fact_id, fact in before.items():
-        same = after[fact_id].changed({"updatedAt": fact.updated_at})
+        same = after[fact_id].replace({"updatedAt": fact.updated_at})
         assert same.values() | {"relatedFactIds": []} == fact.values() | {
             "relatedFactIds": []
         }
@@ -342,10 +342,10 @@ def test_a_note_that_comes_while_a_rebuild_begins_is_read_like_any_other(
     fact = world.agent_remembers(LINES, title="Another")
     scan = SimVault.scan
 
-    def once(vault: SimVault) -> Scan:
+    def once(vault: SimVault) -> VaultScan:
         found = scan(vault)
         monkeypatch.undo()
-        world.person_writes("team-core/notes/new.md", render(fact, links={}))
+        world.person_writes("team-core/notes/new.md", render_note(fact, links={}))
         return found
 
     monkeypatch.setattr(SimVault, "scan", once)
@@ -381,19 +381,19 @@ def test_verify_says_how_far_it_is_with_many_facts(
     for number in range(5):
         world.agent_remembers(f"{number}.", title=f"Fact {number}")
     world.quiesce()
-    monkeypatch.setattr(verify_module, "CHUNK", 2)
+    monkeypatch.setattr(verify_module, "FACTS_PER_CHUNK", 2)
     told: list[tuple[str, int, int]] = []
-    proof = verify(world.mirror, progress=lambda *step: told.append(step))
+    proof = verify_all(world.mirror, progress=lambda *step: told.append(step))
     assert (proof.equal, proof.checked) == (True, 5)
     assert told == [("verify", 2, 5), ("verify", 4, 5), ("verify", 5, 5)]
-    assert verify(world.mirror) == proof
+    assert verify_all(world.mirror) == proof
 
 
 def test_verify_names_a_scope_that_differs() -> None:
     world = World()
     fact = world.mirrored()
     world.agent_updates(fact.id, scope="public")
-    (found,) = verify(world.mirror).differences
+    (found,) = verify_all(world.mirror).differences
     assert (found.field, found.vault, found.store) == ("scope", "team-core", "public")
 
 
@@ -455,7 +455,7 @@ def test_a_note_that_a_rebuild_takes_away_is_in_the_history_and_comes_back(
     assert isinstance(entry.before, dict)
     assert (entry.fact_id, entry.before["path"], entry.after) == (fact.id, path, None)
     assert world.archive.blob(str(entry.before["sha"])) == text.encode()
-    undo(world.mirror, run)
+    undo_run(world.mirror, run)
     world.assert_at_rest()
     assert _timeless(world.note(fact.id)) == _timeless(text)
     assert world.fact(fact.id).content == PERSONS
@@ -479,7 +479,7 @@ def test_what_a_rebuild_writes_over_is_in_the_history_and_comes_back(
     assert world.fact(fact.id).content == LINES
     before = {each.field: each.before for each in world.archive.history(run=run)}
     assert before == {"content": PERSONS, "priority": 1}
-    undo(world.mirror, run)
+    undo_run(world.mirror, run)
     world.assert_at_rest()
     assert PERSONS in world.note(fact.id)
     assert world.fact(fact.id).priority == 1

@@ -11,10 +11,15 @@ from pathlib import Path
 import pytest
 
 from tests import secrets
-from vaultsync.privacy.detection import Span, merged, spans_of
+from vaultsync.privacy.detection import SecretSpan, find_secrets, merge_spans
 from vaultsync.privacy.providers import PROVIDERS
 from vaultsync.privacy.redaction import Redactor
-from vaultsync.privacy.secret_forms import ASSIGNED, OPTIONAL, PRIVATE_KEY, URL_LOGIN
+from vaultsync.privacy.secret_forms import (
+    ASSIGNED_SECRET,
+    OPTIONAL_FORMS,
+    PRIVATE_KEY,
+    URL_LOGIN,
+)
 from vaultsync.privacy.seed_words import WORDS
 
 REDACTOR = Redactor(b"k" * 32)
@@ -28,7 +33,7 @@ def _dice(what: str) -> random.Random:
 
 def _hidden(text: str, secret: str) -> bool:
     """Whether nothing of a secret that matters is left."""
-    spans = list(spans_of(text))
+    spans = list(find_secrets(text))
     at = text.index(secret)
     return any(
         s.start <= at + len(secret) // 4 and at + len(secret) <= s.end for s in spans
@@ -50,9 +55,9 @@ def test_a_token_of_each_provider_is_found_whole_and_by_its_name(kind: str) -> N
         made = make(dice)
         for around in secrets.AROUND:
             text = around.format(made)
-            found = merged(list(spans_of(text)))
+            found = merge_spans(list(find_secrets(text)))
             assert any(text[s.start : s.end] in made for s in found), text
-            assert kind in {s.kind for s in spans_of(text)}, (text, found)
+            assert kind in {s.kind for s in find_secrets(text)}, (text, found)
 
 
 def test_of_the_tokens_of_providers_nearly_all_are_found() -> None:
@@ -78,14 +83,14 @@ def test_a_secret_is_told_by_what_stands_around_it(kind: str) -> None:
     for make in secrets.OTHERS[kind]:
         for _ in range(20):
             text = f"Before.\n\n{make(dice)}\n\nAfter."
-            assert kind in {span.kind for span in spans_of(text)}, text
+            assert kind in {span.kind for span in find_secrets(text)}, text
 
 
 def test_in_lines_without_secrets_fewer_than_one_in_a_thousand_is_taken_for_one() -> (
     None
 ):
     lines = list(secrets.false_lines(_dice("false"), 6_000))
-    found = [line for line in lines if next(spans_of(line), None)]
+    found = [line for line in lines if next(find_secrets(line), None)]
     assert len(found) < len(lines) / 1000, found[:10]
 
 
@@ -98,7 +103,7 @@ def test_in_real_notes_fewer_than_one_line_in_a_thousand_is_taken_for_a_secret()
     lines = [
         line for page in pages for line in page.read_text(encoding="utf-8").split("\n")
     ]
-    every = Redactor(b"k", optional=frozenset(OPTIONAL))
+    every = Redactor(b"k", optional=frozenset(OPTIONAL_FORMS))
     for look in (REDACTOR, every):
         found = [line for line in lines if look.spans(line)]
         assert len(found) < len(lines) / 1000, found[:10]
@@ -117,7 +122,7 @@ def test_in_real_notes_fewer_than_one_line_in_a_thousand_is_taken_for_a_secret()
     ],
 )
 def test_a_password_after_its_word_is_found(text: str) -> None:
-    assert [span.kind for span in spans_of(text)] in (["password"], ["secret"])
+    assert [span.kind for span in find_secrets(text)] in (["password"], ["secret"])
 
 
 @pytest.mark.parametrize(
@@ -139,27 +144,27 @@ def test_a_password_after_its_word_is_found(text: str) -> None:
     ],
 )
 def test_words_and_samples_are_no_secrets(text: str) -> None:
-    assert list(spans_of(text)) == []
+    assert list(find_secrets(text)) == []
 
 
 def test_a_private_key_is_one_secret_over_all_its_lines() -> None:
     key = secrets.OTHERS["private-key"][0](_dice("pem"))
     text = f"Key:\n\n{key}\n\nKeep it."
-    (span,) = merged(list(spans_of(text)))
+    (span,) = merge_spans(list(find_secrets(text)))
     assert text[span.start : span.end] == key
 
 
 def test_a_private_key_that_is_cut_off_is_hidden_as_far_as_it_goes() -> None:
     key = secrets.OTHERS["private-key"][0](_dice("cut")).rpartition("\n")[0]
     text = f"{key}\n\nand so on"
-    (span,) = merged(list(spans_of(text)))
+    (span,) = merge_spans(list(find_secrets(text)))
     assert text[span.end :].strip() == "and so on"
 
 
 def test_tokens_are_found_in_letters_of_all_scripts() -> None:
     made = secrets.token("github", _dice("漢"))
     text = f"漢字🙂{made}。終"
-    (span,) = spans_of(text)
+    (span,) = find_secrets(text)
     assert text[span.start : span.end] == made
 
 
@@ -176,7 +181,7 @@ def test_a_secret_with_letters_that_nobody_sees_is_found_with_them(letter: str) 
     mine = Redactor(b"k", (re.compile(r"ACME-\d{4}"),), ("open sesame",))
     text = f"see {letter.join('ACME-7731')} and open{letter} sesame"
     assert len(mine.spans(text)) == 2
-    assert list(spans_of(f"plain {letter} text")) == []
+    assert list(find_secrets(f"plain {letter} text")) == []
 
 
 @pytest.mark.parametrize(
@@ -246,9 +251,14 @@ def test_words_that_are_no_seed_phrase_are_not_taken_for_one() -> None:
 
 
 def test_spans_that_touch_the_same_letters_become_one() -> None:
-    spans = [Span(5, 9, "b"), Span(0, 6, "a"), Span(9, 12, "c"), Span(1, 2, "d")]
-    assert merged(spans) == [Span(0, 9, "a"), Span(9, 12, "c")]
-    assert merged([]) == []
+    spans = [
+        SecretSpan(5, 9, "b"),
+        SecretSpan(0, 6, "a"),
+        SecretSpan(9, 12, "c"),
+        SecretSpan(1, 2, "d"),
+    ]
+    assert merge_spans(spans) == [SecretSpan(0, 9, "a"), SecretSpan(9, 12, "c")]
+    assert merge_spans([]) == []
 
 
 # Numbers that every shop may use to try its till.
@@ -303,10 +313,10 @@ def _hostile(row: str) -> list[str]:
 
 PATTERNS = {
     **{row.kind: row.pattern for row in PROVIDERS},
-    **OPTIONAL,
+    **OPTIONAL_FORMS,
     "private-key": PRIVATE_KEY,
     "url": URL_LOGIN,
-    "assigned": ASSIGNED,
+    "assigned": ASSIGNED_SECRET,
 }
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from vaultsync import errors
 from vaultsync.errors import GuardError, VaultsyncError
-from vaultsync.privacy.error_json import error_json, error_of, trouble_json
+from vaultsync.privacy.error_json import error_from_json, error_json, error_values_json
 
 KINDS = [
     each
@@ -25,14 +25,14 @@ def told(error: VaultsyncError) -> dict[str, str]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_error_comes_back_as_what_it_was(kind: type[VaultsyncError]) -> None:
     said = {"kind": kind.__name__, "message": "it broke", "hint": "mend it"}
-    error = error_of(said)
+    error = error_from_json(said)
     assert type(error) is kind
     assert (error.message, error.hint) == ("it broke", "mend it")
     assert told(error) == said
 
 
 def test_the_run_that_can_be_confirmed_comes_along() -> None:
-    error = error_of(told(GuardError("too much", "r1")))
+    error = error_from_json(told(GuardError("too much", "r1")))
     assert isinstance(error, GuardError)
     assert error.run == "r1"
 
@@ -41,7 +41,7 @@ def test_the_run_that_can_be_confirmed_comes_along() -> None:
     "kind", ["ZeroDivisionError", "annotations", "root", "", "x y"]
 )
 def test_what_is_no_error_of_ours_is_told_all_the_same(kind: str) -> None:
-    error = error_of({"kind": kind, "message": "it broke", "hint": ""})
+    error = error_from_json({"kind": kind, "message": "it broke", "hint": ""})
     assert type(error) is VaultsyncError
     assert error.message == "it broke"
 
@@ -53,4 +53,6 @@ def test_another_hint_stands_in_place_of_its_own() -> None:
 
 
 def test_secrets_that_words_repeat_are_not_told() -> None:
-    assert SECRET not in str(trouble_json("OSError", f"no {SECRET}", f"leave {SECRET}"))
+    assert SECRET not in str(
+        error_values_json("OSError", f"no {SECRET}", f"leave {SECRET}")
+    )

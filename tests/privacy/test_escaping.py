@@ -12,9 +12,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from vaultsync.privacy.active_content import TAGS
-from vaultsync.privacy.detection import is_calm, spans_of
-from vaultsync.privacy.escaping import disarmed, escaped, may_run, running, unescaped
+from vaultsync.privacy.active_content import ACTIVE_TAGS
+from vaultsync.privacy.detection import find_secrets, is_surely_clean
+from vaultsync.privacy.escaping import (
+    active_constructs,
+    escape,
+    escape_active,
+    may_have_active_content,
+    unescape,
+)
 
 _BITS = [
     "<", "%", "<%", "%>", "\\", "`", "``", "```", "~~~", "~~~~", " ", "\n", "\n\n",
@@ -38,53 +44,53 @@ texts = bits | st.text() | st.lists(bits, max_size=3).map("\n".join)
 @example("```\\dataviewjs")
 @example("<\\\\% \\<% ]\\( !\\\\[")
 def test_what_is_escaped_comes_back(text: str) -> None:
-    assert unescaped(escaped(text)) == text
-    assert unescaped(escaped(text, runs=True)) == text
+    assert unescape(escape(text)) == text
+    assert unescape(escape(text, runs=True)) == text
 
 
 @given(texts)
 def test_what_is_escaped_is_safe_and_disarming_it_again_changes_nothing(
     text: str,
 ) -> None:
-    safe = escaped(text)
-    assert running(safe) == frozenset()
-    assert disarmed(safe, frozenset()) == safe
+    safe = escape(text)
+    assert active_constructs(safe) == frozenset()
+    assert escape_active(safe, frozenset()) == safe
 
 
 @given(texts)
 def test_a_text_that_is_safe_and_has_no_backslash_is_itself(text: str) -> None:
-    if "\\" not in text and not running(text):
-        assert escaped(text) == text
+    if "\\" not in text and not active_constructs(text):
+        assert escape(text) == text
 
 
 @given(texts, texts)
 def test_lines_are_unescaped_one_by_one(one: str, other: str) -> None:
-    text = escaped(f"{one}\n{other}")
-    assert "\n".join(map(unescaped, text.split("\n"))) == unescaped(text)
+    text = escape(f"{one}\n{other}")
+    assert "\n".join(map(unescape, text.split("\n"))) == unescape(text)
 
 
 @given(texts)
 def test_disarming_never_changes_what_a_text_means(text: str) -> None:
-    assert unescaped(disarmed(text, frozenset())) == unescaped(text)
-    assert disarmed(text, running(text)) == text
+    assert unescape(escape_active(text, frozenset())) == unescape(text)
+    assert escape_active(text, active_constructs(text)) == text
 
 
 @given(texts)
 def test_what_need_not_be_looked_at_is_safe(text: str) -> None:
-    if not may_run(text):
+    if not may_have_active_content(text):
         assert dangers(text) == []
 
 
 @given(texts)
 def test_a_calm_text_runs_nothing_and_holds_no_secret(text: str) -> None:
-    if is_calm(text):
-        assert not may_run(text)
-        assert list(spans_of(text)) == []
+    if is_surely_clean(text):
+        assert not may_have_active_content(text)
+        assert list(find_secrets(text)) == []
 
 
 @given(texts)
 def test_nothing_dangerous_remains_by_another_reader(text: str) -> None:
-    assert dangers(escaped(text)) == []
+    assert dangers(escape(text)) == []
 
 
 _RUN = re.compile(
@@ -103,7 +109,7 @@ class _Html(HTMLParser):
         self.found: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in TAGS:
+        if tag in ACTIVE_TAGS:
             self.found.append(f"<{tag}>")
         for name, value in attrs:
             if re.match(r"on\w{3}|style$|src|background$|ping$", name):
@@ -198,11 +204,11 @@ def dangers(text: str) -> list[str]:
     ],
 )
 def test_what_runs_is_disarmed(text: str) -> None:
-    assert running(text) != frozenset()
-    safe = escaped(text)
+    assert active_constructs(text) != frozenset()
+    safe = escape(text)
     assert safe != text
     assert dangers(safe) == []
-    assert unescaped(safe) == text
+    assert unescape(safe) == text
 
 
 @pytest.mark.parametrize(
@@ -229,8 +235,8 @@ def test_what_runs_is_disarmed(text: str) -> None:
     ],
 )
 def test_what_does_not_run_stays_as_it_is(text: str) -> None:
-    assert escaped(text) == text
-    assert running(text) == frozenset()
+    assert escape(text) == text
+    assert active_constructs(text) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -249,20 +255,20 @@ def test_what_does_not_run_stays_as_it_is(text: str) -> None:
     ],
 )
 def test_a_backslash_stands_between_what_makes_it_run(text: str, safe: str) -> None:
-    assert escaped(text) == safe
+    assert escape(text) == safe
 
 
 def test_a_construct_that_may_run_stays_and_one_that_was_changed_does_not() -> None:
     mine = "```dataviewjs\nmine()\n```"
-    live = running(mine)
-    assert disarmed(f"{mine}\n\nmore", live) == f"{mine}\n\nmore"
+    live = active_constructs(mine)
+    assert escape_active(f"{mine}\n\nmore", live) == f"{mine}\n\nmore"
     theirs = mine.replace("mine", "theirs")
-    assert disarmed(theirs, live) == theirs.replace("```dataview", "```\\dataview")
+    assert escape_active(theirs, live) == theirs.replace("```dataview", "```\\dataview")
     assert (
-        disarmed("<script>a</script>", running("<script>b</script>"))
+        escape_active("<script>a</script>", active_constructs("<script>b</script>"))
         == "<\\script>a</script>"
     )
-    assert disarmed("<% a", running("<% a %>")) == "<\\% a"
+    assert escape_active("<% a", active_constructs("<% a %>")) == "<\\% a"
 
 
 def test_it_takes_no_time_over_any_text() -> None:
@@ -271,5 +277,5 @@ def test_it_takes_no_time_over_any_text() -> None:
     hostile += ["".join(dice.choices(_BITS, k=8)) * 1_000 for _ in range(40)]
     for text in hostile:
         began = time.process_time()
-        escaped(text[: 64 << 10])
+        escape(text[: 64 << 10])
         assert time.process_time() - began < 5, text[:80]

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from tests import secrets
 from vaultsync.privacy import redaction as redact
 from vaultsync.privacy.redaction import (
+    NO_REDACTION,
     NO_SECRETS,
-    NOTHING_TO_HIDE,
     PLACEHOLDER,
-    QUOTED,
-    Piece,
+    QUOTED_KIND,
+    KnownSecrets,
+    RedactionText,
     Redactor,
-    Secrets,
-    hiding,
-    joined,
-    learned,
-    never_tell,
-    replaced,
+    join_secrets,
+    learn_placeholders,
+    redaction_for,
+    register_rules,
+    replace_spans,
     scrub,
 )
 
@@ -41,23 +41,23 @@ _BITS = [
 texts = st.lists(st.sampled_from(_BITS), max_size=8).map("".join)
 names = texts.map(lambda text: re.sub(r"[\[\]|\n]", "", text))
 pieces = st.lists(
-    st.builds(Piece, texts, st.sampled_from(["", "api_key", "note"]))
-    | st.builds(Piece, names, st.just(""), st.just(True)),
+    st.builds(RedactionText, texts, st.sampled_from(["", "api_key", "note"]))
+    | st.builds(RedactionText, names, st.just(""), st.just(True)),
     max_size=5,
 )
 
 
 @given(pieces, st.booleans())
-def test_what_is_hidden_comes_back(many: list[Piece], hides: bool) -> None:
-    how = hiding(REDACTOR, many, hides=hides)
+def test_what_is_hidden_comes_back(many: list[RedactionText], hides: bool) -> None:
+    how = redaction_for(REDACTOR, many, hides=hides)
     for piece in many:
         shown = how.hide(piece.text, bare=piece.bare)
         assert how.secrets.restore(shown, bare=piece.bare) == (piece.text, [])
 
 
 @given(pieces)
-def test_nothing_that_is_a_secret_is_shown(many: list[Piece]) -> None:
-    how = hiding(REDACTOR, many, hides=True)
+def test_nothing_that_is_a_secret_is_shown(many: list[RedactionText]) -> None:
+    how = redaction_for(REDACTOR, many, hides=True)
     for piece in many:
         shown = how.hide(piece.text, bare=piece.bare)
         for secret in (TOKEN, OTHER):
@@ -73,8 +73,8 @@ def test_what_is_hidden_has_no_secrets_left(text: str) -> None:
 
 def test_a_text_without_secrets_is_itself() -> None:
     assert REDACTOR.hide("plain") == "plain"
-    assert hiding(REDACTOR, [Piece("plain")], hides=True) is NOTHING_TO_HIDE
-    assert NOTHING_TO_HIDE.hide("plain") == "plain"
+    assert redaction_for(REDACTOR, [RedactionText("plain")], hides=True) is NO_REDACTION
+    assert NO_REDACTION.hide("plain") == "plain"
     assert NO_SECRETS.restore("plain") == ("plain", [])
 
 
@@ -89,80 +89,92 @@ def test_the_same_secret_has_the_same_placeholder_and_another_key_another() -> N
 
 def test_a_secret_is_hidden_wherever_it_stands_in_what_belongs_together() -> None:
     many = [
-        Piece("password: hunter2xyz"),
-        Piece("try hunter2xyz"),
-        Piece("hunter2xyzt"),
+        RedactionText("password: hunter2xyz"),
+        RedactionText("try hunter2xyz"),
+        RedactionText("hunter2xyzt"),
     ]
-    how = hiding(REDACTOR, many, hides=True)
+    how = redaction_for(REDACTOR, many, hides=True)
     assert "hunter2" not in how.hide("try hunter2xyz")
     assert how.hide("hunter2xyzt") == "hunter2xyzt"  # another word
 
 
 def test_a_short_secret_is_hidden_only_where_it_was_told_to_be_one() -> None:
-    many = [Piece("password: abc12x"), Piece("abc12x is a room")]
+    many = [RedactionText("password: abc12x"), RedactionText("abc12x is a room")]
     assert (
-        hiding(REDACTOR, many, hides=True).hide("abc12x is a room")
+        redaction_for(REDACTOR, many, hides=True).hide("abc12x is a room")
         == "abc12x is a room"
     )
 
 
 def test_a_word_is_a_secret_for_what_it_is_called() -> None:
     word = "x9Yk2LmNq8Rt5VwZ7aBc"
-    assert hiding(REDACTOR, [Piece(word)], hides=True) is NOTHING_TO_HIDE
-    how = hiding(REDACTOR, [Piece(word, "api_key")], hides=True)
+    assert redaction_for(REDACTOR, [RedactionText(word)], hides=True) is NO_REDACTION
+    how = redaction_for(REDACTOR, [RedactionText(word, "api_key")], hides=True)
     assert re.fullmatch(r"\[REDACTED:secret:.{8}\]", how.hide(word))
 
 
 def test_what_is_left_of_a_secret_that_was_cut_off_is_hidden() -> None:
     title = f"Use {TOKEN[:20]}…"
-    how = hiding(REDACTOR, [Piece(title), Piece(f"Use {TOKEN} now")], hides=True)
+    how = redaction_for(
+        REDACTOR, [RedactionText(title), RedactionText(f"Use {TOKEN} now")], hides=True
+    )
     assert TOKEN[:8] not in how.hide(title)
     assert how.secrets.restore(how.hide(title)) == (title, [])
     far = f"Use {TOKEN[:6]}…"
-    assert hiding(REDACTOR, [Piece(far), Piece(TOKEN)], hides=True).hide(far) == far
+    assert (
+        redaction_for(
+            REDACTOR, [RedactionText(far), RedactionText(TOKEN)], hides=True
+        ).hide(far)
+        == far
+    )
 
 
 def test_a_placeholder_that_a_text_quotes_is_text_unless_it_stands_for_something() -> (
     None
 ):
-    alone = hiding(REDACTOR, [Piece(NAME)], hides=True)
+    alone = redaction_for(REDACTOR, [RedactionText(NAME)], hides=True)
     assert alone.hide(NAME) == NAME
     assert alone.secrets.restore(NAME) == (NAME, [])
     both = f"{NAME} is {TOKEN}"
-    how = hiding(REDACTOR, [Piece(both)], hides=True)
+    how = redaction_for(REDACTOR, [RedactionText(both)], hides=True)
     first, second = PLACEHOLDER.findall(how.hide(both))
-    assert QUOTED in first
+    assert QUOTED_KIND in first
     assert second == NAME
 
 
 def test_placeholders_that_are_not_known_are_named() -> None:
     text = f"{NAME} {NAME}"
     assert NO_SECRETS.restore(text) == (text, [NAME, NAME])
-    assert Secrets({NAME: "x"}).restore(text) == ("x x", [])
+    assert KnownSecrets({NAME: "x"}).restore(text) == ("x x", [])
 
 
 def test_of_several_versions_a_placeholder_stands_for_one_secret_or_for_none() -> None:
-    a, b = Secrets({"p": "1", "q": "q"}), Secrets({"p": "1", "q": "2", "r": "3"})
-    assert joined([a, b]).known == {"p": "1", "q": "2", "r": "3"}
-    assert joined([b, a]).known == {"p": "1", "q": "2", "r": "3"}
-    assert joined([a, Secrets({"p": "2"})]).known == {"q": "q"}
+    a, b = (
+        KnownSecrets({"p": "1", "q": "q"}),
+        KnownSecrets({"p": "1", "q": "2", "r": "3"}),
+    )
+    assert join_secrets([a, b]).known == {"p": "1", "q": "2", "r": "3"}
+    assert join_secrets([b, a]).known == {"p": "1", "q": "2", "r": "3"}
+    assert join_secrets([a, KnownSecrets({"p": "2"})]).known == {"q": "q"}
 
 
 def test_known_secrets_are_hidden_in_other_texts_too() -> None:
-    known = Secrets(
+    known = KnownSecrets(
         {NAME: "hunter2xyz", "[REDACTED:x:00000000]": "[REDACTED:x:00000000]"}
     )
     assert REDACTOR.hide("my hunter2xyz.", known) == f"my {NAME}."
     assert "hunter2x" not in REDACTOR.hide("my hunter2x…", known)
     assert REDACTOR.hide("hunter", known) == "hunter"
-    how = hiding(REDACTOR, [Piece("hunter2xyz", bare=True)], hides=True, also=known)
+    how = redaction_for(
+        REDACTOR, [RedactionText("hunter2xyz", bare=True)], hides=True, also=known
+    )
     assert how.hide("hunter2xyz", bare=True) == NAME[1:-1]
 
 
 def test_secrets_of_several_lines_stay_where_they_are_shown() -> None:
     key = secrets.OTHERS["private-key"][0](random.Random(3))
     text = f"{key}\n{TOKEN}"
-    how = hiding(REDACTOR, [Piece(text)], hides=True)
+    how = redaction_for(REDACTOR, [RedactionText(text)], hides=True)
     assert key not in how.hide(text)
     assert how.hide(text, shown=f"so {key}") == f"{key}\n{NAME}"
 
@@ -190,7 +202,7 @@ A, B = "[REDACTED:a:00000001]", "[REDACTED:b:00000002]"
 def test_what_placeholders_stand_for_is_learned_from_the_true_text(
     shown: str, true: str, found: dict[str, str]
 ) -> None:
-    assert learned(shown, true) == found
+    assert learn_placeholders(shown, true) == found
 
 
 def test_without_a_key_secrets_are_cut_out() -> None:
@@ -199,20 +211,20 @@ def test_without_a_key_secrets_are_cut_out() -> None:
 
 
 def test_spans_are_replaced_in_order() -> None:
-    assert replaced("abcdef", [(1, 2, "X"), (4, 6, "")]) == "aXcd"
-    assert replaced("abc", []) == "abc"
+    assert replace_spans("abcdef", [(1, 2, "X"), (4, 6, "")]) == "aXcd"
+    assert replace_spans("abc", []) == "abc"
 
 
 def test_errors_and_logs_do_not_tell_what_the_users_rules_find(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(redact, "_OWN", {})
-    never_tell(Redactor(KEY))  # without rules there is nothing to remember
+    monkeypatch.setattr(redact, "_REGISTERED_RULES", {})
+    register_rules(Redactor(KEY))  # without rules there is nothing to remember
     assert scrub("no ACME-1234") == "no ACME-1234"
     for key in (KEY, b"of another vault"):
-        never_tell(REDACTOR._replace(key=key))
-    assert len(redact._OWN) == 1
-    never_tell(Redactor(KEY, values=("swordfish",)))
+        register_rules(REDACTOR._replace(key=key))
+    assert len(redact._REGISTERED_RULES) == 1
+    register_rules(Redactor(KEY, values=("swordfish",)))
     said = f"no ACME-1234, swordfish or {TOKEN}"
     hidden = "no [REDACTED:custom], [REDACTED:environment] or [REDACTED:github]"
     assert scrub(said) == hidden

@@ -40,10 +40,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vaultsync.model import serialization as wire
-from vaultsync.model.compare import differing
-from vaultsync.model.paths import VaultPath, place
+from vaultsync.model.compare import differing_keys
+from vaultsync.model.paths import VaultPath, path_info
 from vaultsync.notes.parse import TYPE_FOLDERS
-from vaultsync.operations.verify import verify
+from vaultsync.operations.verify import verify_all
 
 if TYPE_CHECKING:
     from tests.proofs.sides import Sides
@@ -134,7 +134,9 @@ def in_staging(world: Sides) -> set[str]:
 
 def in_store(world: Sides) -> set[str]:
     """The words in facts; those of tombstones do not count."""
-    return set[str]().union(*(words(wire.to_json(f)) for f in world.facts().values()))
+    return set[str]().union(
+        *(words(wire.fact_to_json(f)) for f in world.facts().values())
+    )
 
 
 def in_conflicts(world: Sides) -> set[str]:
@@ -221,7 +223,7 @@ def sides_are_equal(world: World, report: Report) -> None:
     listed = {notice.path for notice in report.attention}
     told = " ".join(notice.message for notice in report.attention)
     notes = world.notes_by_id()
-    for each in verify(world.mirror).differences:
+    for each in verify_all(world.mirror).differences:
         # A note that cannot be read is listed; by its bytes it is the note of its fact.
         paths = {each.path, *notes.get(each.fact_id, [])}
         known = paths & listed or each.fact_id in told
@@ -233,7 +235,7 @@ def sides_are_equal(world: World, report: Report) -> None:
             continue
         assert len(files) == 1, f"{fact.id} has {files}\n{world.tell()}"
         shown = words(world.vault.files[files[0]].data)
-        said = words(wire.to_json(fact))
+        said = words(wire.fact_to_json(fact))
         named = words(files[0])
         assert shown - named <= said - named, (
             f"{files[0]} shows {sorted(shown)}, its fact says {sorted(said)}\n"
@@ -247,9 +249,9 @@ def sides_are_equal(world: World, report: Report) -> None:
         base = world.archive.find_base(fact.id)
         assert base is not None, f"{fact.id} has no base\n{world.tell()}"
         assert base.sha == world.vault.files[files[0]].sha, world.tell()
-        assert not differing(base.fact, fact), world.tell()
+        assert not differing_keys(base.fact, fact), world.tell()
     for fact_id, files in notes.items():
-        managed = [p for p in files if place(VaultPath(p), TYPE_FOLDERS).scope]
+        managed = [p for p in files if path_info(VaultPath(p), TYPE_FOLDERS).scope]
         assert all(path in told for path in managed) or fact_id in world.facts(), (
             f"{managed} has no fact\n{world.tell()}"
         )

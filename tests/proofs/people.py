@@ -10,7 +10,7 @@ from tests.proofs.ledger import in_archive, in_vault, words
 from tests.proofs.sides import Editor, Sides
 from vaultsync.errors import StoreUnavailableError, VaultMissingError
 from vaultsync.model import serialization as wire
-from vaultsync.sync.conflicts import Verdict, settle
+from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
 
 
 class People(Sides):
@@ -92,7 +92,9 @@ class People(Sides):
         over = inode.data
         who = f"person saves {editor.path} through an old handle of {alive[0]}"
         self.ledger.wrote(who, saw=editor.view, over=over, after=after)
-        lingering = {f".meta/staging/{each.op}" for each in self.archive.lingers()}
+        lingering = {
+            f".meta/staging/{each.op}" for each in self.archive.displaced_files()
+        }
         if alive[0].startswith(".meta/") and alive[0] not in lingering:
             # The archive that knew whose note it was is lost.
             self.ledger.at_least_kept(words(after))
@@ -134,7 +136,7 @@ class People(Sides):
         if self.archives > 1:
             # A note that we have no memory of may not show all of its fact.
             fact = self.facts().get(texts.id_of(data) or "")
-            self.ledger.at_least_kept(words(wire.to_json(fact)) if fact else ())
+            self.ledger.at_least_kept(words(wire.fact_to_json(fact)) if fact else ())
         self.ledger.wrote(f"person deletes {path}", saw=data, over=data, after=b"")
         self.vault.delete(path)
 
@@ -194,4 +196,6 @@ class People(Sides):
         everything = tuple(each.field for each in conflict.fields)
         self.ledger.story.append(f"person settles {conflict.id}: {take}")
         with suppress(StoreUnavailableError, VaultMissingError, OSError):
-            settle(self.mirror, Verdict(conflict, take, everything))
+            resolve_conflict(
+                self.mirror, ConflictResolution(conflict, take, everything)
+            )

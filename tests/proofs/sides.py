@@ -17,7 +17,7 @@ from vaultsync.backends.memory.store import MemoryStore, StoreBackup
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.notes.conflict_note import is_conflict_note
-from vaultsync.sync.context import Mirror, Policy
+from vaultsync.sync.context import SyncContext, SyncPolicy
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ class Sides:
         )
         self.store = MemoryStore(self.clock)
         self.store.before = lambda method: self._hook(f"store.{method}")
-        self.policy = Policy(batch=batch)
+        self.policy = SyncPolicy(batch=batch)
         self.archives = 0
         """How many archives there were; one that is lost is replaced."""
         self.use_archive(MemoryArchive())
@@ -72,7 +72,9 @@ class Sides:
         self.archive = archive
         self.archives += 1
         archive.before = lambda method: self._hook(f"archive.{method}")
-        self.mirror = Mirror(self.vault, self.store, archive, self.clock, self.policy)
+        self.mirror = SyncContext(
+            self.vault, self.store, archive, self.clock, self.policy
+        )
 
     def _hook(self, where: str) -> None:
         if not self._inside:
@@ -130,8 +132,8 @@ class Sides:
         """What the store says, whether it answers or not."""
         alive = {}
         for fact_id, row in sorted(self.store._rows.items()):
-            if row.body is not None and not row.written.deleted:
-                alive[fact_id] = wire.from_json(row.body)
+            if row.body is not None and not row.feed_row.deleted:
+                alive[fact_id] = wire.fact_from_json(row.body)
         return alive
 
     def notes_by_id(self) -> dict[str, list[str]]:

@@ -16,7 +16,7 @@ from tests.recalls import RecallWorld
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.backends.memory.vectors import MemoryVectors
-from vaultsync.backends.qdrant.operations import Points
+from vaultsync.backends.qdrant.operations import PointCollection
 from vaultsync.backends.qdrant.store import QdrantStore
 from vaultsync.backends.qdrant.vectors import QdrantVectors
 from vaultsync.backends.sqlite.store import SqliteStore
@@ -26,7 +26,7 @@ from vaultsync.facts import service as fact_work
 from vaultsync.indexing.ports import VectorIndex
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import Store
-from vaultsync.sync.pass_types import Request
+from vaultsync.sync.pass_types import SyncRequest
 
 Sides = tuple[Store, VectorIndex]
 WORDS = (
@@ -38,7 +38,7 @@ CLOSE = 1e-4
 """Scores that differ by less may come in any order."""
 
 
-def _qdrant(points: Points, clock: Clock) -> Sides:
+def _qdrant(points: PointCollection, clock: Clock) -> Sides:
     store: QdrantStore = store_in(points, clock)
     return store, QdrantVectors(points, dimension=lambda: HashEmbedder().dimension)
 
@@ -120,7 +120,7 @@ class Tape:
         try:
             self._world.sync()
         except GuardError as stopped:
-            self._world.sync(Request(confirm=stopped.run))
+            self._world.sync(SyncRequest(confirm=stopped.run))
 
     def _text(self) -> str:
         lines = [" ".join(self._rng.choices(WORDS, k=6)) for _ in range(3)]

@@ -19,7 +19,7 @@ from tests.proofs.agents import CHANGES
 from tests.proofs.world import World
 from vaultsync.sync import run as passes
 from vaultsync.sync.apply import apply_plan
-from vaultsync.sync.decision_table import Action
+from vaultsync.sync.decision_table import PlannedAction
 from vaultsync.sync.report import Report
 
 _SHARE = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 400
@@ -117,7 +117,9 @@ def _agent(world: World, which: int, how: int) -> None:
 def _shuffled(world: World, seed: int) -> Report | None:
     """A pass that carries out its plan in some other order."""
 
-    def apply(mirror: object, actions: Sequence[Action], **rest: object) -> object:
+    def apply(
+        mirror: object, actions: Sequence[PlannedAction], **rest: object
+    ) -> object:
         some = list(actions)
         random.Random(seed).shuffle(some)
         return apply_plan(mirror, some, **rest)  # type: ignore[arg-type]  # passed on

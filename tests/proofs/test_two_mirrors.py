@@ -28,10 +28,10 @@ from tests.proofs.turns import THOROUGH, load_everything
 from tests.qdrants import in_memory, store_in
 from tests.sim import SimVault
 from tests.world import World
-from vaultsync.backends.qdrant.operations import Points, Step
+from vaultsync.backends.qdrant.operations import PointCollection, PointOperation
 from vaultsync.errors import FactNotFoundError, StoreUnavailableError
-from vaultsync.model.serialization import to_json
-from vaultsync.sync.context import Mirror, Policy
+from vaultsync.model.serialization import fact_to_json
+from vaultsync.sync.context import SyncContext, SyncPolicy
 
 machine = st.integers(0, 1)
 which = st.integers(0, 7)
@@ -40,7 +40,9 @@ which = st.integers(0, 7)
 class Wire:
     """The way of one machine to the collection."""
 
-    def __init__(self, points: Points, past: list[Sequence[Step]]) -> None:
+    def __init__(
+        self, points: PointCollection, past: list[Sequence[PointOperation]]
+    ) -> None:
         self._points = points
         self._past = past
         self.cut = False
@@ -54,7 +56,7 @@ class Wire:
             raise StoreUnavailableError("cut off")
         return getattr(self._points, name)
 
-    def do(self, steps: Sequence[Step]) -> None:
+    def do(self, steps: Sequence[PointOperation]) -> None:
         if self.cut:
             raise StoreUnavailableError("cut off")
         for _ in range(2 if self.twice else 1):
@@ -74,14 +76,14 @@ class Machine(World):
         self.vault = SimVault(now_ns=self._now_ns)
         self.archive = MemoryArchive()
         self.remote = store_in(wire, self.clock)
-        self.mirror = Mirror(
-            self.vault, self.remote, self.archive, self.clock, Policy()
+        self.mirror = SyncContext(
+            self.vault, self.remote, self.archive, self.clock, SyncPolicy()
         )
 
 
 def said(world: Machine) -> dict[str, str]:
     """What the store says, fact by fact."""
-    return {fact.id: to_json(fact) for fact in world.remote.iter_facts()}
+    return {fact.id: fact_to_json(fact) for fact in world.remote.iter_facts()}
 
 
 class TwoMirrors(RuleBasedStateMachine):
@@ -90,7 +92,7 @@ class TwoMirrors(RuleBasedStateMachine):
     @initialize(skew=st.sampled_from([0, 3_600, 86_400 * 30]))
     def begin(self, skew: float) -> None:
         client = QdrantClient(":memory:", force_disable_check_same_thread=True)
-        self.past: list[Sequence[Step]] = []
+        self.past: list[Sequence[PointOperation]] = []
         self.points = in_memory(client)
         self.worlds = [
             Machine(Wire(in_memory(client), self.past), seed) for seed in (1, 2)

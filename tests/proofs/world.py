@@ -22,14 +22,14 @@ from vaultsync.errors import (
 )
 from vaultsync.facts import service as facts
 from vaultsync.model import serialization as wire
-from vaultsync.model.compare import differing
+from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.operations.rebuild import rebuild
-from vaultsync.storage.store import RevisionMismatch, Write
-from vaultsync.sync.pass_types import Request
+from vaultsync.storage.store import RevisionMismatch, StoreWrite
+from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Report
-from vaultsync.sync.run import sync
+from vaultsync.sync.run import sync_once
 
 PASSES = 12
 """Within how many passes everything must be done once people and faults rest."""
@@ -47,11 +47,11 @@ class World(People):
 
     def sync(
         self,
-        request: Request | None = None,
+        request: SyncRequest | None = None,
         at: Mapping[int, Callable[[], None]] | None = None,
     ) -> Report:
         """One pass."""
-        return self.run(lambda: sync(self.mirror, request), at)
+        return self.run(lambda: sync_once(self.mirror, request), at)
 
     def turn(self, at: Mapping[int, Callable[[], None]] | None = None) -> Report | None:
         """One pass by somebody who knows what to do when it refuses."""
@@ -59,7 +59,7 @@ class World(People):
             try:
                 return self.sync(at=at)
             except GuardError as stopped:
-                return self.sync(Request(confirm=stopped.run))
+                return self.sync(SyncRequest(confirm=stopped.run))
             except StoreRewoundError:
                 unseen = proofs.in_store(self) - proofs.in_vault(self)
                 self.ledger.at_least_kept(unseen | self._overruled_later())
@@ -150,7 +150,7 @@ class World(People):
             rows = self.archive._rows
             told = " ".join(notice.message for notice in report.attention)
             gone = any(x.fact.id not in told for x in self.archive.missing_bases())
-            left = rows.intents or rows.lingers or rows.outbox or gone
+            left = rows.intents or rows.displaced_files or rows.outbox or gone
             if report.quiet and not (waits or left):
                 break
             self.worked += not report.quiet
@@ -174,7 +174,7 @@ class World(People):
             fact = facts.remember(self.mirror, given, agent=AGENT)
         except StoreUnavailableError:
             return None
-        text = wire.to_json(fact)
+        text = wire.fact_to_json(fact)
         self.ledger.wrote(f"agent makes {fact.id}", saw="", over="", after=text)
         return fact.id
 
@@ -195,7 +195,7 @@ class World(People):
         except (StoreUnavailableError, FactNotFoundError):
             return
         values = change(saw)
-        before, wanted = wire.to_json(saw), wire.to_json(saw.changed(values))
+        before, wanted = wire.fact_to_json(saw), wire.fact_to_json(saw.replace(values))
         try:
             facts.update(self.mirror, fact_id, values, agent=AGENT)
         except (StoreUnavailableError, FactNotFoundError):
@@ -210,7 +210,7 @@ class World(People):
         row = self.store._rows[fact_id]
         fact = self.facts()[fact_id]
         with suppress(StoreUnavailableError):
-            write = Write(fact_id, fact, row.written.revision, AGENT)
+            write = StoreWrite(fact_id, fact, row.feed_row.revision, AGENT)
             assert not isinstance(self.store.write([write])[0], RevisionMismatch)
 
     def forget(self, fact_id: str) -> None:
@@ -222,7 +222,7 @@ class World(People):
             saw = facts.get(self.mirror, fact_id, agent=AGENT)
         except (StoreUnavailableError, FactNotFoundError):
             return
-        text = wire.to_json(saw)
+        text = wire.fact_to_json(saw)
         try:
             facts.forget(self.mirror, fact_id, agent=AGENT)
         except (StoreUnavailableError, FactNotFoundError):
@@ -257,7 +257,9 @@ class World(People):
         self.backup = self.store.snapshot()
         facts = self.facts()
         known = (base.fact for base in self.archive.iter_bases())
-        same = {x.id for x in known if x.id in facts and not differing(x, facts[x.id])}
+        same = {
+            x.id for x in known if x.id in facts and not differing_keys(x, facts[x.id])
+        }
         buried = self.store._rows.keys() - facts.keys()
         told = {x for x in buried if self.archive.history(fact_id=x)}
         self.told = self.archives, same | told

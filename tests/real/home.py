@@ -174,7 +174,7 @@ class Home:
         fact = fact_work.remember(
             memory._mirror, {"scope": "public", **values}, agent=AGENT
         )
-        said = wire.to_json(fact)
+        said = wire.fact_to_json(fact)
         self.ledger.wrote("agent", saw="", over="", after=said)
         return fact.id
 
@@ -189,13 +189,13 @@ class Home:
             agent=AGENT,
             expect=old.revision,
         )
-        saw, after = wire.to_json(old), wire.to_json(new)
+        saw, after = wire.fact_to_json(old), wire.fact_to_json(new)
         self.ledger.wrote(f"agent at {fact_id}", saw=saw, over=saw, after=after)
         return word
 
     def forget(self, memory: Memory, fact_id: str) -> None:
         """An agent deletes a fact; it stays in the store as a tombstone."""
-        gone = words(wire.to_json(memory._mirror.store.get(fact_id)))
+        gone = words(wire.fact_to_json(memory._mirror.store.get(fact_id)))
         fact_work.forget(memory._mirror, fact_id, agent=AGENT)
         self.ledger.at_least_kept(gone)
         self.ledger.story.append(f"agent forgets {fact_id}: {sorted(gone)}")

@@ -15,7 +15,7 @@ from typing import Any
 import vaultsync.api
 from tests.real.home import Home, say
 from vaultsync.errors import EngineBusyError
-from vaultsync.storage.store import RevisionMismatch, Write
+from vaultsync.storage.store import RevisionMismatch, StoreWrite
 
 ROOT = Path(__file__).parents[2]
 
@@ -208,8 +208,8 @@ def updater(home: Home, number: str, *fact_ids: str) -> None:
         while not _told_to_stop(home):
             fact = mirror.store.get(chance.choice(fact_ids))
             dropped = len(line.dropped)
-            changed = fact.changed({"content": line.change(fact.content)})
-            write = Write(fact.id, changed, fact.revision, "indy")
+            changed = fact.replace({"content": line.change(fact.content)})
+            write = StoreWrite(fact.id, changed, fact.revision, "indy")
             if isinstance(mirror.store.write([write])[0], RevisionMismatch):
                 line.wrote.pop()
                 del line.dropped[dropped:]

@@ -122,7 +122,7 @@ class Soak:
             tags=[word()],
             scope="public",
         )
-        self.home.ledger.wrote("agent", saw="", over="", after=wire.to_json(fact))
+        self.home.ledger.wrote("agent", saw="", over="", after=wire.fact_to_json(fact))
 
     def agent_updates(self) -> None:
         change = self.chance.choice(agents.CHANGES)
@@ -133,13 +133,13 @@ class Soak:
         old = self.memory.get(fact_id)
         text = f"{old.content}\n\nAdded {word}."
         new = self.memory.update(fact_id, content=text, expect=old.revision)
-        self._agent_wrote(wire.to_json(old), wire.to_json(new))
+        self._agent_wrote(wire.fact_to_json(old), wire.fact_to_json(new))
 
     def tags(self) -> None:
         fact_id, word = self._fact(), self.home.ledger.word()
         old = self.memory.get(fact_id)
         new = self.memory.update(fact_id, add_tags=[word], remove_tags=old.tags[:1])
-        self._agent_wrote(wire.to_json(old), wire.to_json(new))
+        self._agent_wrote(wire.fact_to_json(old), wire.fact_to_json(new))
 
     def _agent_wrote(self, saw: str, after: str) -> None:
         self.home.ledger.wrote("agent", saw=saw, over=saw, after=after)
@@ -147,13 +147,15 @@ class Soak:
     def supersede(self) -> None:
         word = self.home.ledger.word()
         fresh = self.memory.supersede(self._fact(), f"Newer {word}.")
-        self._agent_wrote("", wire.to_json(fresh))
+        self._agent_wrote("", wire.fact_to_json(fresh))
         # It is in the title as well, which may be changed apart from the content.
         self.home.ledger.at_least_kept([word])
 
     def forget(self) -> None:
         fact_id = self._fact()
-        self.home.ledger.at_least_kept(words(wire.to_json(self.memory.get(fact_id))))
+        self.home.ledger.at_least_kept(
+            words(wire.fact_to_json(self.memory.get(fact_id)))
+        )
         self.memory.forget(fact_id)
 
     def restore(self) -> None:
@@ -177,7 +179,7 @@ class Soak:
         fact = self.memory._mirror.store.find_many([fact_id or ""])
         for each in fact.values():
             now = words(self.home.data(path))
-            self.home.ledger.at_least_kept(words(wire.to_json(each)) - now)
+            self.home.ledger.at_least_kept(words(wire.fact_to_json(each)) - now)
 
     def person_writes_a_note(self) -> None:
         folder, name = self.chance.choice(FOLDERS), self.chance.choice(NAMES)
@@ -245,7 +247,7 @@ class Soak:
         self.home.ledger.at_least_kept(words(data))
         facts = self.memory._mirror.store.find_many([conflict.fact_id])
         self.home.ledger.at_least_kept(
-            words("".join(map(wire.to_json, facts.values())))
+            words("".join(map(wire.fact_to_json, facts.values())))
         )
         if self.chance.random() < 0.5:
             path.write_bytes(data.replace(b"- [ ]", b"- [x]"))

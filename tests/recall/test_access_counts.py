@@ -7,18 +7,18 @@ import pytest
 from tests.recalls import RecallWorld
 from vaultsync.backends.memory.note_index import MemoryIndex
 from vaultsync.backends.state.recall_log import MemoryRecallLog
-from vaultsync.indexing.note_index_sync import catch_up
-from vaultsync.model.filters import Filters
-from vaultsync.operations.verify import verify
-from vaultsync.recall.access_counts import Accesses
-from vaultsync.storage.store import Write
+from vaultsync.indexing.note_index_sync import catch_up_note_index
+from vaultsync.model.filters import FactFilters
+from vaultsync.operations.verify import verify_all
+from vaultsync.recall.access_counts import AccessCounter
+from vaultsync.storage.store import StoreWrite
 
 
 def test_recalls_are_counted_and_written_all_at_once() -> None:
     world = RecallWorld()
     one = world.agent_remembers("Berths")
     two = world.agent_remembers("Gates")
-    accesses = Accesses(world.mirror, MemoryRecallLog())
+    accesses = AccessCounter(world.mirror, MemoryRecallLog())
     accesses.add([one.id, two.id])
     accesses.add([one.id])
     assert world.store.get(one.id).access_count == 0
@@ -33,7 +33,7 @@ def test_recalls_are_counted_and_written_all_at_once() -> None:
 def test_a_full_log_is_written_by_itself() -> None:
     world = RecallWorld()
     one, two = world.agent_remembers("Berths"), world.agent_remembers("Gates")
-    accesses = Accesses(world.mirror, MemoryRecallLog(), full=100)
+    accesses = AccessCounter(world.mirror, MemoryRecallLog(), full=100)
     accesses.add([one.id])
     assert world.store.get(one.id).access_count == 0
     accesses.add([two.id])
@@ -44,21 +44,23 @@ def test_a_full_log_is_written_by_itself() -> None:
 
 def test_an_answer_without_hits_is_not_noted() -> None:
     log = MemoryRecallLog()
-    Accesses(RecallWorld().mirror, log).add([])
+    AccessCounter(RecallWorld().mirror, log).add([])
     assert log.size() == 0
 
 
 def test_who_writes_at_the_same_moment_wins() -> None:
     world = RecallWorld()
     fact = world.agent_remembers("Berths")
-    accesses = Accesses(world.mirror, MemoryRecallLog())
+    accesses = AccessCounter(world.mirror, MemoryRecallLog())
     accesses.add([fact.id])
 
     def before(method: str) -> None:
         if method == "write":
             world.store.before = lambda _: None
             now = world.store.get(fact.id)
-            world.store.write([Write(fact.id, now.but(title="B"), now.revision, "ada")])
+            world.store.write(
+                [StoreWrite(fact.id, now.evolve(title="B"), now.revision, "ada")]
+            )
 
     world.store.before = before
     assert accesses.flush() == 0
@@ -66,10 +68,10 @@ def test_who_writes_at_the_same_moment_wins() -> None:
     assert (found.title, found.access_count) == ("B", 0)
 
 
-def counting(world: RecallWorld, index: MemoryIndex) -> Accesses:
+def counting(world: RecallWorld, index: MemoryIndex) -> AccessCounter:
     """Of facts that the index holds."""
-    catch_up(world.mirror, index)
-    return Accesses(world.mirror, MemoryRecallLog(), index=lambda: index)
+    catch_up_note_index(world.mirror, index)
+    return AccessCounter(world.mirror, MemoryRecallLog(), index=lambda: index)
 
 
 def test_the_index_need_not_look_at_what_was_only_counted() -> None:
@@ -80,7 +82,7 @@ def test_the_index_need_not_look_at_what_was_only_counted() -> None:
     assert accesses.flush() == 1
     calls: list[str] = []
     world.store.before = calls.append
-    assert catch_up(world.mirror, index).put == 0
+    assert catch_up_note_index(world.mirror, index).put == 0
     assert "find_many" not in calls
     assert "feed" not in calls
 
@@ -97,13 +99,13 @@ def test_the_index_looks_at_what_somebody_else_wrote_meanwhile(moment: str) -> N
             world.store.before = lambda _: None
             now = world.store.get(other.id)
             world.store.write(
-                [Write(other.id, now.but(title="Buoys"), now.revision, "ada")]
+                [StoreWrite(other.id, now.evolve(title="Buoys"), now.revision, "ada")]
             )
 
     world.store.before = before
     assert accesses.flush() == 1
-    catch_up(world.mirror, index)
-    found = index.search("buoys", Filters(), limit=5)
+    catch_up_note_index(world.mirror, index)
+    found = index.search("buoys", FactFilters(), limit=5)
     assert [each.fact_id for each in found] == [other.id]
 
 
@@ -127,7 +129,7 @@ def test_an_index_that_cannot_be_told_costs_nothing() -> None:
 def test_a_store_that_is_away_costs_the_count_and_nothing_else() -> None:
     world = RecallWorld()
     fact = world.agent_remembers("Berths")
-    accesses = Accesses(world.mirror, MemoryRecallLog())
+    accesses = AccessCounter(world.mirror, MemoryRecallLog())
     accesses.add([fact.id])
     world.store.away = True
     assert accesses.flush() == 0
@@ -138,7 +140,7 @@ def test_a_store_that_is_away_costs_the_count_and_nothing_else() -> None:
 def test_a_fact_that_is_gone_is_not_counted() -> None:
     world = RecallWorld()
     fact = world.agent_remembers("Berths")
-    accesses = Accesses(world.mirror, MemoryRecallLog())
+    accesses = AccessCounter(world.mirror, MemoryRecallLog())
     accesses.add([fact.id])
     world.agent_forgets(fact.id)
     assert accesses.flush() == 0
@@ -150,7 +152,7 @@ def test_a_pass_after_recalls_writes_no_note() -> None:
     path = world.path(fact.id)
     bytes_before = world.data(path)
     history = world.archive.history()
-    accesses = Accesses(world.mirror, MemoryRecallLog())
+    accesses = AccessCounter(world.mirror, MemoryRecallLog())
     for _ in range(3):
         accesses.add(hit.id for hit in world.ask("berths"))
     assert accesses.flush() == 1
@@ -159,15 +161,15 @@ def test_a_pass_after_recalls_writes_no_note() -> None:
     assert world.data(path) == bytes_before
     assert world.archive.history() == history
     assert world.store.get(fact.id).access_count == 3
-    assert verify(world.mirror).equal
+    assert verify_all(world.mirror).equal
 
 
 def test_an_index_has_nothing_to_put_after_recalls() -> None:
     world = RecallWorld()
     world.mirrored("Berths are full")
-    accesses = Accesses(world.mirror, MemoryRecallLog())
+    accesses = AccessCounter(world.mirror, MemoryRecallLog())
     accesses.add(hit.id for hit in world.ask("berths"))
     accesses.flush()
     index: MemoryIndex = world.index
-    report = catch_up(world.mirror, index)
+    report = catch_up_note_index(world.mirror, index)
     assert (report.put, report.dropped, report.rebuilt) == (0, 0, False)

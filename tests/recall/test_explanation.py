@@ -6,20 +6,20 @@ from hypothesis import strategies as st
 
 from vaultsync.model.fact import Fact
 from vaultsync.recall.explanation import (
-    LENGTH,
-    Reasons,
-    Terms,
-    has_all,
-    passage,
-    said_by,
-    why,
+    SNIPPET_LENGTH,
+    HitReasons,
+    QueryTerms,
+    explain_hit,
+    fact_text,
+    has_phrases,
+    snippet,
 )
 
 LONG = "Some words that say nothing. " * 40
 
 
 def held(text: str, *terms: str) -> dict[int, str]:
-    return Terms(terms).held(text)
+    return QueryTerms(terms).held(text)
 
 
 def test_a_stem_begins_a_word() -> None:
@@ -51,41 +51,46 @@ def test_a_question_without_terms_finds_nothing() -> None:
 
 def test_a_passage_is_where_most_of_the_words_are() -> None:
     text = f"{LONG}A berth is held for twenty minutes.\nThen it is free. {LONG}"
-    found = passage(text, Terms(["berth", "held", "minut"]))
+    found = snippet(text, QueryTerms(["berth", "held", "minut"]))
     assert found.startswith("…A berth is held for twenty minutes. Then it is free.")
     assert found.endswith("…")
-    assert len(found) <= LENGTH + 2
+    assert len(found) <= SNIPPET_LENGTH + 2
 
 
 def test_a_passage_of_a_short_text_is_the_text() -> None:
-    assert passage("Green tea.", Terms(["tea"])) == "Green tea."
-    assert passage("", Terms(["tea"])) == ""
+    assert snippet("Green tea.", QueryTerms(["tea"])) == "Green tea."
+    assert snippet("", QueryTerms(["tea"])) == ""
 
 
 def test_a_passage_without_a_match_is_the_start() -> None:
-    assert passage(f"First. {LONG}", Terms(["nowhere"])).startswith("First. Some words")
+    assert snippet(f"First. {LONG}", QueryTerms(["nowhere"])).startswith(
+        "First. Some words"
+    )
 
 
 def test_a_passage_reads_without_marks() -> None:
     text = "## Why\n\n- **Bold** and [[People/Bente|Bente]] with ![[A picture]]"
-    assert passage(text, Terms(["why", "bold"])) == "Why Bold and Bente with A picture"
+    assert (
+        snippet(text, QueryTerms(["why", "bold"]))
+        == "Why Bold and Bente with A picture"
+    )
 
 
 def test_a_link_is_never_cut() -> None:
     text = "word " * 38 + "[[A very long name of a note|short]] and on " + "word " * 9
-    assert "[[" not in passage(text, Terms(["word"]))
+    assert "[[" not in snippet(text, QueryTerms(["word"]))
 
 
 def test_a_passage_begins_at_a_word_where_there_is_no_sentence() -> None:
-    found = passage("word " * 100 + "berth", Terms(["berth"]))
+    found = snippet("word " * 100 + "berth", QueryTerms(["berth"]))
     assert found.startswith("…word word")
     assert found.endswith("berth")
 
 
 def test_a_passage_of_one_endless_word_is_cut() -> None:
-    found = passage("a" * 1000, Terms(["nowhere"]))
-    assert found == "a" * LENGTH + "…"
-    assert passage("b" * 1000 + "水位", Terms(["水位"])) == "…水位"
+    found = snippet("a" * 1000, QueryTerms(["nowhere"]))
+    assert found == "a" * SNIPPET_LENGTH + "…"
+    assert snippet("b" * 1000 + "水位", QueryTerms(["水位"])) == "…水位"
 
 
 @given(
@@ -96,7 +101,7 @@ def test_a_passage_of_one_endless_word_is_cut() -> None:
 def test_a_passage_is_one_line_and_not_too_long(
     text: str, terms: list[str], length: int
 ) -> None:
-    found = passage(text, Terms(terms), length=length)
+    found = snippet(text, QueryTerms(terms), length=length)
     assert "\n" not in found
     assert len(found) <= length + 2
 
@@ -115,46 +120,46 @@ def test_all_that_a_fact_says_counts() -> None:
         created_at="2026-05-01T10:00:00Z",
         agent_id="indy",
     )
-    said = said_by(fact)
+    said = fact_text(fact)
     for word in ("Tea", "In May", "Green.", "Cha", "drinks", "Bente", "taste", "indy"):
         assert word in said
     assert "2026-05-01" in said
-    assert said_by(Fact("a", content="Green.")).split() == ["Green."]
+    assert fact_text(Fact("a", content="Green.")).split() == ["Green."]
 
 
 REASONS = [
-    (Reasons(words=("berth",), asked=1), "Has “berth”."),
-    (Reasons(words=("berth", "held"), asked=2), "Has “berth” and “held”."),
+    (HitReasons(words=("berth",), asked=1), "Has “berth”."),
+    (HitReasons(words=("berth", "held"), asked=2), "Has “berth” and “held”."),
     (
-        Reasons(words=("berth", "held"), asked=4, nearness=0.614),
+        HitReasons(words=("berth", "held"), asked=4, nearness=0.614),
         "Has “berth” and “held” (2 of 4 words) and is near in meaning (0.61).",
     ),
     (
-        Reasons(nearness=0.5, prefers=True, accesses=12, importance=0.9),
+        HitReasons(nearness=0.5, prefers=True, accesses=12, importance=0.9),
         "Is near in meaning (0.50), is of the kind or time asked for,"  # noqa: ISC004 - one
         " was recalled 12 times and is important.",
     ),
-    (Reasons(nearness=0.04), "Is not near in meaning (0.04)."),
-    (Reasons(nearness=-0.001), "Is not near in meaning (0.00)."),
-    (Reasons(), "Stands beside what was asked for."),
+    (HitReasons(nearness=0.04), "Is not near in meaning (0.04)."),
+    (HitReasons(nearness=-0.001), "Is not near in meaning (0.00)."),
+    (HitReasons(), "Stands beside what was asked for."),
     (
-        Reasons(words=tuple("abcdefg"), asked=7),
+        HitReasons(words=tuple("abcdefg"), asked=7),
         "Has “a”, “b”, “c”, “d” and “e”.",
     ),
 ]
 
 
 @pytest.mark.parametrize(("reasons", "sentence"), REASONS)
-def test_why_is_one_readable_sentence(reasons: Reasons, sentence: str) -> None:
-    assert why(reasons) == sentence
+def test_why_is_one_readable_sentence(reasons: HitReasons, sentence: str) -> None:
+    assert explain_hit(reasons) == sentence
 
 
 def test_of_two_passages_the_one_with_more_of_the_words_is_taken() -> None:
     text = f"A berth. {LONG}A berth is held. {LONG}A berth."
-    assert "A berth is held." in passage(text, Terms(["berth", "held"]))
+    assert "A berth is held." in snippet(text, QueryTerms(["berth", "held"]))
 
 
 def test_phrases_are_found_across_line_ends_and_case() -> None:
-    assert has_all(["green  tea", "a cup"], "Green\ntea in A CUP")
-    assert not has_all(["green tea", "a pot"], "Green\ntea in A CUP")
-    assert has_all([], "")
+    assert has_phrases(["green  tea", "a cup"], "Green\ntea in A CUP")
+    assert not has_phrases(["green tea", "a pot"], "Green\ntea in A CUP")
+    assert has_phrases([], "")

@@ -8,23 +8,23 @@ from hypothesis import strategies as st
 
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.fact import Fact
-from vaultsync.model.time_span import Span, days_of, span_of
-from vaultsync.recall.query import named, parse
+from vaultsync.model.time_span import TimeSpan, day_span, time_span
+from vaultsync.recall.query import names_in_text, parse_query
 
 TODAY = date(2026, 6, 30)  # a Tuesday
 
 
 def test_plain_words_are_looked_up_and_ask_for_nothing_else() -> None:
-    asked = parse("Why did we choose LanceDB?", today=TODAY)
+    asked = parse_query("Why did we choose LanceDB?", today=TODAY)
     assert asked.words == asked.text == "Why did we choose LanceDB?"
     assert asked.types == asked.tags == asked.tiers == frozenset()
-    assert asked.span == Span()
+    assert asked.span == TimeSpan()
     assert asked.phrases == ()
     assert not asked.hints
 
 
 def test_what_is_written_as_a_filter_filters_and_is_not_looked_up() -> None:
-    asked = parse(
+    asked = parse_query(
         "type:Decision tag:#ops tier:critical since:2026-03 until:2026-05-09 berth",
         today=TODAY,
     )
@@ -32,31 +32,31 @@ def test_what_is_written_as_a_filter_filters_and_is_not_looked_up() -> None:
     assert asked.types == {"decision"}
     assert asked.tags == {"ops"}
     assert asked.tiers == {"critical"}
-    assert asked.span == Span("2026-03-01", "2026-05-10")
+    assert asked.span == TimeSpan("2026-03-01", "2026-05-10")
 
 
 def test_after_and_before_leave_the_day_itself_out() -> None:
-    asked = parse("after:2026-03 before:2026-05-09", today=TODAY)
-    assert asked.span == Span("2026-04-01", "2026-05-09")
+    asked = parse_query("after:2026-03 before:2026-05-09", today=TODAY)
+    assert asked.span == TimeSpan("2026-04-01", "2026-05-09")
 
 
 @pytest.mark.parametrize(
     "text", ["type:nope", "tier:nope", "since:soon", "since:2026-02-31", "a:b"]
 )
 def test_what_is_no_filter_is_a_word(text: str) -> None:
-    asked = parse(text, today=TODAY)
+    asked = parse_query(text, today=TODAY)
     assert asked.words == text
     assert not asked.types | asked.tiers
-    assert asked.span == Span()
+    assert asked.span == TimeSpan()
 
 
 @pytest.mark.parametrize("text", ['"a b"', "“a b”", "„a b“", "«a  b»", "「a b」"])
 def test_what_stands_in_quotes_is_a_phrase(text: str) -> None:
-    assert parse(f"where is {text}", today=TODAY).phrases == ("a b",)
+    assert parse_query(f"where is {text}", today=TODAY).phrases == ("a b",)
 
 
 def test_empty_quotes_are_no_phrase() -> None:
-    assert parse('where is " "', today=TODAY).phrases == ()
+    assert parse_query('where is " "', today=TODAY).phrases == ()
 
 
 SAID = {
@@ -94,15 +94,17 @@ SAID = {
 @pytest.mark.parametrize("text", SAID)
 def test_days_that_are_said_are_preferred(text: str) -> None:
     expected = SAID[text]
-    assert parse(text, today=TODAY).hinted_span == (
-        None if expected is None else Span(*expected)
+    assert parse_query(text, today=TODAY).hinted_span == (
+        None if expected is None else TimeSpan(*expected)
     )
 
 
 def test_days_said_by_their_distance_are_not_looked_up_and_others_are() -> None:
-    asked = parse("copies of last week failed", today=TODAY)
+    asked = parse_query("copies of last week failed", today=TODAY)
     assert (asked.words, asked.said) == ("copies of failed", asked.text)
-    assert parse("copies in May failed", today=TODAY).words == "copies in May failed"
+    assert (
+        parse_query("copies in May failed", today=TODAY).words == "copies in May failed"
+    )
 
 
 REQUESTS = {
@@ -124,50 +126,52 @@ REQUESTS = {
 
 @pytest.mark.parametrize("text", REQUESTS)
 def test_the_words_by_which_people_ask_are_not_looked_up(text: str) -> None:
-    asked = parse(text, today=TODAY)
+    asked = parse_query(text, today=TODAY)
     assert (asked.words, asked.said) == (REQUESTS[text], text)
 
 
 def test_words_hint_at_types_and_tiers() -> None:
-    asked = parse("What critical lessons did we learn, what was decided?", today=TODAY)
+    asked = parse_query(
+        "What critical lessons did we learn, what was decided?", today=TODAY
+    )
     assert asked.hinted_types == {"lesson", "decision"}
     assert asked.hinted_tiers == {"critical"}
     assert asked.types == asked.tiers == frozenset()
 
 
 def test_a_fact_is_preferred_when_it_is_all_that_is_hinted_at() -> None:
-    asked = parse("critical decisions of last week", today=TODAY)
+    asked = parse_query("critical decisions of last week", today=TODAY)
     fits = Fact("a", type="decision", priority=0, created_at="2026-06-24T10:00:00Z")
     assert asked.prefers(fits)
-    assert not asked.prefers(fits.but(type="lesson"))
-    assert not asked.prefers(fits.but(priority=1))
-    assert not asked.prefers(fits.but(created_at="2026-06-22T10:00:00Z"))
-    assert parse("anything", today=TODAY).prefers(fits)
+    assert not asked.prefers(fits.evolve(type="lesson"))
+    assert not asked.prefers(fits.evolve(priority=1))
+    assert not asked.prefers(fits.evolve(created_at="2026-06-22T10:00:00Z"))
+    assert parse_query("anything", today=TODAY).prefers(fits)
 
 
 def test_names_are_whole_words_and_the_longest_first() -> None:
     names = ["Bente", "Bente Krogmann", "Box", "Pier Box", "Mara", " "]
     text = "Ask bente krogmann, and BENTE, about the Pier Box; not Maras"
-    assert named(text, names) == ("Bente Krogmann", "Pier Box", "Bente")
+    assert names_in_text(text, names) == ("Bente Krogmann", "Pier Box", "Bente")
 
 
-SPANS: list[tuple[str | None, str | None, Span]] = [
-    (None, None, Span()),
-    ("2026-02-14", "2026-02-14", Span("2026-02-14", "2026-02-15")),
-    ("2026-02", "2026-02", Span("2026-02-01", "2026-03-01")),
+SPANS: list[tuple[str | None, str | None, TimeSpan]] = [
+    (None, None, TimeSpan()),
+    ("2026-02-14", "2026-02-14", TimeSpan("2026-02-14", "2026-02-15")),
+    ("2026-02", "2026-02", TimeSpan("2026-02-01", "2026-03-01")),
     (
         "2026-02-14T13:45+02:00",
         "2026-02-14 13:45",
-        Span("2026-02-14T11:45:00Z", "2026-02-14T13:45:00Z"),
+        TimeSpan("2026-02-14T11:45:00Z", "2026-02-14T13:45:00Z"),
     ),
 ]
 
 
 @pytest.mark.parametrize(("since", "until", "span"), SPANS)
 def test_a_span_holds_its_last_day(
-    since: str | None, until: str | None, span: Span
+    since: str | None, until: str | None, span: TimeSpan
 ) -> None:
-    assert span_of(since, until) == span
+    assert time_span(since, until) == span
 
 
 @pytest.mark.parametrize(
@@ -176,22 +180,28 @@ def test_a_span_holds_its_last_day(
 def test_what_is_no_day_and_no_time_is_refused(text: str) -> None:
     for since, until in ((text, None), (None, text)):
         with pytest.raises(InvalidFieldError):
-            span_of(since, until)
+            time_span(since, until)
 
 
 def test_what_lies_in_two_spans_begins_late_and_ends_early() -> None:
-    one, other = Span("2026-02-14", "2026-03-01"), Span("2026-02-14T00:00:00.5Z")
-    assert one.within(other) == other.within(one) == Span(other.since, one.until)
-    assert one.within(Span()) == Span().within(one) == one
+    one, other = (
+        TimeSpan("2026-02-14", "2026-03-01"),
+        TimeSpan("2026-02-14T00:00:00.5Z"),
+    )
+    assert one.within(other) == other.within(one) == TimeSpan(other.since, one.until)
+    assert one.within(TimeSpan()) == TimeSpan().within(one) == one
     late = "2026-02-14T11:00:00+02:00"
-    assert Span(until=late).within(Span(until="2026-02-14T10:00:00Z")).until == late
+    assert (
+        TimeSpan(until=late).within(TimeSpan(until="2026-02-14T10:00:00Z")).until
+        == late
+    )
 
 
 @given(text=st.text(), today=st.dates())
 def test_any_text_is_a_question(text: str, today: date) -> None:
-    asked = parse(text, today=today)
+    asked = parse_query(text, today=today)
     assert asked.text == text
-    assert parse(text, today=today) == asked
+    assert parse_query(text, today=today) == asked
 
 
 PARTS = st.sampled_from(
@@ -214,6 +224,6 @@ PARTS = st.sampled_from(
 def test_any_mix_of_dates_and_filters_is_a_question(
     parts: list[str], today: date
 ) -> None:
-    asked = parse(" ".join(parts), today=today)
-    for span in (asked.span, asked.hinted_span or Span()):
-        assert all(days_of(each) for each in (span.since, span.until) if each)
+    asked = parse_query(" ".join(parts), today=today)
+    for span in (asked.span, asked.hinted_span or TimeSpan()):
+        assert all(day_span(each) for each in (span.since, span.until) if each)

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.model.decay import IMPORTANCE, recency, utility
+from vaultsync.model.decay import DEFAULT_IMPORTANCE, recency, utility
 from vaultsync.model.schema import TYPES
 from vaultsync.recall.ranking import (
-    Signals,
-    Weights,
-    blended,
-    fused,
-    score,
-    similarities,
+    RankingSignals,
+    RankingWeights,
+    blend_reranked,
+    fuse,
+    rescale_similarities,
+    weighted_score,
 )
 
 NOW = datetime(2026, 6, 30, 12, tzinfo=UTC)
@@ -51,13 +51,13 @@ def test_utility_is_that_of_the_table() -> None:
 
 
 def test_a_fact_without_importance_neither_stands_out_nor_sinks() -> None:
-    assert utility(None, 3) == utility(IMPORTANCE, 3)
+    assert utility(None, 3) == utility(DEFAULT_IMPORTANCE, 3)
 
 
 def test_the_score_is_the_weighted_sum() -> None:
-    signals = Signals(similarity=0.8, recency=0.5, utility=0.25)
-    assert score(signals, Weights()) == pytest.approx(0.4 + 0.15 + 0.05)
-    assert score(signals, Weights(1, 0, 0)) == pytest.approx(0.8)
+    signals = RankingSignals(similarity=0.8, recency=0.5, utility=0.25)
+    assert weighted_score(signals, RankingWeights()) == pytest.approx(0.4 + 0.15 + 0.05)
+    assert weighted_score(signals, RankingWeights(1, 0, 0)) == pytest.approx(0.8)
 
 
 @given(
@@ -70,8 +70,10 @@ def test_the_score_grows_with_each_signal(
     more: tuple[float, float, float],
     weights: tuple[float, float, float],
 ) -> None:
-    high = Signals(*(max(pair) for pair in zip(low, more, strict=True)))
-    assert score(high, Weights(*weights)) >= score(Signals(*low), Weights(*weights))
+    high = RankingSignals(*(max(pair) for pair in zip(low, more, strict=True)))
+    assert weighted_score(high, RankingWeights(*weights)) >= weighted_score(
+        RankingSignals(*low), RankingWeights(*weights)
+    )
 
 
 @given(one=st.floats(0, 5000), other=st.floats(0, 5000), name=st.sampled_from([*TYPES]))
@@ -92,7 +94,7 @@ def test_utility_grows_with_importance_and_use(
 
 
 def test_similarity_is_1_for_the_best_and_0_for_the_first_that_was_left_out() -> None:
-    assert similarities({"a": 3.0, "b": 2.0, "c": 1.0}, floor=1.0) == {
+    assert rescale_similarities({"a": 3.0, "b": 2.0, "c": 1.0}, floor=1.0) == {
         "a": 1.0,
         "b": 0.5,
         "c": 0.0,
@@ -100,21 +102,21 @@ def test_similarity_is_1_for_the_best_and_0_for_the_first_that_was_left_out() ->
 
 
 def test_of_few_facts_none_was_left_out() -> None:
-    assert similarities({"a": 2.0, "b": 1.0}) == {"a": 1.0, "b": 0.5}
-    assert similarities({"a": 2.0}) == {"a": 1.0}
-    assert similarities({}) == {}
+    assert rescale_similarities({"a": 2.0, "b": 1.0}) == {"a": 1.0, "b": 0.5}
+    assert rescale_similarities({"a": 2.0}) == {"a": 1.0}
+    assert rescale_similarities({}) == {}
 
 
 def test_where_nobody_stands_out_all_are_alike() -> None:
-    assert similarities({"a": 2.0, "b": 2.0}, floor=2.0) == {"a": 1.0, "b": 1.0}
-    assert similarities({"a": 0.0}) == {"a": 1.0}
+    assert rescale_similarities({"a": 2.0, "b": 2.0}, floor=2.0) == {"a": 1.0, "b": 1.0}
+    assert rescale_similarities({"a": 0.0}) == {"a": 1.0}
 
 
 @given(fits=SCORES, share=SHARE)
 def test_similarities_keep_the_order_of_the_fits(
     fits: dict[str, float], share: float
 ) -> None:
-    found = similarities(fits, floor=share * min(fits.values(), default=0.0))
+    found = rescale_similarities(fits, floor=share * min(fits.values(), default=0.0))
     assert all(0 <= each <= 1 for each in found.values())
     order = sorted(fits, key=lambda each: fits[each])
     ranked = [found[each] for each in order]
@@ -123,38 +125,38 @@ def test_similarities_keep_the_order_of_the_fits(
 
 def test_vectors_weigh_beside_words_and_not_alone() -> None:
     words, near = {"a": 2.0}, {"b": 0.5}
-    assert fused(words, near, vectors=0) == {"a": 1.0, "b": 0.0}
-    assert fused(words, near, vectors=4) == {"a": 3.0, "b": 2.0}
-    assert fused({}, near, vectors=0) == near
+    assert fuse(words, near, vectors=0) == {"a": 1.0, "b": 0.0}
+    assert fuse(words, near, vectors=4) == {"a": 3.0, "b": 2.0}
+    assert fuse({}, near, vectors=0) == near
 
 
 def test_nothing_found_is_nothing_fused() -> None:
-    assert fused({}, {}) == {}
+    assert fuse({}, {}) == {}
 
 
 def test_words_alone_keep_their_order_and_proportions() -> None:
-    assert fused({"a": 8.0, "b": 4.0}, {}) == {"a": 1.0, "b": 0.5}
-    assert fused({"a": 8.0, "b": 4.0}, {}, trust=0.5) == {"a": 0.25, "b": 0.125}
+    assert fuse({"a": 8.0, "b": 4.0}, {}) == {"a": 1.0, "b": 0.5}
+    assert fuse({"a": 8.0, "b": 4.0}, {}, trust=0.5) == {"a": 0.25, "b": 0.125}
 
 
 def test_vectors_alone_keep_their_order() -> None:
-    fits = fused({}, {"a": 0.8, "b": 0.4})
+    fits = fuse({}, {"a": 0.8, "b": 0.4})
     assert fits["a"] == pytest.approx(2 * fits["b"])
 
 
 def test_who_is_found_by_both_comes_before_who_is_found_by_one() -> None:
-    fits = fused({"a": 5.0, "b": 5.0}, {"b": 0.5, "c": 0.5, "d": 0.1})
+    fits = fuse({"a": 5.0, "b": 5.0}, {"b": 0.5, "c": 0.5, "d": 0.1})
     assert sorted(fits, key=lambda key: -fits[key]) == ["b", "a", "c", "d"]
 
 
 def test_a_vector_that_points_away_counts_nothing() -> None:
-    assert fused({"a": 2.0, "b": 1.0}, {"a": -0.5}) == {"a": 1.0, "b": 0.5}
-    assert fused({}, {"a": -0.5}) == {"a": 0.0}
+    assert fuse({"a": 2.0, "b": 1.0}, {"a": -0.5}) == {"a": 1.0, "b": 0.5}
+    assert fuse({}, {"a": -0.5}) == {"a": 0.0}
 
 
 def test_words_that_cannot_be_trusted_give_way_to_vectors() -> None:
     words, near = {"a": 9.0}, {"b": 0.6, "a": 0.3}
-    sure, unsure = fused(words, near), fused(words, near, trust=0.2)
+    sure, unsure = fuse(words, near), fuse(words, near, trust=0.2)
     assert sure["a"] > sure["b"]
     assert unsure["b"] > unsure["a"]
 
@@ -163,7 +165,7 @@ def test_words_that_cannot_be_trusted_give_way_to_vectors() -> None:
 def test_whoever_was_found_fits_somehow(
     words: dict[str, float], near: dict[str, float], trust: float
 ) -> None:
-    fits = fused(words, near, trust=trust)
+    fits = fuse(words, near, trust=trust)
     assert fits.keys() == words.keys() | near.keys()
     assert all(each >= 0 for each in fits.values())
 
@@ -173,7 +175,7 @@ def test_a_nearer_vector_never_ranks_a_fact_lower(
     words: dict[str, float], near: dict[str, float], key: str, more: float
 ) -> None:
     def rank(near: dict[str, float]) -> int:
-        fits = fused(words, near)
+        fits = fuse(words, near)
         return sum(fits[each] > fits[key] + 1e-9 for each in fits)
 
     near = {**near, key: near.get(key, min([0.0, *near.values()]))}
@@ -187,7 +189,7 @@ def test_a_better_match_by_words_never_ranks_a_fact_lower(
     words: dict[str, float], near: dict[str, float], key: str, more: float
 ) -> None:
     def rank(words: dict[str, float]) -> int:
-        fits = fused(words, near)
+        fits = fuse(words, near)
         return sum(fits[each] > fits[key] + 1e-9 for each in fits)
 
     words = {**words, key: words.get(key, 1.0)}
@@ -195,10 +197,13 @@ def test_a_better_match_by_words_never_ranks_a_fact_lower(
 
 
 def test_a_reranker_decides_among_equals() -> None:
-    fits = blended({"a": 1.0, "b": 1.0, "c": 0.4}, {"a": -3.0, "b": 7.0})
+    fits = blend_reranked({"a": 1.0, "b": 1.0, "c": 0.4}, {"a": -3.0, "b": 7.0})
     assert fits["b"] == 1
     assert fits["b"] > fits["a"] > fits["c"]
 
 
 def test_a_reranker_that_finds_all_alike_changes_nothing() -> None:
-    assert blended({"a": 1.0, "b": 0.5}, {"a": 2.0, "b": 2.0}) == {"a": 1.0, "b": 0.5}
+    assert blend_reranked({"a": 1.0, "b": 0.5}, {"a": 2.0, "b": 2.0}) == {
+        "a": 1.0,
+        "b": 0.5,
+    }

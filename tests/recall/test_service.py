@@ -19,15 +19,15 @@ from vaultsync.errors import (
     UnknownTypeError,
     UsageError,
 )
-from vaultsync.indexing.note_index_sync import SCHEMA
+from vaultsync.indexing.note_index_sync import NOTE_INDEX_SCHEMA
 from vaultsync.model.fact import Fact
-from vaultsync.model.filters import Filters
-from vaultsync.recall.candidates import JUDGED
-from vaultsync.recall.ranking import MISFIT, Weights
-from vaultsync.recall.result import Sources
-from vaultsync.recall.service import ENOUGH, recall
-from vaultsync.storage.feed_cursor import version_at
-from vaultsync.storage.store import Write
+from vaultsync.model.filters import FactFilters
+from vaultsync.recall.candidates import CONFIDENCE_HITS
+from vaultsync.recall.ranking import HINT_MISMATCH_FACTOR, RankingWeights
+from vaultsync.recall.result import RecallSources
+from vaultsync.recall.service import INDEX_ONLY_CONFIDENCE, recall
+from vaultsync.storage.feed_cursor import make_version
+from vaultsync.storage.store import StoreWrite
 
 
 def test_what_was_just_remembered_is_found_at_once() -> None:
@@ -66,13 +66,15 @@ def test_an_index_is_not_trusted() -> None:
     world = RecallWorld()
     fact = world.agent_remembers("Berths are numbered from the sea.")
     world.ask("berths")
-    hidden = fact.but(status="archived", revision="")
+    hidden = fact.evolve(status="archived", revision="")
     # The index is told that it is up to date, and still has the fact as it was.
-    world.store.write([Write(fact.id, hidden, world.store.get(fact.id).revision, "x")])
+    world.store.write(
+        [StoreWrite(fact.id, hidden, world.store.get(fact.id).revision, "x")]
+    )
     state = world.store.state()
-    version = version_at(world.store, state.store_id, state.seq, SCHEMA)
+    version = make_version(world.store, state.store_id, state.seq, NOTE_INDEX_SCHEMA)
     world.index.update([], [], version=version)
-    assert world.index.search("berths", Filters(), limit=1)
+    assert world.index.search("berths", FactFilters(), limit=1)
     assert len(world.ask("berths")) == 0
 
 
@@ -206,8 +208,8 @@ def test_the_score_is_made_of_what_a_hit_tells() -> None:
     world = RecallWorld()
     world.agent_remembers("Berths and gates", importance=0.9)
     world.agent_remembers("Berths in a sentence of some more words")
-    weights = Weights(0.6, 0.1, 0.3)
-    sources = Sources(world.mirror, world.index, weights=weights)
+    weights = RankingWeights(0.6, 0.1, 0.3)
+    sources = RecallSources(world.mirror, world.index, weights=weights)
     for hit in recall(sources, "berths gates", agent=None):
         expected = 0.6 * hit.similarity + 0.1 * hit.recency + 0.3 * hit.utility
         assert hit.score == pytest.approx(expected, abs=1e-3)
@@ -220,7 +222,7 @@ def test_vectors_count_by_their_weight(weight: float, first: str) -> None:
     world.agent_remembers(f"We spoke of berths, and of {beside}.", title="Talk")
     world.agent_remembers("Gatehousekeeper berthside", title="House")
     world.embed()
-    sources = replace(world.sources, weights=Weights(1, 0, 0, vectors=weight))
+    sources = replace(world.sources, weights=RankingWeights(1, 0, 0, vectors=weight))
     found = recall(sources, "gatehouse berths", agent=None, mode="fused")
     assert found[0].title == first
 
@@ -352,7 +354,10 @@ def test_a_sure_index_answers_alone_and_an_unsure_one_asks_the_vectors(
     world = RecallWorld()
     world.agent_remembers("Berths are full")
     world.embed()
-    for sure, source in ((ENOUGH, "index"), (ENOUGH - 0.01, "fused")):
+    for sure, source in (
+        (INDEX_ONLY_CONFIDENCE, "index"),
+        (INDEX_ONLY_CONFIDENCE - 0.01, "fused"),
+    ):
         monkeypatch.setattr(
             "vaultsync.recall.service.confidence", lambda _, sure=sure: sure
         )
@@ -425,7 +430,7 @@ def test_what_fits_too_little_is_neither_told_nor_read() -> None:
     world.store.find_many = noting  # type: ignore[method-assign]
     assert [hit.id for hit in world.ask("berths", fitting=0.9)] == [best]
     assert best in read
-    assert len(read) == len(set(read)) == JUDGED
+    assert len(read) == len(set(read)) == CONFIDENCE_HITS
     assert len(world.ask("berths")) == 10
 
 
@@ -447,7 +452,7 @@ def test_a_reranker_reads_nothing_that_may_not_be_told() -> None:
     gone = world.agent_remembers(told, title="A boat with a long name")
     world.embed()
     world.reranker = LengthReranker()
-    shown = world.sources.mirror.shown
+    shown = world.sources.mirror.redacted_store
     find = shown.find_many
 
     def without(fact_ids: Iterable[str]) -> dict[str, Fact]:
@@ -583,4 +588,4 @@ def test_days_and_tiers_that_are_hinted_at_narrow_what_is_preferred() -> None:
     found = world.ask("critical facts about berths before 2021")
     similar = {hit.id: hit.similarity for hit in found}
     assert similar[old.id] == 1
-    assert similar[new.id] == similar[low.id] == MISFIT
+    assert similar[new.id] == similar[low.id] == HINT_MISMATCH_FACTOR

@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from tests.world import World
-from vaultsync.notes.view import Lens
+from vaultsync.notes.view import NoteView
 from vaultsync.privacy.redaction import Redactor
 from vaultsync.storage import redacted_store as shown
-from vaultsync.storage.redacted_store import Read, ShownStore
-from vaultsync.storage.store import Write
+from vaultsync.storage.redacted_store import FactCache, RedactedStore
+from vaultsync.storage.store import StoreWrite
 
-LENS = Lens.of(Redactor(b"key"), hides=True, disarms=True)
+LENS = NoteView.of(Redactor(b"key"), hides=True, disarms=True)
 
 
 def test_a_fact_is_read_once_as_long_as_the_feed_tells_the_same() -> None:
     world = World()
     one, two = world.agent_remembers("Berths"), world.agent_remembers("Gates")
-    store = ShownStore(world.store, LENS, Read())
+    store = RedactedStore(world.store, LENS, FactCache())
     first = store.find_many([one.id])
     assert store.feed()
     calls: list[str] = []
@@ -33,11 +33,13 @@ def test_a_fact_is_read_once_as_long_as_the_feed_tells_the_same() -> None:
 def test_what_was_written_since_is_read_again() -> None:
     world = World()
     fact = world.agent_remembers("Berths")
-    store = ShownStore(world.store, LENS, Read())
+    store = RedactedStore(world.store, LENS, FactCache())
     store.feed()
     store.find_many([fact.id])
     now = world.store.get(fact.id)
-    world.store.write([Write(fact.id, now.but(title="Buoys"), now.revision, "ada")])
+    world.store.write(
+        [StoreWrite(fact.id, now.evolve(title="Buoys"), now.revision, "ada")]
+    )
 
     store.feed()
     assert store.find_many([fact.id])[fact.id].title == "Buoys"
@@ -46,7 +48,7 @@ def test_what_was_written_since_is_read_again() -> None:
 def test_what_the_feed_did_not_tell_is_read_again() -> None:
     world = World()
     fact = world.agent_remembers("Berths")
-    store = ShownStore(world.store, LENS, Read())
+    store = RedactedStore(world.store, LENS, FactCache())
     held = store.find_many([fact.id])
     assert store.find_many([fact.id])[fact.id] is not held[fact.id]
 
@@ -54,13 +56,13 @@ def test_what_the_feed_did_not_tell_is_read_again() -> None:
 def test_no_more_facts_are_held_than_there_is_room_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(shown, "HELD", 1)
+    monkeypatch.setattr(shown, "MAX_CACHED_FACTS", 1)
     world = World()
     one, two = world.agent_remembers("Berths"), world.agent_remembers("Gates")
-    read = Read()
-    store = ShownStore(world.store, LENS, read)
+    read = FactCache()
+    store = RedactedStore(world.store, LENS, read)
     store.feed()
     store.find_many([one.id, two.id])
-    assert read.find([one.id, two.id]) == {}
+    assert read.get([one.id, two.id]) == {}
     store.find_many([two.id])
-    assert read.find([one.id, two.id]).keys() == {two.id}
+    assert read.get([one.id, two.id]).keys() == {two.id}

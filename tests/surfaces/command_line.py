@@ -12,18 +12,18 @@ from click.testing import CliRunner, Result
 
 from vaultsync.api.memory import Memory
 from vaultsync.cli.main import cli
-from vaultsync.facts.listing import Page
-from vaultsync.facts.service import Forgotten
-from vaultsync.memory_files.report import Added, FileDone, MemoryFileReport
+from vaultsync.facts.listing import FactPage
+from vaultsync.facts.service import ForgetResult
+from vaultsync.memory_files.report import AddResult, FileResult, MemoryFileReport
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
-from vaultsync.storage.archive import Attention, HistoryEntry
+from vaultsync.storage.archive import HistoryEntry, Notice
 from vaultsync.sync.report import (
-    COUNTS,
+    REPORT_COUNTS,
     ActionTaken,
-    Check,
     Difference,
+    DoctorCheck,
     Report,
     Status,
     Verification,
@@ -57,13 +57,13 @@ CONFLICT = Conflict(
     RUN,
     title="Use SQLite3",
 )
-NOTICE = Attention(
+NOTICE = Notice(
     "UnreadableNoteError", VaultPath("public/bad.md"), "bad YAML", "close the quote", 3
 )
 
 
 def counts(**some: int) -> dict[str, int]:
-    return {**dict.fromkeys(COUNTS, 0), **some}
+    return {**dict.fromkeys(REPORT_COUNTS, 0), **some}
 
 
 QUIET = Report(RUN, dry_run=False, seconds=0.01, counts=counts(unchanged=7))
@@ -82,11 +82,11 @@ CALM = Status(7, 7, 0, 0, (), 0, None, "idle")
 ANSWERS: Mapping[str, Any] = {
     "remember": FACT,
     "get": FACT,
-    "list": Page((FACT,), ID),
+    "list": FactPage((FACT,), ID),
     "update": FACT,
     "supersede": FACT,
-    "forget": Forgotten(ID, "forgotten"),
-    "restore": Forgotten(ID, "active"),
+    "forget": ForgetResult(ID, "forgotten"),
+    "restore": ForgetResult(ID, "active"),
     "waits": False,
     "export": 0,
     "import_": lambda lines: len(list(lines)),
@@ -103,14 +103,14 @@ ANSWERS: Mapping[str, Any] = {
         )
     ],
     "verify": Verification(7),
-    "sync_memory_file": MemoryFileReport([FileDone("~/work/MEMORY.md", 3, 3)]),
-    "add_to_memory_file": Added("~/work/MEMORY.md", "Lessons", "written"),
-    "doctor": (Check("python", ok=True, message="Python 3.14"),),
+    "sync_memory_file": MemoryFileReport([FileResult("~/work/MEMORY.md", 3, 3)]),
+    "add_to_memory_file": AddResult("~/work/MEMORY.md", "Lessons", "written"),
+    "doctor": (DoctorCheck("python", ok=True, message="Python 3.14"),),
 }
 """What each method answers when a test says nothing else: all is well."""
 
 DIFFERENCE = Difference(ID, NOTE, "title", "a", "b", None, "the sides differ")
-BAD_CHECK = Check("space", ok=False, message="the disk is full", hint="make room")
+BAD_CHECK = DoctorCheck("space", ok=False, message="the disk is full", hint="make room")
 
 
 class FakeMemory:

@@ -8,22 +8,22 @@ import pytest
 
 from tests.bridges_app import offer
 from tests.fakes import FakeClock
-from vaultsync.backends.obsidian.vault_through_app import Answer
+from vaultsync.backends.obsidian.vault_through_app import WriteReply
 from vaultsync.errors import WriteNotFoundError
-from vaultsync.service.events import MANY, Event, Events, Subscription
-from vaultsync.service.obsidian_writes import ASLEEP, AppWrites
+from vaultsync.service.events import MAX_UNFETCHED, Event, EventBus, Subscription
+from vaultsync.service.obsidian_writes import UNRESPONSIVE_SECONDS, ObsidianWrites
 
 
 class Listener:
     """Somebody who listens, and answers offers at once in a thread of its own."""
 
-    def __init__(self, events: Events, *, app: bool = True) -> None:
+    def __init__(self, events: EventBus, *, app: bool = True) -> None:
         self.woken = threading.Event()
         self.heard: Subscription = events.subscribe(self.woken.set, app=app)
 
 
 def _answering(
-    writes: AppWrites, listener: Listener, answer: Answer
+    writes: ObsidianWrites, listener: Listener, answer: WriteReply
 ) -> threading.Thread:
     def run() -> None:
         assert listener.woken.wait(10)
@@ -36,8 +36,8 @@ def _answering(
 
 
 def test_without_an_app_nobody_is_asked() -> None:
-    events = Events()
-    writes = AppWrites(events, FakeClock())
+    events = EventBus()
+    writes = ObsidianWrites(events, FakeClock())
     listener = Listener(events, app=False)
 
     assert not writes.is_connected
@@ -47,10 +47,10 @@ def test_without_an_app_nobody_is_asked() -> None:
 
 
 def test_the_answer_is_that_of_the_app() -> None:
-    events = Events()
-    writes = AppWrites(events, FakeClock(), wait=10)
+    events = EventBus()
+    writes = ObsidianWrites(events, FakeClock(), wait=10)
     listener = Listener(events)
-    answer = Answer(False, "0" * 64, "unsaved")
+    answer = WriteReply(False, "0" * 64, "unsaved")
 
     thread = _answering(writes, listener, answer)
     found = writes.offer(offer())
@@ -61,26 +61,26 @@ def test_the_answer_is_that_of_the_app() -> None:
 
 
 def test_an_app_that_does_not_answer_is_left_alone_for_a_while() -> None:
-    events, clock = Events(), FakeClock()
-    writes = AppWrites(events, clock, wait=0.01)
+    events, clock = EventBus(), FakeClock()
+    writes = ObsidianWrites(events, clock, wait=0.01)
     listener = Listener(events)
 
     assert writes.offer(offer()) is None
 
     assert writes.is_connected
     assert not writes.is_open
-    clock.advance(ASLEEP + 1)
+    clock.advance(UNRESPONSIVE_SECONDS + 1)
     assert writes.is_open
     assert writes.offer(offer()) is None
     (_, late) = listener.heard.fetch()
     with pytest.raises(WriteNotFoundError):
-        writes.answered(str(late.data["write"]), Answer(applied=True))
+        writes.answered(str(late.data["write"]), WriteReply(applied=True))
     assert writes.is_open
 
 
 def test_another_app_is_asked_though_the_last_one_sleeps() -> None:
-    events = Events()
-    writes = AppWrites(events, FakeClock(), wait=0.01)
+    events = EventBus()
+    writes = ObsidianWrites(events, FakeClock(), wait=0.01)
     first = Listener(events)
     writes.offer(offer())
     second = Listener(events)
@@ -91,7 +91,7 @@ def test_another_app_is_asked_though_the_last_one_sleeps() -> None:
 
 
 def test_a_state_with_other_conflicts_is_two_events() -> None:
-    events = Events()
+    events = EventBus()
     listener = Listener(events)
     for number in (0, 0, 2):
         events.publish("state", {"conflicts": number})
@@ -101,10 +101,10 @@ def test_a_state_with_other_conflicts_is_two_events() -> None:
 
 
 def test_who_does_not_listen_is_let_go() -> None:
-    events = Events()
+    events = EventBus()
     slow, gone = Listener(events), Listener(events)
     events.leave(gone.heard)
-    for _ in range(MANY + 1):
+    for _ in range(MAX_UNFETCHED + 1):
         events.publish("pass", {})
 
     assert slow.heard.over
@@ -114,7 +114,7 @@ def test_who_does_not_listen_is_let_go() -> None:
 
 
 def test_when_it_ends_all_are_let_go_and_nobody_comes_any_more() -> None:
-    events = Events()
+    events = EventBus()
     before = Listener(events)
     events.close()
     after = Listener(events)

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from vaultsync.cli import recall as command
 from vaultsync.cli import vault as session
-from vaultsync.context_packs.formats import FORMS
-from vaultsync.context_packs.pack import INTENTS, ContextPack, Item, LeftOut
+from vaultsync.context_packs.formats import PACK_FORMS
+from vaultsync.context_packs.pack import INTENTS, ContextPack, LeftOut, PackedItem
 
 PACK = ContextPack(
     text="# Context: why?\n\n## Critical\n\n### Use SQLite\n\nIt is\x1b[31m embedded.",
@@ -20,7 +20,7 @@ PACK = ContextPack(
     budget=800,
     by_tier={"critical": 700, "notable": 0, "background": 0, "entities": 0},
     items=(
-        Item(
+        PackedItem(
             id="a1",
             tokens=700,
             tier="critical",
@@ -62,7 +62,7 @@ def run(
     monkeypatch: pytest.MonkeyPatch, *words: str, made: ContextPack = PACK
 ) -> tuple[Result, FakeMemory]:
     memory = FakeMemory(made)
-    monkeypatch.setattr(session, "packs", lambda *_, **__: memory)
+    monkeypatch.setattr(session, "open_packs", lambda *_, **__: memory)
     done = CliRunner().invoke(
         command.context,
         words,
@@ -155,5 +155,5 @@ def test_all_options_reach_the_question(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_the_choices_are_those_there_are() -> None:
-    assert set(command.FORMATS) == set(FORMS)
-    assert set(command.INTENTS) == set(INTENTS)
+    assert set(command.PACK_FORMATS) == set(PACK_FORMS)
+    assert set(command.INTENT_NAMES) == set(INTENTS)

@@ -9,7 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.surfaces.command_line import CALM, ID, NOTICE, RUN, FakeMemory, run
-from vaultsync.cli.format_conflicts import FEW, changed_lines, essence
+from vaultsync.cli.format_conflicts import (
+    MAX_CHANGED_LINES,
+    changed_lines,
+    differing_parts,
+)
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.archive import HistoryEntry
 
@@ -24,7 +28,7 @@ def with_line(number: int, text: str) -> str:
 def test_texts_are_cut_to_the_lines_that_differ() -> None:
     mine, yours = with_line(10, "Mine."), with_line(10, "Yours.")
 
-    assert essence(["\n".join(LINES), mine, yours]) == [
+    assert differing_parts(["\n".join(LINES), mine, yours]) == [
         "…\nLine 9.\nLine 10.\nLine 11.\n…",
         "…\nLine 9.\nMine.\nLine 11.\n…",
         "…\nLine 9.\nYours.\nLine 11.\n…",
@@ -32,12 +36,12 @@ def test_texts_are_cut_to_the_lines_that_differ() -> None:
 
 
 def test_short_texts_are_shown_whole() -> None:
-    assert essence(["a\nb", "a\nc", "–"]) == ["a\nb", "a\nc", "–"]
+    assert differing_parts(["a\nb", "a\nc", "–"]) == ["a\nb", "a\nc", "–"]
 
 
 @given(TEXTS, TEXTS)
 def test_no_line_that_only_one_has_is_left_out(one: str, other: str) -> None:
-    shown = essence([one, other])
+    shown = differing_parts([one, other])
     for mine, yours, kept in ((one, other, shown[0]), (other, one, shown[1])):
         only = set(mine.split("\n")) - set(yours.split("\n"))
         assert only <= set(kept.split("\n"))
@@ -64,8 +68,8 @@ def test_a_long_line_is_cut_around_the_change() -> None:
 def test_a_change_of_many_lines_is_counted() -> None:
     shown = changed_lines("\n".join(LINES), "\n".join(LINES).upper(), width=40)
 
-    assert len(shown) == FEW + 1
-    assert shown[-1] == f"… {40 - FEW} more lines"
+    assert len(shown) == MAX_CHANGED_LINES + 1
+    assert shown[-1] == f"… {40 - MAX_CHANGED_LINES} more lines"
 
 
 def test_a_long_text_in_a_history_is_told_by_its_lines(

@@ -15,8 +15,8 @@ from tests.surfaces.command_line import (
     run,
 )
 from vaultsync import errors
-from vaultsync.facts.listing import Page
-from vaultsync.facts.service import Forgotten
+from vaultsync.facts.listing import FactPage
+from vaultsync.facts.service import ForgetResult
 
 PUBLIC = {
     "id": ID,
@@ -163,7 +163,7 @@ def test_a_title_is_enough_to_remember() -> None:
 @pytest.mark.parametrize(
     ("answers", "words"),
     [
-        ({"update": FACT.but(revision="4-0123abcd")}, "changed"),
+        ({"update": FACT.evolve(revision="4-0123abcd")}, "changed"),
         ({}, "it says so already"),
         ({"get": errors.StoreUnavailableError("it is away")}, "changed"),
     ],
@@ -324,14 +324,16 @@ def test_a_list_in_a_pipe_is_one_whole_fact_a_line() -> None:
     long = "x" * 300
     fact = type(FACT)(ID, title=f"{long}\ty", path=NOTE)
 
-    result = run("list", memory=FakeMemory(list=Page((fact,), None)))
+    result = run("list", memory=FakeMemory(list=FactPage((fact,), None)))
 
     assert result.stdout == f"{ID}\t{long} y\tnote\t2\tpublic\t{NOTE}\n"
 
 
 def test_a_list_says_how_to_go_on() -> None:
     assert run("list").stderr == f"there are more: --after {ID}\n"
-    assert run("list", memory=FakeMemory(list=Page((), None))).stderr == "no facts\n"
+    assert (
+        run("list", memory=FakeMemory(list=FactPage((), None))).stderr == "no facts\n"
+    )
 
 
 def test_what_is_printed_as_json_is_what_the_fact_says() -> None:
@@ -345,7 +347,7 @@ def test_what_is_printed_as_json_is_what_the_fact_says() -> None:
 
 
 def test_a_fact_that_an_edit_kept_is_not_said_to_be_gone() -> None:
-    memory = FakeMemory(forget=Forgotten(ID, "active"), conflicts=(CONFLICT,))
+    memory = FakeMemory(forget=ForgetResult(ID, "active"), conflicts=(CONFLICT,))
 
     result = run("forget", ID, memory=memory)
 
@@ -357,7 +359,7 @@ def test_a_fact_that_an_edit_kept_is_not_said_to_be_gone() -> None:
 
 
 def test_a_fact_that_an_edit_kept_may_have_no_conflict_any_more() -> None:
-    memory = FakeMemory(forget=Forgotten(ID, "active"))
+    memory = FakeMemory(forget=ForgetResult(ID, "active"))
 
     result = run("forget", ID, memory=memory)
 

@@ -12,7 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from vaultsync.api.graphing import GraphColours, GraphExport, Graphing
+from vaultsync.api.graphing import GraphColours, GraphExport, GraphMethods
 from vaultsync.cli import graph
 from vaultsync.cli.main import COMMANDS, cli
 from vaultsync.errors import ConfigError, NotFoundError
@@ -30,14 +30,14 @@ ALICE = make_fact(
         "title": "Alice",
         "reports_to": ["[[Bob]]"],
     }
-).but(path=VaultPath("public/people/Alice.md"))
+).evolve(path=VaultPath("public/people/Alice.md"))
 TEA = make_fact(
     {
         "id": "0193f6c2-0000-7000-8000-000000000002",
         "title": "Tea",
         "content": "with [[Alice]]",
     }
-).but(path=VaultPath("public/notes/Tea.md"))
+).evolve(path=VaultPath("public/notes/Tea.md"))
 LONE = make_fact({"id": "0193f6c2-0000-7000-8000-000000000003", "title": "Lone"})
 GRAPH = build_graph([ALICE, TEA, LONE])
 PROBLEM = LinkProblem(
@@ -75,7 +75,7 @@ class Memory:
         pass
 
     def __getattr__(self, name: str) -> Callable[..., object]:
-        real = getattr(Graphing, name)
+        real = getattr(GraphMethods, name)
 
         def call(*args: object, **named: object) -> object:
             mock.create_autospec(real)(self, *args, **named)
@@ -239,7 +239,7 @@ def test_stats_for_a_person_are_short() -> None:
 
 
 def test_long_lists_are_cut() -> None:
-    many = build_graph(LONE.but(id=f"{n:02}") for n in range(30))
+    many = build_graph(LONE.evolve(id=f"{n:02}") for n in range(30))
 
     result = run("graph", "stats", memory=Memory(graph_stats=graph_stats(many)))
 

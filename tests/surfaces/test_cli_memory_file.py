@@ -18,23 +18,28 @@ from vaultsync.errors import (
     MemoryFileMissingError,
     UnreadableMemoryFileError,
 )
-from vaultsync.memory_files.read import notice
-from vaultsync.memory_files.report import Added, FileDone, MemoryFileReport, SectionDone
+from vaultsync.memory_files.read import memory_file_notice
+from vaultsync.memory_files.report import (
+    AddResult,
+    FileResult,
+    MemoryFileReport,
+    SectionResult,
+)
 from vaultsync.model.fact import Fact
 
 NAME = "~/work/MEMORY.md"
 TEXT = "Ask the harbour master before the database."
 DONE = MemoryFileReport(
     [
-        FileDone(
+        FileResult(
             NAME,
             sections=4,
             unchanged=3,
             actions=[
-                SectionDone(
+                SectionResult(
                     "update", ID, "Tests", 7, ("content",), "changed in the file"
                 ),
-                SectionDone("let_go", ID, "People", None, (), "gone from the file"),
+                SectionResult("let_go", ID, "People", None, (), "gone from the file"),
             ],
             pending=[ID],
             left_out=2,
@@ -43,8 +48,10 @@ DONE = MemoryFileReport(
     ],
     seconds=0.25,
 )
-QUIET = MemoryFileReport([FileDone(NAME, 4, 4)])
-NOTICE = notice("EditedElsewhere", NAME, "it was edited", "write it into the file", 7)
+QUIET = MemoryFileReport([FileResult(NAME, 4, 4)])
+NOTICE = memory_file_notice(
+    "EditedElsewhere", NAME, "it was edited", "write it into the file", 7
+)
 WAITS = replace(QUIET, notices=[NOTICE])
 
 
@@ -95,15 +102,17 @@ def test_a_dry_run_says_that_it_is_one() -> None:
     result = run("memory-file", "sync", "m", "--dry-run", "--again", memory=held)
     assert result.stdout.startswith("dry run: ")
     assert held.call("sync_memory_file")[1]["again"] is True
-    empty = FakeMemory(sync_memory_file=MemoryFileReport([FileDone(NAME)]))
+    empty = FakeMemory(sync_memory_file=MemoryFileReport([FileResult(NAME)]))
     assert "nothing in it" in run("memory-file", "sync", "m", memory=empty).stdout
 
 
 def test_a_file_that_was_left_out_is_not_said_to_be_empty() -> None:
     wrong = UnreadableMemoryFileError(NAME, "it is binary")
-    told = notice("UnreadableMemoryFileError", NAME, wrong.message, wrong.hint)
+    told = memory_file_notice(
+        "UnreadableMemoryFileError", NAME, wrong.message, wrong.hint
+    )
     held = FakeMemory(
-        sync_memory_file=MemoryFileReport([FileDone(NAME, attention=(told,))])
+        sync_memory_file=MemoryFileReport([FileResult(NAME, attention=(told,))])
     )
     result = run("memory-file", "sync", "m", memory=held)
     assert result.stdout.startswith(f"{NAME}: left out\n")
@@ -121,14 +130,14 @@ def test_a_file_that_is_not_there_fails_with_a_hint() -> None:
 @pytest.mark.parametrize(
     ("added", "code", "words"),
     [
-        (Added(NAME, "Lessons", "written", synced=QUIET), 0, "written into ~/work"),
-        (Added(NAME, "Lessons", "unchanged", synced=QUIET), 0, "there already"),
-        (Added(NAME, "Lessons", "written", synced=WAITS), 3, "it was edited"),
-        (Added(NAME, "Lessons", "queued", "it is taken"), 3, "waits for ~/work"),
+        (AddResult(NAME, "Lessons", "written", synced=QUIET), 0, "written into ~/work"),
+        (AddResult(NAME, "Lessons", "unchanged", synced=QUIET), 0, "there already"),
+        (AddResult(NAME, "Lessons", "written", synced=WAITS), 3, "it was edited"),
+        (AddResult(NAME, "Lessons", "queued", "it is taken"), 3, "waits for ~/work"),
     ],
 )
 def test_an_agents_text_is_written_or_waits(
-    added: Added, code: int, words: str
+    added: AddResult, code: int, words: str
 ) -> None:
     held = FakeMemory(add_to_memory_file=added)
     ask = ("memory-file", "add", "m", "--section", "Lessons")

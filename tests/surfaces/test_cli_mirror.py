@@ -24,8 +24,8 @@ from tests.surfaces.command_line import (
 from vaultsync.errors import StoreUnavailableError, VaultMissingError
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import FieldConflict
-from vaultsync.sync.decision_table import SAME_MEANING
-from vaultsync.sync.report import COUNTS, ActionTaken, Report, Verification
+from vaultsync.sync.decision_table import REASON_BASE_ONLY
+from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, Verification
 
 REPORTS = [
     ("sync", ["sync"]),
@@ -86,11 +86,11 @@ def test_a_report_is_as_the_contract_says(method: str, words: list[str]) -> None
             }
         ],
     }
-    assert list(one_object(result)["counts"]) == list(COUNTS)
+    assert list(one_object(result)["counts"]) == list(REPORT_COUNTS)
 
 
 def test_what_both_sides_said_already_is_listed_only_when_all_is_wanted() -> None:
-    same = ActionTaken("record_base", ID, NOTE, (), SAME_MEANING)
+    same = ActionTaken("record_base", ID, NOTE, (), REASON_BASE_ONLY)
     moved = ActionTaken(
         "record_base", ID, "public/notes/A.md", (), "moved in the vault"
     )
@@ -99,9 +99,9 @@ def test_what_both_sides_said_already_is_listed_only_when_all_is_wanted() -> Non
     some = run("sync", memory=memory).stdout
     whole = run("sync", "--verbose", memory=memory).stdout
 
-    assert SAME_MEANING not in some
+    assert REASON_BASE_ONLY not in some
     assert "moved in the vault" in some
-    assert SAME_MEANING in whole
+    assert REASON_BASE_ONLY in whole
 
 
 @pytest.mark.parametrize(("method", "words"), REPORTS)

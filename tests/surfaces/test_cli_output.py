@@ -25,9 +25,15 @@ from tests.surfaces.command_line import (
 )
 from vaultsync.cli import output
 from vaultsync.cli.options import Options
-from vaultsync.cli.output import LateBar, clean, emit, one_line, progress
+from vaultsync.cli.output import (
+    DelayedBar,
+    clean,
+    clean_one_line,
+    print_json,
+    progress_bar,
+)
 from vaultsync.errors import UnreadableNoteError
-from vaultsync.facts.listing import Page
+from vaultsync.facts.listing import FactPage
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
 from vaultsync.storage.archive import HistoryEntry
@@ -47,17 +53,17 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @given(st.text())
 def test_nothing_that_steers_a_terminal_is_printed(text: str) -> None:
-    for printed in (clean(text), one_line(text)):
+    for printed in (clean(text), clean_one_line(text)):
         kinds = {unicodedata.category(char) for char in set(printed) - {"\n", "\t"}}
         assert not kinds & {"Cc", "Cs", "Zl", "Zp"}
         assert not set("\u200e\u200f\u202d\u202e\u2066\u2069") & set(printed)
-    assert "\n" not in one_line(text)
+    assert "\n" not in clean_one_line(text)
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cc", "Cs", "Cf", "Z"])))
 def test_other_text_is_printed_as_it_is(text: str) -> None:
     assert clean(f"{text}\n\t{text}") == f"{text}\n\t{text}"
-    assert one_line(f" {text}\r\n{text} ") == f"{text} {text}".strip()
+    assert clean_one_line(f" {text}\r\n{text} ") == f"{text} {text}".strip()
 
 
 @pytest.mark.parametrize(
@@ -82,7 +88,7 @@ def test_json_says_what_was_said_in_harmless_characters(values: dict[str, str]) 
     with pytest.MonkeyPatch.context() as patch:
         stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
         patch.setattr("sys.stdout", stdout)
-        emit(values)
+        print_json(values)
         stdout.seek(0)
         printed = stdout.read()
 
@@ -98,7 +104,7 @@ def test_json_is_ascii_where_nothing_else_can_be_printed(
     stdout = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
     monkeypatch.setattr("sys.stdout", stdout)
 
-    emit({"a": "ü\U0001f600"})
+    print_json({"a": "ü\U0001f600"})
 
     stdout.seek(0)
     assert json.loads(stdout.read()) == {"a": "ü\U0001f600"}
@@ -117,7 +123,7 @@ def everywhere(text: str) -> list[tuple[list[str], FakeMemory]]:
     return [
         (["remember", "x"], FakeMemory(remember=fact)),
         (["get", ID], FakeMemory(get=replace(fact, properties={text: text}))),
-        (["list"], FakeMemory(list=Page((fact,), text))),
+        (["list"], FakeMemory(list=FactPage((fact,), text))),
         (["update", ID, "--add-tag", "x"], FakeMemory(update=fact)),
         (["sync"], FakeMemory(sync=report)),
         (["status"], FakeMemory(status=replace(CALM, attention=[notice], engine=text))),
@@ -155,7 +161,7 @@ def test_a_list_on_a_terminal_fits_and_keeps_its_ids_whole() -> None:
         FACT, title="[bold]" + "long " * 50, path=VaultPath("p/" * 99 + "a.md")
     )
 
-    result = run("list", memory=FakeMemory(list=Page((fact, FACT), None)))
+    result = run("list", memory=FakeMemory(list=FactPage((fact, FACT), None)))
 
     head, *rows = result.stdout.splitlines()
     assert head.split() == ["id", "title", "type", "p", "path"]
@@ -226,10 +232,10 @@ def test_no_color_is_respected(env: dict[str, str], *, coloured: bool) -> None:
 
 @pytest.mark.usefixtures("terminal")
 def test_a_bar_is_for_a_person_who_waits() -> None:
-    with progress(Options(None, None, json=False, quiet=False)) as bar:
-        assert isinstance(bar, LateBar)
+    with progress_bar(Options(None, None, json=False, quiet=False)) as bar:
+        assert isinstance(bar, DelayedBar)
     for json_, quiet in ((True, False), (False, True)):
-        with progress(Options(None, None, json=json_, quiet=quiet)) as bar:
+        with progress_bar(Options(None, None, json=json_, quiet=quiet)) as bar:
             assert bar is None
 
 
@@ -237,7 +243,7 @@ def test_a_bar_appears_only_when_the_work_takes_long(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes it for a terminal then
-    soon, late = LateBar(patience=3600), LateBar(patience=0)
+    soon, late = DelayedBar(patience=3600), DelayedBar(patience=0)
 
     soon("scan", 1, 2)
     soon.close()

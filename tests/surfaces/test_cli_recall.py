@@ -14,12 +14,12 @@ from vaultsync.cli import recall as show_recall
 from vaultsync.cli import vault as session
 from vaultsync.cli.main import cli
 from vaultsync.cli.recall import recall
-from vaultsync.recall.result import Hit, Recall, Seen, Stage
+from vaultsync.recall.result import Hit, RecallResult, RecallStage, StageCandidate
 
 HIT = Hit(
     FACT, 0.81, 0.9, 0.7, 0.5, "index", "Has “sqlite” and “fast”.", "It is embedded."
 )
-ANSWER = Recall(
+ANSWER = RecallResult(
     "why sqlite?",
     "index",
     0.83,
@@ -28,8 +28,8 @@ ANSWER = Recall(
     (HIT,),
 )
 STAGES = (
-    Stage("catch-up", 0.0001),
-    Stage("index", 0.001, tuple(Seen(ID, 7.5 - n) for n in range(7))),
+    RecallStage("catch-up", 0.0001),
+    RecallStage("index", 0.001, tuple(StageCandidate(ID, 7.5 - n) for n in range(7))),
 )
 
 
@@ -38,7 +38,7 @@ class FakeMemory:
 
     is_empty = False
 
-    def __init__(self, answer: Recall) -> None:
+    def __init__(self, answer: RecallResult) -> None:
         self.answer = answer
         self.asked: dict[str, object] = {}
 
@@ -48,7 +48,7 @@ class FakeMemory:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def recall(self, query: str, **asked: object) -> Recall:
+    def recall(self, query: str, **asked: object) -> RecallResult:
         self.asked = {"query": query, **asked}
         return self.answer
 
@@ -56,11 +56,11 @@ class FakeMemory:
 def run(
     monkeypatch: pytest.MonkeyPatch,
     *words: str,
-    answer: Recall = ANSWER,
+    answer: RecallResult = ANSWER,
     terminal: bool = False,
 ) -> tuple[Result, FakeMemory]:
     memory = FakeMemory(answer)
-    monkeypatch.setattr(session, "answers", lambda *_, **__: memory)
+    monkeypatch.setattr(session, "open_answers", lambda *_, **__: memory)
     monkeypatch.setattr(show_recall, "is_terminal", lambda _: terminal)
     result = CliRunner().invoke(
         recall, words, catch_exceptions=False, help_option_names=["-h", "--help"]
@@ -147,8 +147,8 @@ def test_on_a_terminal_a_hit_says_why_and_where(
 def test_a_hit_without_a_note_says_so_and_repeats_no_title(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    hit = Hit(FACT.but(path=None), 0.8, 0.9, 0.7, 0.5, "index", "Why.", "Use SQLite")
-    answer = Recall("q", "fused", 0.5, ("There is no model.",), 0.02, (hit, hit))
+    hit = Hit(FACT.evolve(path=None), 0.8, 0.9, 0.7, 0.5, "index", "Why.", "Use SQLite")
+    answer = RecallResult("q", "fused", 0.5, ("There is no model.",), 0.02, (hit, hit))
     result, _ = run(monkeypatch, "q", answer=answer, terminal=True)
     assert "no note yet" in result.stdout
     assert result.stdout.count("Use SQLite") == 2
@@ -159,7 +159,7 @@ def test_a_hit_without_a_note_says_so_and_repeats_no_title(
 
 
 def test_nothing_found_says_what_may_help(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = Recall("q", "index", 0.0, (), 0.001, ())
+    answer = RecallResult("q", "index", 0.0, (), 0.001, ())
     result, _ = run(monkeypatch, "q", answer=answer)
     assert result.stdout == ""
     assert "nothing found: other words" in result.stderr
@@ -181,7 +181,7 @@ def test_where_nothing_is_remembered_a_question_says_how_to_begin(
 
 
 def test_stages_are_told_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = Recall("q", "index", 0.8, (), 0.001, (HIT,), STAGES)
+    answer = RecallResult("q", "index", 0.8, (), 0.001, (HIT,), STAGES)
     result, _ = run(monkeypatch, "q", "--explain", answer=answer)
     told = result.stdout.splitlines()[1:]
     assert told[:3] == [

@@ -17,16 +17,16 @@ from tests.fakes import START
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
 from vaultsync.cli.units import unit
-from vaultsync.cli.watch import log_to
+from vaultsync.cli.watch import event_logging
 from vaultsync.http_bridge import encoding as answers
 from vaultsync.model.schema import Value
-from vaultsync.sync.report import COUNTS
+from vaultsync.sync.report import REPORT_COUNTS
 
 BUSY, WAITS, WRONG = 5, 3, 2
 REPORT: dict[str, Value] = {
     "run": "r1",
     "seconds": 0.1,
-    "counts": {**dict.fromkeys(COUNTS, 0), "moved": 2},
+    "counts": {**dict.fromkeys(REPORT_COUNTS, 0), "moved": 2},
     "actions": [{"action": "move", "path": "a.md", "reason": "a secret of the note"}],
     "attention": [
         {
@@ -173,9 +173,9 @@ def test_a_unit_as_json_is_one_object() -> None:
 
 def test_a_fault_of_the_bridge_is_a_line_of_the_same_log(tmp_path: Path) -> None:
     file = tmp_path / "log"
-    with log_to(str(file), quiet=True):
-        answers.failed(ValueError("a fault"))
-    answers.failed(ValueError("nobody watches"))
+    with event_logging(str(file), quiet=True):
+        answers.error_response(ValueError("a fault"))
+    answers.error_response(ValueError("nobody watches"))
     (line,) = map(json.loads, file.read_text(encoding="utf-8").splitlines())
     assert (line["level"], line["event"]) == ("error", "error")
     assert line["kind"] == "vaultsync.bridge"

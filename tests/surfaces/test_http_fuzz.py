@@ -14,7 +14,7 @@ from schemathesis.specs.openapi import checks
 from tests.bridges import Client, open_bridge
 from tests.proofs.turns import THOROUGH
 from vaultsync.http_bridge.openapi import document
-from vaultsync.http_bridge.routes import EVENTS
+from vaultsync.http_bridge.routes import EVENTS_PATH
 
 SHORT = 10_000
 """Letters; more of them are a matter of the body limit."""
@@ -28,7 +28,11 @@ def _document() -> dict[str, Any]:
     Headers, tokens and lengths are proved of every route in `test_http_guard.py`.
     """
     said: dict[str, Any] = json.loads(json.dumps(document(), default=dict))
-    del said["paths"][EVENTS], said["security"], said["components"]["securitySchemes"]
+    del (
+        said["paths"][EVENTS_PATH],
+        said["security"],
+        said["components"]["securitySchemes"],
+    )
     for operations in said["paths"].values():
         for operation in operations.values():
             operation["parameters"] = [

@@ -21,13 +21,13 @@ from tests.bridges_app import ask_in_background, offer
 from tests.golden import GOLDEN, RENEW
 from vaultsync import errors
 from vaultsync.api.memory import Memory
-from vaultsync.backends.http.loopback_guard import LIMIT
+from vaultsync.backends.http.loopback_guard import MAX_BODY_BYTES
 from vaultsync.backends.state.daemon_file import DaemonFile
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.daemon.state import DaemonState
 from vaultsync.http_bridge import shapes
 from vaultsync.http_bridge.openapi import document
-from vaultsync.http_bridge.routes import ROUTES, Asked
+from vaultsync.http_bridge.routes import ROUTES, RouteRow
 
 HTTP = GOLDEN / "http"
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -267,7 +267,12 @@ def _errors(pages: Pages) -> None:
     ask("error-not-found", "GET", f"{facts}/{unknown}")
     ask("error-no-route", "GET", "/v1/nowhere")
     ask("error-method", "PATCH", facts, {})
-    ask("error-too-large", "POST", facts, headers={"content-length": str(LIMIT + 1)})
+    ask(
+        "error-too-large",
+        "POST",
+        facts,
+        headers={"content-length": str(MAX_BODY_BYTES + 1)},
+    )
     ask("error-media-type", "POST", facts, {}, headers={"content-type": "text/plain"})
     ask("error-header", "POST", facts, {}, headers={"x-vaultsync": None})
     raised: Mapping[str, Exception] = {
@@ -317,8 +322,8 @@ def test_every_page_is_of_a_route_or_an_error(pages: Pages) -> None:
     assert sorted(NAMES) == sorted(each.stem for each in HTTP.glob("*.json"))
 
 
-def _row(method: str, path: str) -> Asked:
-    def fits(row: Asked) -> bool:
+def _row(method: str, path: str) -> RouteRow:
+    def fits(row: RouteRow) -> bool:
         pattern = re.sub(r"\{\w+\}", "[^/]+", row.path)
         return row.method == method and bool(re.fullmatch(pattern, path))
 

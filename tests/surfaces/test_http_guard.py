@@ -11,15 +11,20 @@ import pytest
 
 from tests.bridges import Answer, Client, Heard, open_bridge
 from vaultsync.api.memory import Memory
-from vaultsync.http_bridge.application import make_app
-from vaultsync.http_bridge.encoding import DEPTH
-from vaultsync.http_bridge.routes import EVENTS, ROUTES
+from vaultsync.http_bridge.application import make_bridge_app
+from vaultsync.http_bridge.encoding import MAX_DEPTH
+from vaultsync.http_bridge.routes import EVENTS_PATH, ROUTES
 from vaultsync.service import bridge_service as serving
 
 NETWORK = Path("/proc/net/tcp")
 ID = "0193f6c2-0000-7000-8000-000000000001"
 ALL = [(row.method, re.sub(r"\{\w+\}", ID, row.path)) for row in ROUTES]
-ALL += [("GET", EVENTS), ("GET", "/"), ("GET", "/v1/nowhere"), ("OPTIONS", EVENTS)]
+ALL += [
+    ("GET", EVENTS_PATH),
+    ("GET", "/"),
+    ("GET", "/v1/nowhere"),
+    ("OPTIONS", EVENTS_PATH),
+]
 
 
 @pytest.fixture(scope="module")
@@ -55,11 +60,11 @@ def untouched(client: Client, monkeypatch: pytest.MonkeyPatch) -> Client:
 def test_the_table_is_what_the_application_serves(client: Client) -> None:
     routes = {
         (method, getattr(route, "path", ""))
-        for route in make_app(client.serving).routes
+        for route in make_bridge_app(client.serving).routes
         for method in getattr(route, "methods", ())
     }
 
-    assert routes == {(row.method, row.path) for row in ROUTES} | {("GET", EVENTS)}
+    assert routes == {(row.method, row.path) for row in ROUTES} | {("GET", EVENTS_PATH)}
 
 
 @pytest.mark.parametrize(("method", "path"), ALL)
@@ -117,7 +122,7 @@ def test_a_token_in_the_address_is_none(client: Client) -> None:
         b'{"text": "x", "path": "../../x.md"}',
         b'{"text": "x", "priority": 99}',
         b'{"text": "x", "priority": 1e400}',
-        b'{"text": "x", "fields": ' + b"[" * (DEPTH + 1),
+        b'{"text": "x", "fields": ' + b"[" * (MAX_DEPTH + 1),
         b'{"fields": ' + b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + b"}",
         b"[" * 500_000,
     ],
@@ -218,7 +223,7 @@ def test_the_file_of_the_token_is_its_owners_alone(client: Client) -> None:
 
 def test_a_renewed_token_ends_the_old_one(tmp_path: Path) -> None:
     with open_bridge(tmp_path) as client:
-        fresh = serving.token_of(client.serving.settings, rotate=True)
+        fresh = serving.vault_token(client.serving.settings, rotate=True)
 
         assert client("GET", "/v1/status").status == 401
         client.token = fresh
@@ -258,10 +263,10 @@ def test_nobody_else_on_the_network_is_listened_to(client: Client) -> None:
 
 def test_the_stream_is_guarded_as_all_else(client: Client) -> None:
     answers: list[Answer] = [
-        client("GET", EVENTS, headers={"authorization": None}),
-        client("GET", EVENTS, headers={"host": "evil.example"}),
-        client("GET", f"{EVENTS}?app=2"),
-        client("GET", f"{EVENTS}?application=1"),
+        client("GET", EVENTS_PATH, headers={"authorization": None}),
+        client("GET", EVENTS_PATH, headers={"host": "evil.example"}),
+        client("GET", f"{EVENTS_PATH}?app=2"),
+        client("GET", f"{EVENTS_PATH}?application=1"),
     ]
 
     assert [each.status for each in answers][1:] == [403, 400, 400]

@@ -28,7 +28,7 @@ from tests.planted import (
     plant,
 )
 from vaultsync.api.memory import Memory
-from vaultsync.api.read_only import ask_files
+from vaultsync.api.read_only import recall_from_index_files
 from vaultsync.cli.log_lines import LogLines
 from vaultsync.cli.main import cli
 from vaultsync.daemon.state import DaemonState
@@ -37,9 +37,9 @@ from vaultsync.http_bridge.routes import ROUTES
 from vaultsync.mcp_server import resources
 from vaultsync.mcp_server.agent_memory import AgentMemory
 from vaultsync.mcp_server.agent_settings import settings_for
-from vaultsync.mcp_server.prompts import PROMPTS, written
-from vaultsync.mcp_server.server import run
-from vaultsync.mcp_server.tools import TOOLS
+from vaultsync.mcp_server.prompts import PROMPTS, prompt_text
+from vaultsync.mcp_server.server import run_tool
+from vaultsync.mcp_server.tools import TOOLS_BY_NAME
 from vaultsync.privacy import redaction as redact
 
 MAY_HOLD = {
@@ -247,7 +247,7 @@ def _commands(group: click.Group, *before: str) -> Iterator[str]:
 def _name(planted: Planted, secret: str) -> str:
     """What stands for a secret."""
     with vaultsync.open(planted.vault) as memory:
-        return memory._mirror.lens.text(secret)
+        return memory._mirror.lens.redact_text(secret)
 
 
 def test_no_route_of_the_bridge_answers_a_secret(planted: Planted) -> None:
@@ -327,20 +327,26 @@ def test_no_tool_of_an_agent_tells_a_secret(planted: Planted) -> None:
         "memory_resolve_conflict": [{"conflict": planted.conflict, "take": "store"}],
         "memory_forget": [{"id": fact}],
     }
-    assert asked.keys() == TOOLS.keys()
+    assert asked.keys() == TOOLS_BY_NAME.keys()
     with AgentMemory(settings_for(planted.vault, agent="indy")) as memory:
-        memory.take_up()
+        memory.sync_saved_notes()
         for each in (planted.fact, planted.entity):
-            assert leaks(resources.read(memory, f"{resources.FACT}{each}")) == []
+            assert (
+                leaks(resources.read_resource(memory, f"{resources.FACT_URI}{each}"))
+                == []
+            )
         for name, many in asked.items():
             for given in many:
-                done = run(memory, TOOLS[name], given)
+                done = run_tool(memory, TOOLS_BY_NAME[name], given)
                 assert leaks(done.model_dump_json()) == [], (name, given)
-        memory.settle()
-        for row in resources.listed(memory):
-            assert leaks([row, resources.read(memory, str(row.uri))]) == []
+        memory.finish_pending()
+        for row in resources.list_resources(memory):
+            assert leaks([row, resources.read_resource(memory, str(row.uri))]) == []
         for prompt in PROMPTS.values():
-            assert leaks(written(memory, prompt, {prompt.argument: "the deploy"})) == []
+            assert (
+                leaks(prompt_text(memory, prompt, {prompt.argument: "the deploy"}))
+                == []
+            )
     _no_file_leaks(planted)
 
 
@@ -380,7 +386,7 @@ WRONG: tuple[tuple[str, ...], ...] = (
 @pytest.fixture
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Makes this process one that has opened no vault yet."""
-    return lambda: monkeypatch.setattr(redact, "_OWN", {})
+    return lambda: monkeypatch.setattr(redact, "_REGISTERED_RULES", {})
 
 
 @pytest.mark.parametrize("words", WRONG, ids=" ".join)
@@ -444,7 +450,7 @@ def test_nor_does_an_error_of_a_tool(folder: Path) -> None:
         for secret in OURS:
             for name, given in asked:
                 said = json.loads(json.dumps(given).replace("{}", secret))
-                done = run(memory, TOOLS[name], said)
+                done = run_tool(memory, TOOLS_BY_NAME[name], said)
                 assert done.isError, (name, given)
                 assert leaks(done.model_dump_json()) == [], (name, given)
 
@@ -459,7 +465,7 @@ def test_nor_does_a_log(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
         wrong = OSError(2, "No such file", f"notes/{secret}.md")
         log("error", state.note(wrong, "2026-02-14T13:45:00Z"))
         log("error", {"message": f"{wrong}"})
-        answers.failed(ValueError(secret))
+        answers.error_response(ValueError(secret))
     assert told.getvalue().count("[REDACTED:") == 2 * len(OURS)
     assert leaks(told.getvalue()) == []
     assert leaks(state.as_json()) == []
@@ -477,7 +483,9 @@ def test_an_answer_does_not_repeat_a_secret_that_was_asked_for(folder: Path) -> 
             assert leaks(found.as_json()) == []
             assert leaks(memory.context(f"lamp {secret}", format="json").text) == []
         with AgentMemory(settings_for(vault, agent="indy")) as agent:
-            done = run(agent, TOOLS["memory_recall"], {"query": f"lamp {secret}"})
+            done = run_tool(
+                agent, TOOLS_BY_NAME["memory_recall"], {"query": f"lamp {secret}"}
+            )
             assert leaks(done.model_dump_json()) == []
         with open_bridge(folder) as client:
             answer = client("POST", "/v1/recall", {"query": f"lamp {secret}"})
@@ -533,7 +541,7 @@ def test_the_text_of_a_note_is_hidden_from_an_agent_where_a_person_typed(
         path.write_text(path.read_text().replace("evening", f"evening {TOKEN}"))
     settings = settings_for(str(folder / "vault"), agent="indy")
     with AgentMemory(settings) as agent:
-        agent.take_up()
+        agent.sync_saved_notes()
         _, text = agent.note(fact.id)
     assert "evening [REDACTED:github:" in text
 
@@ -544,7 +552,7 @@ def test_a_clone_without_a_store_hides_what_persons_typed(folder: Path) -> None:
         path = folder / "vault" / str(fact.path)
         path.write_text(path.read_text().replace("evening", f"evening {TOKEN}"))
         memory.sync()
-    found = ask_files("deploy evening", path=str(folder / "vault"))
+    found = recall_from_index_files("deploy evening", path=str(folder / "vault"))
     assert found.hits
     assert leaks(found) == []
 

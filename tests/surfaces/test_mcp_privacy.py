@@ -16,9 +16,9 @@ from tests.mcp_clients import Home, make_home
 from vaultsync.errors import VaultsyncError
 from vaultsync.mcp_server import resources
 from vaultsync.mcp_server.agent_memory import AgentMemory
-from vaultsync.mcp_server.prompts import PROMPTS, written
-from vaultsync.mcp_server.server import run
-from vaultsync.mcp_server.tools import TOOLS
+from vaultsync.mcp_server.prompts import PROMPTS, prompt_text
+from vaultsync.mcp_server.server import run_tool
+from vaultsync.mcp_server.tools import TOOLS_BY_NAME
 
 INSIDE = "zqxjkv"
 """In what is Ada's alone: texts, tags, entities, aliases, properties. Nobody asks for it."""
@@ -36,7 +36,7 @@ class Neighbours:
         self.home = home
         with home.memory("ada") as ada:
             self.ids = [self._remember(ada, number) for number in range(3)]
-            ada.settle()
+            ada.finish_pending()
             note = home.note(ada.get(self.ids[0]).path)
             text = note.read_text(encoding="utf-8")
             note.write_text(text.replace("Content", "Edited"), encoding="utf-8")
@@ -49,7 +49,7 @@ class Neighbours:
         bad.write_text("---\nid: [\n---\n", encoding="utf-8")
         self.indy = home.memory("indy")
         self.own = self.indy.remember("What Indy knows.", title="Mine")
-        self.indy.settle()
+        self.indy.finish_pending()
         self.before = self.of_ada()
 
     def _remember(self, ada: AgentMemory, number: int) -> str:
@@ -151,9 +151,9 @@ def _arguments(
 def test_no_tool_tells_what_is_another_agents(
     world: Neighbours, data: st.DataObject
 ) -> None:
-    tool = TOOLS[data.draw(st.sampled_from(sorted(TOOLS)))]
+    tool = TOOLS_BY_NAME[data.draw(st.sampled_from(sorted(TOOLS_BY_NAME)))]
     asked = data.draw(_arguments(tool.input_schema, world.names))
-    done = run(world.indy, tool, asked)
+    done = run_tool(world.indy, tool, asked)
     said = done.model_dump_json()
     assert INSIDE not in said
     assert TITLE in json.dumps(asked) or TITLE not in said
@@ -161,7 +161,7 @@ def test_no_tool_tells_what_is_another_agents(
 
 def test_after_all_of_that_everything_of_hers_is_as_it_was(world: Neighbours) -> None:
     for each in (*world.ids, world.conflict.id, "private-ada"):
-        for tool in TOOLS.values():
+        for tool in TOOLS_BY_NAME.values():
             for asked in (
                 {"id": each, "content": "x"},
                 {"id": each, "text": "x"},
@@ -169,35 +169,37 @@ def test_after_all_of_that_everything_of_hers_is_as_it_was(world: Neighbours) ->
                 {"conflict": each, "take": "store"},
                 {"text": "x", "scope": each},
             ):
-                run(world.indy, tool, asked)
+                run_tool(world.indy, tool, asked)
     assert world.of_ada() == world.before
 
 
 def test_status_counts_only_conflicts_that_may_be_seen(world: Neighbours) -> None:
-    done = run(world.indy, TOOLS["memory_status"], {})
+    done = run_tool(world.indy, TOOLS_BY_NAME["memory_status"], {})
     assert done.structuredContent is not None
     assert done.structuredContent["conflicts"] == 0
     assert TITLE not in json.dumps(done.structuredContent)
 
 
 def test_nobody_writes_in_the_name_of_another(world: Neighbours) -> None:
-    store = TOOLS["memory_store_fact"]
+    store = TOOLS_BY_NAME["memory_store_fact"]
     for name, wrong in (("ada", True), ("indy", False)):
-        done = run(world.indy, store, {"text": "x", "fields": {"agentId": name}})
+        done = run_tool(world.indy, store, {"text": "x", "fields": {"agentId": name}})
         assert done.isError == wrong
 
 
 def test_resources_and_prompts_tell_nothing_either(world: Neighbours) -> None:
     for each in world.ids:
         with pytest.raises(VaultsyncError):
-            resources.read(world.indy, f"{resources.FACT}{each}")
-    for row in resources.listed(world.indy):
-        text = resources.read(world.indy, str(row.uri))
+            resources.read_resource(world.indy, f"{resources.FACT_URI}{each}")
+    for row in resources.list_resources(world.indy):
+        text = resources.read_resource(world.indy, str(row.uri))
         assert INSIDE not in text
         assert TITLE not in text
     assert "private-indy" in world.indy.tables()["vault-index.md"]
     for prompt in PROMPTS.values():
-        text = written(world.indy, prompt, {prompt.argument: "what Content is there"})
+        text = prompt_text(
+            world.indy, prompt, {prompt.argument: "what Content is there"}
+        )
         assert INSIDE not in text
         assert TITLE not in text
 

@@ -20,11 +20,11 @@ from tests.mcp_clients import Home, ask, hits, in_memory, make_home
 from vaultsync import errors
 from vaultsync.backends.filesystem.vault import VaultFs
 from vaultsync.mcp_server.agent_memory import AgentMemory
-from vaultsync.mcp_server.agent_settings import NAMELESS
-from vaultsync.mcp_server.errors import in_words, told
-from vaultsync.mcp_server.server import prompt_rows, run, tool_row
-from vaultsync.mcp_server.tools import TOOLS
-from vaultsync.mcp_server.truncate import LIST, bounded
+from vaultsync.mcp_server.agent_settings import DEFAULT_AGENT
+from vaultsync.mcp_server.errors import error_parts, error_text
+from vaultsync.mcp_server.server import prompt_rows, run_tool, tool_row
+from vaultsync.mcp_server.tools import TOOLS_BY_NAME
+from vaultsync.mcp_server.truncate import MAX_LIST_ITEMS, truncate
 
 PAGE = Path(__file__).parents[2] / "golden" / "surface" / "mcp.json"
 NO_ID = "0" * 8 + "-0000-0000-0000-" + "0" * 12
@@ -44,13 +44,15 @@ def memory(home: Home) -> Iterator[AgentMemory]:
 
 def call(memory: AgentMemory, tool: str, **given: object) -> dict[str, Any]:
     """What a tool answers, held against the schema that clients were told."""
-    done = run(memory, TOOLS[tool], given)
+    done = run_tool(memory, TOOLS_BY_NAME[tool], given)
     answer = done.structuredContent
     assert answer is not None
     plain: dict[str, Any] = json.loads(json.dumps(answer))
     if not done.isError:
         # Whether it is a schema at all is looked at once, below.
-        jsonschema.Draft202012Validator(TOOLS[tool].output_schema).validate(plain)
+        jsonschema.Draft202012Validator(TOOLS_BY_NAME[tool].output_schema).validate(
+            plain
+        )
     return plain
 
 
@@ -92,9 +94,9 @@ def test_the_surface_is_as_the_golden_page_says(home: Home) -> None:
     assert made == PAGE.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize("name", TOOLS_BY_NAME)
 def test_every_tool_says_what_it_is_takes_and_answers(name: str) -> None:
-    row = tool_row(TOOLS[name])
+    row = tool_row(TOOLS_BY_NAME[name])
     assert row.title
     assert row.description
     assert row.annotations is not None
@@ -111,7 +113,7 @@ def test_every_tool_says_what_it_is_takes_and_answers(name: str) -> None:
 
 
 def test_what_reads_is_read_only_and_what_takes_away_is_destructive() -> None:
-    rows = {name: tool_row(tool).annotations for name, tool in TOOLS.items()}
+    rows = {name: tool_row(tool).annotations for name, tool in TOOLS_BY_NAME.items()}
     reads = {name for name, hints in rows.items() if hints and hints.readOnlyHint}
     takes = {name for name, hints in rows.items() if hints and hints.destructiveHint}
     once = {name for name, hints in rows.items() if hints and not hints.idempotentHint}
@@ -128,8 +130,8 @@ def test_what_reads_is_read_only_and_what_takes_away_is_destructive() -> None:
 
 
 def test_the_tools_are_those_that_the_issue_of_agents_was_promised() -> None:
-    assert len(TOOLS) == 11
-    assert all(name.startswith(("memory_", "query_")) for name in TOOLS)
+    assert len(TOOLS_BY_NAME) == 11
+    assert all(name.startswith(("memory_", "query_")) for name in TOOLS_BY_NAME)
     assert [each.name for each in prompt_rows()] == [
         "what_do_i_know_about",
         "before_you_start_on",
@@ -220,7 +222,7 @@ def test_a_scope_that_is_shared_may_be_named_and_one_of_its_own_is_fixed(
         refused = call(memory, "memory_store_fact", text="Four.", scope="private-ada")
         assert refused["error"]["kind"] == "ScopeDeniedError"
     with home.memory(None) as memory:
-        assert memory.name == NAMELESS
+        assert memory.name == DEFAULT_AGENT
         assert call(memory, "memory_status")["scope"] == "private-mcp"
 
 
@@ -228,7 +230,7 @@ def test_an_edit_of_the_same_thing_is_a_conflict_that_is_told_and_resolved(
     home: Home, memory: AgentMemory
 ) -> None:
     made = call(memory, "memory_store_fact", text="One line.", title="T")
-    memory.settle()
+    memory.finish_pending()
     note = home.note(made["path"])
     text = note.read_text(encoding="utf-8")
     note.write_text(text.replace("One line.", "A person's line."), encoding="utf-8")
@@ -303,7 +305,9 @@ def test_facts_are_looked_up_by_filters_links_dates_and_pages(
 
 def test_a_context_is_a_text_with_its_sources(memory: AgentMemory) -> None:
     made = call(memory, "memory_store_fact", text="We use SQLite.", type="decision")
-    done = run(memory, TOOLS["memory_get_context"], {"query": "SQLite", "budget": 500})
+    done = run_tool(
+        memory, TOOLS_BY_NAME["memory_get_context"], {"query": "SQLite", "budget": 500}
+    )
     assert done.structuredContent is not None
     text, rest = (each.text for each in done.content if isinstance(each, TextContent))
     assert text == done.structuredContent["text"]
@@ -343,7 +347,7 @@ def test_the_status_says_what_waits_and_changes_nothing(
     home: Home, memory: AgentMemory
 ) -> None:
     made = call(memory, "memory_store_fact", text="One.", title="T")
-    memory.settle()
+    memory.finish_pending()
     note = home.note(made["path"])
     note.write_text(note.read_text(encoding="utf-8") + "\nMore.\n", encoding="utf-8")
     status = call(memory, "memory_status")
@@ -490,15 +494,15 @@ def test_a_change_of_what_was_changed_since_is_refused(memory: AgentMemory) -> N
 
 
 def test_a_fault_of_ours_is_told_as_one(capsys: pytest.CaptureFixture[str]) -> None:
-    said = told(ZeroDivisionError("by nought"))
-    assert in_words(said).startswith(
+    said = error_parts(ZeroDivisionError("by nought"))
+    assert error_text(said).startswith(
         "ZeroDivisionError: by nought\nhint: this is a fault"
     )
     streams = capsys.readouterr()
     assert streams.out == ""
     assert "ZeroDivisionError" in streams.err
-    disk = told(OSError(28, "No space left on device"))
-    assert in_words(disk) == "the disk or the system failed: No space left on device"
+    disk = error_parts(OSError(28, "No space left on device"))
+    assert error_text(disk) == "the disk or the system failed: No space left on device"
 
 
 def test_every_hint_of_a_tool_is_for_who_has_tools() -> None:
@@ -508,7 +512,7 @@ def test_every_hint_of_a_tool_is_for_who_has_tools() -> None:
         errors.InvalidIdError("x"),
         errors.EngineBusyError("/vault"),
     ):
-        assert "`vaultsync" not in in_words(told(error))
+        assert "`vaultsync" not in error_text(error_parts(error))
 
 
 # ----------------------------------------------------------------------- bounded answers
@@ -546,12 +550,14 @@ def test_many_long_facts_share_the_room_of_one_answer(memory: AgentMemory) -> No
 
 
 def test_long_lists_are_cut_too() -> None:
-    tags = [str(number) for number in range(LIST + 1)]
-    answer = bounded({"tags": tags, "n": 1, "none": None}, 10_000, "more")
-    assert answer["tags"] == tags[:LIST]
-    assert answer["cut"] == [{"where": "tags", "shown": LIST, "of": LIST + 1}]
+    tags = [str(number) for number in range(MAX_LIST_ITEMS + 1)]
+    answer = truncate({"tags": tags, "n": 1, "none": None}, 10_000, "more")
+    assert answer["tags"] == tags[:MAX_LIST_ITEMS]
+    assert answer["cut"] == [
+        {"where": "tags", "shown": MAX_LIST_ITEMS, "of": MAX_LIST_ITEMS + 1}
+    ]
     assert answer["rest"] == "more"
-    assert bounded({"a": "b"}, 10, "more") == {"a": "b"}
+    assert truncate({"a": "b"}, 10, "more") == {"a": "b"}
 
 
 # -------------------------------------------------------------- resources and prompts
@@ -629,7 +635,7 @@ def test_prompts_bring_what_is_known(home: Home) -> None:
 
 def test_a_prompt_tells_of_conflicts(home: Home, memory: AgentMemory) -> None:
     made = memory.remember("One.", title="Disputed")
-    memory.settle()
+    memory.finish_pending()
     note = home.note(made.path)
     note.write_text(note.read_text("utf-8").replace("One.", "Two."), encoding="utf-8")
     memory.update(made.id, content="Three.")

@@ -11,7 +11,7 @@ import pytest
 from vaultsync.api.memory import Memory
 from vaultsync.api.opening import init
 from vaultsync.errors import ConfigError, InvalidFieldError, NotFoundError
-from vaultsync.settings import load
+from vaultsync.settings import load_settings
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def vault(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def memory(vault: Path, tmp_path: Path) -> Iterator[Memory]:
-    settings = load(vault, agent="indy", state_dir=str(tmp_path / "state"))
+    settings = load_settings(vault, agent="indy", state_dir=str(tmp_path / "state"))
     with Memory(settings) as opened:
         opened.remember("-", title="Alice", type="person", scope="public")
         opened.remember("Tea with [[Al]].", title="Tea", scope="public")

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from vaultsync import api as app
-from vaultsync.api.derived_data import Indexed
-from vaultsync.api.read_only import ask
+from vaultsync.api.derived_data import DerivedReport
+from vaultsync.api.read_only import open_for_recall
 from vaultsync.backends.filesystem.vault import VaultFs
 from vaultsync.errors import ConfigError, UsageError
 
@@ -70,7 +70,7 @@ def test_recalls_are_counted_when_somebody_looks(tmp_path: Path) -> None:
         memory.sync()
         waiting = memory.settings.state_dir / "recalled.log"
         for _ in range(2):
-            with ask(vault, state_dir=state) as asked:
+            with open_for_recall(vault, state_dir=state) as asked:
                 assert asked.recall("crane", mode="index").hits
         assert waiting.read_text().count(fact.id) == 2
         assert memory.get(fact.id).access_count == 2
@@ -129,7 +129,7 @@ def test_a_report_tells_the_time_of_all_that_follows_the_pass(
     vault, state = tmp_path / "vault", str(tmp_path / "state")
     app.init(str(vault), state_dir=state)
     (vault / "Loose.md").write_text("Words.\n", encoding="utf-8")
-    long = Indexed(1, 1, 1, seconds=1_000.0)
+    long = DerivedReport(1, 1, 1, seconds=1_000.0)
     monkeypatch.setattr("vaultsync.api.derived_data.derive", lambda *_, **__: long)
     with app.open(str(vault), state_dir=state) as memory:
         assert memory.adopt(dry_run=True).seconds < 1_000

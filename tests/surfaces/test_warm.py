@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.bridges import Client, open_bridge
-from vaultsync.api.read_only import ask, ask_for_packs
+from vaultsync.api.read_only import open_for_packs, open_for_recall
 from vaultsync.backends.http import bridge_client
 
 QUESTION = "what is embedded"
@@ -48,7 +48,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def _recall(client: Client, *, agent: str | None = None, **wanted: Any) -> Any:  # noqa: ANN401
     settings = client.serving.settings
     where = str(settings.state_dir.parent)
-    with ask(str(settings.root), agent=agent, state_dir=where) as memory:
+    with open_for_recall(str(settings.root), agent=agent, state_dir=where) as memory:
         return memory.recall(QUESTION, **wanted)
 
 
@@ -150,7 +150,7 @@ def test_without_an_answer_the_model_is_loaded_here(
 def test_a_pack_is_asked_of_the_bridge_too(client: Client, asked: list[str]) -> None:
     settings = client.serving.settings
     where = str(settings.state_dir.parent)
-    with ask_for_packs(str(settings.root), state_dir=where) as memory:
+    with open_for_packs(str(settings.root), state_dir=where) as memory:
         made = memory.context("nothing of the kind at all", budget=200)
         here = memory.context("nothing of the kind at all", budget=200, mode="index")
 
@@ -167,7 +167,7 @@ def test_who_it_is_about_is_asked_of_the_bridge_too(
     assert client("POST", "/v1/sync", {}).status == 200
     settings = client.serving.settings
     where = str(settings.state_dir.parent)
-    with ask_for_packs(str(settings.root), state_dir=where) as memory:
+    with open_for_packs(str(settings.root), state_dir=where) as memory:
         made = memory.context("nothing of the kind", user="ada")
     found = _recall(client, mode="vector", user="ada")
 

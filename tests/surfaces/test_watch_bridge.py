@@ -33,7 +33,7 @@ def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def bridge(vault: Path) -> Iterator[httpx.Client]:
-    token = serving.token_of(config.load(vault))
+    token = serving.vault_token(config.load_settings(vault))
     headers = {"Authorization": f"Bearer {token}", "X-Vaultsync": "1"}
     with (
         watched("--vault", str(vault)) as address,

@@ -26,9 +26,13 @@ from vaultsync.errors import (
     VaultMissingError,
 )
 from vaultsync.model.schema import Value
-from vaultsync.service.daemon_runner import WatchedMemory, Watching, rhythm_of
-from vaultsync.service.daily_maintenance import DONE, LOOKS, Daily
-from vaultsync.service.memory_file_watch import FollowedFiles
+from vaultsync.service.daemon_runner import DaemonRunner, DaemonWork, intervals_for
+from vaultsync.service.daily_maintenance import (
+    CHECK_INTERVAL,
+    LAST_MAINTENANCE,
+    DailyMaintenance,
+)
+from vaultsync.service.memory_file_watch import MemoryFileWatch
 from vaultsync.settings import MemoryFileSettings, Settings, WatchSettings
 
 PATIENCE = 30.0
@@ -37,7 +41,7 @@ PATIENCE = 30.0
 def settings_at(where: Path) -> Settings:
     root, state = where / "vault", where / "state"
     vaultsync.api.init(str(root), state_dir=str(state))
-    found = config.load(root, state_dir=str(state))
+    found = config.load_settings(root, state_dir=str(state))
     return found._replace(embedder="none", grace_seconds=0.0)
 
 
@@ -54,7 +58,7 @@ class Run:
     def __init__(self, settings: Settings, *, wait: bool = False) -> None:
         self.told: list[tuple[str, Mapping[str, Value]]] = []
         self.settings = settings
-        self.watching = Watching(
+        self.watching = DaemonRunner(
             settings, tell=lambda kind, said: self.told.append((kind, said)), wait=wait
         )
         self.pool = ThreadPoolExecutor(1)
@@ -118,33 +122,33 @@ def test_a_memory_file_is_taken_in_when_it_has_been_quiet(tmp_path: Path) -> Non
 
 
 @pytest.fixture
-def followed(tmp_path: Path) -> Iterator[tuple[Memory, FollowedFiles, Path]]:
+def followed(tmp_path: Path) -> Iterator[tuple[Memory, MemoryFileWatch, Path]]:
     file = tmp_path / "MEMORY.md"
     file.write_text("# Memory\n\n## Tea\n\nWe drink green tea in the morning.\n")
     table = MemoryFileSettings(files=(str(file),), settle_seconds=0.1)
     watched = settings_at(tmp_path)._replace(memory_file=table)
-    memory = WatchedMemory(watched, stopped=lambda: False, asked=lambda: False)
+    memory = DaemonWork(watched, stopped=lambda: False, asked=lambda: False)
     with memory, memory.held(lambda: False):
-        files = FollowedFiles(memory, lambda kind, said: None)
-        files.step(0.0)
+        files = MemoryFileWatch(memory, lambda kind, said: None)
+        files.tick(0.0)
         assert memory.status().facts == 1
         yield memory, files, file
 
 
 def test_a_memory_file_that_was_changed_behind_its_times_is_taken_in(
-    followed: tuple[Memory, FollowedFiles, Path],
+    followed: tuple[Memory, MemoryFileWatch, Path],
 ) -> None:
     memory, files, file = followed
     stamp = file.stat()
     file.write_text(file.read_text().replace("green", "black"))
     os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-    files.step(1.5)
-    files.step(3.0)
+    files.tick(1.5)
+    files.tick(3.0)
     assert "black" in memory.list().facts[0].content
 
 
 def test_a_text_that_waits_for_a_memory_file_is_written_by_the_daemon_at_last(
-    followed: tuple[Memory, FollowedFiles, Path], monkeypatch: pytest.MonkeyPatch
+    followed: tuple[Memory, MemoryFileWatch, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vaultsync.memory_files.write_queue.PATIENCE", 0.0)
     memory, files, file = followed
@@ -153,9 +157,9 @@ def test_a_text_that_waits_for_a_memory_file_is_written_by_the_daemon_at_last(
         added = memory.add_to_memory_file(file, text, section="Lessons")
     assert added.status == "queued"
     seconds = memory.settings.watch.hash_seconds
-    files.step(seconds / 2)
+    files.tick(seconds / 2)
     assert text not in file.read_text()
-    files.step(seconds)
+    files.tick(seconds)
     assert text in file.read_text()
     assert not memory.status().attention
 
@@ -163,32 +167,32 @@ def test_a_text_that_waits_for_a_memory_file_is_written_by_the_daemon_at_last(
 def test_what_expired_goes_once_a_day(settings: Settings) -> None:
     told: list[str] = []
     past = "2020-01-01T00:00:00Z"
-    memory = WatchedMemory(settings, stopped=lambda: False, asked=lambda: False)
+    memory = DaemonWork(settings, stopped=lambda: False, asked=lambda: False)
     with memory, memory.held(lambda: False):
         fact = memory.remember("Good until then.", fields={"expiresAt": past})
-        daily = Daily(
+        daily = DailyMaintenance(
             memory,
             lambda: memory.mirror,
             lambda kind, _: told.append(kind),
             lambda error: told.append(type(error).__name__),
         )
-        daily.step(0.0)
+        daily.tick(0.0)
         assert memory.get(fact.id), "the first day counts as done"
         with memory.mirror.archive.transaction():
-            memory.mirror.archive.set_setting(DONE, "2020-01-01")
-        daily.step(1.0)
+            memory.mirror.archive.set_setting(LAST_MAINTENANCE, "2020-01-01")
+        daily.tick(1.0)
         assert memory.get(fact.id), "it looks at the calendar now and then"
-        daily.step(LOOKS)
+        daily.tick(CHECK_INTERVAL)
         with pytest.raises(FactNotFoundError):
             memory.get(fact.id)
-        daily.step(2 * LOOKS)
+        daily.tick(2 * CHECK_INTERVAL)
         assert told == ["pass"]
 
         for number in range(40):
             memory.remember(f"Gone {number}.", fields={"expiresAt": past})
         with memory.mirror.archive.transaction():
-            memory.mirror.archive.set_setting(DONE, "2020-01-01")
-        daily.step(3 * LOOKS)
+            memory.mirror.archive.set_setting(LAST_MAINTENANCE, "2020-01-01")
+        daily.tick(3 * CHECK_INTERVAL)
         assert told == ["pass", "GuardError"]
         assert memory.status().facts == 40
 
@@ -283,7 +287,7 @@ def test_what_it_tells_of_itself_is_in_the_status(run: Run) -> None:
 
 def test_a_second_daemon_leaves(run: Run) -> None:
     with pytest.raises(EngineBusyError, match="process"):
-        Watching(run.settings).run()
+        DaemonRunner(run.settings).run()
 
 
 def test_a_second_daemon_that_waits_takes_over(run: Run) -> None:
@@ -304,7 +308,7 @@ def test_a_daemon_that_waits_can_be_stopped(run: Run) -> None:
 def test_once_settled_it_ends_by_itself(settings: Settings) -> None:
     with Memory(settings) as memory:
         memory.import_(['{"title": "Fact", "content": "Text."}'])
-    said = Watching(settings, once=True).run()
+    said = DaemonRunner(settings, once=True).run()
     assert said["passes"]
     with Memory(settings) as memory:
         assert memory.verify().equal
@@ -314,7 +318,7 @@ def test_once_settled_it_ends_by_itself(settings: Settings) -> None:
 def test_once_settled_a_failure_is_raised(settings: Settings) -> None:
     (settings.root / ".meta" / "config.toml").rename(settings.root / "away.toml")
     with pytest.raises(VaultMissingError):
-        Watching(settings, once=True).run()
+        DaemonRunner(settings, once=True).run()
 
 
 def test_a_store_that_was_not_there_at_the_start_is_taken_up(tmp_path: Path) -> None:
@@ -407,5 +411,5 @@ def test_without_what_looks_by_itself_there_is_no_watcher_but_no_crash(
 
 
 def test_a_store_over_a_network_is_asked_less_often(settings: Settings) -> None:
-    assert rhythm_of(settings).poll <= 0.05
-    assert rhythm_of(settings._replace(store="qdrant://host")).poll == 1.0
+    assert intervals_for(settings).poll <= 0.05
+    assert intervals_for(settings._replace(store="qdrant://host")).poll == 1.0

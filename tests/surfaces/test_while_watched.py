@@ -17,8 +17,8 @@ from tests.mcp_clients import Home, ask, make_home, over_stdio
 from vaultsync.api.memory import Memory
 from vaultsync.errors import ConflictNotFoundError, EngineBusyError, InvalidFieldError
 from vaultsync.mcp_server.agent_memory import AgentMemory
-from vaultsync.mcp_server.server import run
-from vaultsync.mcp_server.tools import TOOLS
+from vaultsync.mcp_server.server import run_tool
+from vaultsync.mcp_server.tools import TOOLS_BY_NAME
 
 BUSY, STOPPED, FAILED, WRONG = 5, 4, 1, 2
 
@@ -157,7 +157,9 @@ def test_an_agent_resolves_no_conflict_that_it_may_not_see(home: Home) -> None:
 
 def answer(memory: AgentMemory, conflict: str) -> dict[str, Any]:
     given = {"conflict": conflict, "take": "store"}
-    done = run(memory, TOOLS["memory_resolve_conflict"], given).structuredContent
+    done = run_tool(
+        memory, TOOLS_BY_NAME["memory_resolve_conflict"], given
+    ).structuredContent
     assert done is not None
     return done
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice, taken
 from vaultsync.facts import service as fact_work
-from vaultsync.sync.item import FEW_LINGERS
+from vaultsync.sync.item import FEW_DISPLACED
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 PATH = "team-core/notes/mine.md"
@@ -191,7 +191,7 @@ def test_what_happens_right_after_a_write_is_seen_by_the_next_pass(
 
 def test_many_displaced_files_are_looked_into_when_they_are_due_and_no_sooner() -> None:
     world = World()
-    for number in range(FEW_LINGERS + 1):
+    for number in range(FEW_DISPLACED + 1):
         world.person_writes(f"team-core/notes/{number}.md", f"Number {number}.\n")
     path = "team-core/notes/7.md"
     editor = world.vault.open_handle(path)
@@ -208,5 +208,5 @@ def test_many_displaced_files_are_looked_into_when_they_are_due_and_no_sooner() 
     world.quiesce()
     assert "Number 7, saved late." in world.text(path)
     assert world.vault.ops() == []
-    assert len(world.facts()) == FEW_LINGERS + 1
+    assert len(world.facts()) == FEW_DISPLACED + 1
     world.assert_at_rest()

@@ -11,10 +11,10 @@ from tests.world import LINES, SCOPE, World, taken
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import Owner, Value
-from vaultsync.operations.adopt import adopt
-from vaultsync.sync.pass_types import Request
-from vaultsync.sync.write_through import WriteThrough
+from vaultsync.model.schema import FieldOwner, Value
+from vaultsync.operations.adopt import adopt_notes
+from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.write_through import NoteWriter
 
 JOURNAL = "Journal/today.md"
 
@@ -23,7 +23,7 @@ def _adopted(text: str = "Words.\n", *, type_name: str | None = None) -> World:
     """A note that its author gave a shape of their own."""
     world = World()
     world.person_writes(JOURNAL, text)
-    adopt(world.mirror, [VaultPath(JOURNAL)], type_name=type_name)
+    adopt_notes(world.mirror, [VaultPath(JOURNAL)], type_name=type_name)
     world.quiesce()
     return world
 
@@ -64,7 +64,7 @@ def test_what_an_agent_changed_before_a_new_note_had_its_base_reaches_the_note()
     None
 ):
     world = World()
-    notes = WriteThrough(world.mirror)
+    notes = NoteWriter(world.mirror)
     fact = notes.note(world.agent_remembers(LINES, title="New"), actor="indy")
     world.agent_updates(fact.id, tags=["a"], importance=0.8)
     world.assert_at_rest()
@@ -131,14 +131,14 @@ def test_links_that_stand_in_the_block_alone_are_not_written_as_properties(
 @given(st.data())
 def test_whatever_both_sides_say_alike_is_taken_as_agreed(data: st.DataObject) -> None:
     world = World()
-    said = data.draw(values(Owner.SHARED, Owner.MACHINE))
+    said = data.draw(values(FieldOwner.SHARED, FieldOwner.MACHINE))
     said = {
         k: v for k, v in said.items() if k not in ("relatedFactIds", "content", "title")
     }
     made = {**said, "content": LINES, "title": "Made", "scope": SCOPE}
     fact_work.remember(world.mirror, made, agent="indy")
     world.person_writes(JOURNAL, "Words.\n")
-    adopt(world.mirror, [VaultPath(JOURNAL)])
+    adopt_notes(world.mirror, [VaultPath(JOURNAL)])
     fact_id = world.archive.paths()[VaultPath(JOURNAL)]
     fact_work.update(world.mirror, fact_id, said, agent="indy")
     world.quiesce()
@@ -169,7 +169,7 @@ def test_a_broken_note_is_not_taken_for_a_note_that_is_missing() -> None:
         assert [each.path for each in report.attention] == [JOURNAL]
         assert report.attention[0].kind == "unreadable"
     world.agent_updates(fact.id, tags=["a"])
-    world.sync(Request(kind="follow", named=(fact.id,), only_named=True))
+    world.sync(SyncRequest(kind="follow", named=(fact.id,), facts_only=True))
     world.sync()
     assert {path: world.data(path) for path in world.notes()} == {JOURNAL: broken}
     world.person_edits(JOURNAL, "status: [active", "status: active")

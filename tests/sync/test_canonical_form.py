@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests.sync.test_redaction import LENS
 from tests.world import AGENTS, LINES, PERSONS, World, taken
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath, parent
+from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.notes import canonical_form as verbatim
 from vaultsync.notes.parse import Note
 from vaultsync.sync import snapshot
-from vaultsync.sync.pass_types import Request
+from vaultsync.sync.pass_types import SyncRequest
 
 
 def _no_reading(data: bytes, path: VaultPath) -> Note:
@@ -52,7 +52,7 @@ def test_many_facts_are_asked_for_a_few_at_a_time(
     for scope in ("public", "team-core", "team-other"):
         world.mirrored(scope=scope)
     world.lose_archive()
-    monkeypatch.setattr(snapshot, "SOME", 1)
+    monkeypatch.setattr(snapshot, "MIN_BULK_FACTS", 1)
     find, asked = world.store.find_many, []
 
     def told(ids: Iterable[str]) -> dict[str, Fact]:
@@ -105,13 +105,13 @@ def test_a_fact_that_is_asked_for_by_name_keeps_its_one_note() -> None:
     keys = ("cursor", "cursor_row")
     before = {key: world.archive.setting(key) for key in keys}
     fact = world.mirrored(title="Another")
-    folder, notes = parent(world.path(fact.id)), world.notes()
+    folder, notes = parent_folder(world.path(fact.id)), world.notes()
     with world.archive.transaction():  # as if another machine had made its note
         world.archive.drop_bases([fact.id])
         world.archive.set_folders({folder: None})
         for key, value in before.items():
             world.archive.set_setting(key, value)
-    report = world.sync(Request(named=(fact.id,)))
+    report = world.sync(SyncRequest(named=(fact.id,)))
     assert taken(report, fact.id) == ["record_base"]
     assert world.notes() == notes
     world.assert_at_rest()
@@ -184,7 +184,7 @@ ACTS: list[Callable[[World, str], None]] = [
 ]  # fmt: skip
 
 
-def _told(acts: list[Callable[[World, str], None]], request: Request) -> object:
+def _told(acts: list[Callable[[World, str], None]], request: SyncRequest) -> object:
     """All that can be seen after a loss of the archive and some acts before it."""
     world = World(lens=LENS)
     fact = world.mirrored(f"{LINES}\n\n<% tp.x %> and a\\b")
@@ -214,15 +214,15 @@ def _told(acts: list[Callable[[World, str], None]], request: Request) -> object:
 @given(
     st.lists(st.sampled_from(ACTS), max_size=3, unique=True),
     st.sampled_from(
-        [Request(), Request(dry_run=True), Request(allow_scope_moves=True)]
+        [SyncRequest(), SyncRequest(dry_run=True), SyncRequest(allow_scope_moves=True)]
     ),
 )
 def test_parsed_or_not_a_pass_does_the_same(
-    acts: list[Callable[[World, str], None]], request: Request
+    acts: list[Callable[[World, str], None]], request: SyncRequest
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         told = _told(acts, request)
-        patch.setattr(verbatim, "id_of", lambda _: None)
+        patch.setattr(verbatim, "leading_id", lambda _: None)
         assert _told(acts, request) == told
 
 

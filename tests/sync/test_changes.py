@@ -7,25 +7,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import edits, facts
-from vaultsync.model.compare import differing
+from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.parse import read_note
-from vaultsync.notes.render import render
+from vaultsync.notes.render import render_note
 from vaultsync.sync.changes import (
     StoreChange,
     VaultChange,
-    half_saved,
+    is_half_saved,
     store_change,
     vault_change,
 )
 
 ID = "0193f6c2-0000-7000-8000-00000000000a"
 PATH = VaultPath("team-core/notes/a.md")
-FACT = make_fact({"id": ID, "content": "One.\n\nTwo.", "scope": "team-core"}).but(
+FACT = make_fact({"id": ID, "content": "One.\n\nTwo.", "scope": "team-core"}).evolve(
     path=PATH, revision="1"
 )
-NOTE = render(FACT, links={})
+NOTE = render_note(FACT, links={})
 
 
 def _change(data: bytes, path: VaultPath = PATH) -> VaultChange:
@@ -73,19 +73,25 @@ def test_the_scope_of_another_folder_is_named(folder: str, scope: str | None) ->
     [
         (None, None, False, False, StoreChange.NONE),
         (None, FACT, True, False, StoreChange.CREATED),
-        (None, None, True, True, StoreChange.BURIED),
+        (None, None, True, True, StoreChange.TOMBSTONE),
         (FACT, None, False, False, StoreChange.MISSING),
         (FACT, None, True, True, StoreChange.DELETED),
         (FACT, FACT, True, False, StoreChange.UNCHANGED),
-        (FACT, FACT.but(revision="2"), True, False, StoreChange.TOUCHED),
+        (FACT, FACT.evolve(revision="2"), True, False, StoreChange.TOUCHED),
         (
             FACT,
-            FACT.but(revision="2", updated_at="2030-01-01T00:00:00Z"),
+            FACT.evolve(revision="2", updated_at="2030-01-01T00:00:00Z"),
             True,
             False,
             StoreChange.TOUCHED,
         ),
-        (FACT, FACT.but(revision="2", status="x"), True, False, StoreChange.MODIFIED),
+        (
+            FACT,
+            FACT.evolve(revision="2", status="x"),
+            True,
+            False,
+            StoreChange.MODIFIED,
+        ),
     ],
 )
 def test_each_change_of_the_store(
@@ -102,10 +108,10 @@ def test_each_change_of_the_store(
 def test_a_difference_is_a_modification_and_nothing_else_is(
     data: st.DataObject,
 ) -> None:
-    fact = data.draw(facts()).but(revision="1")
-    after = data.draw(edits(fact)).but(revision="2")
+    fact = data.draw(facts()).evolve(revision="1")
+    after = data.draw(edits(fact)).evolve(revision="2")
     found = store_change(fact, after, known=True, deleted=False)
-    assert (found is StoreChange.MODIFIED) == bool(differing(fact, after))
+    assert (found is StoreChange.MODIFIED) == bool(differing_keys(fact, after))
 
 
 @pytest.mark.parametrize(
@@ -113,12 +119,12 @@ def test_a_difference_is_a_modification_and_nothing_else_is(
 )
 def test_a_note_cut_within_a_line_looks_half_saved(end: int) -> None:
     if NOTE[end : end + 1] != b"\n":
-        assert half_saved(NOTE, NOTE[:end])
+        assert is_half_saved(NOTE, NOTE[:end])
 
 
 def test_a_note_cut_within_its_frontmatter_looks_half_saved() -> None:
     for end in range(1, NOTE.index(b"\n---\n", 3) + 1):
-        assert half_saved(NOTE, NOTE[:end]), NOTE[:end]
+        assert is_half_saved(NOTE, NOTE[:end]), NOTE[:end]
 
 
 @pytest.mark.parametrize(
@@ -143,15 +149,15 @@ def test_a_note_cut_within_its_frontmatter_looks_half_saved() -> None:
     ],
 )
 def test_what_looks_half_saved(before: bytes, now: bytes, half: bool) -> None:
-    assert half_saved(before, now) is half
+    assert is_half_saved(before, now) is half
 
 
 @given(st.binary(max_size=30), st.binary(max_size=30))
 def test_a_note_that_only_grew_is_not_half_saved(before: bytes, more: bytes) -> None:
     now = b"words " + before.replace(b"---", b"") + b"\n"
-    assert not half_saved(now, now)
+    assert not is_half_saved(now, now)
     try:
         (now + more).decode()
     except UnicodeDecodeError:
         return
-    assert not half_saved(now, now + more)
+    assert not is_half_saved(now, now + more)

@@ -9,7 +9,7 @@ import pytest
 from tests.disputes import AGENTS, ALPHA, PERSONS, conflict_in, place_of, tick
 from tests.world import LINES, World, notice
 from vaultsync.notes.conflict_note import FieldConflict, conflict_id
-from vaultsync.sync.conflicts import Verdict, settle
+from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
 
 
 def test_the_agents_text_is_in_the_conflict_note_once() -> None:
@@ -219,5 +219,5 @@ def test_a_conflict_whose_note_was_never_written_can_be_closed() -> None:
     world.dies_at("stage")
     (conflict,) = world.conflicts()
     assert conflict.conflict_path is None
-    settle(world.mirror, Verdict(conflict, "vault", ("content",)))
+    resolve_conflict(world.mirror, ConflictResolution(conflict, "vault", ("content",)))
     assert world.conflicts() == []

@@ -12,10 +12,10 @@ from vaultsync.errors import ConflictNotFoundError
 from vaultsync.facts.conflicts import find_conflict, visible_conflicts
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import Conflict, FieldConflict
-from vaultsync.sync.conflicts import Verdict, settle
-from vaultsync.sync.pass_types import Request
+from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
+from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Report
-from vaultsync.sync.status import status
+from vaultsync.sync.status import read_status
 
 
 def test_the_persons_text_stands_on_both_sides() -> None:
@@ -61,8 +61,8 @@ def test_a_conflict_stays_open_while_its_note_is_in_a_folder_that_cannot_be_read
 def _looked_at(world: World) -> Report:
     """What a dry run tells, and `status` counts; nothing is written."""
     with world.nobody_writes():
-        told = world.sync(Request(dry_run=True))
-        pending = status(world.mirror).pending
+        told = world.sync(SyncRequest(dry_run=True))
+        pending = read_status(world.mirror).pending
     assert pending == len(told.actions)
     return told
 
@@ -230,8 +230,8 @@ def test_a_settled_conflict_does_not_come_back() -> None:
 def test_resolving_by_command_is_the_same_as_ticking() -> None:
     world = World()
     conflict = conflict_in(world)
-    settle(world.mirror, Verdict(conflict, "store", ("content",)))
-    world.sync(Request(kind="resolve", named=(conflict.fact_id,), only_named=True))
+    resolve_conflict(world.mirror, ConflictResolution(conflict, "store", ("content",)))
+    world.sync(SyncRequest(kind="resolve", named=(conflict.fact_id,), facts_only=True))
     assert AGENTS in world.note(conflict.fact_id)
     assert world.conflict_notes() == []
     world.assert_at_rest()
@@ -241,7 +241,7 @@ def test_resolving_for_the_vault_changes_nothing_but_the_conflict() -> None:
     world = World()
     conflict = conflict_in(world)
     note = world.note(conflict.fact_id)
-    settle(world.mirror, Verdict(conflict, "vault", ("content",)))
+    resolve_conflict(world.mirror, ConflictResolution(conflict, "vault", ("content",)))
     world.quiesce()
     assert world.note(conflict.fact_id) == note
     assert world.conflict_notes() == []
@@ -328,7 +328,7 @@ def test_resolving_for_the_vault_deletes_what_the_person_deleted() -> None:
     # The conflict note says: `--take vault` for what you wanted.
     world = World()
     conflict = _back_from_deletion(world)
-    settle(world.mirror, Verdict(conflict, "vault", ("note",)))
+    resolve_conflict(world.mirror, ConflictResolution(conflict, "vault", ("note",)))
     world.quiesce()
     assert not world.is_alive(conflict.fact_id)
     world.assert_at_rest()
@@ -417,7 +417,9 @@ def test_a_text_made_of_both_versions_stands_on_both_sides() -> None:
     conflict = conflict_in(world)
     (field,) = conflict.fields
     merged = str(field.vault).replace(PERSONS, "Alpha, as both see it.") + "\nBoth."
-    settled = settle(world.mirror, Verdict(conflict, "vault", (field.field,), merged))
+    settled = resolve_conflict(
+        world.mirror, ConflictResolution(conflict, "vault", (field.field,), merged)
+    )
     assert settled.outcome == "mixed"
     world.quiesce()
     assert world.conflicts() == []
@@ -431,8 +433,8 @@ def test_a_list_made_of_both_versions_has_an_item_in_each_line() -> None:
     conflict = replace(
         conflict_in(world), fields=(FieldConflict("tags", [], ["mine"], ["theirs"]),)
     )
-    verdict = Verdict(conflict, "vault", ("tags",), "mine\n\n theirs \n")
-    settle(world.mirror, verdict)
+    verdict = ConflictResolution(conflict, "vault", ("tags",), "mine\n\n theirs \n")
+    resolve_conflict(world.mirror, verdict)
     world.quiesce()
     assert set(world.fact(conflict.fact_id).tags) >= {"theirs"}
     world.assert_at_rest()

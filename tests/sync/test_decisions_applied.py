@@ -15,14 +15,19 @@ import pytest
 from tests.world import AGENTS, LINES, MERGED, PERSONS, World
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.notes.render import render
-from vaultsync.storage.store import Write
+from vaultsync.notes.render import render_note
+from vaultsync.storage.store import StoreWrite
 from vaultsync.sync import fast_path as agreed
 from vaultsync.sync import planning
 from vaultsync.sync.changes import StoreChange as S
 from vaultsync.sync.changes import VaultChange as V
-from vaultsync.sync.decision_table import KNOWN, UNKNOWN, Row, decide
-from vaultsync.sync.pass_types import Request
+from vaultsync.sync.decision_table import (
+    DECISIONS_WITH_BASE,
+    DECISIONS_WITHOUT_BASE,
+    Decision,
+    decide,
+)
+from vaultsync.sync.pass_types import SyncRequest
 
 Change = Callable[[World, Fact], None]
 ELSEWHERE = "team-core/notes/kept/moved by hand.md"
@@ -35,7 +40,7 @@ def decisions(
     """Which pairs of changes were decided."""
     seen: list[tuple[V, S, bool]] = []
 
-    def noted(vault: V, store: S, *, base: bool) -> Row:
+    def noted(vault: V, store: S, *, base: bool) -> Decision:
         seen.append((vault, store, base))
         return decide(vault, store, base=base)
 
@@ -179,8 +184,10 @@ def sides(world: World) -> tuple[dict[str, bytes], dict[str, str | None]]:
 
 
 def test_the_examples_reach_all_rows_there_are() -> None:
-    assert set(KNOWN) == {(vault, store) for vault in VAULT for store in STORE}
-    assert set(UNKNOWN) == set(NEWCOMERS)
+    assert set(DECISIONS_WITH_BASE) == {
+        (vault, store) for vault in VAULT for store in STORE
+    }
+    assert set(DECISIONS_WITHOUT_BASE) == set(NEWCOMERS)
 
 
 @pytest.mark.parametrize("store", STORE, ids=lambda s: s.name.lower())
@@ -199,7 +206,7 @@ def test_each_row_for_a_fact_with_a_base(
     STORE[store](world, fact)
     before = sides(world)
     with decisions(monkeypatch) as seen:
-        world.sync(Request(named=(fact.id,)))
+        world.sync(SyncRequest(named=(fact.id,)))
 
     assert (vault, store, True) in seen
     if vault in FIRST_LOOK and (vault, store) != (V.GONE, S.DELETED):
@@ -208,7 +215,7 @@ def test_each_row_for_a_fact_with_a_base(
         assert sides(world) == before
         world.store.away = False
     VAULT[vault].undo(world, fact)
-    world.sync(Request(named=(fact.id,)))
+    world.sync(SyncRequest(named=(fact.id,)))
     world.assert_at_rest()
 
     content = expected_end(vault, store)
@@ -232,7 +239,7 @@ def test_reformatting_writes_no_file_and_changes_no_fact(store: S) -> None:
     _reformat(world, fact)
     STORE[store](world, fact)
     note = world.data(world.path(fact.id))
-    world.sync(Request(named=(fact.id,)))
+    world.sync(SyncRequest(named=(fact.id,)))
     world.quiesce()
     assert world.data(world.path(fact.id)) == note
 
@@ -260,31 +267,31 @@ def test_a_touched_fact_is_no_reason_to_write_its_note() -> None:
 NEW = "team-core/notes/new.md"
 
 
-def _name_unknown(world: World) -> Request:
-    return Request(named=(world.clock.new_id(),))
+def _name_unknown(world: World) -> SyncRequest:
+    return SyncRequest(named=(world.clock.new_id(),))
 
 
-def _remember(world: World) -> Request:
+def _remember(world: World) -> SyncRequest:
     world.agent_remembers(LINES, title="New")
-    return Request()
+    return SyncRequest()
 
 
-def _remember_and_forget(world: World) -> Request:
+def _remember_and_forget(world: World) -> SyncRequest:
     world.agent_forgets(world.agent_remembers(LINES, title="New").id)
-    return Request()
+    return SyncRequest()
 
 
-def _name_unknown_while_away(world: World) -> Request:
+def _name_unknown_while_away(world: World) -> SyncRequest:
     world.store.away = True
     return _name_unknown(world)
 
 
-def _write_note(world: World) -> Request:
+def _write_note(world: World) -> SyncRequest:
     world.person_writes(NEW, f"# New\n\n{LINES}\n")
-    return Request()
+    return SyncRequest()
 
 
-def _write_note_while_away(world: World) -> Request:
+def _write_note_while_away(world: World) -> SyncRequest:
     world.store.away = True
     return _write_note(world)
 
@@ -296,52 +303,52 @@ def _note_with_id(world: World) -> str:
     return fact_id
 
 
-def _foreign_note(world: World) -> Request:
+def _foreign_note(world: World) -> SyncRequest:
     _note_with_id(world)
-    return Request()
+    return SyncRequest()
 
 
-def _foreign_note_while_away(world: World) -> Request:
+def _foreign_note_while_away(world: World) -> SyncRequest:
     world.store.away = True
     return _foreign_note(world)
 
 
-def _note_of_a_fact(world: World) -> Request:
+def _note_of_a_fact(world: World) -> SyncRequest:
     fact = Fact(_note_with_id(world), title="New", content=LINES, scope="team-core")
-    world.store.write([Write(fact.id, fact, None, "indy")])
-    return Request()
+    world.store.write([StoreWrite(fact.id, fact, None, "indy")])
+    return SyncRequest()
 
 
-def _new_note_of_a_fact(world: World) -> Request:
+def _new_note_of_a_fact(world: World) -> SyncRequest:
     fact = world.agent_remembers(LINES, title="New")
-    world.person_writes(NEW, render(fact, links={}))
-    return Request()
+    world.person_writes(NEW, render_note(fact, links={}))
+    return SyncRequest()
 
 
-def _note_of_a_tombstone(world: World) -> Request:
+def _note_of_a_tombstone(world: World) -> SyncRequest:
     _note_of_a_fact(world)
     world.agent_forgets(world.facts()[0].id)
-    return Request()
+    return SyncRequest()
 
 
-def _adopting(setup: Callable[[World], Request]) -> Callable[[World], Request]:
-    def act(world: World) -> Request:
+def _adopting(setup: Callable[[World], SyncRequest]) -> Callable[[World], SyncRequest]:
+    def act(world: World) -> SyncRequest:
         setup(world)
-        return Request(kind="adopt", adopt=frozenset({VaultPath(NEW)}))
+        return SyncRequest(kind="adopt", adopt=frozenset({VaultPath(NEW)}))
 
     return act
 
 
-def _note_of_a_fact_while_away(world: World) -> Request:
+def _note_of_a_fact_while_away(world: World) -> SyncRequest:
     _note_of_a_fact(world)
     world.store.away = True
-    return Request()
+    return SyncRequest()
 
 
-def _broken(setup: Callable[[World], Request]) -> Callable[[World], Request]:
+def _broken(setup: Callable[[World], SyncRequest]) -> Callable[[World], SyncRequest]:
     """The note cannot be read at first."""
 
-    def act(world: World) -> Request:
+    def act(world: World) -> SyncRequest:
         request = setup(world)
         world.person_edits(NEW, "---\n\n# New", "open: [\n---\n\n# New")
         return request
@@ -349,10 +356,12 @@ def _broken(setup: Callable[[World], Request]) -> Callable[[World], Request]:
     return act
 
 
-def _half_saved(setup: Callable[[World], Request]) -> Callable[[World], Request]:
+def _half_saved(
+    setup: Callable[[World], SyncRequest],
+) -> Callable[[World], SyncRequest]:
     """Of the note only the beginning is there at first."""
 
-    def act(world: World) -> Request:
+    def act(world: World) -> SyncRequest:
         request = setup(world)
         world.person_writes(NEW, world.text(NEW).partition("\n---\n")[0])
         return request
@@ -369,31 +378,31 @@ def _complete(world: World) -> None:
 class Newcomer(NamedTuple):
     """How a fact without a base comes about, and whether it lives when all is done."""
 
-    act: Callable[[World], Request]
+    act: Callable[[World], SyncRequest]
     alive: bool
 
 
 NEWCOMERS: dict[tuple[V, S], Newcomer] = {
     (V.NONE, S.NONE): Newcomer(_name_unknown, alive=False),
     (V.NONE, S.CREATED): Newcomer(_remember, alive=True),
-    (V.NONE, S.BURIED): Newcomer(_remember_and_forget, alive=False),
+    (V.NONE, S.TOMBSTONE): Newcomer(_remember_and_forget, alive=False),
     (V.NONE, S.AWAY): Newcomer(_name_unknown_while_away, alive=False),
     (V.CREATED, S.NONE): Newcomer(_write_note, alive=True),
     (V.CREATED, S.CREATED): Newcomer(_adopting(_note_of_a_fact), alive=True),
-    (V.CREATED, S.BURIED): Newcomer(_adopting(_note_of_a_tombstone), alive=True),
+    (V.CREATED, S.TOMBSTONE): Newcomer(_adopting(_note_of_a_tombstone), alive=True),
     (V.CREATED, S.AWAY): Newcomer(_write_note_while_away, alive=True),
     (V.FOREIGN, S.NONE): Newcomer(_foreign_note, alive=False),
     (V.FOREIGN, S.CREATED): Newcomer(_note_of_a_fact, alive=True),
-    (V.FOREIGN, S.BURIED): Newcomer(_note_of_a_tombstone, alive=True),
+    (V.FOREIGN, S.TOMBSTONE): Newcomer(_note_of_a_tombstone, alive=True),
     (V.FOREIGN, S.AWAY): Newcomer(_foreign_note_while_away, alive=False),
     (V.EQUAL, S.CREATED): Newcomer(_new_note_of_a_fact, alive=True),
     (V.UNREADABLE, S.NONE): Newcomer(_broken(_foreign_note), alive=False),
     (V.UNREADABLE, S.CREATED): Newcomer(_broken(_note_of_a_fact), alive=True),
-    (V.UNREADABLE, S.BURIED): Newcomer(_broken(_note_of_a_tombstone), alive=True),
+    (V.UNREADABLE, S.TOMBSTONE): Newcomer(_broken(_note_of_a_tombstone), alive=True),
     (V.UNREADABLE, S.AWAY): Newcomer(_broken(_note_of_a_fact_while_away), alive=True),
     (V.UNSETTLED, S.NONE): Newcomer(_half_saved(_foreign_note), alive=False),
     (V.UNSETTLED, S.CREATED): Newcomer(_half_saved(_note_of_a_fact), alive=True),
-    (V.UNSETTLED, S.BURIED): Newcomer(_half_saved(_note_of_a_tombstone), alive=True),
+    (V.UNSETTLED, S.TOMBSTONE): Newcomer(_half_saved(_note_of_a_tombstone), alive=True),
     (V.UNSETTLED, S.AWAY): Newcomer(
         _half_saved(_note_of_a_fact_while_away), alive=True
     ),
@@ -439,7 +448,7 @@ def test_a_note_with_an_unknown_id_waits_for_a_person() -> None:
 
 
 def test_every_reason_is_a_sentence_for_a_report() -> None:
-    for row in (*KNOWN.values(), *UNKNOWN.values()):
+    for row in (*DECISIONS_WITH_BASE.values(), *DECISIONS_WITHOUT_BASE.values()):
         assert row.reason
         assert row.reason[0].islower()
         assert not row.reason.endswith(".")

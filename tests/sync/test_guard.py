@@ -6,10 +6,10 @@ import pytest
 
 from tests.world import World
 from vaultsync.errors import GuardError
-from vaultsync.sync.decision_table import Action, Do, guard
-from vaultsync.sync.pass_types import Request
-from vaultsync.sync.run import sync
-from vaultsync.sync.status import status
+from vaultsync.sync.decision_table import ActionKind, PlannedAction, guard
+from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.run import sync_once
+from vaultsync.sync.status import read_status
 
 
 def _many(count: int) -> World:
@@ -51,7 +51,10 @@ def test_too_many_deletions_by_a_person_stop_the_whole_pass() -> None:
 def test_status_and_a_dry_run_say_that_the_guard_would_stop_a_pass() -> None:
     world = _many(30)
     _delete_notes(world, 11)
-    for look in (status, lambda mirror: sync(mirror, Request(dry_run=True))):
+    for look in (
+        read_status,
+        lambda mirror: sync_once(mirror, SyncRequest(dry_run=True)),
+    ):
         (said,) = look(world.mirror).attention
         assert said.kind == "guard"
         assert "11 of 30" in said.message
@@ -76,9 +79,9 @@ def test_ten_deletions_are_plausible() -> None:
 
 
 def test_a_tenth_of_many_facts_is_plausible() -> None:
-    deletes = [Action(Do.DELETE_FACT, str(n), "") for n in range(20)]
+    deletes = [PlannedAction(ActionKind.DELETE_FACT, str(n), "") for n in range(20)]
     assert guard(deletes, 200) is None
-    assert guard([*deletes, Action(Do.DELETE_NOTE, "x", "")], 200)
+    assert guard([*deletes, PlannedAction(ActionKind.DELETE_NOTE, "x", "")], 200)
 
 
 def test_a_small_vault_is_never_emptied_without_a_question() -> None:
@@ -101,7 +104,7 @@ def test_a_stopped_plan_is_carried_out_when_a_person_confirms_it() -> None:
     _delete_notes(world, 11)
     with pytest.raises(GuardError) as stopped:
         world.sync()
-    world.sync(Request(confirm=stopped.value.run))
+    world.sync(SyncRequest(confirm=stopped.value.run))
     world.quiesce()
     assert len(world.facts()) == 19
     world.assert_at_rest()
@@ -114,7 +117,7 @@ def test_only_the_run_that_was_stopped_confirms(confirm: str | None) -> None:
     with pytest.raises(GuardError):
         world.sync()
     with pytest.raises(GuardError):
-        world.sync(Request(confirm=confirm))
+        world.sync(SyncRequest(confirm=confirm))
     assert len(world.facts()) == 30
 
 
@@ -123,10 +126,10 @@ def test_a_confirmation_is_good_for_one_pass_only() -> None:
     _delete_notes(world, 11)
     with pytest.raises(GuardError) as stopped:
         world.sync()
-    world.sync(Request(confirm=stopped.value.run))
+    world.sync(SyncRequest(confirm=stopped.value.run))
     _delete_notes(world, 11)
     with pytest.raises(GuardError):
-        world.sync(Request(confirm=stopped.value.run))
+        world.sync(SyncRequest(confirm=stopped.value.run))
     assert len(world.facts()) == 19
 
 
@@ -134,8 +137,8 @@ def test_a_person_may_allow_a_number_of_deletions() -> None:
     world = _many(30)
     _delete_notes(world, 11)
     with pytest.raises(GuardError):
-        world.sync(Request(max_delete=10))
-    world.sync(Request(max_delete=11))
+        world.sync(SyncRequest(max_delete=10))
+    world.sync(SyncRequest(max_delete=11))
     world.quiesce()
     assert len(world.facts()) == 19
 
@@ -144,7 +147,7 @@ def test_a_person_may_forbid_any_deletion() -> None:
     world = _many(3)
     _delete_notes(world, 1)
     with pytest.raises(GuardError):
-        world.sync(Request(max_delete=0))
+        world.sync(SyncRequest(max_delete=0))
     assert len(world.facts()) == 3
 
 
@@ -152,7 +155,9 @@ def test_too_many_rewrites_are_not_plausible() -> None:
     world = _many(1)
     (fact,) = world.facts()
     rewrites = [
-        Action(Do.UPDATE_VAULT, str(n), "", base=fact, path=world.path(fact.id))
+        PlannedAction(
+            ActionKind.UPDATE_VAULT, str(n), "", base=fact, path=world.path(fact.id)
+        )
         for n in range(101)
     ]
     assert guard(rewrites, 200)
@@ -163,14 +168,16 @@ def test_too_many_rewrites_are_not_plausible() -> None:
 def test_facts_that_a_store_lost_are_not_quietly_given_back() -> None:
     world = _many(30)
     (fact, *_) = world.facts()
-    lost = [Action(Do.CREATE_FACT, str(n), "", base=fact) for n in range(11)]
+    lost = [
+        PlannedAction(ActionKind.CREATE_FACT, str(n), "", base=fact) for n in range(11)
+    ]
     assert guard(lost, 30)
     assert guard(lost[:10], 30) is None
 
 
 def test_new_notes_and_facts_are_always_plausible() -> None:
-    made = [Action(Do.CREATE_NOTE, str(n), "") for n in range(500)]
-    made += [Action(Do.CREATE_FACT, str(n), "") for n in range(500)]
+    made = [PlannedAction(ActionKind.CREATE_NOTE, str(n), "") for n in range(500)]
+    made += [PlannedAction(ActionKind.CREATE_FACT, str(n), "") for n in range(500)]
     assert guard(made, 0) is None
 
 
@@ -178,7 +185,7 @@ def test_a_dry_run_of_an_implausible_plan_says_so_and_raises_nothing() -> None:
     world = _many(30)
     _delete_notes(world, 11)
     before = _seen(world)
-    report = world.sync(Request(dry_run=True))
+    report = world.sync(SyncRequest(dry_run=True))
     assert "guard" in [each.kind for each in report.attention]
     assert report.counts["deleted_in_store"] == 11
     assert _seen(world) == before
@@ -190,7 +197,7 @@ def test_a_dry_run_shows_what_a_pass_does_and_writes_nothing() -> None:
     world.person_edits(world.path(fact.id), "Alpha", "Beta")
     world.person_writes("team-core/notes/new.md", "New.\n")
     with world.nobody_writes():
-        dry = world.sync(Request(dry_run=True))
+        dry = world.sync(SyncRequest(dry_run=True))
     wet = world.sync()
     assert dry.dry_run
     assert not wet.dry_run
@@ -204,5 +211,5 @@ def test_the_first_pass_may_be_a_dry_run() -> None:
     world = World()
     world.agent_remembers("New.")
     with world.nobody_writes():
-        report = world.sync(Request(dry_run=True))
+        report = world.sync(SyncRequest(dry_run=True))
     assert report.counts["created_in_vault"] == 1

@@ -8,11 +8,11 @@ from tests.world import AGENTS, LINES, PERSONS, World
 from vaultsync.backends.state.recall_log import MemoryRecallLog
 from vaultsync.model.paths import VaultPath
 from vaultsync.operations.rebuild import rebuild
-from vaultsync.recall.access_counts import Accesses
-from vaultsync.storage.archive import Attention, HistoryEntry
-from vaultsync.sync.pass_types import Request
-from vaultsync.sync.report import COUNTS, ActionTaken, Report, report_of
-from vaultsync.sync.status import status
+from vaultsync.recall.access_counts import AccessCounter
+from vaultsync.storage.archive import HistoryEntry, Notice
+from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report, report_from_json
+from vaultsync.sync.status import read_status
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
@@ -26,7 +26,7 @@ def test_a_persons_edit_is_written_down_with_both_values() -> None:
     world = World()
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
-    run = world.sync(Request(actor="mara")).run
+    run = world.sync(SyncRequest(actor="mara")).run
     (entry,) = _of(world, fact.id, "content")
     assert (entry.run, entry.side, entry.actor) == (run, "vault", "mara")
     assert (entry.before, entry.after) == (LINES, PERSONS)
@@ -74,7 +74,7 @@ def test_of_a_conflict_each_is_named_with_what_they_wrote() -> None:
     fact = world.mirrored()
     world.person_edits(world.path(fact.id), "status: active", "status: archived")
     world.agent_updates(fact.id, agent="ada", status="dormant")
-    world.sync(Request(actor="mara"))
+    world.sync(SyncRequest(actor="mara"))
     assert _told(world, fact.id, "status") == [
         ("store", "ada", "active", "dormant"),
         ("vault", "mara", "dormant", "archived"),
@@ -86,7 +86,7 @@ def test_of_lists_that_both_changed_each_is_named_with_what_they_wrote() -> None
     fact = world.mirrored(tags=["a", "b"])
     world.person_edits(world.path(fact.id), "  - a\n  - b", "  - b\n  - c")
     world.agent_updates(fact.id, agent="ada", tags=["b"])
-    world.sync(Request(actor="mara"))
+    world.sync(SyncRequest(actor="mara"))
     assert _told(world, fact.id, "tags") == [
         ("store", "ada", "['a', 'b']", "['b']"),
         ("vault", "mara", "['b']", "['b', 'c']"),
@@ -99,7 +99,7 @@ def test_a_deletion_that_an_edit_beat_is_told_with_who_did_which() -> None:
     path = world.path(fact.id)
     world.person_edits(path, ALPHA, PERSONS_ALPHA)
     world.agent_forgets(fact.id, agent="ada")
-    world.sync(Request(actor="mara"))
+    world.sync(SyncRequest(actor="mara"))
     assert _told(world, fact.id, "note")[1:] == [
         ("store", "ada", path, "deleted"),
         ("vault", "mara", "deleted", "changed"),
@@ -161,20 +161,20 @@ def test_the_status_says_what_the_next_pass_would_do() -> None:
     world = World()
     fact = world.mirrored()
     world.quiesce()
-    now = status(world.mirror)
+    now = read_status(world.mirror)
     assert (now.facts, now.notes, now.pending, now.conflicts) == (1, 1, 0, 0)
     assert now.as_json()["engine"] == "idle"
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     world.agent_remembers("New.", title="New")
     world.person_writes("loose.md", "Loose.\n")
     with world.nobody_writes():
-        now = status(world.mirror, engine="watching")
+        now = read_status(world.mirror, engine="watching")
     assert (now.facts, now.notes, now.pending, now.foreign) == (2, 1, 2, 1)
     assert now.engine == "watching"
     assert now.last_run is not None
     world.store.away = True
     world.agent_updates(fact.id, priority=0)
-    now = status(world.mirror)
+    now = read_status(world.mirror)
     assert now.outbox == 1
     assert "store_away" in [each.kind for each in now.attention]
 
@@ -187,7 +187,7 @@ def test_the_status_shows_open_conflicts_and_what_waits_for_a_person() -> None:
     world.agent_updates(fact.id, status="dormant")
     world.person_edits(world.path(other.id), "status: active", "status: [")
     world.quiesce()
-    now = status(world.mirror)
+    now = read_status(world.mirror)
     assert now.conflicts == 1
     assert [each.kind for each in now.attention] == ["unreadable"]
     assert now.pending == 0
@@ -197,19 +197,19 @@ def test_what_was_recalled_waits_for_nothing() -> None:
     world = World()
     fact = world.mirrored()
     world.quiesce()
-    recalled = Accesses(world.mirror, MemoryRecallLog())
+    recalled = AccessCounter(world.mirror, MemoryRecallLog())
     recalled.add([fact.id])
     assert recalled.flush() == 1
-    assert status(world.mirror).pending == 0
+    assert read_status(world.mirror).pending == 0
 
 
 def test_progress_is_told_of_scan_and_apply() -> None:
-    from vaultsync.sync.run import sync
+    from vaultsync.sync.run import sync_once
 
     world = World()
     world.agent_remembers("New.", title="New")
     told: list[tuple[str, int, int]] = []
-    sync(world.mirror, progress=lambda *args: told.append(args))
+    sync_once(world.mirror, progress=lambda *args: told.append(args))
     assert told[0][0] == "scan"
     assert told[-1] == ("apply", 1, 1)
 
@@ -242,8 +242,8 @@ def test_a_report_comes_back_from_its_json() -> None:
         "r1",
         dry_run=True,
         seconds=0.25,
-        counts=dict.fromkeys(COUNTS, 1),
+        counts=dict.fromkeys(REPORT_COUNTS, 1),
         actions=[ActionTaken("move", "f1", "a.md", ("title",), "renamed")],
-        attention=[Attention("Kind", VaultPath("a.md"), "what", "how", 3)],
+        attention=[Notice("Kind", VaultPath("a.md"), "what", "how", 3)],
     )
-    assert report_of(json.loads(json.dumps(report.as_json()))) == report
+    assert report_from_json(json.loads(json.dumps(report.as_json()))) == report

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.world import AGENTS, LINES, PERSONS, World, kinds, notice
-from vaultsync.sync.pass_types import Request
+from vaultsync.sync.pass_types import SyncRequest
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 COPY = "team-core/notes/A copy.md"
@@ -69,14 +69,14 @@ def test_an_empty_new_note_waits_until_it_says_something() -> None:
 
 
 def test_a_note_outside_of_all_scopes_is_left_alone_and_counted() -> None:
-    from vaultsync.sync.status import status
+    from vaultsync.sync.status import read_status
 
     world = World()
     world.person_writes("Journal/today.md", "Dear diary.\n")
     world.quiesce()
     assert world.facts() == []
     assert world.text("Journal/today.md") == "Dear diary.\n"
-    assert status(world.mirror).foreign == 1
+    assert read_status(world.mirror).foreign == 1
 
 
 def test_a_copy_becomes_a_fact_of_its_own() -> None:
@@ -356,7 +356,7 @@ def test_two_new_notes_with_one_unknown_id_become_two_facts_when_adopted() -> No
     from vaultsync.model.paths import VaultPath
 
     paths = frozenset(VaultPath(path) for path in world.notes())
-    world.sync(Request(kind="adopt", adopt=paths))
+    world.sync(SyncRequest(kind="adopt", adopt=paths))
     world.quiesce()
     assert sorted(fact.content for fact in world.facts()) == ["one", "two"]
     world.assert_at_rest()
@@ -438,7 +438,7 @@ def test_an_incremental_pass_may_come_between_two_notes_that_share_a_place() -> 
     path = world.path(one.id)
     world.person_deletes(path)
     world.person_renames(world.path(two.id), path)
-    world.sync(Request(named=(two.id,), only_named=True))
+    world.sync(SyncRequest(named=(two.id,), facts_only=True))
     world.quiesce()
     assert world.fact(two.id).content == "Two."
     assert world.path(two.id) == path

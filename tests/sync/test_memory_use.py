@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 
 from tests.world import World
-from vaultsync.sync.decision_table import Action
+from vaultsync.sync.decision_table import PlannedAction
 
 
 def _actions() -> int:
-    return sum(isinstance(each, Action) for each in gc.get_objects())
+    return sum(isinstance(each, PlannedAction) for each in gc.get_objects())
 
 
 def test_a_pass_holds_nothing_when_it_is_over() -> None:

@@ -8,16 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import edits, facts, versions
-from vaultsync.model.compare import differing, same
+from vaultsync.model.compare import differing_keys, equal_as_json
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import FIELDS, OWN, Owner, Rule, Value
+from vaultsync.model.schema import (
+    FIELDS,
+    OWN_FIELDS_BY_KEY,
+    FieldOwner,
+    MergeRule,
+    Value,
+)
 from vaultsync.notes.conflict_note import FieldConflict
-from vaultsync.sync.merge import RULES, Merged, merge
+from vaultsync.sync.merge import MERGE_RULES, MergeResult, merge
 
 ID = "0193f6c2-0000-7000-8000-000000000000"
-SHARED = (Owner.SHARED,)
-NOT_A_PERSONS = (Owner.IDENTITY, Owner.MACHINE, Owner.VOLATILE)
+SHARED = (FieldOwner.SHARED,)
+NOT_A_PERSONS = (FieldOwner.IDENTITY, FieldOwner.MACHINE, FieldOwner.VOLATILE)
 
 
 def fact(**values: Value) -> Fact:
@@ -33,7 +39,7 @@ def one_value(
 
 
 def test_every_rule_has_its_function() -> None:
-    assert set(RULES) == set(Rule)
+    assert set(MERGE_RULES) == set(MergeRule)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +74,7 @@ def test_edits_of_different_things_merge(
 ) -> None:
     held, conflicts = one_value(key, base, vault, store)
 
-    assert same(held, merged)
+    assert equal_as_json(held, merged)
     assert conflicts == ()
 
 
@@ -95,7 +101,7 @@ def test_the_persons_value_stands_where_both_changed_the_same(
 ) -> None:
     held, conflicts = one_value(key, base, vault, store)
 
-    assert same(held, vault)
+    assert equal_as_json(held, vault)
     assert conflicts == (FieldConflict(key, base, vault, store),)
 
 
@@ -129,8 +135,8 @@ def test_without_a_base_what_one_side_says_stands(
 ) -> None:
     silent, speaking = fact(**{key: unset}), fact(**{key: value})
 
-    assert merge(None, silent, speaking) == Merged(speaking, (), (), (key,), ())
-    assert merge(None, speaking, silent) == Merged(speaking, (), (key,), (), ())
+    assert merge(None, silent, speaking) == MergeResult(speaking, (), (), (key,), ())
+    assert merge(None, speaking, silent) == MergeResult(speaking, (), (key,), (), ())
 
 
 def test_without_a_base_lists_unite() -> None:
@@ -152,21 +158,23 @@ def test_without_a_base_different_values_conflict() -> None:
 
 def test_what_a_person_may_not_change_is_put_back() -> None:
     base = fact(importance=0.5, agentId="indy", accessCount=3)
-    vault = base.changed({"importance": 1.0, "agentId": "me", "accessCount": 9})
+    vault = base.replace({"importance": 1.0, "agentId": "me", "accessCount": 9})
 
     merged = merge(base, vault, base)
 
-    assert merged == Merged(base, (), (), ("agentId", "importance"), merged.put_back)
-    assert merged.put_back == ("agentId", "importance")
+    assert merged == MergeResult(
+        base, (), (), ("agentId", "importance"), merged.reverted
+    )
+    assert merged.reverted == ("agentId", "importance")
 
 
 def test_what_the_store_says_of_its_own_is_no_edit_to_put_back() -> None:
     base, store = fact(importance=0.5), fact(importance=1.0)
 
-    assert merge(base, base, store).put_back == ()
-    assert merge(base, store, store).put_back == ()
-    assert merge(None, fact(), store).put_back == ()
-    assert merge(None, fact(importance=0.1), store).put_back == ("importance",)
+    assert merge(base, base, store).reverted == ()
+    assert merge(base, store, store).reverted == ()
+    assert merge(None, fact(), store).reverted == ()
+    assert merge(None, fact(importance=0.1), store).reverted == ("importance",)
 
 
 def test_a_note_that_a_person_moved_is_no_reason_to_write() -> None:
@@ -194,16 +202,16 @@ def test_the_merged_fact_lies_where_the_note_is_at_the_revision_of_the_store() -
 
 def test_an_entity_that_becomes_a_person_is_of_that_type() -> None:
     base = fact(type="project", entityType="project")
-    vault = base.changed({"type": "entity", "entityType": "tool"})
-    store = base.changed({"entityType": "person"})
+    vault = base.replace({"type": "entity", "entityType": "tool"})
+    store = base.replace({"entityType": "person"})
 
     merged = merge(base, vault, store)
 
     assert merged.fact.type == "entity"
     assert [each.field for each in merged.conflicts] == ["entityType"]
-    silent = base.changed({"type": "entity", "entityType": None})
+    silent = base.replace({"type": "entity", "entityType": None})
     assert (
-        merge(base.changed({"entityType": None}), silent, store).fact.type == "person"
+        merge(base.replace({"entityType": None}), silent, store).fact.type == "person"
     )
 
 
@@ -211,21 +219,21 @@ def test_the_order_of_a_list_is_no_difference() -> None:
     one = fact(tags=["a", "b"], decisionAlternatives=["x", "y"], role=["a", "b"])
     other = fact(tags=["b", "a"], decisionAlternatives=["y", "x"], role=["b", "a"])
 
-    assert differing(one, other) == ("role",)
+    assert differing_keys(one, other) == ("role",)
 
 
 def test_a_field_that_is_empty_is_not_set() -> None:
-    one, other = fact(), fact().changed({"createdAt": None})
+    one, other = fact(), fact().replace({"createdAt": None})
 
-    assert differing(one, other) == ()
-    assert differing(fact(role=""), fact()) == ("role",)
+    assert differing_keys(one, other) == ()
+    assert differing_keys(fact(role=""), fact()) == ("role",)
 
 
 def test_volatile_fields_differ_only_when_asked() -> None:
     one, other = fact(accessCount=1, updatedAt="2026-02-14"), fact()
 
-    assert differing(one, other) == ()
-    assert differing(one, other, volatile=True) == ("updatedAt", "accessCount")
+    assert differing_keys(one, other) == ()
+    assert differing_keys(one, other, volatile=True) == ("updatedAt", "accessCount")
 
 
 @pytest.mark.parametrize(
@@ -247,10 +255,10 @@ def test_volatile_fields_differ_only_when_asked() -> None:
     ],
 )
 def test_values_are_compared_as_json(one: Value, other: Value, equal: bool) -> None:
-    assert same(one, other) is equal
+    assert equal_as_json(one, other) is equal
 
 
-@given(versions(*Owner))
+@given(versions(*FieldOwner))
 def test_where_the_vault_changed_nothing_the_stores_fact_stands(
     three: tuple[Fact, Fact, Fact],
 ) -> None:
@@ -258,8 +266,8 @@ def test_where_the_vault_changed_nothing_the_stores_fact_stands(
 
     merged = merge(base, base, store)
 
-    assert differing(merged.fact, store, volatile=True) == ()
-    assert (merged.conflicts, merged.from_vault, merged.put_back) == ((), (), ())
+    assert differing_keys(merged.fact, store, volatile=True) == ()
+    assert (merged.conflicts, merged.from_vault, merged.reverted) == ((), (), ())
 
 
 @given(versions())
@@ -270,16 +278,16 @@ def test_where_the_store_changed_nothing_the_vaults_fact_stands(
 
     merged = merge(base, vault, base)
 
-    assert differing(merged.fact, vault) == ()
-    assert (merged.conflicts, merged.from_store, merged.put_back) == ((), (), ())
+    assert differing_keys(merged.fact, vault) == ()
+    assert (merged.conflicts, merged.from_store, merged.reverted) == ((), (), ())
 
 
 @given(versions())
 def test_equal_edits_are_no_conflict(three: tuple[Fact, Fact, Fact]) -> None:
     base, side, _ = three
 
-    assert merge(base, side, side) == Merged(side, (), (), (), ())
-    assert merge(None, side, side) == Merged(side, (), (), (), ())
+    assert merge(base, side, side) == MergeResult(side, (), (), (), ())
+    assert merge(None, side, side) == MergeResult(side, (), (), (), ())
 
 
 @given(versions(), st.booleans())
@@ -300,7 +308,7 @@ def test_swapped_sides_conflict_about_the_same(
     ]
     assert rows(one.conflicts) == rows(tuple(swapped))
     if not one.conflicts:
-        assert set(differing(one.fact, other.fact)) <= {"scope"}
+        assert set(differing_keys(one.fact, other.fact)) <= {"scope"}
 
 
 @given(versions(*SHARED, *NOT_A_PERSONS))
@@ -312,12 +320,12 @@ def test_what_has_to_be_written_makes_both_sides_equal(
     merged = merge(base, vault, store)
 
     def written(side: Fact, keys: tuple[str, ...]) -> Fact:
-        return side.changed({key: merged.fact.value(key) for key in keys})
+        return side.replace({key: merged.fact.value(key) for key in keys})
 
-    assert differing(written(store, merged.from_vault), merged.fact) == ()
+    assert differing_keys(written(store, merged.from_vault), merged.fact) == ()
     ours = [key for key in merged.from_store if key != "id"]
-    assert differing(written(vault, tuple(ours)), merged.fact) == ()
-    assert set(merged.put_back) <= set(merged.from_store)
+    assert differing_keys(written(vault, tuple(ours)), merged.fact) == ()
+    assert set(merged.reverted) <= set(merged.from_store)
 
 
 @given(versions(*SHARED, *NOT_A_PERSONS))
@@ -328,7 +336,7 @@ def test_what_both_sides_hold_stays(three: tuple[Fact, Fact, Fact]) -> None:
     for agreed in (merged, base, None):
         again = merge(agreed, merged, merged)
 
-        assert differing(again.fact, merged) == ()
+        assert differing_keys(again.fact, merged) == ()
         assert (again.conflicts, again.from_vault, again.from_store) == ((), (), ())
 
 
@@ -337,11 +345,11 @@ def test_a_side_that_has_the_merged_fact_gets_nothing_more(
     three: tuple[Fact, Fact, Fact],
 ) -> None:
     # Of a text this holds where no line repeats: see test_diff3.
-    base, vault, store = (each.changed({"content": None}) for each in three)
+    base, vault, store = (each.replace({"content": None}) for each in three)
     done = merge(base, vault, store)
 
     for again in (merge(base, done.fact, store), merge(base, vault, done.fact)):
-        assert differing(again.fact, done.fact) == ()
+        assert differing_keys(again.fact, done.fact) == ()
     assert merge(base, done.fact, store).from_store == ()
     assert merge(base, vault, done.fact).from_vault == ()
 
@@ -351,8 +359,8 @@ def test_what_one_side_removed_stays_removed(three: tuple[Fact, Fact, Fact]) -> 
     base, vault, store = three
     merged = merge(base, vault, store).fact
 
-    for row in (*FIELDS, *OWN.values()):
-        if row.rule is Rule.SET:
+    for row in (*FIELDS, *OWN_FIELDS_BY_KEY.values()):
+        if row.rule is MergeRule.SET:
             had, ours, theirs, held = (
                 set(map(str, value if isinstance(value, (list, tuple)) else ()))
                 for value in (each.value(row.key) for each in (*three, merged))
@@ -383,34 +391,41 @@ def test_every_value_written_is_in_the_fact_or_in_a_conflict(
     merged = merge(base, vault, store)
 
     conflicts = {each.field: each for each in merged.conflicts}
-    for key in differing(base, store):
-        if key in differing(merged.fact, store) and key not in conflicts:
+    for key in differing_keys(base, store):
+        if key in differing_keys(merged.fact, store) and key not in conflicts:
             row = next(
-                (row for row in (*FIELDS, *OWN.values()) if row.key == key), None
+                (
+                    row
+                    for row in (*FIELDS, *OWN_FIELDS_BY_KEY.values())
+                    if row.key == key
+                ),
+                None,
             )
             assert row is not None
-            assert row.rule in (Rule.SET, Rule.TEXT)
+            assert row.rule in (MergeRule.SET, MergeRule.TEXT)
     for key in conflicts:
-        assert key not in differing(merged.fact, vault)
+        assert key not in differing_keys(merged.fact, vault)
 
 
 @given(st.data())
 def test_facts_without_a_difference_mean_the_same(data: st.DataObject) -> None:
     one = data.draw(facts())
-    other = data.draw(edits(one, *Owner))
+    other = data.draw(edits(one, *FieldOwner))
 
-    assert differing(one, other) == differing(other, one)
-    assert differing(one, one, volatile=True) == ()
-    changed = {key: other.value(key) for key in differing(one, other, volatile=True)}
-    assert differing(one.changed(changed), other, volatile=True) == ()
+    assert differing_keys(one, other) == differing_keys(other, one)
+    assert differing_keys(one, one, volatile=True) == ()
+    changed = {
+        key: other.value(key) for key in differing_keys(one, other, volatile=True)
+    }
+    assert differing_keys(one.replace(changed), other, volatile=True) == ()
 
 
 def test_between_writers_of_the_store_its_own_fields_conflict_too() -> None:
     base = fact(source="a talk", importance=0.5, accessCount=1)
-    one = base.changed({"source": "a call", "importance": 0.7, "accessCount": 2})
-    other = base.changed({"source": "a mail", "accessCount": 3})
+    one = base.replace({"source": "a call", "importance": 0.7, "accessCount": 2})
+    other = base.replace({"source": "a mail", "accessCount": 3})
 
     merged = merge(base, one, other, peers=True)
 
     assert merged.conflicts == (FieldConflict("source", "a talk", "a call", "a mail"),)
-    assert merged.fact == one.changed({"accessCount": 3})
+    assert merged.fact == one.replace({"accessCount": 3})

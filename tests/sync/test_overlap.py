@@ -11,9 +11,9 @@ import pytest
 from tests.world import SCOPE, World
 from vaultsync.backends.system.clock import SystemClock
 from vaultsync.model.fact import make_fact
-from vaultsync.storage.store import Write
-from vaultsync.sync.apply import MANY, rest, wait
-from vaultsync.sync.context import Policy
+from vaultsync.storage.store import StoreWrite
+from vaultsync.sync.apply import THREAD_FROM, sleep_while, sync_while
+from vaultsync.sync.context import SyncPolicy
 
 STEPS = 100
 
@@ -39,13 +39,13 @@ def test_little_work_is_done_before_the_disk_is_asked_and_in_no_thread() -> None
     def sync() -> None:
         seen.append((work.done, threading.current_thread() is threading.main_thread()))
 
-    wait(sync, work.steps(), many=False)
+    sync_while(sync, work.steps(), many=False)
     assert seen == [(STEPS, True)]
 
 
 def test_work_goes_on_while_the_disk_is_waited_for() -> None:
     work = _Work()
-    wait(lambda: _must(work.some.wait(10)), work.steps(), many=True)
+    sync_while(lambda: _must(work.some.wait(10)), work.steps(), many=True)
     assert work.done >= 3
 
 
@@ -60,13 +60,13 @@ def test_what_is_left_of_the_work_when_the_disk_answers_can_be_done_later() -> N
             yield number
 
     work = steps()
-    wait(answered.set, work, many=True)
+    sync_while(answered.set, work, many=True)
     assert next(work, None)
 
 
 def test_without_work_the_disk_is_waited_for_all_the_same() -> None:
     synced = threading.Event()
-    wait(synced.set, iter(()), many=True)
+    sync_while(synced.set, iter(()), many=True)
     assert synced.is_set()
 
 
@@ -76,7 +76,7 @@ def test_what_the_disk_says_is_raised(many: bool) -> None:
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space"):
-        wait(sync, _Work().steps(), many=many)
+        sync_while(sync, _Work().steps(), many=many)
 
 
 def test_work_that_fails_does_not_leave_the_disk_at_work() -> None:
@@ -93,7 +93,7 @@ def test_work_that_fails_does_not_leave_the_disk_at_work() -> None:
         raise ValueError
 
     with pytest.raises(ValueError, match=r"^$"):
-        wait(sync, steps(), many=True)
+        sync_while(sync, steps(), many=True)
     assert ended.is_set()
 
 
@@ -105,7 +105,7 @@ def test_work_goes_on_while_the_clock_is_waited_for() -> None:
             clock.sleep(0.005)
             yield each
 
-    rest(clock, 0.05, slowly())
+    sleep_while(clock, 0.05, slowly())
     assert 3 <= work.done <= 11
     assert time.monotonic() - began >= 0.05
 
@@ -113,22 +113,22 @@ def test_work_goes_on_while_the_clock_is_waited_for() -> None:
 @pytest.mark.parametrize("steps", [0, 3])
 def test_what_is_left_of_the_time_when_the_work_is_done_is_slept(steps: int) -> None:
     clock, began = SystemClock(), time.monotonic()
-    rest(clock, 0.05, iter(range(steps)))
+    sleep_while(clock, 0.05, iter(range(steps)))
     assert time.monotonic() - began >= 0.05
 
 
 @pytest.mark.parametrize("seconds", [0, -1])
 def test_where_there_is_nothing_to_wait_for_no_work_is_begun(seconds: float) -> None:
     work = _Work()
-    rest(SystemClock(), seconds, work.steps())
+    sleep_while(SystemClock(), seconds, work.steps())
     assert work.done == 0
 
 
 def _with_facts(count: int) -> World:
-    world = World(Policy(batch=MANY))
+    world = World(SyncPolicy(batch=THREAD_FROM))
     world.store.write(
         [
-            Write(
+            StoreWrite(
                 f"0193f6c2-0000-7000-8000-{number:012d}",
                 make_fact(
                     {
@@ -148,8 +148,8 @@ def _with_facts(count: int) -> World:
 
 
 def test_a_pass_of_several_batches_writes_what_one_batch_would() -> None:
-    world = _with_facts(2 * MANY + 50)
-    assert world.sync().counts["created_in_vault"] == 2 * MANY + 50
+    world = _with_facts(2 * THREAD_FROM + 50)
+    assert world.sync().counts["created_in_vault"] == 2 * THREAD_FROM + 50
     world.assert_at_rest()
 
 
@@ -157,7 +157,7 @@ def test_a_pass_of_several_batches_writes_what_one_batch_would() -> None:
 def test_a_disk_that_fails_in_a_thread_stops_the_pass_before_the_base(
     number: int,
 ) -> None:
-    world = _with_facts(2 * MANY + 50)
+    world = _with_facts(2 * THREAD_FROM + 50)
 
     def fails() -> None:
         raise OSError(5, "Input/output error")
@@ -166,9 +166,9 @@ def test_a_disk_that_fails_in_a_thread_stops_the_pass_before_the_base(
     with pytest.raises(OSError, match="Input/output"):
         world.sync()
     whole_batches = (number - 1) // 2
-    assert world.archive.count_bases() == whole_batches * MANY
+    assert world.archive.count_bases() == whole_batches * THREAD_FROM
     world.assert_at_rest()
-    assert len(world.notes()) == 2 * MANY + 50
+    assert len(world.notes()) == 2 * THREAD_FROM + 50
 
 
 def _must(held: bool) -> None:

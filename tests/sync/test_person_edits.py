@@ -17,9 +17,9 @@ from tests.world import (
     taken,
 )
 from vaultsync.model.schema import Value
-from vaultsync.sync.pass_types import Request
-from vaultsync.sync.run import sync
-from vaultsync.sync.status import status
+from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.run import sync_once
+from vaultsync.sync.status import read_status
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
@@ -577,14 +577,19 @@ def test_a_change_that_cannot_be_written_is_named_before_and_after_a_pass() -> N
     world.agent_updates(fact.id, content="# A heading\n\nWords.", tags=["a"])
     path = world.path(fact.id)
     world.person_edits(path, "# A plain fact\n", "")
-    for look in (status, lambda mirror: sync(mirror, Request(dry_run=True))):
+    for look in (
+        read_status,
+        lambda mirror: sync_once(mirror, SyncRequest(dry_run=True)),
+    ):
         with world.nobody_writes():
             (said,) = look(world.mirror).attention
         assert (said.kind, said.path) == ("unsafe_splice", path)
         assert "content" in said.message
     assert kinds(world.sync()) == ["unsafe_splice"]
-    assert [each.kind for each in status(world.mirror).attention] == ["unsafe_splice"]
-    assert status(world.mirror).pending == 1
+    assert [each.kind for each in read_status(world.mirror).attention] == [
+        "unsafe_splice"
+    ]
+    assert read_status(world.mirror).pending == 1
 
 
 def test_a_note_that_cannot_be_given_an_id_is_named_before_it_is_adopted() -> None:
@@ -592,6 +597,6 @@ def test_a_note_that_cannot_be_given_an_id_is_named_before_it_is_adopted() -> No
     path = "team-core/notes/odd.md"
     world.person_writes(path, "---\n{a: 1}\n---\nWords.\n")
     with world.nobody_writes():
-        (said,) = status(world.mirror).attention
+        (said,) = read_status(world.mirror).attention
     assert (said.kind, said.path) == ("unsafe_splice", path)
     assert kinds(world.sync()) == ["unsafe_splice"]

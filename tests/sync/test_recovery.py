@@ -56,7 +56,7 @@ def test_a_displaced_file_goes_when_its_time_is_up() -> None:
     world.clock.advance(61)
     world.sync()
     assert world.vault.ops() == []
-    assert world.archive.lingers() == []
+    assert world.archive.displaced_files() == []
 
 
 def _forgotten_while_open(world: World) -> Callable[[], None]:
@@ -186,7 +186,7 @@ def test_a_save_into_a_displaced_file_waits_while_an_intent_is_open() -> None:
     editor.write(data.replace(ALPHA.encode(), PERSONS_ALPHA.encode()))
     world.store.away = True
     world.sync()
-    assert world.archive.lingers()
+    assert world.archive.displaced_files()
     world.store.away = False
     world.quiesce()
     kept = "\n".join(world.text(each) for each in world.notes())

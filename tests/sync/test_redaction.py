@@ -11,25 +11,25 @@ from tests import secrets
 from tests.world import LINES, World, kinds, notice
 from vaultsync.errors import InvalidFieldError, UnknownPlaceholderError
 from vaultsync.facts import service as fact_work
-from vaultsync.facts.listing import select
-from vaultsync.index_files.entry import Entry
-from vaultsync.index_files.service import _disarmed
+from vaultsync.facts.listing import select_facts
+from vaultsync.index_files.entry import IndexEntry
+from vaultsync.index_files.service import _escaped_entry
 from vaultsync.model.paths import VaultPath
-from vaultsync.notes.view import Lens
+from vaultsync.notes.view import NoteView
 from vaultsync.operations.rebuild import rebuild
-from vaultsync.operations.undo import undo
-from vaultsync.operations.verify import verify
-from vaultsync.privacy.escaping import running
+from vaultsync.operations.undo import undo_run
+from vaultsync.operations.verify import verify_all
+from vaultsync.privacy.escaping import active_constructs
 from vaultsync.privacy.redaction import Redactor
-from vaultsync.storage.redacted_store import ShownStore
-from vaultsync.sync.conflict_notes import hidden_conflict
-from vaultsync.sync.conflicts import Verdict, settle
-from vaultsync.sync.write_through import WriteThrough
+from vaultsync.storage.redacted_store import RedactedStore
+from vaultsync.sync.conflict_notes import redact_conflict
+from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
+from vaultsync.sync.write_through import NoteWriter
 
 DICE = random.Random("vaultsync passes")
 TOKEN, OTHER = secrets.token("github", DICE), secrets.token("stripe", DICE)
-LENS = Lens.of(Redactor(b"k" * 32), hides=True, disarms=True)
-NAME, OTHER_NAME = LENS.text(TOKEN), LENS.text(OTHER)
+LENS = NoteView.of(Redactor(b"k" * 32), hides=True, disarms=True)
+NAME, OTHER_NAME = LENS.redact_text(TOKEN), LENS.redact_text(OTHER)
 TEXT = f"Alpha says this.\n\nThe key is {TOKEN}.\n\nCharlie says more."
 UNKNOWN = "[REDACTED:github:00000000]"
 
@@ -62,7 +62,7 @@ def test_what_an_agent_remembers_is_hidden_in_its_note_and_in_its_name(
 
 def test_a_note_that_is_written_through_is_hidden_too(world: World) -> None:
     fact = world.agent_remembers(TEXT, title=f"Key {TOKEN}")
-    through = WriteThrough(world.mirror)
+    through = NoteWriter(world.mirror)
     through.note(fact, actor="indy")
     through.flush()
     assert TOKEN not in in_vault(world)
@@ -108,7 +108,7 @@ def test_what_was_hidden_stays_so_and_is_understood_when_what_told_it_is_gone(
     assert "hunter2zebra" not in world.note(fact.id)
     world.agent_updates(fact.id, content="Ask Alice.")
     world.quiesce()
-    assert world.archive.attention() == []
+    assert world.archive.notices() == []
     assert "hunter2zebra" not in world.note(fact.id)
     world.person_edits(world.path(fact.id), "- ops", "- on-call")
     world.quiesce()
@@ -129,7 +129,7 @@ def test_a_placeholder_that_stands_for_nothing_is_refused_and_said(
     assert world.fact(fact.id).context == "because"
     assert UNKNOWN in world.text(path)
     world.quiesce()
-    assert [each.kind for each in world.archive.attention()] == ["invalid_field"]
+    assert [each.kind for each in world.archive.notices()] == ["invalid_field"]
     # An agent's edit of another field goes on; one of this field waits, and is said.
     world.agent_updates(fact.id, context="later")
     world.quiesce()
@@ -140,7 +140,7 @@ def test_a_placeholder_that_stands_for_nothing_is_refused_and_said(
     assert kinds(report) == ["held_field", "invalid_field"]
     world.person_edits(path, UNKNOWN, "Alpha")
     world.quiesce()
-    assert world.archive.attention() == []
+    assert world.archive.notices() == []
     world.assert_equal_sides()
 
 
@@ -154,7 +154,7 @@ def test_a_secret_that_a_person_types_stays_in_the_note_and_nowhere_else(
     world.quiesce()
     assert world.text(path) == before
     assert TOKEN in world.fact(fact.id).content
-    assert TOKEN not in world.mirror.shown.get(fact.id).content
+    assert TOKEN not in world.mirror.redacted_store.get(fact.id).content
     world.agent_updates(fact.id, status="archived")
     world.quiesce()
     assert TOKEN in world.text(path)
@@ -211,7 +211,7 @@ def test_conflict_notes_and_their_records_hide_and_disarm(world: World) -> None:
     assert world.sync().counts["conflicts"] == 1
     (conflict,) = world.conflicts()
     assert conflict.fields[0].store == theirs
-    shown = hidden_conflict(world.mirror, conflict)
+    shown = redact_conflict(world.mirror, conflict)
     assert TOKEN not in str(shown)
     assert OTHER not in str(shown)
     assert TOKEN not in in_vault(world)
@@ -219,7 +219,7 @@ def test_conflict_notes_and_their_records_hide_and_disarm(world: World) -> None:
     (text,) = [world.text(each) for each in world.conflict_notes()]
     assert "<%" not in text
     assert OTHER_NAME in text
-    settle(world.mirror, Verdict(conflict, "store", ("content",)))
+    resolve_conflict(world.mirror, ConflictResolution(conflict, "store", ("content",)))
     world.quiesce()
     assert world.fact(fact.id).content == theirs
     assert OTHER not in in_vault(world)
@@ -232,11 +232,13 @@ def test_a_text_made_of_both_versions_may_keep_their_placeholders(world: World) 
     world.agent_updates(fact.id, content=TEXT.replace("The key is", f"{OTHER} is"))
     world.sync()
     (conflict,) = world.conflicts()
-    wrong = Verdict(conflict, "vault", ("content",), f"never {UNKNOWN}")
+    wrong = ConflictResolution(conflict, "vault", ("content",), f"never {UNKNOWN}")
     with pytest.raises(UnknownPlaceholderError):
-        settle(world.mirror, wrong)
+        resolve_conflict(world.mirror, wrong)
     by_hand = f"{NAME} and {OTHER_NAME}"
-    settle(world.mirror, Verdict(conflict, "vault", ("content",), by_hand))
+    resolve_conflict(
+        world.mirror, ConflictResolution(conflict, "vault", ("content",), by_hand)
+    )
     world.quiesce()
     assert world.fact(fact.id).content == f"{TOKEN} and {OTHER}"
     assert OTHER not in in_vault(world)
@@ -249,8 +251,8 @@ def test_without_a_lens_conflicts_show_what_they_are() -> None:
     world.agent_updates(fact.id, content=TEXT.replace("Alpha", "An agent"))
     world.sync()
     (conflict,) = world.conflicts()
-    assert hidden_conflict(world.mirror, conflict) is conflict
-    assert world.mirror.shown is world.store
+    assert redact_conflict(world.mirror, conflict) is conflict
+    assert world.mirror.redacted_store is world.store
 
 
 def test_a_crash_before_the_note_is_written_loses_no_secret(world: World) -> None:
@@ -297,7 +299,7 @@ def test_an_undo_takes_back_what_was_hidden(world: World) -> None:
     fact = world.mirrored(TEXT)
     world.person_edits(world.path(fact.id), f"The key is {NAME}.", "No key.")
     report = world.sync()
-    undo(world.mirror, report.run)
+    undo_run(world.mirror, report.run)
     assert world.fact(fact.id).content == TEXT
     assert NAME in world.note(fact.id)
     assert TOKEN not in in_vault(world)
@@ -307,7 +309,7 @@ def test_notes_of_another_key_are_understood_while_their_base_is_known(
     world: World,
 ) -> None:
     fact = world.mirrored(TEXT)
-    other = Lens.of(Redactor(b"o" * 32), hides=True, disarms=True)
+    other = NoteView.of(Redactor(b"o" * 32), hides=True, disarms=True)
     world.mirror = replace(world.mirror, lens=other)
     world.person_edits(world.path(fact.id), "Alpha", "A person")
     world.assert_at_rest()
@@ -324,7 +326,7 @@ def test_links_to_a_fact_do_not_tell_its_title(world: World) -> None:
 
 def test_an_agent_may_write_back_what_it_was_shown(world: World) -> None:
     fact = world.mirrored(TEXT, tags=["a"])
-    shown = world.mirror.shown.get(fact.id).content
+    shown = world.mirror.redacted_store.get(fact.id).content
     assert NAME in shown
     world.agent_updates(fact.id, content=f"{shown} And so on.")
     assert world.fact(fact.id).content == f"{TEXT} And so on."
@@ -351,7 +353,7 @@ def test_a_secret_in_which_an_entity_is_named_is_not_linked(world: World) -> Non
 def test_a_value_that_no_field_takes_is_told_as_it_was_said(world: World) -> None:
     key = secrets.OTHERS["private-key"][0](DICE)
     fact = world.mirrored(f"{key}\n\nand {TOKEN}", tags=["a"])
-    name = LENS.text(key)
+    name = LENS.redact_text(key)
     for values in ({"priority": NAME}, {"context": name}):
         with pytest.raises(InvalidFieldError) as wrong:
             world.agent_updates(fact.id, **values)
@@ -367,15 +369,15 @@ def test_what_differs_and_what_was_is_told_without_secrets(world: World) -> None
     path = world.path(fact.id)
     world.person_edits(path, "priority: 2", f"priority: {TOKEN}")
     world.agent_updates(fact.id, title="hunter2zebra", status="archived")
-    told = verify(world.mirror)
+    told = verify_all(world.mirror)
     assert told.differences
     assert "hunter2zebra" not in str(told)
     world.quiesce()
-    held = verify(world.mirror).held
+    held = verify_all(world.mirror).held
     assert held
     assert TOKEN not in str(held)
     world.agent_remembers(f"Alone {TOKEN}.")
-    assert TOKEN not in str(verify(world.mirror))
+    assert TOKEN not in str(verify_all(world.mirror))
     assert "hunter2" not in str(fact_work.history(world.mirror, fact.id, agent=None))
     world.agent_forgets(fact.id)
     world.quiesce()
@@ -390,7 +392,7 @@ def test_conflicts_are_told_while_the_store_is_away(world: World) -> None:
     world.sync()
     (conflict,) = world.conflicts()
     world.store.away = True
-    shown = str(hidden_conflict(world.mirror, conflict))
+    shown = str(redact_conflict(world.mirror, conflict))
     assert TOKEN not in shown
     assert OTHER not in shown
 
@@ -418,7 +420,7 @@ def test_notices_hide_what_they_repeat(world: World) -> None:
     world.person_edits(path, "priority: 2", f"priority: {TOKEN}")
     report = world.sync()
     assert TOKEN not in notice(report, "invalid_field").message
-    assert TOKEN not in str(world.archive.attention())
+    assert TOKEN not in str(world.archive.notices())
     assert TOKEN not in world.data(path).decode().replace(TOKEN, "", 1)
     summary = world.vault.read_meta(VaultPath(".meta/sync-state.json")) or b""
     assert TOKEN.encode() not in summary
@@ -426,26 +428,26 @@ def test_notices_hide_what_they_repeat(world: World) -> None:
 
 def test_what_is_listed_and_read_to_be_shown_is_hidden(world: World) -> None:
     fact = world.mirrored(TEXT)
-    (listed,) = select(world.mirror, agent=None).facts
+    (listed,) = select_facts(world.mirror, agent=None).facts
     assert listed.content == TEXT.replace(TOKEN, NAME)
-    shown = world.mirror.shown
-    assert isinstance(shown, ShownStore)
+    shown = world.mirror.redacted_store
+    assert isinstance(shown, RedactedStore)
     assert shown.find_many([fact.id])[fact.id].content == listed.content
     assert [each.content for each in shown.iter_facts()] == [listed.content]
     assert shown.get(fact.id).content == listed.content
-    assert shown.buried(fact.id) is None
+    assert shown.tombstone(fact.id) is None
     world.agent_forgets(fact.id)
-    buried = shown.buried(fact.id)
+    buried = shown.tombstone(fact.id)
     assert buried is not None
     assert buried.content == listed.content
     with pytest.raises(NotImplementedError):
         shown.write([])
     shown.close()
-    row = shown.written(fact.id)
+    row = shown.last_write(fact.id)
     assert row is not None
     assert shown.feed() == [row]
     assert shown.revision_at(row.seq) == row.revision
-    assert not shown.did(fact.id, "x")
+    assert not shown.was_applied(fact.id, "x")
     assert shown.state().store_id == f"{world.store.state().store_id}~{LENS.version}"
 
 
@@ -505,13 +507,15 @@ def _planted(dice: random.Random, planted: list[str]) -> str:
 
 
 def test_an_entry_of_the_tables_is_disarmed_where_it_would_run() -> None:
-    entry = Entry(
+    entry = IndexEntry(
         "a", "note", 2, "<% x %>", "see obsidian://open", 3, "", None, ("<%",), ("<%",)
     )
-    safe = _disarmed(entry, LENS)
+    safe = _escaped_entry(entry, LENS)
     assert (
-        running("\n".join((safe.title, safe.summary, *safe.entities, *safe.names)))
+        active_constructs(
+            "\n".join((safe.title, safe.summary, *safe.entities, *safe.names))
+        )
         == frozenset()
     )
     plain = entry._replace(title="T", summary="S", entities=("Alice",), names=())
-    assert _disarmed(plain, LENS) is plain
+    assert _escaped_entry(plain, LENS) is plain

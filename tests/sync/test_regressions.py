@@ -10,7 +10,7 @@ from tests.proofs.world import Crash, World
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model import serialization as wire
 from vaultsync.operations.rebuild import rebuild
-from vaultsync.storage.store import Write
+from vaultsync.storage.store import StoreWrite
 
 
 def _mirrored(count: int = 1, *, batch: int = 1000, **more: str) -> World:
@@ -50,10 +50,10 @@ def test_two_writers_of_one_line_in_an_outage_both_keep_their_words() -> None:
     fact_id, fact = next(iter(world.facts().items()))
     row = world.store._rows[fact_id]
     word = world.ledger.word()
-    other = fact.changed(agents.first_line(fact, word))
-    before, after = wire.to_json(fact), wire.to_json(other)
+    other = fact.replace(agents.first_line(fact, word))
+    before, after = wire.fact_to_json(fact), wire.fact_to_json(other)
     world.ledger.wrote("another agent", saw=before, over=before, after=after)
-    world.store.write([Write(fact_id, other, row.written.revision, "other")])
+    world.store.write([StoreWrite(fact_id, other, row.feed_row.revision, "other")])
     world.quiesce()
 
 
@@ -968,7 +968,7 @@ def test_the_history_tells_what_a_crashed_pass_did() -> None:
         told = {x.field: (x.side, x.after) for x in world.archive.history(fact_id=kept)}
         assert told["status"] == ("store", fact.status)
         assert told["title"] == ("vault", fact.title)
-        assert gone in world.archive.buried_notes([gone])
+        assert gone in world.archive.note_tombstones([gone])
 
 
 def test_an_older_store_is_told_by_what_a_note_made_again_showed_first() -> None:

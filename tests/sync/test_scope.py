@@ -13,13 +13,13 @@ from vaultsync.errors import (
 )
 from vaultsync.facts import service as work
 from vaultsync.facts.conflicts import find_conflict, visible_conflicts
-from vaultsync.facts.listing import select
+from vaultsync.facts.listing import select_facts
 from vaultsync.model.schema import Value
-from vaultsync.sync.pass_types import Request
+from vaultsync.sync.pass_types import SyncRequest
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 OTHER = "project-tide/notes/moved.md"
-ALLOWED = Request(allow_scope_moves=True)
+ALLOWED = SyncRequest(allow_scope_moves=True)
 
 
 def test_a_move_into_another_scope_is_reported_and_changes_nothing() -> None:
@@ -71,7 +71,7 @@ def test_a_note_moved_back_needs_no_word() -> None:
     world.person_renames(OTHER, path)
     report = world.sync()
     assert kinds(report) == []
-    assert world.archive.attention() == []
+    assert world.archive.notices() == []
     world.assert_at_rest()
 
 
@@ -151,7 +151,7 @@ def test_an_agent_sees_and_writes_only_what_is_its_own_or_shared() -> None:
         work.supersede(world.mirror, mine.id, "x", agent="ada")
     with pytest.raises(ScopeDeniedError):
         work.update(world.mirror, shared.id, {"scope": "private-ada"}, agent="indy")
-    assert [x.id for x in select(world.mirror, agent="ada").facts] == [shared.id]
+    assert [x.id for x in select_facts(world.mirror, agent="ada").facts] == [shared.id]
     work.forget(world.mirror, mine.id, agent="indy")
     with pytest.raises(FactNotFoundError):
         work.restore(world.mirror, mine.id, agent="ada")

@@ -14,11 +14,11 @@ from vaultsync.errors import (
     StoreUnavailableError,
 )
 from vaultsync.facts import service as fact_work
-from vaultsync.operations.verify import verify
+from vaultsync.operations.verify import verify_all
 from vaultsync.storage.store import StoreState
-from vaultsync.sync.context import Mirror
-from vaultsync.sync.pass_types import Request
-from vaultsync.sync.run import sync
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.run import sync_once
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
@@ -435,7 +435,7 @@ def test_an_empty_store_stops_the_pass() -> None:
     assert _files(world) == before
     assert world.facts() == []
     assert "rebuild --from vault" in stopped.value.hint
-    world.sync(Request(confirm=stopped.value.run))
+    world.sync(SyncRequest(confirm=stopped.value.run))
     world.quiesce()
     assert _files(world) == before
     assert {fact.id for fact in world.facts()} == {fact.id for fact in facts}
@@ -454,7 +454,7 @@ def test_a_store_from_an_old_backup_stops_the_pass() -> None:
     with pytest.raises(StoreRewoundError) as stopped:
         world.sync()
     assert _files(world) == before
-    world.sync(Request(confirm=stopped.value.run))
+    world.sync(SyncRequest(confirm=stopped.value.run))
     world.quiesce()
     assert world.is_alive(two.id)
     assert "One, later." in world.everything_kept()
@@ -473,7 +473,7 @@ def test_a_backup_that_was_written_to_since_stops_the_pass_all_the_same() -> Non
     with pytest.raises(StoreRewoundError) as stopped:
         world.sync()
     assert _files(world) == before
-    world.sync(Request(confirm=stopped.value.run))
+    world.sync(SyncRequest(confirm=stopped.value.run))
     world.quiesce()
     assert world.is_alive(two.id)
     assert "Another past." in world.note(one.id)
@@ -504,9 +504,9 @@ def test_another_store_stops_the_pass() -> None:
     fact = world.mirrored()
     before = _files(world)
     other = MemoryStore(world.clock, "another")
-    mirror = Mirror(world.vault, other, world.archive, world.clock)
+    mirror = SyncContext(world.vault, other, world.archive, world.clock)
     with pytest.raises(StoreMismatchError):
-        sync(mirror)
+        sync_once(mirror)
     assert _files(world) == before
     assert list(other.iter_facts()) == []
     assert world.archive.find_base(fact.id) is not None
@@ -522,7 +522,7 @@ def test_no_guard_is_needed_to_refuse_what_a_store_lost() -> None:
         del world.store._rows[fact.id]
     ids = tuple(base.fact.id for base in world.archive.iter_bases())
     with pytest.raises(GuardError):
-        world.sync(Request(named=ids))
+        world.sync(SyncRequest(named=ids))
     assert _files(world) == before
 
 
@@ -531,4 +531,4 @@ def test_verify_needs_the_store() -> None:
     world.mirrored()
     world.store.away = True
     with pytest.raises(StoreUnavailableError):
-        verify(world.mirror)
+        verify_all(world.mirror)

@@ -14,10 +14,10 @@ from vaultsync.errors import (
     StoreUnavailableError,
 )
 from vaultsync.facts import service as fact_work
-from vaultsync.operations.export_import import import_lines
-from vaultsync.operations.undo import undo
-from vaultsync.sync.conflicts import Verdict, settle
-from vaultsync.sync.pass_types import Request
+from vaultsync.operations.export_import import import_facts
+from vaultsync.operations.undo import undo_run
+from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
+from vaultsync.sync.pass_types import SyncRequest
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 ALWAYS = 1_000
@@ -82,7 +82,7 @@ def test_an_edit_in_an_outage_of_what_the_store_lost_gives_it_back() -> None:
     world.store.clear()
     with pytest.raises(StoreRewoundError) as stopped:
         world.sync()
-    world.sync(Request(confirm=stopped.value.run))
+    world.sync(SyncRequest(confirm=stopped.value.run))
     world.quiesce()
     assert world.archive.outbox() == []
     waited = [x for x in world.archive.history(fact_id=fact.id) if x.field == "outbox"]
@@ -187,14 +187,14 @@ def test_a_dry_run_on_a_rewound_store_says_so_and_remembers_nothing() -> None:
     world.mirrored()
     world.store.clear()
     with pytest.raises(StoreRewoundError) as stopped:
-        world.sync(Request(dry_run=True))
+        world.sync(SyncRequest(dry_run=True))
     with pytest.raises(StoreRewoundError) as again:
-        world.sync(Request(confirm=stopped.value.run))
+        world.sync(SyncRequest(confirm=stopped.value.run))
     # What was confirmed may be looked at first.
     cursor = world.archive.setting("cursor")
-    world.sync(Request(dry_run=True, confirm=again.value.run))
+    world.sync(SyncRequest(dry_run=True, confirm=again.value.run))
     assert world.archive.setting("cursor") == cursor
-    world.sync(Request(confirm=again.value.run))
+    world.sync(SyncRequest(confirm=again.value.run))
     world.quiesce()
     assert len(world.facts()) == 1
     world.assert_at_rest()
@@ -209,13 +209,13 @@ def test_an_import_that_is_never_fast_enough_says_so() -> None:
     line = json.dumps({"id": fact.id, "scope": "public", "content": "Other words."})
     world.others_write_first(fact.id, times=ALWAYS)
     with pytest.raises(RevisionMismatchError):
-        import_lines(world.mirror, [line])
+        import_facts(world.mirror, [line])
 
 
 def test_a_line_may_say_what_only_the_store_can_know() -> None:
     world = World()
     line = {"content": "Words.", "path": "a.md", "revision": "7", "mirrored": True}
-    assert import_lines(world.mirror, [json.dumps(line)]) == 1
+    assert import_facts(world.mirror, [json.dumps(line)]) == 1
     (fact,) = world.facts()
     assert fact.properties == {}
     assert fact.path is None
@@ -227,7 +227,7 @@ def test_an_undo_that_others_overtake_is_done_on_top_of_them() -> None:
     world.person_edits(world.path(fact.id), ALPHA, PERSONS_ALPHA)
     run = world.sync().run
     world.others_write_first(fact.id, times=2)
-    undo(world.mirror, run)
+    undo_run(world.mirror, run)
     _quiet(world)
     world.quiesce()
     now = world.fact(fact.id)
@@ -242,7 +242,7 @@ def test_an_undo_that_is_never_fast_enough_says_so() -> None:
     run = world.sync().run
     world.others_write_first(fact.id, times=ALWAYS)
     with pytest.raises(RevisionMismatchError):
-        undo(world.mirror, run)
+        undo_run(world.mirror, run)
 
 
 @pytest.mark.parametrize(("times", "settled"), [(2, True), (ALWAYS, False)])
@@ -256,12 +256,12 @@ def test_a_verdict_that_others_overtake_is_repeated_or_stays_open(
     world.sync()
     (conflict,) = world.conflicts()
     world.others_write_first(fact.id, times=times)
-    verdict = Verdict(conflict, "store", ("content",))
+    verdict = ConflictResolution(conflict, "store", ("content",))
     if settled:
-        settle(world.mirror, verdict)
+        resolve_conflict(world.mirror, verdict)
     else:
         with pytest.raises(RevisionMismatchError):
-            settle(world.mirror, verdict)
+            resolve_conflict(world.mirror, verdict)
     _quiet(world)
     world.quiesce()
     assert (world.conflicts() == []) is settled

@@ -9,9 +9,13 @@ import pytest
 from tests.apps import APPS, FakeApp
 from tests.world import AGENTS, LINES, MERGED, PERSONS, World
 from tests.worlds import sha
-from vaultsync.backends.obsidian.vault_through_app import Answer, Offer, VaultThroughApp
+from vaultsync.backends.obsidian.vault_through_app import (
+    VaultThroughApp,
+    WriteOffer,
+    WriteReply,
+)
 from vaultsync.model.paths import VaultPath
-from vaultsync.sync.pass_types import Request
+from vaultsync.sync.pass_types import SyncRequest
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 STEPS = ("exchange", "touched", "stage", "staged", "read", "sync", "move", "stamp")
@@ -251,7 +255,7 @@ def test_a_rename_that_the_app_refuses_waits() -> None:
     before = world.path(fact.id)
     world.agent_updates(fact.id, type="lesson")
 
-    world.sync(Request())
+    world.sync(SyncRequest())
     assert before in world.notes()
 
     world.app.kind = "applies"
@@ -263,7 +267,7 @@ def test_a_rename_that_the_app_refuses_waits() -> None:
 def test_an_offer_and_an_answer_are_values() -> None:
     path = VaultPath("a.md")
 
-    assert Offer("modify", path, None, "x", "y") == Offer(
+    assert WriteOffer("modify", path, None, "x", "y") == WriteOffer(
         "modify", path, None, "x", "y"
     )
-    assert Answer(applied=True) == Answer(True, None, "")
+    assert WriteReply(applied=True) == WriteReply(True, None, "")

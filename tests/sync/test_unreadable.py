@@ -338,7 +338,7 @@ def test_notices_go_when_the_file_goes() -> None:
     assert kinds(world.sync()) == ["unreadable"]
     world.person_deletes(path)
     assert kinds(world.sync()) == []
-    assert world.archive.attention() == []
+    assert world.archive.notices() == []
 
 
 def test_a_note_that_keeps_changing_while_it_is_read_waits() -> None:
@@ -395,7 +395,7 @@ def test_a_note_that_says_again_what_it_said_before_it_broke_is_not_listed() -> 
     world.person_edits(path, "status: [active", "status: active")
     for _ in range(2):
         assert not kinds(world.sync())
-        assert not world.archive.attention()
+        assert not world.archive.notices()
 
 
 def _too_large(world: World, path: str) -> None:

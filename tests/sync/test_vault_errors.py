@@ -10,7 +10,7 @@ from tests.world import AGENTS, LINES, MERGED, PERSONS, World, kinds, notice
 from vaultsync.errors import VaultMismatchError, VaultMissingError
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.store import Store
-from vaultsync.sync.pass_types import Request
+from vaultsync.sync.pass_types import SyncRequest
 
 ALPHA, PERSONS_ALPHA = LINES.split("\n")[0], PERSONS.split("\n")[0]
 
@@ -107,7 +107,7 @@ def test_a_note_that_may_lie_in_an_unreadable_folder_is_not_deleted() -> None:
         world.clock.advance(60)
         assert kinds(world.sync()) == ["unreadable_folder"]
         world.clock.advance(60)
-        world.sync(Request(folders=frozenset({VaultPath("team-core/notes")})))
+        world.sync(SyncRequest(folders=frozenset({VaultPath("team-core/notes")})))
     assert world.is_alive(fact.id)
     assert world.is_alive(gone.id)
     world.vault.mend_folder("team-core/observations")

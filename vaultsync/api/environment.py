@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 
 
-def values_of(names: Iterable[str]) -> dict[str, str]:
+def environment_values(names: Iterable[str]) -> dict[str, str]:
     """The values of the variables that are set, without blanks around them."""
     found = {name: os.environ.get(name, "").strip() for name in names}
     return {name: value for name, value in found.items() if value}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vaultsync.api.daemon_client import hand_over
-from vaultsync.api.session import Session
+from vaultsync.api.daemon_client import ask_running_engine
+from vaultsync.api.session import EngineSession
 from vaultsync.errors import ConfigError, EngineBusyError, InvalidFieldError
 
 if TYPE_CHECKING:  # each method loads what it calls
@@ -37,7 +37,7 @@ class GraphColours:
     changed: bool
 
 
-class Graphing(Session):
+class GraphMethods(EngineSession):
     """`graph …` and `links …`."""
 
     def graph_export(
@@ -59,7 +59,7 @@ class Graphing(Session):
         """
         from vaultsync.graph.export import EXPORTS
         from vaultsync.graph.service import load_graph
-        from vaultsync.graph.stats import most_joined
+        from vaultsync.graph.stats import most_connected
 
         if format not in EXPORTS:
             raise InvalidFieldError("format", format, "one of " + ", ".join(EXPORTS))
@@ -69,18 +69,18 @@ class Graphing(Session):
         )
         whole = len(graph.nodes)
         if limit is not None and whole > limit:
-            graph = graph.only(most_joined(graph, limit))
+            graph = graph.only(most_connected(graph, limit))
         text = EXPORTS[format](graph)
         nodes = len(graph.nodes)
         return GraphExport(text, format, nodes, len(graph.edges), whole - nodes)
 
     def graph_stats(self, *, scope: str | None = None, hubs: int = 10) -> GraphStats:
         """Components, hubs and orphans of the graph."""
-        from vaultsync.graph.service import load_graph, statistics
+        from vaultsync.graph.service import load_graph, load_graph_stats
 
         self._flush()
         graph = load_graph(self._mirror, agent=self.agent, scope=scope)
-        return statistics(graph, hubs=hubs)
+        return load_graph_stats(graph, hubs=hubs)
 
     def graph_neighbors(
         self, name: str, *, depth: int = 1, scope: str | None = None
@@ -102,11 +102,11 @@ class Graphing(Session):
         Raises:
             FactNotFoundError, InvalidIdError.
         """
-        from vaultsync.facts.related import related
+        from vaultsync.facts.related import find_related
 
         self._flush()
         self._accesses.flush()
-        return related(self._mirror, self._derived.links, id, agent=self.agent)
+        return find_related(self._mirror, self._derived.links, id, agent=self.agent)
 
     def graph_colours(self) -> GraphColours:
         """Give Obsidian's graph view a colour group for each type; the rest stays.
@@ -146,7 +146,7 @@ class Graphing(Session):
         from vaultsync.operations.check_links import (
             check_links,
             fix_links,
-            link_report_of,
+            link_report_from_json,
         )
 
         if not fix:
@@ -157,6 +157,8 @@ class Graphing(Session):
                 return fix_links(mirror, files=self._files, progress=progress)
         except EngineBusyError as busy:
             settings, agent = self.settings, self.agent
-            return link_report_of(
-                hand_over(settings, "/v1/links/fix", {}, agent=agent, busy=busy)
+            return link_report_from_json(
+                ask_running_engine(
+                    settings, "/v1/links/fix", {}, agent=agent, busy=busy
+                )
             )

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vaultsync.api.session import Session
+from vaultsync.api.session import EngineSession
 
 if TYPE_CHECKING:
-    from vaultsync.api.derived_data import Indexed, Parts
-    from vaultsync.indexing.embedding_cost import Cost
-    from vaultsync.sync.context import Mirror
+    from vaultsync.api.derived_data import DerivedParts, DerivedReport
+    from vaultsync.indexing.embedding_cost import EmbeddingCost
+    from vaultsync.sync.context import SyncContext
     from vaultsync.sync.report import Progress, Report
 
 
@@ -21,16 +21,16 @@ _KEPT = (
 )
 
 
-class Indexing(Session):
+class IndexMethods(EngineSession):
     """`index`, and what every pass does at its end."""
 
     def index(
         self,
         *,
         rebuild: bool = False,
-        told: Callable[[Cost], bool] | None = None,
+        told: Callable[[EmbeddingCost], bool] | None = None,
         progress: Progress | None = None,
-    ) -> Indexed:
+    ) -> DerivedReport:
         """Bring `.index/`, the note index, the links and the vectors up to date.
 
         `told` is asked before all vectors are made anew for another model; without it
@@ -39,10 +39,10 @@ class Indexing(Session):
         Raises:
             EngineBusyError: another engine has this vault.
         """
-        from vaultsync.api.derived_data import derive
+        from vaultsync.api.derived_data import update_derived
 
         with self._engine(watched=_KEPT) as mirror:
-            return derive(
+            return update_derived(
                 mirror,
                 self._parts(),
                 rebuild=rebuild,
@@ -52,31 +52,31 @@ class Indexing(Session):
 
     def index_files(self) -> dict[str, str]:
         """The texts of `.index/`, by the names of the files."""
-        from vaultsync.index_files.service import hidden_texts
+        from vaultsync.index_files.service import read_index_files
 
-        return hidden_texts(self._mirror)
+        return read_index_files(self._mirror)
 
     def _derived_from(
-        self, mirror: Mirror, report: Report, progress: Progress | None = None
+        self, mirror: SyncContext, report: Report, progress: Progress | None = None
     ) -> Report:
         """The report of a pass, after which all that is derived follows it: it took both.
 
         Where the setting `derive` says no, it follows when somebody asks `index`.
         """
-        from vaultsync.api.derived_data import derive, is_derived
+        from vaultsync.api.derived_data import is_derived_current, update_derived
 
         if not self.settings.derive:
             return report
-        if report.dry_run or (report.quiet and is_derived(mirror)):
+        if report.dry_run or (report.quiet and is_derived_current(mirror)):
             return report
-        done = derive(mirror, self._parts(), progress=progress)
+        done = update_derived(mirror, self._parts(), progress=progress)
         return replace(report, seconds=report.seconds + done.seconds)
 
-    def _parts(self) -> Parts:
-        from vaultsync.api.derived_data import Parts
+    def _parts(self) -> DerivedParts:
+        from vaultsync.api.derived_data import DerivedParts
 
         derived = self._derived
-        return Parts(
+        return DerivedParts(
             words=derived.words,
             links=derived.links,
             tables=derived.tables,

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from vaultsync.api.mirroring import Mirroring
+from vaultsync.api.mirroring import SyncMethods
 from vaultsync.errors import ConfigError, EngineBusyError
 
 if TYPE_CHECKING:
-    from vaultsync.api.stores import Stores
-    from vaultsync.operations.migrate import Migrated
+    from vaultsync.api.stores import StoreFactory
+    from vaultsync.operations.migrate import MigrationReport
     from vaultsync.sync.report import Progress, Report
 
 
 _AND_AGAIN = "stop it first, and start it again when this is done"
 
 
-class Keeping(Mirroring):
+class MaintenanceMethods(SyncMethods):
     """`maintain` and `migrate`."""
 
     def maintain(
@@ -36,7 +36,7 @@ class Keeping(Mirroring):
             VaultError, StoreError.
             GuardError: it would delete too much to be plausible; nothing was done.
         """
-        from vaultsync.operations.maintain import maintain
+        from vaultsync.operations.maintain import run_maintenance
 
         said: dict[str, Any] = {
             "dry_run": dry_run,
@@ -47,7 +47,7 @@ class Keeping(Mirroring):
             with self._engine() as mirror:
                 person = self._person()
                 floor = self.settings.decay_floor
-                report = maintain(
+                report = run_maintenance(
                     mirror, **said, floor=floor, actor=person, progress=progress
                 )
                 if not dry_run:
@@ -60,7 +60,7 @@ class Keeping(Mirroring):
         """Write down what was recalled; nothing fails when that cannot be done."""
         self._accesses.flush()
 
-    def migrate(self, to: str, *, progress: Progress | None = None) -> Migrated:
+    def migrate(self, to: str, *, progress: Progress | None = None) -> MigrationReport:
         """Take all facts to another store, prove it, and go on with that one.
 
         The old store stays as it is. Vectors come along. Close this memory afterwards:
@@ -72,34 +72,38 @@ class Keeping(Mirroring):
         """
         from contextlib import ExitStack
 
-        from vaultsync.api.derived import Derived
-        from vaultsync.api.stores import Stores
+        from vaultsync.api.derived import DerivedData
+        from vaultsync.api.stores import StoreFactory
         from vaultsync.backends.state.vault_marker import set_store
         from vaultsync.operations import migrate as work
-        from vaultsync.sync.pass_types import Request
-        from vaultsync.sync.run import sync
+        from vaultsync.sync.pass_types import SyncRequest
+        from vaultsync.sync.run import sync_once
 
         settings = self.settings._replace(store=to)
         began = self._mirror.clock.monotonic()
         with self._engine(watched=_AND_AGAIN) as mirror, ExitStack() as closing:
-            stores = Stores(settings, mirror.clock, lambda: self._derived.embedder)
+            stores = StoreFactory(
+                settings, mirror.clock, lambda: self._derived.embedder
+            )
             if stores.where == self.store_path:
                 raise ConfigError(
                     f"the facts are in {to} already", hint="name another store"
                 )
             target = stores.open(create=True)
             closing.callback(target.close)
-            sync(mirror, Request(actor=self._person()))
-            copied = work.copy(mirror.store, target, progress=progress)
-            facts, tombstones = work.check(mirror.store, target, progress=progress)
-            derived = Derived(settings, mirror.clock, closing, stores)
+            sync_once(mirror, SyncRequest(actor=self._person()))
+            copied = work.copy_store(mirror.store, target, progress=progress)
+            facts, tombstones = work.check_copied(
+                mirror.store, target, progress=progress
+            )
+            derived = DerivedData(settings, mirror.clock, closing, stores)
             ours, theirs = self._derived.vectors, derived.vectors
             carried = 0
             if ours is not None and theirs is not None and self._elsewhere(stores):
-                carried = work.carry_vectors(ours, theirs, target, progress=progress)
+                carried = work.copy_vectors(ours, theirs, target, progress=progress)
             work.expect_store(mirror, target)
             set_store(self.settings.root, to)
-        return work.Migrated(
+        return work.MigrationReport(
             store=stores.where,
             facts=facts,
             tombstones=tombstones,
@@ -108,6 +112,6 @@ class Keeping(Mirroring):
             seconds=self._mirror.clock.monotonic() - began,
         )
 
-    def _elsewhere(self, stores: Stores) -> bool:
+    def _elsewhere(self, stores: StoreFactory) -> bool:
         """Whether the vectors of another store would be in another place than ours."""
         return stores.points is not None or self._stores.points is not None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from vaultsync.api.graphing import Graphing
-from vaultsync.api.keeping import Keeping
-from vaultsync.api.memory_files import MemoryFiles
-from vaultsync.api.packing import Packing
-from vaultsync.api.remembering import Remembering
+from vaultsync.api.graphing import GraphMethods
+from vaultsync.api.keeping import MaintenanceMethods
+from vaultsync.api.memory_files import MemoryFileMethods
+from vaultsync.api.packing import ContextMethods
+from vaultsync.api.remembering import FactMethods
 
 
-class Memory(Remembering, Graphing, Keeping, MemoryFiles, Packing):
+class Memory(
+    FactMethods, GraphMethods, MaintenanceMethods, MemoryFileMethods, ContextMethods
+):
     """The memory that people and agents share: facts in a store, notes in a vault.
 
     To be used as a context manager, or closed: what was remembered is in the store and

@@ -8,18 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultsync.api.mirroring import Mirroring
+from vaultsync.api.mirroring import SyncMethods
 from vaultsync.errors import EngineBusyError, VaultsyncError
 
 if TYPE_CHECKING:
     from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
     from vaultsync.memory_files.ports import WriteQueue
-    from vaultsync.memory_files.report import Added, MemoryFileReport
-    from vaultsync.memory_files.sync import Asked
+    from vaultsync.memory_files.report import AddResult, MemoryFileReport
+    from vaultsync.memory_files.sync import FileSyncRequest
     from vaultsync.sync.report import Progress, Status
 
 
-class MemoryFiles(Mirroring):
+class MemoryFileMethods(SyncMethods):
     """What people and agents keep in markdown files, as facts."""
 
     def sync_memory_file(
@@ -46,12 +46,12 @@ class MemoryFiles(Mirroring):
         from vaultsync.backends.filesystem.find_memory_files import find_memory_files
         from vaultsync.backends.filesystem.memory_file import FrontmatterReader
         from vaultsync.memory_files.service import sync_files
-        from vaultsync.memory_files.sync import Asked
+        from vaultsync.memory_files.sync import FileSyncRequest
 
         given = [Path(each).expanduser() for each in paths]
         found = find_memory_files(given, include=include, exclude=exclude)
         files = [self._memory_file(path) for path in found]
-        asked = Asked(
+        asked = FileSyncRequest(
             agent=agent or self.agent,
             scope=scope,
             again=again,
@@ -79,7 +79,7 @@ class MemoryFiles(Mirroring):
         section: str,
         replace_all: bool = False,
         agent: str | None = None,
-    ) -> Added:
+    ) -> AddResult:
         """Write a text into the agents' section of a memory file, then take it in.
 
         Only a section with `<!-- vaultsync-managed -->` is changed; there is a new one
@@ -91,17 +91,17 @@ class MemoryFiles(Mirroring):
             UnreadableMemoryFileError: the file is no text, or cannot be written.
         """
         from vaultsync.memory_files.state import agents_of, read_states
-        from vaultsync.memory_files.write_queue import QUEUED, add
+        from vaultsync.memory_files.write_queue import QUEUED, queue_text
 
         file = self._memory_file(Path(os.path.realpath(Path(path).expanduser())))
         who = agent or self.agent
-        added = add(
+        added = queue_text(
             self._mirror.clock,
             file,
             self._write_queue(),
             # The file is no place for secrets, and neither are queue and log.
-            section=self._mirror.lens.text(section),
-            text=self._mirror.lens.text(text),
+            section=self._mirror.lens.redact_text(section),
+            text=self._mirror.lens.redact_text(text),
             replace_all=replace_all,
             agent=who,
         )
@@ -125,9 +125,9 @@ class MemoryFiles(Mirroring):
 
     def with_queued(self, status: Status) -> Status:
         """A status, and the memory files that texts of agents wait for."""
-        from vaultsync.memory_files.write_queue import queued
+        from vaultsync.memory_files.write_queue import files_with_queue
 
-        waiting = queued(self._write_queue())
+        waiting = files_with_queue(self._write_queue())
         return replace(status, attention=(*status.attention, *waiting))
 
     def watched_memory_files(self) -> list[Path]:
@@ -165,11 +165,11 @@ class MemoryFiles(Mirroring):
 
     def _is_known(self, path: Path) -> bool:
         """Whether a file that is gone was there at the last sync."""
-        from vaultsync.memory_files.state import key_of, read_states
+        from vaultsync.memory_files.state import read_states, state_key
 
         agent = self.settings.memory_file.agent or self.agent
         held = read_states(self._memory_file(path).state())
-        return key_of(path.name, agent) in held.files
+        return state_key(path.name, agent) in held.files
 
     def _memory_file(self, path: Path) -> DiskMemoryFile:
         from vaultsync.backends.filesystem.memory_file import DiskMemoryFile
@@ -177,20 +177,20 @@ class MemoryFiles(Mirroring):
         return DiskMemoryFile(path, _name(path, self.settings.root))
 
     def _write_queue(self) -> WriteQueue:
-        from vaultsync.backends.state.write_queue import QueueFiles
+        from vaultsync.backends.state.write_queue import FileWriteQueue
 
-        return QueueFiles(self.settings.state_dir / "memory-files")
+        return FileWriteQueue(self.settings.state_dir / "memory-files")
 
     def _carry_on(self, fact_ids: Sequence[str], progress: Progress | None) -> None:
         """Notes and indexes of what was written, unless another engine does it."""
         from vaultsync.operations.relink import sync_and_relink
-        from vaultsync.sync.pass_types import Request
+        from vaultsync.sync.pass_types import SyncRequest
 
-        request = Request(
+        request = SyncRequest(
             kind="memory-file",
             named=tuple(fact_ids),
-            only_named=True,
-            unguarded=frozenset(fact_ids),
+            facts_only=True,
+            exempt_from_guard=frozenset(fact_ids),
         )
         try:
             with self._engine() as mirror:
@@ -205,14 +205,17 @@ class MemoryFiles(Mirroring):
             return  # the facts are in the store; the next pass says what is wrong
 
     def _settled(
-        self, report: MemoryFileReport, files: Sequence[DiskMemoryFile], asked: Asked
+        self,
+        report: MemoryFileReport,
+        files: Sequence[DiskMemoryFile],
+        asked: FileSyncRequest,
     ) -> MemoryFileReport:
         """The report with what still waits to be embedded."""
         if not asked.embeds:
             return report
-        from vaultsync.memory_files.service import settle
+        from vaultsync.memory_files.service import refresh_pending
 
-        waits = settle(files, asked, self._unembedded)
+        waits = refresh_pending(files, asked, self._unembedded)
         done = [
             replace(file, pending=tuple(waits.get(file.name, ())))
             for file in report.files
@@ -221,12 +224,14 @@ class MemoryFiles(Mirroring):
 
     def _unembedded(self, fact_ids: Sequence[str]) -> Sequence[str]:
         """Those of some facts of which a text has no vector."""
-        from vaultsync.indexing.embedding_texts import unembedded
+        from vaultsync.indexing.embedding_texts import facts_without_vectors
 
         vectors, words = self._derived.vectors, self._derived.words
         if vectors is None:
             return ()
-        return unembedded(self._mirror.shown, words, vectors, fact_ids)
+        return facts_without_vectors(
+            self._mirror.redacted_store, words, vectors, fact_ids
+        )
 
 
 def _name(path: Path, root: Path) -> str:

@@ -9,14 +9,20 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from vaultsync.api.daemon_client import hand_over
-from vaultsync.api.indexing import Indexing
+from vaultsync.api.daemon_client import ask_running_engine
+from vaultsync.api.indexing import IndexMethods
 from vaultsync.errors import EngineBusyError, InvalidFieldError, VaultsyncError
 
 if TYPE_CHECKING:
     from vaultsync.notes.conflict_note import Conflict
     from vaultsync.storage.archive import HistoryEntry
-    from vaultsync.sync.report import Check, Progress, Report, Status, Verification
+    from vaultsync.sync.report import (
+        DoctorCheck,
+        Progress,
+        Report,
+        Status,
+        Verification,
+    )
 
 SOURCES = ("vault", "store")
 _BY_ITSELF = "it does this by itself, and `vaultsync status` shows how far it is"
@@ -25,7 +31,7 @@ _NO_PATHS = (
 )
 
 
-class Mirroring(Indexing):
+class SyncMethods(IndexMethods):
     """What keeps both sides equal, and all that is derived from them."""
 
     def sync(
@@ -47,7 +53,7 @@ class Mirroring(Indexing):
             GuardError: the plan is not plausible; nothing was done.
         """
         from vaultsync.operations.relink import sync_and_relink
-        from vaultsync.sync.pass_types import Request
+        from vaultsync.sync.pass_types import SyncRequest
 
         said: dict[str, Any] = {
             "dry_run": dry_run,
@@ -55,7 +61,7 @@ class Mirroring(Indexing):
             "max_delete": max_delete,
             "confirm": confirm,
         }
-        request = Request(**said, actor=self._person())
+        request = SyncRequest(**said, actor=self._person())
         try:
             with self._engine() as mirror:
                 links = self._derived.links
@@ -64,7 +70,7 @@ class Mirroring(Indexing):
                 )
                 return self._derived_from(mirror, report, progress)
         except EngineBusyError as busy:
-            if request == Request(actor=request.actor):
+            if request == SyncRequest(actor=request.actor):
                 raise busy.watched(_BY_ITSELF) from None
             return self._report_of_daemon("/v1/sync", said, busy)
 
@@ -86,12 +92,12 @@ class Mirroring(Indexing):
             NoteMissingError: nothing is at one of the paths.
             EngineBusyError: who has the vault cannot be asked.
         """
-        from vaultsync.operations.adopt import adopt
+        from vaultsync.operations.adopt import adopt_notes
 
         wanted = [self._vault_path(each) for each in paths]
         try:
             with self._engine(watched=_NO_PATHS) as mirror:
-                report = adopt(
+                report = adopt_notes(
                     mirror,
                     wanted,
                     scope=scope,
@@ -120,12 +126,12 @@ class Mirroring(Indexing):
             IdNotInVaultError: no note bears it.
             InvalidIdError, InvalidScopeError, UnknownTypeError.
         """
-        from vaultsync.operations.adopt import adopt, note_of_id
+        from vaultsync.operations.adopt import adopt_notes, find_note_with_id
 
         with self._engine() as mirror:
-            report = adopt(
+            report = adopt_notes(
                 mirror,
-                [note_of_id(mirror, id)],
+                [find_note_with_id(mirror, id)],
                 scope=scope,
                 type_name=type,
                 actor=self._person(),
@@ -135,21 +141,21 @@ class Mirroring(Indexing):
     def status(self) -> Status:
         """What waits and what is wrong; changes nothing."""
         from vaultsync.backends.state.daemon_file import DaemonFile
-        from vaultsync.sync.status import status
+        from vaultsync.sync.status import read_status
 
         self._flush()
         holder = self._lock.holder()
         told = DaemonFile(self.settings.state_dir)
         daemon = None if holder == "idle" else told.read()
-        return status(self._mirror, engine=holder, daemon=daemon)
+        return read_status(self._mirror, engine=holder, daemon=daemon)
 
     def conflicts(self) -> tuple[Conflict, ...]:
         """The open conflicts, but for those about other agents' private facts."""
         from vaultsync.facts.conflicts import visible_conflicts
-        from vaultsync.sync.conflict_notes import hidden_conflict
+        from vaultsync.sync.conflict_notes import redact_conflict
 
         found = visible_conflicts(self._mirror, agent=self.agent)
-        return tuple(hidden_conflict(self._mirror, each) for each in found)
+        return tuple(redact_conflict(self._mirror, each) for each in found)
 
     def resolve(
         self,
@@ -206,17 +212,19 @@ class Mirroring(Indexing):
         from vaultsync.notes.conflict_note import Conflict, FieldConflict
 
         path = f"/v1/conflicts/{quote(conflict_id, safe='')}/resolve"
-        done = hand_over(self.settings, path, said, agent=agent, busy=busy)["resolved"]
+        done = ask_running_engine(self.settings, path, said, agent=agent, busy=busy)[
+            "resolved"
+        ]
         fields = tuple(FieldConflict(**each) for each in done["fields"])
         return Conflict(**{**done, "fields": fields}, actor="", at="", run="")
 
     def _report_of_daemon(
         self, path: str, said: Mapping[str, object], busy: EngineBusyError
     ) -> Report:
-        from vaultsync.sync.report import report_of
+        from vaultsync.sync.report import report_from_json
 
-        return report_of(
-            hand_over(self.settings, path, said, agent=self.agent, busy=busy)
+        return report_from_json(
+            ask_running_engine(self.settings, path, said, agent=self.agent, busy=busy)
         )
 
     def _settle(
@@ -229,10 +237,10 @@ class Mirroring(Indexing):
     ) -> Conflict:
         from vaultsync.facts.conflicts import find_conflict
         from vaultsync.notes.conflict_note import is_deletion
-        from vaultsync.sync.conflict_notes import hidden_conflict
-        from vaultsync.sync.conflicts import Verdict, settle
-        from vaultsync.sync.pass_types import Request
-        from vaultsync.sync.run import sync
+        from vaultsync.sync.conflict_notes import redact_conflict
+        from vaultsync.sync.conflicts import ConflictResolution, resolve_conflict
+        from vaultsync.sync.pass_types import SyncRequest
+        from vaultsync.sync.run import sync_once
 
         with self._engine() as mirror:
             conflict = find_conflict(mirror, conflict_id, agent=agent)
@@ -243,13 +251,15 @@ class Mirroring(Indexing):
             )
             if field is not None and field not in fields:
                 raise InvalidFieldError("field", field, "one of " + ", ".join(fields))
-            verdict = Verdict(conflict, take, (field,) if field else fields, text)
-            settled = settle(mirror, verdict, actor=agent or "person")
-            request = Request(
-                kind="resolve", named=(conflict.fact_id,), only_named=True
+            verdict = ConflictResolution(
+                conflict, take, (field,) if field else fields, text
             )
-            sync(mirror, request)
-            return hidden_conflict(mirror, settled)
+            settled = resolve_conflict(mirror, verdict, actor=agent or "person")
+            request = SyncRequest(
+                kind="resolve", named=(conflict.fact_id,), facts_only=True
+            )
+            sync_once(mirror, request)
+            return redact_conflict(mirror, settled)
 
     def history(self, id: str) -> Sequence[HistoryEntry]:  # noqa: A002
         """Who changed which field when, from which side; oldest first."""
@@ -265,11 +275,11 @@ class Mirroring(Indexing):
             RunNotFoundError.
             EngineBusyError: who has the vault cannot be asked.
         """
-        from vaultsync.operations.undo import undo
+        from vaultsync.operations.undo import undo_run
 
         try:
             with self._engine() as mirror:
-                report = undo(mirror, run, actor=self._person(), progress=progress)
+                report = undo_run(mirror, run, actor=self._person(), progress=progress)
                 return self._derived_from(mirror, report, progress)
         except EngineBusyError as busy:
             path = f"/v1/runs/{quote(run, safe='')}/undo"
@@ -283,16 +293,16 @@ class Mirroring(Indexing):
         Raises:
             EngineBusyError: who has the vault cannot be asked.
         """
-        from vaultsync.operations.verify import verify
-        from vaultsync.sync.report import verification_of
+        from vaultsync.operations.verify import verify_all
+        from vaultsync.sync.report import verification_from_json
 
         try:
             with self._engine() as mirror:
-                return verify(mirror, progress=progress)
+                return verify_all(mirror, progress=progress)
         except EngineBusyError as busy:
             settings, agent = self.settings, self.agent
-            return verification_of(
-                hand_over(settings, "/v1/verify", None, agent=agent, busy=busy)
+            return verification_from_json(
+                ask_running_engine(settings, "/v1/verify", None, agent=agent, busy=busy)
             )
 
     def rebuild(self, *, source: str, progress: Progress | None = None) -> Report:
@@ -313,21 +323,21 @@ class Mirroring(Indexing):
                 report = rebuild(mirror, source, actor=person, progress=progress)
                 return self._derived_from(mirror, report, progress)
 
-    def doctor(self) -> tuple[Check, ...]:
+    def doctor(self) -> tuple[DoctorCheck, ...]:
         """Check this machine and this vault."""
         from vaultsync.api.derived import embedder_check
-        from vaultsync.api.privacy import hygiene_check
-        from vaultsync.api.stray_settings import settings_check
+        from vaultsync.api.privacy import redaction_check
+        from vaultsync.api.stray_settings import unknown_settings_check
         from vaultsync.backends.system.doctor import machine_checks
         from vaultsync.backends.watchers.doctor import watch_checks
-        from vaultsync.sync.report import Check
+        from vaultsync.sync.report import DoctorCheck
 
         settings = self.settings
         found = [
             *machine_checks(settings.root, settings.state_dir),
             *watch_checks(settings.root),
         ]
-        checks = [Check(*each) for each in found]
+        checks = [DoctorCheck(*each) for each in found]
         for name, ask in (
             ("vault", self._mirror.vault.vault_id),
             ("store", self._mirror.store.state),
@@ -335,13 +345,16 @@ class Mirroring(Indexing):
         ):
             try:
                 ask()
-                checks.append(Check(name, ok=True, message=f"the {name} answers"))
+                checks.append(DoctorCheck(name, ok=True, message=f"the {name} answers"))
             except VaultsyncError as error:
                 checks.append(
-                    Check(name, ok=False, message=error.message, hint=error.hint)
+                    DoctorCheck(name, ok=False, message=error.message, hint=error.hint)
                 )
-        checks += [Check(*settings_check(settings)), Check(*hygiene_check(settings))]
-        checks.append(Check(*embedder_check(self._derived)))
+        checks += [
+            DoctorCheck(*unknown_settings_check(settings)),
+            DoctorCheck(*redaction_check(settings)),
+        ]
+        checks.append(DoctorCheck(*embedder_check(self._derived)))
         holder = self._lock.holder()
-        checks.append(Check("engine", ok=True, message=f"the engine is {holder}"))
+        checks.append(DoctorCheck("engine", ok=True, message=f"the engine is {holder}"))
         return tuple(checks)

@@ -38,7 +38,7 @@ def init(
         check_store(store, root=root)  # before anything is written
     make_marker(root, SystemClock().new_id(), scope=PUBLIC, store=store)
     root = root.resolve()
-    settings = config.load(root, state_dir=state_dir)
+    settings = config.load_settings(root, state_dir=state_dir)
     if store is not None and settings.store != store:
         raise ConfigError(
             f"{root} mirrors the store {settings.store!r} already",
@@ -50,7 +50,7 @@ def init(
     return Initialised(str(root), settings.vault_id, str(settings.state_dir), where)
 
 
-def settings_of(
+def find_settings(
     path: str | None = None,
     *,
     agent: str | None = None,
@@ -60,10 +60,12 @@ def settings_of(
 
     Raises: as `open()`.
     """
-    return config.load(config.find_root(path), agent=agent, state_dir=state_dir)
+    return config.load_settings(
+        config.find_root(path), agent=agent, state_dir=state_dir
+    )
 
 
-def now() -> datetime:
+def current_time() -> datetime:
     """The time of this machine, for surfaces that tell when something happened."""
     return SystemClock().now()
 
@@ -81,4 +83,6 @@ def open(  # noqa: A001 - `vaultsync.open()` is what its users say
         ConfigError: its settings make no sense.
     """
     root = config.find_root(path)
-    return Memory(config.load(root, agent=agent, state_dir=state_dir, store=store))
+    return Memory(
+        config.load_settings(root, agent=agent, state_dir=state_dir, store=store)
+    )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vaultsync.api.recalling import Recalling
+from vaultsync.api.recalling import RecallMethods
 
 if TYPE_CHECKING:
     from vaultsync.context_packs.pack import ContextPack
 
 
-class Packing(Recalling):
+class ContextMethods(RecallMethods):
     """`context`: a question and a budget, and the facts that fit into it."""
 
     def context(
@@ -39,15 +39,15 @@ class Packing(Recalling):
             InvalidFieldError, UnknownTypeError, InvalidScopeError: an argument makes no
             sense.
         """
-        from vaultsync.context_packs.service import BUDGET, context
+        from vaultsync.context_packs.service import DEFAULT_BUDGET, build_context
 
         self._flush()
-        made = context(
+        made = build_context(
             self._sources,
             self._derived.tokens,
             query,
             agent=agent or self.agent,
-            budget=BUDGET if budget is None else budget,
+            budget=DEFAULT_BUDGET if budget is None else budget,
             form=format,
             intent=intent,
             mode=mode,

@@ -11,7 +11,7 @@ from vaultsync.backends.obsidian.plugin import PluginFiles, PluginFolder
 
 
 @dataclass(frozen=True, slots=True)
-class Plugged:
+class PluginInstallation:
     """The plugin is in the vault."""
 
     path: str
@@ -29,7 +29,9 @@ class Plugged:
         }
 
 
-def install_plugin(path: str | None, *, built: Path | None = None) -> Plugged:
+def install_plugin(
+    path: str | None, *, built: Path | None = None
+) -> PluginInstallation:
     """Put the plugin into the vault at a folder, or the nearest one upwards.
 
     `built` is where its files are; else they are those of this installation.
@@ -43,4 +45,4 @@ def install_plugin(path: str | None, *, built: Path | None = None) -> Plugged:
     plugin = PluginFiles() if built is None else PluginFiles(built)
     folder = PluginFolder(root)
     changed = folder.write(plugin.read())
-    return Plugged(folder.path, plugin.version(), changed)
+    return PluginInstallation(folder.path, plugin.version(), changed)

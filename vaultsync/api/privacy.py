@@ -5,35 +5,37 @@ from __future__ import annotations
 import os
 import re
 
-from vaultsync.api.environment import values_of
+from vaultsync.api.environment import environment_values
 from vaultsync.backends.state.key_file import read_or_make_key
-from vaultsync.notes.view import Lens
+from vaultsync.notes.view import NoteView
 from vaultsync.privacy.providers import PROVIDERS
-from vaultsync.privacy.redaction import Redactor, never_tell
+from vaultsync.privacy.redaction import Redactor, register_rules
 from vaultsync.settings import Settings
 
-KEY = "hygiene.key"
-SHORTEST = 6
+KEY_FILE = "hygiene.key"
+MIN_VALUE_LENGTH = 6
 """Values of variables that are shorter are no secrets, or words of every text."""
 
 
-def lens_of(settings: Settings) -> Lens:
+def note_view_for(settings: Settings) -> NoteView:
     """What notes and answers of a vault may show.
 
     Raises:
         ConfigError: the key cannot be read or made.
     """
-    return _lens(settings, read_or_make_key(settings.state_dir / KEY))
+    return _note_view(settings, read_or_make_key(settings.state_dir / KEY_FILE))
 
 
-def hygiene_check(settings: Settings) -> tuple[str, bool, str, str]:
+def redaction_check(settings: Settings) -> tuple[str, bool, str, str]:
     """What of a vault is hidden, and what cannot be, as a row of `doctor`."""
     hygiene = settings.hygiene
     if not hygiene.secrets:
         hint = "`secrets = true` below `[hygiene]` hides them"
         return "hygiene", False, "secrets are shown in notes and answers", hint
-    values = values_of(hygiene.environment)
-    unset = [x for x in hygiene.environment if len(values.get(x, "")) < SHORTEST]
+    values = environment_values(hygiene.environment)
+    unset = [
+        x for x in hygiene.environment if len(values.get(x, "")) < MIN_VALUE_LENGTH
+    ]
     said = f"secrets of {len(PROVIDERS)} kinds are hidden"
     mine = len(hygiene.patterns) + len(hygiene.optional)
     if mine or values:
@@ -45,31 +47,33 @@ def hygiene_check(settings: Settings) -> tuple[str, bool, str, str]:
     return "hygiene", True, said, ""
 
 
-def keyless_lens_of(settings: Settings) -> Lens:
+def keyless_note_view(settings: Settings) -> NoteView:
     """The same for a clone, which has no state: its placeholders are read by nobody."""
-    return _lens(settings, os.urandom(32))
+    return _note_view(settings, os.urandom(32))
 
 
-def know_rules(settings: Settings) -> None:
+def register_secret_rules(settings: Settings) -> None:
     """Have no error and no log of this process repeat what the rules of a vault find."""
     _redactor(settings, b"")
 
 
-def _lens(settings: Settings, key: bytes) -> Lens:
+def _note_view(settings: Settings, key: bytes) -> NoteView:
     hygiene = settings.hygiene
     redactor = _redactor(settings, key)
-    return Lens.of(redactor, hides=hygiene.secrets, disarms=hygiene.neutralise)
+    return NoteView.of(redactor, hides=hygiene.secrets, disarms=hygiene.neutralise)
 
 
 def _redactor(settings: Settings, key: bytes) -> Redactor:
     hygiene = settings.hygiene
-    values = values_of(hygiene.environment)
+    values = environment_values(hygiene.environment)
     redactor = Redactor(
         key,
         tuple(re.compile(each) for each in hygiene.patterns),
-        tuple(sorted({each for each in values.values() if len(each) >= SHORTEST})),
+        tuple(
+            sorted({each for each in values.values() if len(each) >= MIN_VALUE_LENGTH})
+        ),
         frozenset(hygiene.optional),
     )
     if hygiene.secrets:
-        never_tell(redactor)
+        register_rules(redactor)
     return redactor

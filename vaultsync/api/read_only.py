@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vaultsync import settings as config
-from vaultsync.api.warm import WarmRecalling
+from vaultsync.api.warm import RemoteRecall
 
 if TYPE_CHECKING:  # an answer needs none of what packs it
-    from vaultsync.api.packing import Packing
-    from vaultsync.api.recalling import Recalling
-    from vaultsync.recall.result import Recall
+    from vaultsync.api.packing import ContextMethods
+    from vaultsync.api.recalling import RecallMethods
+    from vaultsync.recall.result import RecallResult
 
 
-def ask(
+def open_for_recall(
     path: str | None = None, agent: str | None = None, state_dir: str | None = None
-) -> Recalling:
+) -> RecallMethods:
     """Open the vault at a folder, or the nearest one upwards, to ask for facts.
 
     Raises:
@@ -24,20 +24,20 @@ def ask(
         ConfigError: its settings make no sense.
     """
     root = config.find_root(path)
-    return WarmRecalling(config.load(root, agent=agent, state_dir=state_dir))
+    return RemoteRecall(config.load_settings(root, agent=agent, state_dir=state_dir))
 
 
-def ask_for_packs(
+def open_for_packs(
     path: str | None = None, agent: str | None = None, state_dir: str | None = None
-) -> Packing:
+) -> ContextMethods:
     """The same, to ask for context packs. Raises as `ask()`."""
-    from vaultsync.api.warm import WarmPacking
+    from vaultsync.api.warm import RemoteContext
 
     root = config.find_root(path)
-    return WarmPacking(config.load(root, agent=agent, state_dir=state_dir))
+    return RemoteContext(config.load_settings(root, agent=agent, state_dir=state_dir))
 
 
-def ask_files(
+def recall_from_index_files(
     query: str,
     *,
     path: str | None = None,
@@ -49,22 +49,24 @@ def ask_files(
     max_priority: int = 2,
     since: str | None = None,
     user: str | None = None,
-) -> Recall:
+) -> RecallResult:
     """The same question, asked of the files of `.index/` alone: a clone has no store.
 
     Raises: as `ask()`, and InvalidFieldError: a filter makes no sense.
     """
-    from vaultsync.api.privacy import keyless_lens_of
+    from vaultsync.api.privacy import keyless_note_view
     from vaultsync.backends.filesystem.vault import VaultFs
     from vaultsync.backends.memory.note_index import MemoryIndex
     from vaultsync.backends.system.clock import SystemClock
-    from vaultsync.index_files.recall import Clone, recall_vault_only
+    from vaultsync.index_files.recall import StorelessVault, recall_vault_only
 
-    settings = config.load(config.find_root(path), agent=agent)
+    settings = config.load_settings(config.find_root(path), agent=agent)
     vault = VaultFs(settings.root, ignore=settings.ignore)
     try:
-        lens, index = keyless_lens_of(settings), MemoryIndex(settings.language)
-        clone = Clone(vault, SystemClock(), index, settings.default_scope, lens)
+        lens, index = keyless_note_view(settings), MemoryIndex(settings.language)
+        clone = StorelessVault(
+            vault, SystemClock(), index, settings.default_scope, lens
+        )
         return recall_vault_only(
             clone,
             query,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vaultsync.api.wiring import Opened
+from vaultsync.api.wiring import Services
 from vaultsync.errors import StoreUnavailableError
 
 if TYPE_CHECKING:
-    from vaultsync.recall.result import Recall, Sources
+    from vaultsync.recall.result import RecallResult, RecallSources
 
 
-class Recalling(Opened):
+class RecallMethods(Services):
     """`recall`: the index first, vectors when they are needed."""
 
     def recall(
@@ -32,7 +32,7 @@ class Recalling(Opened):
         user: str | None = None,
         explain: bool = False,
         agent: str | None = None,
-    ) -> Recall:
+    ) -> RecallResult:
         """The facts that answer a question, best first, each with the reason why.
 
         What is recalled is counted in its `accessCount`: later, when somebody looks.
@@ -72,11 +72,11 @@ class Recalling(Opened):
             return False
 
     @property
-    def _sources(self) -> Sources:
-        from vaultsync.recall.result import Sources
+    def _sources(self) -> RecallSources:
+        from vaultsync.recall.result import RecallSources
 
         derived = self._derived
-        return Sources(
+        return RecallSources(
             self._mirror,
             derived.words,
             vectors=lambda: derived.vectors,

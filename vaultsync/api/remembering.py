@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
-from vaultsync.api.session import Session
+from vaultsync.api.session import EngineSession
 from vaultsync.errors import UsageError, VaultsyncError
 from vaultsync.facts import service as fact_work
-from vaultsync.facts.listing import Page, select
-from vaultsync.facts.offline import waits_for
-from vaultsync.facts.service import Forgotten
+from vaultsync.facts.listing import FactPage, select_facts
+from vaultsync.facts.offline import queued_changes
+from vaultsync.facts.service import ForgetResult
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.operations.export_import import export, import_lines
+from vaultsync.operations.export_import import export_facts, import_facts
 
 
-class Remembering(Session):
+class FactMethods(EngineSession):
     """What agents do with facts."""
 
     def remember(
@@ -83,7 +83,7 @@ class Remembering(Session):
 
     def waits(self, id: str) -> bool:  # noqa: A002 - the contract's word
         """Whether something that was done to a fact waits for a store that is away."""
-        return bool(waits_for(self._mirror, id))
+        return bool(queued_changes(self._mirror, id))
 
     def list(
         self,
@@ -99,7 +99,7 @@ class Remembering(Session):
         newest: bool = False,
         limit: int = 100,
         after: str | None = None,
-    ) -> Page:
+    ) -> FactPage:
         """Facts by id, a page at a time; see `engine.listing.select`.
 
         `links_to` names a note, by its id, path, title or an alias: only facts that link
@@ -111,7 +111,7 @@ class Remembering(Session):
         """
         self._flush()
         self._accesses.flush()
-        return select(
+        return select_facts(
             self._mirror,
             agent=self.agent,
             type_name=type,
@@ -199,7 +199,7 @@ class Remembering(Session):
         *,
         expect: str | None = None,
         agent: str | None = None,
-    ) -> Forgotten:
+    ) -> ForgetResult:
         """Delete a fact and its note; `restore` brings both back.
 
         It is `active` still where a person edited the note meanwhile: that stands.
@@ -214,7 +214,7 @@ class Remembering(Session):
         self._follow(done.id)
         with suppress(VaultsyncError):
             if self._mirror.store.find_many([done.id]):
-                return fact_work.Forgotten(done.id, fact_work.ACTIVE)
+                return fact_work.ForgetResult(done.id, fact_work.STATUS_ACTIVE)
         return done
 
     def restore(
@@ -222,7 +222,7 @@ class Remembering(Session):
         id: str,  # noqa: A002 - the contract's word
         *,
         expect: str | None = None,
-    ) -> Forgotten:
+    ) -> ForgetResult:
         """Bring back a deleted fact and its note as it was.
 
         Raises:
@@ -239,7 +239,7 @@ class Remembering(Session):
 
         It is a backup: secrets are in it.
         """
-        return export(self._mirror, write, agent=self.agent)
+        return export_facts(self._mirror, write, agent=self.agent)
 
     def import_(self, lines: Iterable[str]) -> int:
         """Take facts from lines of JSON; all or, when one is bad, none.
@@ -247,4 +247,4 @@ class Remembering(Session):
         Raises:
             ImportLineError: names the bad line.
         """
-        return import_lines(self._mirror, lines, agent=self.agent)
+        return import_facts(self._mirror, lines, agent=self.agent)

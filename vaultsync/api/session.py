@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultsync.api.wiring import Opened, at_hand
+from vaultsync.api.wiring import Services, unwrap
 from vaultsync.backends.state.engine_lock import EngineLock
 from vaultsync.errors import (
     EngineBusyError,
@@ -23,23 +23,23 @@ from vaultsync.errors import (
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.settings import Settings
-from vaultsync.sync.context import Mirror
-from vaultsync.sync.write_through import WriteThrough
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.write_through import NoteWriter
 
 if TYPE_CHECKING:  # only a daemon or a bridge has one
-    from vaultsync.backends.obsidian.vault_through_app import App
+    from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
 
 
-class Session(Opened):
+class EngineSession(Services):
     """An opened vault, and the engine's lock.
 
     To be used as a context manager, or closed.
     """
 
-    def __init__(self, settings: Settings, *, app: App | None = None) -> None:
+    def __init__(self, settings: Settings, *, app: ObsidianApp | None = None) -> None:
         super().__init__(settings, app=app)
         self._lock = EngineLock(settings.state_dir, str(settings.root))
-        self._through = WriteThrough(self._mirror)
+        self._through = NoteWriter(self._mirror)
 
     def _make_store(self) -> None:
         """A new store in the place of one that is gone, for a rebuild to fill."""
@@ -48,7 +48,7 @@ class Session(Opened):
         except StoreUnavailableError:
             store = self._open_store(create=True)
             self._mirror = replace(self._mirror, store=store)
-            self._through = WriteThrough(self._mirror)
+            self._through = NoteWriter(self._mirror)
 
     def close(self) -> None:
         """Finish the bookkeeping and let go of everything; harmless when repeated."""
@@ -71,7 +71,7 @@ class Session(Opened):
         self._mirror.store.state()
 
     @contextmanager
-    def _engine(self, *, watched: str = "") -> Iterator[Mirror]:
+    def _engine(self, *, watched: str = "") -> Iterator[SyncContext]:
         """The engine's lock, with everything flushed that a pass has to see.
 
         Raises:
@@ -83,10 +83,10 @@ class Session(Opened):
                 held.enter_context(self._lock)
             except EngineBusyError as busy:
                 raise (busy.watched(watched) if watched else busy) from None
-            held.enter_context(_collector_off())
+            held.enter_context(_gc_paused())
             self._through.flush()
             self._accesses.flush()
-            yield replace(self._mirror, vault=at_hand(self._mirror.vault))
+            yield replace(self._mirror, vault=unwrap(self._mirror.vault))
 
     def _person(self) -> str:
         return self.agent or "person"
@@ -110,13 +110,13 @@ class Session(Opened):
     def _follow(self, *fact_ids: str) -> None:
         """Bring changes of facts into their notes now, if this process may."""
         from vaultsync.operations.relink import sync_and_relink
-        from vaultsync.sync.pass_types import Request
+        from vaultsync.sync.pass_types import SyncRequest
 
         if not self._lock.try_lock():
             return
         try:
             self._through.flush()
-            request = Request(kind="follow", named=fact_ids, only_named=True)
+            request = SyncRequest(kind="follow", named=fact_ids, facts_only=True)
             with suppress(VaultsyncError, OSError):
                 sync_and_relink(
                     self._mirror, self._derived.links, request, files=self._files
@@ -139,7 +139,7 @@ class Session(Opened):
 
     def _answer(self, fact: Fact) -> Fact:
         """A fact as answers show it: with placeholders for its secrets."""
-        return self._mirror.lens.hidden(fact)
+        return self._mirror.lens.redact(fact)
 
     def _with_path(self, fact: Fact) -> Fact:
         base = self._mirror.archive.find_base(fact.id)
@@ -161,7 +161,7 @@ class Session(Opened):
 
 
 @contextmanager
-def _collector_off() -> Iterator[None]:
+def _gc_paused() -> Iterator[None]:
     """No garbage collection during a pass: it makes many values and no cycles.
 
     Looking for cycles among them took a third of the time of large passes.

@@ -11,14 +11,14 @@ from vaultsync.errors import ConfigError, EmbedderError, StoreUnavailableError
 from vaultsync.settings import Settings
 
 if TYPE_CHECKING:
-    from vaultsync.backends.qdrant.operations import Points
-    from vaultsync.backends.qdrant.settings import QdrantPlace
+    from vaultsync.backends.qdrant.operations import PointCollection
+    from vaultsync.backends.qdrant.settings import QdrantSettings
     from vaultsync.indexing.ports import Embedder
     from vaultsync.storage.clock import Clock
     from vaultsync.storage.store import Store
 
 
-class Stores:
+class StoreFactory:
     """The store of a vault, and the collection in which it is, if it is in one."""
 
     def __init__(
@@ -27,27 +27,29 @@ class Stores:
         self._settings = settings
         self._clock = clock
         self._embedder = embedder
-        self._place: QdrantPlace | None = None
+        self._place: QdrantSettings | None = None
         if is_qdrant(settings.store):
-            from vaultsync.backends.qdrant.settings import place_of
+            from vaultsync.backends.qdrant.settings import parse_qdrant_settings
 
-            self._place = place_of(settings.store, settings.qdrant, root=settings.root)
-        self._points: Points | None = None
+            self._place = parse_qdrant_settings(
+                settings.store, settings.qdrant, root=settings.root
+            )
+        self._points: PointCollection | None = None
         self.where = str(self._place or _sqlite_path(settings))
         """The file or the collection, to be shown."""
 
     @property
-    def points(self) -> Points | None:
+    def points(self) -> PointCollection | None:
         """The collection of a Qdrant; None for another store. Nothing is loaded yet."""
         if self._points is None and self._place is not None:
             if self._place.kind == "edge":
-                from vaultsync.backends.qdrant.edge import EdgePoints
+                from vaultsync.backends.qdrant.edge import EdgePointCollection
 
-                self._points = EdgePoints(self._place, clock=self._clock)
+                self._points = EdgePointCollection(self._place, clock=self._clock)
             else:
-                from vaultsync.backends.qdrant.client import ClientPoints
+                from vaultsync.backends.qdrant.client import ClientPointCollection
 
-                self._points = ClientPoints(self._place, clock=self._clock)
+                self._points = ClientPointCollection(self._place, clock=self._clock)
         return self._points
 
     def open(self, *, create: bool) -> Store:
@@ -72,9 +74,9 @@ class Stores:
                 path, clock=self._clock, create=create or path.exists()
             )
         except StoreUnavailableError as away:
-            from vaultsync.backends.sqlite.unavailable import StoreAway
+            from vaultsync.backends.sqlite.unavailable import UnavailableStore
 
-            return StoreAway(away.why)
+            return UnavailableStore(away.why)
 
     def purge(self, store: Store) -> int:
         """Forget tombstones whose time is over, where a store has one; how many."""
@@ -85,14 +87,14 @@ class Stores:
 
     def dimension(self) -> int:
         """The length of the vectors that a new collection is made for."""
-        from vaultsync.backends.qdrant.settings import DIMENSION
+        from vaultsync.backends.qdrant.settings import DEFAULT_DIMENSION
 
         try:
             embedder = self._embedder()
             known = embedder.dimension if embedder is not None else None
         except EmbedderError:
             known = None
-        return known or DIMENSION
+        return known or DEFAULT_DIMENSION
 
 
 def is_qdrant(url: str) -> bool:
@@ -108,7 +110,7 @@ def check_store(store: str, *, root: Path) -> None:
     """
     from vaultsync.backends.system.clock import SystemClock
 
-    Stores(Settings(root, "", root, store), SystemClock(), lambda: None)
+    StoreFactory(Settings(root, "", root, store), SystemClock(), lambda: None)
 
 
 def _sqlite_path(settings: Settings) -> str:

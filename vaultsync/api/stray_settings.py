@@ -13,8 +13,8 @@ from pathlib import Path
 
 from vaultsync.settings import (
     MARKER,
-    Hygiene,
     MemoryFileSettings,
+    PrivacySettings,
     Settings,
     WatchSettings,
 )
@@ -22,7 +22,7 @@ from vaultsync.settings import (
 _TABLES = {
     "watch": WatchSettings._fields,
     "memory_file": MemoryFileSettings._fields,
-    "hygiene": Hygiene._fields,
+    "hygiene": PrivacySettings._fields,
 }
 _ELSEWHERE = {
     "": frozenset({"root", "state_dir", "agent", "models"}),
@@ -31,12 +31,12 @@ _ELSEWHERE = {
 """What no file says: it comes from the caller, the environment or another setting."""
 
 
-def settings_check(settings: Settings) -> tuple[str, bool, str, str]:
+def unknown_settings_check(settings: Settings) -> tuple[str, bool, str, str]:
     """Whether each name in the marker is a setting, as a row of `doctor`."""
     said = tomllib.loads((settings.root / MARKER).read_text(encoding="utf-8"))
-    found = _strays(said, Settings._fields)
+    found = _unknown_settings(said, Settings._fields)
     for table, names in _TABLES.items():
-        found |= _strays(said.get(table, {}), names, table)
+        found |= _unknown_settings(said.get(table, {}), names, table)
     folder = Path(settings.index_folder)
     for each in (folder, *folder.parents):
         if (settings.root / each).is_file():
@@ -49,7 +49,7 @@ def settings_check(settings: Settings) -> tuple[str, bool, str, str]:
     return "settings", False, message, hint and f"is it {hint}?"
 
 
-def _strays(
+def _unknown_settings(
     said: Mapping[str, object], known: Iterable[str], table: str = ""
 ) -> dict[str, str]:
     """Names that are no settings, each with the one that is like it, or nothing."""

@@ -12,13 +12,13 @@ from functools import partial, wraps
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar, cast
 
-from vaultsync.api.daemon_client import ask_bridge_of
-from vaultsync.api.packing import Packing
-from vaultsync.api.recalling import Recalling
+from vaultsync.api.daemon_client import ask_running_bridge
+from vaultsync.api.packing import ContextMethods
+from vaultsync.api.recalling import RecallMethods
 
 if TYPE_CHECKING:  # what is only asked need not load what packs it
     from vaultsync.context_packs.pack import ContextPack
-    from vaultsync.recall.result import Recall, Sources
+    from vaultsync.recall.result import RecallResult, RecallSources
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -28,21 +28,21 @@ class _ModelNeeded(Exception):  # noqa: N818 - nothing is wrong
     """The question needs vectors."""
 
 
-def _stop() -> NoReturn:
+def _need_model() -> NoReturn:
     raise _ModelNeeded
 
 
-class Warm(Recalling):
+class RemoteMemory(RecallMethods):
     """Who asks the bridge when it is worth while."""
 
     _waits = False
 
     @property
-    def _sources(self) -> Sources:
+    def _sources(self) -> RecallSources:
         from dataclasses import replace
 
         sources = super()._sources
-        return replace(sources, vectors=_stop) if self._waits else sources
+        return replace(sources, vectors=_need_model) if self._waits else sources
 
     def _by_bridge(
         self,
@@ -59,7 +59,7 @@ class Warm(Recalling):
             return here()
         except _ModelNeeded:
             body = {**body, "agent": self.agent}
-            said = ask_bridge_of(self.settings, path, body, agent=self.agent)
+            said = ask_running_bridge(self.settings, path, body, agent=self.agent)
         finally:
             self._waits = False
         if said is not None:
@@ -70,7 +70,7 @@ class Warm(Recalling):
         return here()
 
 
-def _warm(
+def _bridge_first(
     method: Callable[P, T],
     path: str,
     lacks: frozenset[str],
@@ -104,34 +104,34 @@ def _warm(
     return asked
 
 
-def _recall_of(said: Mapping[str, Any]) -> Recall:
-    from vaultsync.recall.result import recall_of
+def _recall_of(said: Mapping[str, Any]) -> RecallResult:
+    from vaultsync.recall.result import recall_from_json
 
-    return recall_of(said)
+    return recall_from_json(said)
 
 
 def _pack_of(said: Mapping[str, Any]) -> ContextPack:
-    from vaultsync.context_packs.pack import pack_of
+    from vaultsync.context_packs.pack import pack_from_json
 
-    return pack_of(said)
+    return pack_from_json(said)
 
 
-class WarmRecalling(Warm):
+class RemoteRecall(RemoteMemory):
     """`recall`, by the bridge where that is faster."""
 
-    recall = _warm(
-        Recalling.recall,
+    recall = _bridge_first(
+        RecallMethods.recall,
         "/v1/recall",
         frozenset({"status", "heads_only", "until", "agent"}),
         _recall_of,
     )
 
 
-class WarmPacking(Warm, Packing):
+class RemoteContext(RemoteMemory, ContextMethods):
     """`context`, by the bridge where that is faster."""
 
-    context = _warm(
-        Packing.context,
+    context = _bridge_first(
+        ContextMethods.context,
         "/v1/context",
         frozenset({"mode", "max_priority", "since", "agent"}),
         _pack_of,

@@ -8,20 +8,20 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, cast
 
-from vaultsync.api.derived import Derived
-from vaultsync.api.privacy import lens_of
-from vaultsync.api.stores import Stores
+from vaultsync.api.derived import DerivedData
+from vaultsync.api.privacy import note_view_for
+from vaultsync.api.stores import StoreFactory
 from vaultsync.backends.sqlite.archive import SqliteArchive
 from vaultsync.backends.state.vault_marker import make_state_dir
 from vaultsync.backends.system.clock import SystemClock
 from vaultsync.links.entity_names import EntityNames
 from vaultsync.settings import Settings
-from vaultsync.sync.context import Mirror, Policy
+from vaultsync.sync.context import SyncContext, SyncPolicy
 
 if TYPE_CHECKING:  # only a daemon or a bridge has one
-    from vaultsync.backends.obsidian.vault_through_app import App
+    from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
     from vaultsync.links.ports import LinkIndex
-    from vaultsync.recall.access_counts import Accesses
+    from vaultsync.recall.access_counts import AccessCounter
     from vaultsync.storage.store import Store
     from vaultsync.storage.vault import Vault
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # only a daemon or a bridge has one
 _T = TypeVar("_T")
 
 
-class Late:
+class LazyProxy:
     """Something that is made when it is first asked for anything: it is dear to load."""
 
     def __init__(self, make: Callable[[], object]) -> None:
@@ -47,31 +47,31 @@ class Late:
         return getattr(self.made(), name)
 
 
-def at_hand(thing: _T) -> _T:
+def unwrap(thing: _T) -> _T:
     """What a `Late` stands for, for whoever is going to ask it thousands of times."""
-    return cast("_T", thing.made()) if isinstance(thing, Late) else thing
+    return cast("_T", thing.made()) if isinstance(thing, LazyProxy) else thing
 
 
-class Opened:
+class Services:
     """The two sides and the archive of one vault.
 
     `app` is asked to make the changes of notes that it may have open.
     To be used as a context manager, or closed.
     """
 
-    def __init__(self, settings: Settings, *, app: App | None = None) -> None:
+    def __init__(self, settings: Settings, *, app: ObsidianApp | None = None) -> None:
         self.settings = settings
         self._app = app
         self.agent = settings.agent
         self._closing = ExitStack()
         make_state_dir(settings.state_dir)
         clock = SystemClock()
-        self._stores = Stores(settings, clock, lambda: self._derived.embedder)
+        self._stores = StoreFactory(settings, clock, lambda: self._derived.embedder)
         self.store_path = self._stores.where
         store = self._open_store()
         archive = SqliteArchive.open(settings.state_dir / "archive.sqlite3")
         self._closing.callback(archive.close)
-        policy = Policy(
+        policy = SyncPolicy(
             default_scope=settings.default_scope,
             linger_seconds=settings.linger_seconds,
             settle_seconds=settings.settle_seconds,
@@ -79,13 +79,13 @@ class Opened:
             auto_link=settings.auto_link,
             index_folder=settings.index_folder,
         )
-        vault = cast("Vault", Late(self._open_vault))
-        self._derived = Derived(settings, clock, self._closing, self._stores)
+        vault = cast("Vault", LazyProxy(self._open_vault))
+        self._derived = DerivedData(settings, clock, self._closing, self._stores)
         # A process that begins takes the names of entities from the link index.
-        links = cast("LinkIndex", Late(lambda: self._derived.links))
+        links = cast("LinkIndex", LazyProxy(lambda: self._derived.links))
         names = EntityNames(links)
-        lens = lens_of(settings)
-        self._mirror = Mirror(vault, store, archive, clock, policy, names, lens)
+        lens = note_view_for(settings)
+        self._mirror = SyncContext(vault, store, archive, clock, policy, names, lens)
 
     def _open_vault(self) -> Vault:
         from vaultsync.backends.filesystem.vault import VaultFs
@@ -127,9 +127,9 @@ class Opened:
         """See to it that nothing waits to be seen by whoever asks next."""
 
     @cached_property
-    def _accesses(self) -> Accesses:
+    def _accesses(self) -> AccessCounter:
         from vaultsync.backends.state.recall_log import FileRecallLog
-        from vaultsync.recall.access_counts import Accesses
+        from vaultsync.recall.access_counts import AccessCounter
 
         log = FileRecallLog(self.settings.state_dir)
-        return Accesses(self._mirror, log, index=lambda: self._derived.words)
+        return AccessCounter(self._mirror, log, index=lambda: self._derived.words)

@@ -9,28 +9,30 @@ import sys
 
 import click
 
-from vaultsync.cli.exit_codes import DONE
+from vaultsync.cli.exit_codes import EXIT_DONE
 from vaultsync.cli.options import Options, agent_option, common
-from vaultsync.cli.output import echo, emit, say
+from vaultsync.cli.output import echo, print_json, print_message
 
 
-def listening(options: Options, address: str, *, who: str) -> None:
+def print_listening(options: Options, address: str, *, who: str) -> None:
     """Where it listens, for `who` asks; at once, for somebody may wait for it."""
     if options.json:
-        emit({"address": address})
+        print_json({"address": address})
     else:
         echo(address)
     sys.stdout.flush()
-    say(options, f"`vaultsync bridge token` prints what {who} to know; ^C ends")
+    print_message(
+        options, f"`vaultsync bridge token` prints what {who} to know; ^C ends"
+    )
 
 
 def print_token(options: Options, found: str) -> None:
     """The token, which is a secret."""
     if options.json:
-        emit({"token": found})
+        print_json({"token": found})
         return
     echo(found)
-    say(
+    print_message(
         options,
         "keep it out of the vault: whoever has it can read and write every fact",
     )
@@ -51,14 +53,14 @@ def bridge(options: Options, *, port: int | None, agent: str | None) -> int:
     Who asks must know the token; `vaultsync watch` serves as well, and mirrors.
     """
     if click.get_current_context().invoked_subcommand is not None:
-        return DONE
+        return EXIT_DONE
 
     from vaultsync.cli import serving
 
-    with serving.bridge(options, port=port, agent=agent) as running:
-        listening(options, running.address, who="the plugin has")
+    with serving.open_bridge(options, port=port, agent=agent) as running:
+        print_listening(options, running.address, who="the plugin has")
         serving.until_signal(lambda: running.is_alive)
-    return DONE
+    return EXIT_DONE
 
 
 @bridge.command()
@@ -68,5 +70,5 @@ def token(options: Options, *, rotate: bool) -> int:
     """Print the token that the plugin's settings ask for."""
     from vaultsync.cli import serving
 
-    print_token(options, serving.token(options, rotate=rotate))
-    return DONE
+    print_token(options, serving.load_token(options, rotate=rotate))
+    return EXIT_DONE

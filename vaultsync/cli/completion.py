@@ -6,8 +6,8 @@ import os
 
 import click
 
-from vaultsync.cli.exit_codes import DONE
-from vaultsync.cli.output import echo, emit
+from vaultsync.cli.exit_codes import EXIT_DONE
+from vaultsync.cli.output import echo, print_json
 
 _HOW = {
     "bash": 'add to ~/.bashrc: eval "$(vaultsync completion bash)"',
@@ -32,8 +32,8 @@ def completion(context: click.Context, *, shell: str | None, as_json: bool) -> i
     program = context.find_root().command
     script = kind(program, {}, "vaultsync", "_VAULTSYNC_COMPLETE").source()
     if as_json:
-        emit({"shell": name, "script": script})
+        print_json({"shell": name, "script": script})
     else:
         # At the end, for zsh wants its #compdef in the first line.
         echo(f"{script.rstrip()}\n\n# To have it in every shell: {_HOW[name]}")
-    return DONE
+    return EXIT_DONE

@@ -11,26 +11,26 @@ from contextlib import suppress
 import click
 
 from vaultsync import errors
-from vaultsync.cli.output import clean, echo, emit, style
+from vaultsync.cli.output import clean, echo, print_json, style
 
-DONE = 0
-FAILED = 1
-WRONG_USAGE = 2
-WAITS = 3
+EXIT_DONE = 0
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_NEEDS_REVIEW = 3
 """Done, and something waits for a person."""
-GUARDED = 4
-BUSY = 5
-INTERRUPTED = 130
+EXIT_GUARD = 4
+EXIT_BUSY = 5
+EXIT_INTERRUPTED = 130
 """128 + SIGINT, as shells count."""
 
 _CODES: tuple[tuple[type[Exception], int], ...] = (
-    (errors.ImportLineError, FAILED),  # the usage is right, the file is not
-    (errors.ScopeDeniedError, FAILED),
-    (errors.UsageError, WRONG_USAGE),
-    (errors.GuardError, GUARDED),
-    (errors.StoreRewoundError, GUARDED),
-    (errors.EngineBusyError, BUSY),
-    (click.UsageError, WRONG_USAGE),
+    (errors.ImportLineError, EXIT_FAILED),  # the usage is right, the file is not
+    (errors.ScopeDeniedError, EXIT_FAILED),
+    (errors.UsageError, EXIT_USAGE),
+    (errors.GuardError, EXIT_GUARD),
+    (errors.StoreRewoundError, EXIT_GUARD),
+    (errors.EngineBusyError, EXIT_BUSY),
+    (click.UsageError, EXIT_USAGE),
 )
 
 
@@ -42,31 +42,31 @@ def exit_code(run: Callable[[], object], *, words: Sequence[str]) -> int:
         _flush()
     except click.exceptions.NoArgsIsHelpError as no_words:
         no_words.show()
-        return WRONG_USAGE
+        return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
         hint = "run it again; the next pass takes up what this one left"
-        _tell("Interrupted", "interrupted", hint, as_json=as_json)
-        return INTERRUPTED
+        _print_failure("Interrupted", "interrupted", hint, as_json=as_json)
+        return EXIT_INTERRUPTED
     except BrokenPipeError:
-        _let_go_of_stdout()
-        return FAILED
+        _detach_stdout()
+        return EXIT_FAILED
     except Exception as error:  # noqa: BLE001 - a person or a script waits for words
-        _learn_rules(words)
-        return failed(error, as_json=as_json)
-    return code if isinstance(code, int) else DONE
+        _register_secret_rules(words)
+        return print_error(error, as_json=as_json)
+    return code if isinstance(code, int) else EXIT_DONE
 
 
-def _learn_rules(words: Sequence[str]) -> None:
+def _register_secret_rules(words: Sequence[str]) -> None:
     """Know the user's rules of what is secret, where it failed before they were read."""
     from vaultsync.cli import vault as session
 
     text = "\0".join([*words, ""])
     _, _, vault = text.partition("--vault\0" if "--vault\0" in text else "--vault=")
     with suppress(Exception):  # then the vault has none that anybody could read
-        session.know_rules(vault.partition("\0")[0] or None)
+        session.learn_secret_rules(vault.partition("\0")[0] or None)
 
 
-def failed(error: Exception, *, as_json: bool) -> int:
+def print_error(error: Exception, *, as_json: bool) -> int:
     """Tell an error, and return its exit code."""
     run = None
     if isinstance(error, errors.VaultsyncError):
@@ -84,8 +84,8 @@ def failed(error: Exception, *, as_json: bool) -> int:
         echo(clean(_scrubbed(told)), err=True)
         kind, message = type(error).__name__, f"{type(error).__name__}: {error}"
         hint = "this is a fault of vaultsync; please report it with the lines above"
-    _tell(kind, message, hint, as_json=as_json, run=run)
-    return next((code for kind, code in _CODES if isinstance(error, kind)), FAILED)
+    _print_failure(kind, message, hint, as_json=as_json, run=run)
+    return next((code for kind, code in _CODES if isinstance(error, kind)), EXIT_FAILED)
 
 
 def _usage(error: click.ClickException) -> tuple[str, str, str]:
@@ -119,14 +119,14 @@ def _system(error: OSError) -> str:
     return f"{os.fsdecode(error.filename)}: {said}" if error.filename else said
 
 
-def _tell(
+def _print_failure(
     kind: str, message: str, hint: str, *, as_json: bool, run: str | None = None
 ) -> None:
     try:
         if as_json:
-            from vaultsync.privacy.error_json import trouble_json
+            from vaultsync.privacy.error_json import error_values_json
 
-            emit(trouble_json(kind, message, hint, run=run))
+            print_json(error_values_json(kind, message, hint, run=run))
             _flush()
             return
         error = style("error:", fg="red", bold=True)
@@ -135,7 +135,7 @@ def _tell(
             told = clean(_scrubbed(hint))
             echo(f"\n{style('hint:', bold=True)} {told}", err=True)
     except OSError:
-        _let_go_of_stdout()  # nobody listens any more
+        _detach_stdout()  # nobody listens any more
 
 
 def _scrubbed(text: str) -> str:
@@ -150,7 +150,7 @@ def _flush() -> None:
         sys.stdout.flush()
 
 
-def _let_go_of_stdout() -> None:
+def _detach_stdout() -> None:
     """Keep the interpreter, which flushes at its end, from complaining too."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -17,15 +17,15 @@ from typing import BinaryIO
 
 import click
 
-from vaultsync.cli.exit_codes import DONE
+from vaultsync.cli.exit_codes import EXIT_DONE
 from vaultsync.cli.options import Options, common
 from vaultsync.errors import ImportLineError, UsageError
 from vaultsync.settings import MARKER
 
-Write = Callable[[str], object]
+LineWriter = Callable[[str], object]
 
 
-def lines(source: BinaryIO) -> Iterator[str]:
+def text_lines(source: BinaryIO) -> Iterator[str]:
     """The lines as text; only a line feed ends one."""
     for number, line in enumerate(source, 1):
         try:
@@ -35,7 +35,7 @@ def lines(source: BinaryIO) -> Iterator[str]:
 
 
 @contextmanager
-def reader(file: str) -> Iterator[BinaryIO]:
+def open_input(file: str) -> Iterator[BinaryIO]:
     """A file or, for `-`, stdin."""
     if file == "-":
         yield sys.stdin.buffer
@@ -45,23 +45,23 @@ def reader(file: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def writer(file: str) -> Iterator[Write]:
+def open_output(file: str) -> Iterator[LineWriter]:
     """A function that writes lines to a file, a pipe or stdout."""
     if file == "-":
-        yield _to(sys.stdout.buffer)
+        yield _stream_writer(sys.stdout.buffer)
         return
     named = Path(file)
     if named.exists() and not named.is_file():
         # A pipe or a device (`/dev/stdout`): a rename would put a file in its place.
         with named.open("wb") as stream:
-            yield _to(stream)
+            yield _stream_writer(stream)
         return
     target = named.resolve()  # a link stays a link
     if not target.parent.is_dir():
         raise NotADirectoryError(ENOTDIR, "there is no such folder", str(target.parent))
     _check_free(target)
-    with _replaced(target) as stream:
-        yield _to(stream)
+    with _replacement_file(target) as stream:
+        yield _stream_writer(stream)
 
 
 def _check_free(target: Path) -> None:
@@ -86,12 +86,12 @@ def _check_free(target: Path) -> None:
         )
 
 
-def _to(stream: BinaryIO) -> Write:
+def _stream_writer(stream: BinaryIO) -> LineWriter:
     return lambda line: stream.write(line.rstrip("\n").encode() + b"\n")
 
 
 @contextmanager
-def _replaced(target: Path) -> Iterator[BinaryIO]:
+def _replacement_file(target: Path) -> Iterator[BinaryIO]:
     """A file beside the target that takes its place when all is written.
 
     It is its owner's alone, as memories are private, unless the target was otherwise.
@@ -125,10 +125,10 @@ def export_facts(options: Options, *, file: str) -> int:
     from vaultsync.cli import format_facts as show
     from vaultsync.cli import vault as session
 
-    with session.memory(options) as memory, writer(file) as write:
+    with session.open_memory(options) as memory, open_output(file) as write:
         count = memory.export(write)
-    show.transferred(options, count, f"written to {file}", data=file != "-")
-    return DONE
+    show.print_transferred(options, count, f"written to {file}", data=file != "-")
+    return EXIT_DONE
 
 
 @click.command("import")
@@ -145,9 +145,9 @@ def import_facts(options: Options, *, file: str) -> int:
     from vaultsync.cli import output
     from vaultsync.cli import vault as session
 
-    with session.memory(options) as memory, reader(file) as source:
-        count = memory.import_(lines(source))
-    show.transferred(options, count, f"taken from {file}", data=True)
+    with session.open_memory(options) as memory, open_input(file) as source:
+        count = memory.import_(text_lines(source))
+    show.print_transferred(options, count, f"taken from {file}", data=True)
     if count and not options.json:
-        output.say(options, "`vaultsync sync` writes their notes")
-    return DONE
+        output.print_message(options, "`vaultsync sync` writes their notes")
+    return EXIT_DONE

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vaultsync.cli.exit_codes import DONE, WAITS
+from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.options import (
     Options,
     agent_option,
     common,
     complete_type,
-    pairs,
-    text_of,
+    parse_pairs,
+    text_or_stdin,
 )
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     "fields",
     metavar="K=V",
     multiple=True,
-    callback=pairs,
+    callback=parse_pairs,
     help="Any other field or property; repeatable.",
 )
 @agent_option
@@ -81,7 +81,7 @@ def remember(
 
     TEXT may be piped in.
     """
-    content = text_of(text, what="text to remember")
+    content = text_or_stdin(text, what="text to remember")
     if not content.strip() and not title:
         message = "there is no text to remember: what was given is empty"
         raise click.UsageError(message)
@@ -90,8 +90,8 @@ def remember(
     from vaultsync.cli import options as values
     from vaultsync.cli import vault as session
 
-    own = values.values_of(fields)
-    with session.memory(options, agent=agent) as memory:
+    own = values.parse_fields(fields)
+    with session.open_memory(options, agent=agent) as memory:
         fact = memory.remember(
             content,
             type=fact_type,
@@ -105,8 +105,8 @@ def remember(
             id=fact_id,
         )
         waits = memory.waits(fact.id)
-    show.remembered(options, fact, waits=waits)
-    return DONE
+    show.print_remembered(options, fact, waits=waits)
+    return EXIT_DONE
 
 
 @click.command()
@@ -118,10 +118,10 @@ def get(options: Options, *, fact_id: str, agent: str | None) -> int:
     from vaultsync.cli import format_facts as show
     from vaultsync.cli import vault as session
 
-    with session.memory(options, agent=agent) as memory:
+    with session.open_memory(options, agent=agent) as memory:
         fact = memory.get(fact_id)
-    show.whole_fact(options, fact)
-    return DONE
+    show.print_fact(options, fact)
+    return EXIT_DONE
 
 
 @click.command("list")
@@ -175,7 +175,7 @@ def list_facts(
     from vaultsync.cli import format_facts as show
     from vaultsync.cli import vault as session
 
-    with session.memory(options, agent=agent) as memory:
+    with session.open_memory(options, agent=agent) as memory:
         page = memory.list(
             type=fact_type,
             scope=scope,
@@ -189,8 +189,8 @@ def list_facts(
             limit=limit,
             after=after,
         )
-    show.page(options, page)
-    return DONE
+    show.print_page(options, page)
+    return EXIT_DONE
 
 
 @click.command()
@@ -203,7 +203,7 @@ def list_facts(
     "settings",
     metavar="K=V",
     multiple=True,
-    callback=pairs,
+    callback=parse_pairs,
     help="A field or property; null clears it; repeatable.",
 )
 @click.option("--add-tag", "add_tags", metavar="X", multiple=True, help="Repeatable.")
@@ -231,14 +231,14 @@ def update(
         message = "there is nothing to change: give --content, --set, --add-tag …"
         raise click.UsageError(message)
     if content is not None:
-        content = text_of(content, what="content")
+        content = text_or_stdin(content, what="content")
 
     from vaultsync.cli import format_facts as show
     from vaultsync.cli import options as values
     from vaultsync.cli import vault as session
 
-    changes = values.values_of(settings)
-    with session.memory(options, agent=agent) as memory:
+    changes = values.parse_fields(settings)
+    with session.open_memory(options, agent=agent) as memory:
         before = _revision(memory, fact_id)
         fact = memory.update(
             fact_id,
@@ -248,11 +248,11 @@ def update(
             remove_tags=remove_tags,
             expect=expect,
         )
-        met = show.met(memory.conflicts(), fact.id)
+        met = show.print_conflict_found(memory.conflicts(), fact.id)
         waits = memory.waits(fact.id)
     what = "it says so already" if fact.revision == before else "changed"
-    show.changed(options, fact, what, conflict=met, waits=waits)
-    return WAITS if met else DONE
+    show.print_changed(options, fact, what, conflict=met, waits=waits)
+    return EXIT_NEEDS_REVIEW if met else EXIT_DONE
 
 
 def _revision(memory: Memory, fact_id: str) -> str | None:
@@ -274,7 +274,7 @@ def supersede(
     options: Options, *, fact_id: str, text: str | None, agent: str | None
 ) -> int:
     """Replace a fact by a new one; both stay, linked."""
-    content = text_of(text, what="text of the new fact")
+    content = text_or_stdin(text, what="text of the new fact")
     if not content.strip():
         message = "there is no text of the new fact: what was given is empty"
         raise click.UsageError(message)
@@ -282,11 +282,11 @@ def supersede(
     from vaultsync.cli import format_facts as show
     from vaultsync.cli import vault as session
 
-    with session.memory(options, agent=agent) as memory:
+    with session.open_memory(options, agent=agent) as memory:
         fact = memory.supersede(fact_id, content)
         waits = memory.waits(fact.id)
-    show.changed(options, fact, "replaces the older one", waits=waits)
-    return DONE
+    show.print_changed(options, fact, "replaces the older one", waits=waits)
+    return EXIT_DONE
 
 
 @click.command()
@@ -298,15 +298,15 @@ def forget(options: Options, *, fact_id: str, agent: str | None) -> int:
     from vaultsync.cli import format_facts as show
     from vaultsync.cli import vault as session
 
-    with session.memory(options, agent=agent) as memory:
+    with session.open_memory(options, agent=agent) as memory:
         done = memory.forget(fact_id)
         stays = done.status != "forgotten"
-        met = show.met(memory.conflicts(), done.id) if stays else None
+        met = show.print_conflict_found(memory.conflicts(), done.id) if stays else None
         waits = memory.waits(done.id)
-    show.forgotten(options, done, waits=waits)
+    show.print_forgotten(options, done, waits=waits)
     if stays:
-        show.kept(options, met)
-    return WAITS if stays else DONE
+        show.print_kept(options, met)
+    return EXIT_NEEDS_REVIEW if stays else EXIT_DONE
 
 
 @click.command()
@@ -318,7 +318,7 @@ def restore(options: Options, *, fact_id: str, agent: str | None) -> int:
     from vaultsync.cli import format_facts as show
     from vaultsync.cli import vault as session
 
-    with session.memory(options, agent=agent) as memory:
+    with session.open_memory(options, agent=agent) as memory:
         done = memory.restore(fact_id)
-    show.forgotten(options, done)
-    return DONE
+    show.print_forgotten(options, done)
+    return EXIT_DONE

@@ -12,17 +12,17 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
 
-from vaultsync.cli.exit_codes import DONE, WAITS
-from vaultsync.cli.format_facts import count, pairs, shown
+from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
+from vaultsync.cli.format_facts import count_noun, display_value, print_pairs
 from vaultsync.cli.options import Options
 from vaultsync.cli.output import (
     clean,
+    clean_one_line,
     dim,
     echo,
-    emit,
     is_terminal,
-    one_line,
-    say,
+    print_json,
+    print_message,
     side_by_side,
     style,
     table,
@@ -36,16 +36,16 @@ from vaultsync.notes.conflict_note import (
 )
 from vaultsync.storage.archive import HistoryEntry
 
-LONG = 60
+MAX_WHOLE_LENGTH = 60
 """Characters of a value that is shown whole."""
-FEW = 8
+MAX_CHANGED_LINES = 8
 """Lines of a change that are shown."""
 
 
-def essence(texts: Sequence[str]) -> list[str]:
+def differing_parts(texts: Sequence[str]) -> list[str]:
     """The texts with only the lines that not all have, and one line around each."""
     rows = [text.split("\n") for text in texts]
-    if max(map(len, rows)) <= FEW:
+    if max(map(len, rows)) <= MAX_CHANGED_LINES:
         return list(texts)
     return [_without_common(mine, rows) for mine in rows]
 
@@ -79,8 +79,8 @@ def changed_lines(before: str, after: str, *, width: int) -> list[str]:
             for mark, line in (("-", gone), ("+", come)):
                 if line.strip():
                     shown.append(f"{mark} {_cut(line, at, width - 2)}")
-    if len(shown) > FEW:
-        shown[FEW:] = [f"… {len(shown) - FEW} more lines"]
+    if len(shown) > MAX_CHANGED_LINES:
+        shown[MAX_CHANGED_LINES:] = [f"… {len(shown) - MAX_CHANGED_LINES} more lines"]
     return shown
 
 
@@ -104,21 +104,21 @@ def _cut(line: str, at: int, width: int) -> str:
     return f"{head}{some[: width - len(head) - 1]}…"
 
 
-def conflicts(options: Options, found: Sequence[Conflict]) -> int:
+def print_conflicts(options: Options, found: Sequence[Conflict]) -> int:
     """The open conflicts, each field side by side; returns the exit code."""
-    code = WAITS if found else DONE
+    code = EXIT_NEEDS_REVIEW if found else EXIT_DONE
     if options.json:
-        emit({"conflicts": [conflict_json(each) for each in found]})
+        print_json({"conflicts": [conflict_json(each) for each in found]})
     elif not is_terminal(sys.stdout):
         table([], [row for each in found for row in _rows(each)])
     else:
         for each in found:
             _draw(each)
     if not found:
-        say(options, "no open conflicts")
+        print_message(options, "no open conflicts")
     else:
-        named = one_line(found[0].id) if len(found) == 1 else "CONFLICT_ID"
-        say(
+        named = clean_one_line(found[0].id) if len(found) == 1 else "CONFLICT_ID"
+        print_message(
             options,
             f"`vaultsync resolve {named} --take store` takes the store's values,"
             " `--take vault` keeps those of the note",
@@ -142,13 +142,13 @@ def _rows(conflict: Conflict) -> list[list[str]]:
 def _values(each: FieldConflict) -> list[str]:
     """What was agreed on, and what each side says."""
     base = None if is_deletion(each) else each.base  # it is a revision then
-    return [shown(base), shown(each.vault), shown(each.store)]
+    return [display_value(base), display_value(each.vault), display_value(each.store)]
 
 
 def _draw(conflict: Conflict) -> None:
-    title = one_line(conflict.title or conflict.path)
+    title = clean_one_line(conflict.title or conflict.path)
     echo(style(title, bold=True))
-    pairs(
+    print_pairs(
         [
             ("conflict", conflict.id),
             ("fact", conflict.fact_id),
@@ -161,7 +161,7 @@ def _draw(conflict: Conflict) -> None:
         [
             [
                 each.field,
-                *essence(_values(each)),
+                *differing_parts(_values(each)),
             ]
             for each in conflict.fields
         ],
@@ -169,10 +169,12 @@ def _draw(conflict: Conflict) -> None:
     echo()
 
 
-def resolved(options: Options, settled: Conflict, left: Sequence[Conflict]) -> int:
+def print_resolved(
+    options: Options, settled: Conflict, left: Sequence[Conflict]
+) -> int:
     """What was settled, and what is left; returns the exit code."""
     if options.json:
-        emit(
+        print_json(
             {
                 "conflicts": [conflict_json(each) for each in left],
                 "resolved": conflict_json(settled),
@@ -181,23 +183,23 @@ def resolved(options: Options, settled: Conflict, left: Sequence[Conflict]) -> i
     else:
         still = {each.id for each in left}
         done = "settled in part" if settled.id in still else "settled"
-        title = one_line(settled.title or settled.path)
-        open_ = count(len(left), "conflict") if left else "no conflict"
-        say(options, f"{title}: {done}, {open_} left")
-    return WAITS if left else DONE
+        title = clean_one_line(settled.title or settled.path)
+        open_ = count_noun(len(left), "conflict") if left else "no conflict"
+        print_message(options, f"{title}: {done}, {open_} left")
+    return EXIT_NEEDS_REVIEW if left else EXIT_DONE
 
 
-def history(options: Options, found: Sequence[HistoryEntry]) -> None:
+def print_history(options: Options, found: Sequence[HistoryEntry]) -> None:
     """Who changed what when, oldest first."""
     if options.json:
-        emit({"history": [each.as_json() for each in found]})
+        print_json({"history": [each.as_json() for each in found]})
         return
     if is_terminal(sys.stdout):
         _draw_history(found)
     else:
         table([], [_entry(each) for each in found])
     if not found:
-        say(options, "no changes recorded")
+        print_message(options, "no changes recorded")
 
 
 def _entry(entry: HistoryEntry) -> list[str]:
@@ -206,8 +208,8 @@ def _entry(entry: HistoryEntry) -> list[str]:
         entry.side,
         entry.actor,
         entry.field,
-        shown(entry.before),
-        shown(entry.after),
+        display_value(entry.before),
+        display_value(entry.after),
         entry.run,
     ]
 
@@ -216,9 +218,11 @@ def _draw_history(found: Sequence[HistoryEntry]) -> None:
     for (run, side, actor), entries in groupby(found, key=_whose):
         some = list(entries)
         head = f"{some[0].at}  {side}, {actor}"
-        echo(f"{style(one_line(head), bold=True)}  {dim('run ' + one_line(run))}")
+        echo(
+            f"{style(clean_one_line(head), bold=True)}  {dim('run ' + clean_one_line(run))}"
+        )
         for each in some:
-            echo(f"  {one_line(each.field)}:{_change(each.before, each.after)}")
+            echo(f"  {clean_one_line(each.field)}:{_change(each.before, each.after)}")
 
 
 def _whose(entry: HistoryEntry) -> tuple[str, str, str]:
@@ -229,7 +233,7 @@ def _change(before: Value, after: Value) -> str:
     """Values side by side, or the lines that differ of two long texts."""
     if isinstance(before, str) and isinstance(after, str):
         whole = clean(before), clean(after)
-        if before != after and min(map(len, whole)) > LONG:
+        if before != after and min(map(len, whole)) > MAX_WHOLE_LENGTH:
             width = shutil.get_terminal_size().columns - 6
             lines = changed_lines(*whole, width=width)
             return "".join(f"\n    {line}" for line in lines)
@@ -237,5 +241,5 @@ def _change(before: Value, after: Value) -> str:
 
 
 def _short(value: Value) -> str:
-    text = one_line(shown(value))
-    return text if len(text) <= LONG else f"{text[: LONG - 1]}…"
+    text = clean_one_line(display_value(value))
+    return text if len(text) <= MAX_WHOLE_LENGTH else f"{text[: MAX_WHOLE_LENGTH - 1]}…"

@@ -14,24 +14,32 @@ from pathlib import PurePath
 import click
 
 from vaultsync.api.graphing import GraphColours, GraphExport
-from vaultsync.cli.exit_codes import DONE, WAITS
-from vaultsync.cli.format_facts import count, pairs
+from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
+from vaultsync.cli.format_facts import count_noun, print_pairs
 from vaultsync.cli.options import Options, common
-from vaultsync.cli.output import echo, emit, is_terminal, one_line, say, style, table
-from vaultsync.graph.model import Edge, Node
+from vaultsync.cli.output import (
+    clean_one_line,
+    echo,
+    is_terminal,
+    print_json,
+    print_message,
+    style,
+    table,
+)
+from vaultsync.graph.model import GraphEdge, GraphNode
 from vaultsync.graph.service import Neighborhood, stats_json
 from vaultsync.graph.stats import GraphStats
 from vaultsync.links.check import ALIAS_ONLY, AMBIGUOUS, BROKEN
 from vaultsync.operations.check_links import LinkProblem, LinkReport
 
-MANY = 20
+MAX_LISTED = 20
 """What is listed unless all is wanted."""
 
 
-def exported(options: Options, made: GraphExport, file: str) -> None:
+def print_exported(options: Options, made: GraphExport, file: str) -> None:
     """What was written where."""
     if options.json:
-        emit(
+        print_json(
             {
                 "file": file,
                 "format": made.format,
@@ -40,23 +48,23 @@ def exported(options: Options, made: GraphExport, file: str) -> None:
             }
         )
         return
-    said = f"{count(made.nodes, 'node')}, {count(made.links, 'link')}"
+    said = f"{count_noun(made.nodes, 'node')}, {count_noun(made.links, 'link')}"
     if file == "-":
-        say(options, said)
+        print_message(options, said)
     elif not options.quiet:
-        echo(f"{said} written to {one_line(file)} as {made.format}")
+        echo(f"{said} written to {clean_one_line(file)} as {made.format}")
 
 
 def print_stats(options: Options, found: GraphStats) -> None:
     """What the graph looks like."""
     if options.json:
-        emit(stats_json(found))
+        print_json(stats_json(found))
         return
-    sizes = ", ".join(f"{size:,}" for size in found.components[:MANY])
-    more = len(found.components) - MANY
+    sizes = ", ".join(f"{size:,}" for size in found.components[:MAX_LISTED])
+    more = len(found.components) - MAX_LISTED
     rest = f" and {more:,} more" if more > 0 else ""
     parts = f"{len(found.components):,}" + (f", of {sizes} nodes{rest}" * bool(sizes))
-    pairs(
+    print_pairs(
         [
             ("nodes", f"{found.nodes:,}"),
             ("links", f"{found.edges:,}"),
@@ -75,7 +83,7 @@ def print_stats(options: Options, found: GraphStats) -> None:
         table(["rank", "joined to", "name", "type", "note"], rows, whole=("rank",))
     if found.orphans:
         _head("Joined to nothing")
-        some = found.orphans[:MANY]
+        some = found.orphans[:MAX_LISTED]
         table(["name", "type", "note"], [_named(node) for node in some])
         _and_more(options, len(found.orphans) - len(some), "--json lists them all")
 
@@ -84,7 +92,7 @@ def _counts(many: Iterable[tuple[str, int]]) -> str:
     return ", ".join(f"{number:,} {name}" for name, number in many) or "none"
 
 
-def _named(node: Node) -> list[str]:
+def _named(node: GraphNode) -> list[str]:
     return [node.label, node.type, node.path or ""]
 
 
@@ -96,27 +104,27 @@ def _head(text: str) -> None:
 
 def _and_more(options: Options, number: int, hint: str) -> None:
     if number > 0:
-        say(options, f"… and {number:,} more: {hint}")
+        print_message(options, f"… and {number:,} more: {hint}")
 
 
-def neighbors(options: Options, found: Neighborhood) -> None:
+def print_neighbors(options: Options, found: Neighborhood) -> None:
     """What a node is joined to, the nearest first."""
     if options.json:
-        emit(found.as_json())
+        print_json(found.as_json())
         return
     if is_terminal(sys.stdout):
-        echo(style(one_line(found.node.label), bold=True))
-        say(options, one_line(found.node.path or "it has no note"))
+        echo(style(clean_one_line(found.node.label), bold=True))
+        print_message(options, clean_one_line(found.node.path or "it has no note"))
     rows = [
         [str(each.distance), _via(each.node, each.via), *_named(each.node)]
         for each in found.near
     ]
     table(["steps", "how", "name", "type", "note"], rows, whole=("steps",))
     if not rows:
-        say(options, "nothing is joined to it")
+        print_message(options, "nothing is joined to it")
 
 
-def _via(node: Node, edges: Sequence[Edge]) -> str:
+def _via(node: GraphNode, edges: Sequence[GraphEdge]) -> str:
     """`mentions →`: it is mentioned; `← reports_to`: it says that of the other."""
     said = dict.fromkeys(
         f"{edge.label or edge.kind} →"
@@ -127,54 +135,56 @@ def _via(node: Node, edges: Sequence[Edge]) -> str:
     return ", ".join(said)
 
 
-def coloured(options: Options, done: GraphColours) -> None:
+def print_coloured(options: Options, done: GraphColours) -> None:
     """What became of Obsidian's settings."""
     if options.json:
-        emit({"path": done.path, "changed": done.changed})
+        print_json({"path": done.path, "changed": done.changed})
         return
     if not done.changed:
-        echo(f"every type has its colour already in {one_line(done.path)}")
+        echo(f"every type has its colour already in {clean_one_line(done.path)}")
         return
-    echo(f"a colour for each type was added to {one_line(done.path)}")
-    say(
+    echo(f"a colour for each type was added to {clean_one_line(done.path)}")
+    print_message(
         options,
         "Obsidian writes this file while it is open: restart it now, and if the colours"
         " are gone then, close it and run this again",
     )
 
 
-_SAID = {
+_EDGE_WORDS = {
     BROKEN: ("broken link", "broken links"),
     AMBIGUOUS: ("ambiguous link", "ambiguous links"),
     ALIAS_ONLY: ("link by an alias only", "links by an alias only"),
 }
 
 
-def checked(options: Options, found: LinkReport, *, verbose: bool) -> int:
+def print_link_check(options: Options, found: LinkReport, *, verbose: bool) -> int:
     """What is wrong with links; returns the exit code."""
-    code = WAITS if found.problems else DONE
+    code = EXIT_NEEDS_REVIEW if found.problems else EXIT_DONE
     if options.json:
-        emit(found.as_json())
+        print_json(found.as_json())
         return code
     links = sum(sum(hows.values()) for hows in found.links.values())
     if not options.quiet:
         said = [
-            count(len(some), one, many=many)
-            for kind, (one, many) in _SAID.items()
+            count_noun(len(some), one, many=many)
+            for kind, (one, many) in _EDGE_WORDS.items()
             if (some := found.of(kind))
         ]
         summary = ", ".join(said) or "every link leads somewhere"
-        where = f"{count(links, 'link')} in {count(found.notes, 'note')}"
+        where = f"{count_noun(links, 'link')} in {count_noun(found.notes, 'note')}"
         echo(style(f"{summary} ({where})", bold=True))
     _listed(options, found.fixed, verbose=verbose, fixed=True)
     _listed(options, found.problems, verbose=verbose, fixed=False)
     if found.unreadable:
-        names = ", ".join(found.unreadable[:MANY])
-        say(options, f"\nnot all links of these could be read: {one_line(names)}")
+        names = ", ".join(found.unreadable[:MAX_LISTED])
+        print_message(
+            options, f"\nnot all links of these could be read: {clean_one_line(names)}"
+        )
     if found.run:
-        say(options, f"\n`vaultsync undo {found.run}` takes the mending back")
+        print_message(options, f"\n`vaultsync undo {found.run}` takes the mending back")
     elif any(each.fix for each in found.problems):
-        say(
+        print_message(
             options,
             "\n`vaultsync links check --fix` mends those with a fix, in notes that are"
             " facts",
@@ -185,7 +195,7 @@ def checked(options: Options, found: LinkReport, *, verbose: bool) -> int:
 def _listed(
     options: Options, many: Sequence[LinkProblem], *, verbose: bool, fixed: bool
 ) -> None:
-    some = many if verbose else many[:MANY]
+    some = many if verbose else many[:MAX_LISTED]
     if not some:
         return
     heads = ["fixed" if fixed else "problem", "note", "link", "why", "fix"]
@@ -227,14 +237,14 @@ def check(options: Options, *, fix: bool, verbose: bool) -> int:
     several files are called so. Alias only: links do not follow aliases.
     """
     from vaultsync.cli import vault as session
-    from vaultsync.cli.output import progress
+    from vaultsync.cli.output import progress_bar
 
-    with session.memory(options) as memory, progress(options) as bar:
+    with session.open_memory(options) as memory, progress_bar(options) as bar:
         found = memory.links_check(fix=fix, progress=bar)
-    return checked(options, found, verbose=verbose)
+    return print_link_check(options, found, verbose=verbose)
 
 
-FORMATS = ("json", "graphml", "canvas", "html")
+GRAPH_FORMATS = ("json", "graphml", "canvas", "html")
 scope_option = click.option("--scope", metavar="S", help="Only the facts of a scope.")
 depth_option = click.option(
     "--depth",
@@ -256,7 +266,7 @@ def graph() -> None:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(FORMATS),
+    type=click.Choice(GRAPH_FORMATS),
     help="The form of FILE; else by its ending, json where it has none.",
 )
 @click.option("--around", metavar="NAME", help="Only what is near this.")
@@ -285,17 +295,17 @@ def export_graph(
     from vaultsync.cli import vault as session
 
     chosen = form or PurePath(file).suffix[1:].lower() or "json"
-    if chosen not in FORMATS:
+    if chosen not in GRAPH_FORMATS:
         message = f"{file}: no form has this ending; say which one: --format json, …"
         raise click.UsageError(message)
-    with session.memory(options) as memory:
+    with session.open_memory(options) as memory:
         made = memory.graph_export(
             format=chosen, scope=scope, around=around, depth=depth
         )
-    with files.writer(file) as write:
+    with files.open_output(file) as write:
         write(made.text)
-    exported(options, made, file)
-    return DONE
+    print_exported(options, made, file)
+    return EXIT_DONE
 
 
 @graph.command("stats")
@@ -313,10 +323,10 @@ def stats(options: Options, *, hubs: int, scope: str | None) -> int:
     """Count parts, hubs (by PageRank) and what stands alone."""
     from vaultsync.cli import vault as session
 
-    with session.memory(options) as memory:
+    with session.open_memory(options) as memory:
         found = memory.graph_stats(scope=scope, hubs=hubs)
     print_stats(options, found)
-    return DONE
+    return EXIT_DONE
 
 
 @graph.command("neighbors")
@@ -333,10 +343,10 @@ def show_neighbors(
     """
     from vaultsync.cli import vault as session
 
-    with session.memory(options) as memory:
+    with session.open_memory(options) as memory:
         found = memory.graph_neighbors(name, depth=depth, scope=scope)
-    neighbors(options, found)
-    return DONE
+    print_neighbors(options, found)
+    return EXIT_DONE
 
 
 @graph.command("colours")
@@ -350,7 +360,7 @@ def colours(options: Options) -> int:
     """
     from vaultsync.cli import vault as session
 
-    with session.memory(options) as memory:
+    with session.open_memory(options) as memory:
         done = memory.graph_colours()
-    coloured(options, done)
-    return DONE
+    print_coloured(options, done)
+    return EXIT_DONE

@@ -11,10 +11,15 @@ from typing import TextIO
 
 from vaultsync.privacy.redaction import scrub
 
-LEVELS = {"error": "error", "watcher": "info", "store": "warning", "rescan": "info"}
-FEW = 20
+EVENT_LEVELS = {
+    "error": "error",
+    "watcher": "info",
+    "store": "warning",
+    "rescan": "info",
+}
+MAX_LISTED_NOTICES = 20
 """Things that wait for a person, named one by one; the others are counted."""
-SILENT = frozenset({"state"})
+UNLOGGED_EVENTS = frozenset({"state"})
 """Told to those who show it; in a log it would be noise."""
 
 
@@ -30,10 +35,10 @@ class LogLines:
 
     def __call__(self, kind: str, said: Mapping[str, object]) -> None:
         """Write it down, without what notes say."""
-        level = LEVELS.get(kind, "info")
-        if kind in SILENT or (self._quiet and level == "info"):
+        level = EVENT_LEVELS.get(kind, "info")
+        if kind in UNLOGGED_EVENTS or (self._quiet and level == "info"):
             return
-        shown = _pass(said) if kind == "pass" else dict(said)
+        shown = _run_summary(said) if kind == "pass" else dict(said)
         at = self._now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
         told = {key: _scrubbed(value) for key, value in shown.items()}
         line = {"at": at, "level": level, "event": kind, **told}
@@ -43,7 +48,7 @@ class LogLines:
             return  # nobody reads it any more; the mirror goes on
 
 
-class _Records(logging.Handler):
+class _LogHandler(logging.Handler):
     """Tells the records of a logger as errors."""
 
     def __init__(self, tell: LogLines) -> None:
@@ -56,9 +61,9 @@ class _Records(logging.Handler):
 
 
 @contextmanager
-def logged(tell: LogLines) -> Iterator[None]:
+def log_as_json_lines(tell: LogLines) -> Iterator[None]:
     """Have what this package logs told as lines, for as long as they are written."""
-    logger, handler = logging.getLogger("vaultsync"), _Records(tell)
+    logger, handler = logging.getLogger("vaultsync"), _LogHandler(tell)
     logger.addHandler(handler)
     before, logger.propagate = logger.propagate, False
     try:
@@ -78,7 +83,7 @@ def _scrubbed(value: object) -> object:
     return value
 
 
-def _pass(said: Mapping[str, object]) -> dict[str, object]:
+def _run_summary(said: Mapping[str, object]) -> dict[str, object]:
     """A pass without its actions: what was done, counted, and what waits."""
     counts, attention = said.get("counts"), said.get("attention")
     assert isinstance(counts, Mapping)  # noqa: S101 - the shape of a report
@@ -89,7 +94,7 @@ def _pass(said: Mapping[str, object]) -> dict[str, object]:
         "counts": {name: n for name, n in counts.items() if n},
         "attention": [
             {"kind": each["kind"], "path": each["path"], "line": each["line"]}
-            for each in attention[:FEW]
+            for each in attention[:MAX_LISTED_NOTICES]
         ],
         "attentions": len(attention),
     }

@@ -24,7 +24,7 @@ from vaultsync import __version__
 from vaultsync.cli.exit_codes import exit_code
 from vaultsync.cli.output import colour
 
-SECTIONS: Mapping[str, Mapping[str, str]] = {
+COMMAND_SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Facts": {
         "init": "sync.init",
         "remember": "facts.remember",
@@ -68,10 +68,12 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Shell": {"completion": "completion.completion"},
 }
 """All commands by their sections, in the order of `--help`, and where each is."""
-COMMANDS = {name: at for section in SECTIONS.values() for name, at in section.items()}
+COMMANDS = {
+    name: at for section in COMMAND_SECTIONS.values() for name, at in section.items()
+}
 
 
-MANY = 100_000
+GC_THRESHOLD = 100_000
 """Objects from which on rubbish is looked for. What is loaded for a command is none: to
 look for some among it took a tenth of an answer."""
 
@@ -124,7 +126,7 @@ class Commands(click.Group):
     ) -> None:
         """Write the commands under the names of their sections."""
         widest = max(map(len, COMMANDS))
-        for title, section in SECTIONS.items():
+        for title, section in COMMAND_SECTIONS.items():
             with formatter.section(title):
                 rows = []
                 for name in section:
@@ -145,15 +147,15 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the command line, and end the process."""
-    gc.set_threshold(MANY)
+    gc.set_threshold(GC_THRESHOLD)
     try:
         cli.main(prog_name="vaultsync")
     except SystemExit as end:
-        _end_at_once(end)
+        _exit_without_teardown(end)
         raise
 
 
-def _end_at_once(end: SystemExit) -> None:
+def _exit_without_teardown(end: SystemExit) -> None:
     """End without taking apart what was loaded, which takes a tenth of an answer.
 
     All that was opened is closed. Whoever left a thread, or whose words do not go out,

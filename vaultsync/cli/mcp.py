@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from vaultsync.cli.exit_codes import DONE
+from vaultsync.cli.exit_codes import EXIT_DONE
 from vaultsync.cli.options import Options, agent_option, common
 
 
@@ -48,15 +48,15 @@ def mcp(
 
     from vaultsync.cli import mcp_serving
 
-    served = mcp_serving.settings(options, agent=agent, scope=scope, user=user)
+    served = mcp_serving.agent_settings(options, agent=agent, scope=scope, user=user)
     if not over_http:
-        mcp_serving.stdio(served, scope=scope)
-        return DONE
+        mcp_serving.serve_stdio(served, scope=scope)
+        return EXIT_DONE
 
     from vaultsync.cli import bridge as show_bridge
     from vaultsync.cli import serving
 
-    with mcp_serving.http(served, scope=scope, port=port) as running:
-        show_bridge.listening(options, running.address, who="clients have")
+    with mcp_serving.serve_http(served, scope=scope, port=port) as running:
+        show_bridge.print_listening(options, running.address, who="clients have")
         serving.until_signal(lambda: running.is_alive)
-    return DONE
+    return EXIT_DONE

@@ -13,13 +13,13 @@ from vaultsync.mcp_server.agent_settings import settings_for
 
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
-    from vaultsync.mcp_server.http import Listening
+    from vaultsync.mcp_server.http import McpHttpServer
     from vaultsync.settings import Settings
 
-__all__ = ["http", "settings", "stdio"]
+__all__ = ["agent_settings", "serve_http", "serve_stdio"]
 
 
-def settings(
+def agent_settings(
     options: Options, *, agent: str | None, scope: str | None, user: str | None
 ) -> Settings:
     """The settings of the vault for the agent that is served.
@@ -32,7 +32,7 @@ def settings(
     )
 
 
-def stdio(settings: Settings, *, scope: str | None) -> None:
+def serve_stdio(settings: Settings, *, scope: str | None) -> None:
     """Serve MCP on stdin and stdout.
 
     Raises:
@@ -47,9 +47,9 @@ def stdio(settings: Settings, *, scope: str | None) -> None:
 
 
 @contextmanager
-def http(
+def serve_http(
     settings: Settings, *, scope: str | None, port: int | None
-) -> Iterator[Listening]:
+) -> Iterator[McpHttpServer]:
     """MCP over HTTP on loopback, while it is needed.
 
     Raises:
@@ -57,12 +57,14 @@ def http(
         ConfigError: the port is taken.
     """
     try:
-        from vaultsync.mcp_server.http import PORT, running
+        from vaultsync.mcp_server.http import MCP_PORT, running_mcp
         from vaultsync.mcp_server.worker import AgentWorker
     except ModuleNotFoundError as missing:
         raise _not_installed(missing) from None
     worker = AgentWorker(partial(_open, settings, scope))
-    with running(worker, settings, port=PORT if port is None else port) as listening:
+    with running_mcp(
+        worker, settings, port=MCP_PORT if port is None else port
+    ) as listening:
         yield listening
 
 

@@ -9,14 +9,22 @@ from collections.abc import Sequence
 
 import click
 
-from vaultsync.cli.exit_codes import DONE, WAITS
-from vaultsync.cli.format_facts import count
-from vaultsync.cli.format_reports import attention
-from vaultsync.cli.options import Options, agent_option, common, text_of
-from vaultsync.cli.output import dim, echo, emit, one_line, say, style, table
-from vaultsync.memory_files.report import Added, FileDone, MemoryFileReport
+from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
+from vaultsync.cli.format_facts import count_noun
+from vaultsync.cli.format_reports import print_notices
+from vaultsync.cli.options import Options, agent_option, common, text_or_stdin
+from vaultsync.cli.output import (
+    clean_one_line,
+    dim,
+    echo,
+    print_json,
+    print_message,
+    style,
+    table,
+)
+from vaultsync.memory_files.report import AddResult, FileResult, MemoryFileReport
 
-_DID = (
+_ACTION_WORDS = (
     ("created", "new"),
     ("updated", "changed"),
     ("forgotten", "forgotten"),
@@ -25,30 +33,30 @@ _DID = (
 )
 
 
-def report(options: Options, done: MemoryFileReport) -> int:
+def print_memory_report(options: Options, done: MemoryFileReport) -> int:
     """What a sync did; returns the exit code."""
-    code = WAITS if done.attention else DONE
+    code = EXIT_NEEDS_REVIEW if done.attention else EXIT_DONE
     if options.json:
-        emit(done.as_json())
+        print_json(done.as_json())
         return code
     for file in done.files:
         _file(options, file, dry_run=done.dry_run)
-    attention(done.attention)
+    print_notices(done.attention)
     if not done.quiet and not done.dry_run:
-        say(options, dim(f"\n{done.seconds:.2f} s"))
+        print_message(options, dim(f"\n{done.seconds:.2f} s"))
     return code
 
 
-def _file(options: Options, file: FileDone, *, dry_run: bool) -> None:
+def _file(options: Options, file: FileResult, *, dry_run: bool) -> None:
     if options.quiet:
         return
     counts = file.counts
-    did = [f"{counts[name]} {words}" for name, words in _DID if counts[name]]
+    did = [f"{counts[name]} {words}" for name, words in _ACTION_WORDS if counts[name]]
     unread = any(each.kind.endswith("Error") for each in file.attention)
     nothing = "left out" if unread else "nothing in it to remember"
     line = ", ".join(did) or nothing
     would = "dry run: " if dry_run else ""
-    echo(style(f"{would}{one_line(file.name)}: {line}", bold=True))
+    echo(style(f"{would}{clean_one_line(file.name)}: {line}", bold=True))
     rows = [
         [
             each.action.replace("_", " "),
@@ -60,30 +68,37 @@ def _file(options: Options, file: FileDone, *, dry_run: bool) -> None:
     ]
     table(["action", "section", "fields", "why"], rows)
     if file.written:
-        say(options, f"{count(file.written, 'waiting text')} written into it")
+        print_message(
+            options, f"{count_noun(file.written, 'waiting text')} written into it"
+        )
     if file.left_out:
-        say(options, f"{count(file.left_out, 'section')} too short to be remembered")
+        print_message(
+            options,
+            f"{count_noun(file.left_out, 'section')} too short to be remembered",
+        )
     if file.pending:
-        waits = count(len(file.pending), "fact")
-        say(options, f"{waits} not embedded yet; the next sync or pass tries again")
+        waits = count_noun(len(file.pending), "fact")
+        print_message(
+            options, f"{waits} not embedded yet; the next sync or pass tries again"
+        )
 
 
-def added(options: Options, done: Added) -> int:
+def print_added(options: Options, done: AddResult) -> int:
     """What became of an agent's text; returns the exit code."""
     waits = bool(done.synced and done.synced.attention)
-    code = WAITS if waits or done.status == "queued" else DONE
+    code = EXIT_NEEDS_REVIEW if waits or done.status == "queued" else EXIT_DONE
     if options.json:
-        emit(done.as_json())
+        print_json(done.as_json())
         return code
-    where = f"{one_line(done.name)}, section {one_line(done.section)}"
+    where = f"{clean_one_line(done.name)}, section {clean_one_line(done.section)}"
     if done.status == "queued":
-        say(options, f"waits for {where}: {done.reason}")
+        print_message(options, f"waits for {where}: {done.reason}")
     elif done.status == "unchanged":
-        say(options, f"it is there already: {where}")
+        print_message(options, f"it is there already: {where}")
     else:
-        say(options, f"written into {where}")
+        print_message(options, f"written into {where}")
     if done.synced:
-        report(options, done.synced)
+        print_memory_report(options, done.synced)
     return code
 
 
@@ -131,9 +146,12 @@ def sync_file(
     --include names, such as '**/MEMORY.md'.
     """
     from vaultsync.cli import vault as session
-    from vaultsync.cli.output import progress
+    from vaultsync.cli.output import progress_bar
 
-    with session.memory(options, agent=agent) as memory, progress(options) as bar:
+    with (
+        session.open_memory(options, agent=agent) as memory,
+        progress_bar(options) as bar,
+    ):
         report = memory.sync_memory_file(
             *files,
             scope=scope,
@@ -143,7 +161,7 @@ def sync_file(
             dry_run=dry_run,
             progress=bar,
         )
-    return report(options, report)
+    return print_memory_report(options, report)
 
 
 @memory_file.command("add")
@@ -174,12 +192,12 @@ def add_text(
     Only sections that agents made are changed. A person's save at the same moment
     stands, and TEXT waits in the queue until the next sync.
     """
-    said = text_of(text, what="text")
+    said = text_or_stdin(text, what="text")
 
     from vaultsync.cli import vault as session
 
-    with session.memory(options, agent=agent) as memory:
+    with session.open_memory(options, agent=agent) as memory:
         added = memory.add_to_memory_file(
             file, said, section=section, replace_all=replace_all
         )
-    return added(options, added)
+    return print_added(options, added)

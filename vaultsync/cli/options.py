@@ -13,13 +13,19 @@ from typing import NamedTuple
 
 import click
 
-from vaultsync.model.schema import FIELD, OWN, Kind, Value
+from vaultsync.model.schema import FIELDS_BY_KEY, OWN_FIELDS_BY_KEY, Value, ValueKind
 
-_LISTS = {Kind.LINES, Kind.LINKS, Kind.IDS}
-_JSON = {Kind.PRIORITY, Kind.SHARE, Kind.NUMBER, Kind.COUNT, Kind.FLAG}
+_LISTS = {ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS}
+_JSON = {
+    ValueKind.PRIORITY,
+    ValueKind.SHARE,
+    ValueKind.NUMBER,
+    ValueKind.COUNT,
+    ValueKind.FLAG,
+}
 
 
-def values_of(settings: Iterable[tuple[str, str]]) -> dict[str, Value]:
+def parse_fields(settings: Iterable[tuple[str, str]]) -> dict[str, Value]:
     """The values by key.
 
     Raises:
@@ -32,11 +38,11 @@ def values_of(settings: Iterable[tuple[str, str]]) -> dict[str, Value]:
                 f'{key} was given twice; a list is written as {key}=\'["a", "b"]\''
             )
             raise click.UsageError(message)
-        found[key] = value_of(key, text)
+        found[key] = parse_field(key, text)
     return found
 
 
-def value_of(key: str, text: str) -> Value:
+def parse_field(key: str, text: str) -> Value:
     """What `text` says where `key` stands: JSON where it takes JSON, else the text.
 
     A field of text takes `1.10` and `true` as they are spelled; `null` clears any.
@@ -59,12 +65,16 @@ def _no_json(constant: str) -> Value:
     raise ValueError(constant)  # NaN and Infinity are no JSON
 
 
-def _kind(key: str) -> Kind | None:
+def _kind(key: str) -> ValueKind | None:
     """What the field takes; None for a property. `outcome` is `decisionOutcome`."""
-    row = FIELD.get(key) or OWN.get(key)
+    row = FIELDS_BY_KEY.get(key) or OWN_FIELDS_BY_KEY.get(key)
     if row is None:
         ending = key[:1].upper() + key[1:]
-        short = [OWN[full] for full in OWN if full.endswith(ending)]
+        short = [
+            OWN_FIELDS_BY_KEY[full]
+            for full in OWN_FIELDS_BY_KEY
+            if full.endswith(ending)
+        ]
         row = short[0] if short else None
     return row.kind if row else None
 
@@ -159,7 +169,7 @@ def filters(command: Callable[..., int]) -> Callable[..., int]:
     return command
 
 
-def pairs(
+def parse_pairs(
     _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
 ) -> tuple[tuple[str, str], ...]:
     """Part `KEY=VALUE` at the first `=`, for an option that may be repeated.
@@ -177,7 +187,9 @@ def pairs(
     return tuple(found)
 
 
-def question(_context: click.Context, _parameter: click.Parameter, given: str) -> str:
+def non_empty_question(
+    _context: click.Context, _parameter: click.Parameter, given: str
+) -> str:
     """A question that asks something.
 
     Raises:
@@ -189,7 +201,7 @@ def question(_context: click.Context, _parameter: click.Parameter, given: str) -
     return given
 
 
-def text_of(given: str | None, *, what: str) -> str:
+def text_or_stdin(given: str | None, *, what: str) -> str:
     """The text that was given, or stdin for `-` and for nothing in a pipe.
 
     Raises:

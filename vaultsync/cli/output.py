@@ -40,7 +40,7 @@ def clean(text: str) -> str:
     return re.sub(_CONTROL, "", re.sub(_SEQUENCES, "", text.replace("\r\n", "\n")))
 
 
-def one_line(text: str) -> str:
+def clean_one_line(text: str) -> str:
     """The same in one line."""
     return " ".join(clean(text).split())
 
@@ -71,13 +71,13 @@ def echo(text: str = "", *, err: bool = False) -> None:
     click.echo(text, err=err, color=colour())
 
 
-def say(options: Options, text: str) -> None:
+def print_message(options: Options, text: str) -> None:
     """Print words for a person, on stderr."""
     if not options.quiet and not options.json:
         echo(text, err=True)
 
 
-def emit(values: Mapping[str, object]) -> None:
+def print_json(values: Mapping[str, object]) -> None:
     """Print one JSON object: in one line, or readable on a terminal."""
     import json
 
@@ -103,7 +103,7 @@ def table(
         _draw(heads, rows, whole)
         return
     for row in rows:
-        echo("\t".join(one_line(cell) for cell in row))
+        echo("\t".join(clean_one_line(cell) for cell in row))
 
 
 def side_by_side(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -130,11 +130,16 @@ def _draw(
     drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for number, head in enumerate(heads):
         keep = head in whole
-        widest = max(cell_len(one_line(row[number])) for row in rows) if keep else None
+        widest = (
+            max(cell_len(clean_one_line(row[number])) for row in rows) if keep else None
+        )
         drawn.add_column(head, no_wrap=keep, min_width=widest, overflow="ellipsis")
     for row in rows:
         drawn.add_row(
-            *(Text(one_line(each), no_wrap=True, overflow="ellipsis") for each in row)
+            *(
+                Text(clean_one_line(each), no_wrap=True, overflow="ellipsis")
+                for each in row
+            )
         )
     _print(drawn)
 
@@ -153,14 +158,14 @@ def _print(drawn: object) -> None:
     console.print(drawn)
 
 
-PATIENCE = 0.5
+BAR_DELAY = 0.5
 """Seconds; what is done sooner needs no bar, and no library that draws one."""
 
 
-class LateBar:
+class DelayedBar:
     """A bar that appears only when the work takes long."""
 
-    def __init__(self, *, patience: float = PATIENCE) -> None:
+    def __init__(self, *, patience: float = BAR_DELAY) -> None:
         self._appears = monotonic() + patience
         self._show: Callable[[str, int, int], None] | None = None
         self._open = ExitStack()
@@ -179,12 +184,12 @@ class LateBar:
 
 
 @contextmanager
-def progress(options: Options) -> Iterator[LateBar | None]:
+def progress_bar(options: Options) -> Iterator[DelayedBar | None]:
     """A bar, gone at the end; None where there is nobody to see one."""
     if options.quiet or options.json or not is_terminal(sys.stderr):
         yield None
         return
-    bar = LateBar()
+    bar = DelayedBar()
     try:
         yield bar
     finally:

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import click
 
-from vaultsync.api.plugging import Plugged
-from vaultsync.cli.exit_codes import DONE
+from vaultsync.api.plugging import PluginInstallation
+from vaultsync.cli.exit_codes import EXIT_DONE
 from vaultsync.cli.options import Options, common
-from vaultsync.cli.output import echo, emit, say
+from vaultsync.cli.output import echo, print_json, print_message
 
 
-def installed(options: Options, done: Plugged) -> None:
+def print_installed(options: Options, done: PluginInstallation) -> None:
     """Where it is, and what is left to do."""
     if options.json:
-        emit(done.as_json())
+        print_json(done.as_json())
         return
     was = "is in" if done.changed else "was already in"
     echo(f"vaultsync {done.version} {was} {done.path}")
     if done.changed:
-        say(
+        print_message(
             options,
             "in Obsidian: Settings, Community plugins, turn on Vaultsync (reload first"
             " when it is not listed); then paste what `vaultsync bridge token` prints",
@@ -42,5 +42,5 @@ def install(options: Options) -> int:
     """
     from vaultsync.api.plugging import install_plugin
 
-    installed(options, install_plugin(options.vault))
-    return DONE
+    print_installed(options, install_plugin(options.vault))
+    return EXIT_DONE

@@ -16,21 +16,27 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from vaultsync.cli.exit_codes import DONE
-from vaultsync.cli.options import Options, agent_option, common, filters, question
+from vaultsync.cli.exit_codes import EXIT_DONE
+from vaultsync.cli.options import (
+    Options,
+    agent_option,
+    common,
+    filters,
+    non_empty_question,
+)
 from vaultsync.cli.output import (
     clean,
+    clean_one_line,
     dim,
     echo,
-    emit,
     is_terminal,
-    one_line,
-    say,
+    print_json,
+    print_message,
     style,
 )
 from vaultsync.context_packs.pack import ContextPack
 from vaultsync.errors import UsageError
-from vaultsync.recall.result import Hit, Recall, Stage
+from vaultsync.recall.result import Hit, RecallResult, RecallStage
 
 
 @click.command()
@@ -39,10 +45,10 @@ from vaultsync.recall.result import Hit, Recall, Stage
 def index(options: Options, *, rebuild: bool) -> int:
     """Bring `.index/`, the note index and the vectors up to date."""
     from vaultsync.cli import vault as session
-    from vaultsync.cli.output import emit, progress, say
+    from vaultsync.cli.output import print_json, print_message, progress_bar
 
-    def told(cost: session.Cost) -> bool:
-        say(
+    def told(cost: session.EmbeddingCost) -> bool:
+        print_message(
             options,
             f"another model is set than made the vectors: {cost.texts} texts of"
             f" {cost.facts} facts are embedded anew, which takes about"
@@ -50,59 +56,63 @@ def index(options: Options, *, rebuild: bool) -> int:
         )
         return True
 
-    with session.memory(options) as memory, progress(options) as bar:
+    with session.open_memory(options) as memory, progress_bar(options) as bar:
         done = memory.index(rebuild=rebuild, told=told, progress=bar)
     if options.json:
-        emit(done.as_json())
-        return DONE
-    say(
+        print_json(done.as_json())
+        return EXIT_DONE
+    print_message(
         options,
         f"{done.notes} facts can be found by their words, {done.chunks} by their meaning;"
         f" {done.embedded} texts were embedded, in {done.seconds:.1f} s",
     )
     for why in done.degraded:
-        say(options, f"behind: {why}")
-    return DONE
+        print_message(options, f"behind: {why}")
+    return EXIT_DONE
 
 
-SHOWN_IN_PACK = 10
+MAX_LEFT_OUT = 10
 """Facts that were left out that are listed."""
 
 
-def packed(options: Options, made: ContextPack) -> None:
+def print_pack(options: Options, made: ContextPack) -> None:
     """The text; on stderr what is in it, why, and what was left out."""
     if options.json:
-        emit(made.as_json())
+        print_json(made.as_json())
         return
     if made.text:
         echo(clean(made.text))
     _explain(options, made)
     for sentence in made.degraded:
-        say(options, one_line(sentence))
+        print_message(options, clean_one_line(sentence))
 
 
 def _explain(options: Options, made: ContextPack) -> None:
     by = "by estimate" if made.counter == "estimate" else f"by {made.counter}"
     spent = ", ".join(f"{tier} {used:,}" for tier, used in made.by_tier.items())
-    total = f"{made.tokens:,} of {made.budget:,} tokens {one_line(by)}"
-    say(options, f"\n{style(total, bold=True)} ({made.intent}: {spent})")
+    total = f"{made.tokens:,} of {made.budget:,} tokens {clean_one_line(by)}"
+    print_message(options, f"\n{style(total, bold=True)} ({made.intent}: {spent})")
     for item in made.items:
-        say(options, f"{item.tokens:6,}  {item.tier:10}  {one_line(item.title)}")
-        say(options, dim(f"        {one_line(item.reason)}"))
-        say(options, dim(f"        {one_line(item.citation)}"))
+        print_message(
+            options, f"{item.tokens:6,}  {item.tier:10}  {clean_one_line(item.title)}"
+        )
+        print_message(options, dim(f"        {clean_one_line(item.reason)}"))
+        print_message(options, dim(f"        {clean_one_line(item.citation)}"))
     if not made.items:
-        say(options, "nothing is packed")
+        print_message(options, "nothing is packed")
     if made.left_out:
         cost = sum(each.tokens for each in made.left_out)
-        say(options, f"left out: {len(made.left_out)}, {cost:,} tokens")
-    for left in made.left_out[:SHOWN_IN_PACK]:
-        why = f"{one_line(left.title)}: {one_line(left.reason)}"
-        say(options, f"{left.tokens:6,}  {why}")
-    if len(made.left_out) > SHOWN_IN_PACK:
-        say(options, dim(f"        … and {len(made.left_out) - SHOWN_IN_PACK} more"))
+        print_message(options, f"left out: {len(made.left_out)}, {cost:,} tokens")
+    for left in made.left_out[:MAX_LEFT_OUT]:
+        why = f"{clean_one_line(left.title)}: {clean_one_line(left.reason)}"
+        print_message(options, f"{left.tokens:6,}  {why}")
+    if len(made.left_out) > MAX_LEFT_OUT:
+        print_message(
+            options, dim(f"        … and {len(made.left_out) - MAX_LEFT_OUT} more")
+        )
 
 
-SHOWN = 5
+MAX_CANDIDATES = 5
 """Candidates of a stage that are shown."""
 _BY = {
     "index": "by words",
@@ -112,10 +122,10 @@ _BY = {
 }
 
 
-def recalled(options: Options, found: Recall, *, empty: bool = False) -> None:
+def print_hits(options: Options, found: RecallResult, *, empty: bool = False) -> None:
     """The hits, best first, and how sure the answer is; or why there are none."""
     if options.json:
-        emit(found.as_json())
+        print_json(found.as_json())
         return
     show = _on_terminal if is_terminal(sys.stdout) else _in_pipe
     for rank, hit in enumerate(found, 1):
@@ -124,15 +134,15 @@ def recalled(options: Options, found: Recall, *, empty: bool = False) -> None:
     for stage in found.stages:
         _stage(stage, titles)
     for sentence in found.degraded:
-        say(options, one_line(sentence))
+        print_message(options, clean_one_line(sentence))
     count = f"{len(found)} hit{'' if len(found) == 1 else 's'}"
     if not found.hits:
         hint = "other words, fewer filters or --max-priority 4 may find more"
         if empty:
             hint = "no fact is remembered yet; `vaultsync adopt` takes your notes in"
-        say(options, f"nothing found: {hint}")
+        print_message(options, f"nothing found: {hint}")
         return
-    say(
+    print_message(
         options,
         f"{count} {_BY[found.source]} in {found.seconds * 1000:.0f} ms,"
         f" confidence {found.confidence:.2f}",
@@ -141,36 +151,36 @@ def recalled(options: Options, found: Recall, *, empty: bool = False) -> None:
 
 def _on_terminal(rank: int, hit: Hit) -> None:
     echo(
-        f"{dim(f'{rank:2}.')} {style(one_line(hit.title), bold=True)}"
+        f"{dim(f'{rank:2}.')} {style(clean_one_line(hit.title), bold=True)}"
         f"  {dim(f'{hit.type} · {hit.score:.2f}')}"
     )
-    if hit.snippet and one_line(hit.snippet) != one_line(hit.title):
-        echo(f"    {one_line(hit.snippet)}")
-    echo(dim(f"    {one_line(hit.why)}"))
-    echo(dim(f"    {one_line(hit.path or 'no note yet')}") + "\n")
+    if hit.snippet and clean_one_line(hit.snippet) != clean_one_line(hit.title):
+        echo(f"    {clean_one_line(hit.snippet)}")
+    echo(dim(f"    {clean_one_line(hit.why)}"))
+    echo(dim(f"    {clean_one_line(hit.path or 'no note yet')}") + "\n")
 
 
 def _in_pipe(rank: int, hit: Hit) -> None:  # noqa: ARG001 - as on a terminal
     cells = (hit.id, f"{hit.score:.4f}", hit.type, hit.title, hit.path or "", hit.why)
-    echo("\t".join(one_line(each) for each in (*cells, hit.snippet)))
+    echo("\t".join(clean_one_line(each) for each in (*cells, hit.snippet)))
 
 
-def _stage(stage: Stage, titles: Mapping[str, str]) -> None:
+def _stage(stage: RecallStage, titles: Mapping[str, str]) -> None:
     seen = stage.candidates
     found = f", {len(seen)} candidates" if seen else ""
     echo(f"{stage.name}: {stage.seconds * 1000:.1f} ms{found}")
-    for each in seen[:SHOWN]:
-        echo(f"  {each.score:8.4f}  {one_line(titles.get(each.id, each.id))}")
-    if len(seen) > SHOWN:
-        echo(dim(f"  … and {len(seen) - SHOWN} more"))
+    for each in seen[:MAX_CANDIDATES]:
+        echo(f"  {each.score:8.4f}  {clean_one_line(titles.get(each.id, each.id))}")
+    if len(seen) > MAX_CANDIDATES:
+        echo(dim(f"  … and {len(seen) - MAX_CANDIDATES} more"))
 
 
-FORMATS = ("markdown", "xml", "json")
-INTENTS = ("decisions", "recent", "balanced")
+PACK_FORMATS = ("markdown", "xml", "json")
+INTENT_NAMES = ("decisions", "recent", "balanced")
 
 
 @click.command()
-@click.argument("query", metavar="QUERY", callback=question)
+@click.argument("query", metavar="QUERY", callback=non_empty_question)
 @click.option(
     "--budget",
     metavar="TOKENS",
@@ -182,14 +192,14 @@ INTENTS = ("decisions", "recent", "balanced")
 @click.option(
     "--format",
     "form",
-    type=click.Choice(FORMATS),
+    type=click.Choice(PACK_FORMATS),
     default="markdown",
     show_default=True,
     help="How it is written.",
 )
 @click.option(
     "--intent",
-    type=click.Choice(INTENTS),
+    type=click.Choice(INTENT_NAMES),
     help="What the question is after; else by its words.",
 )
 @filters
@@ -215,7 +225,7 @@ def context(
     """
     from vaultsync.cli import vault as session
 
-    with session.packs(options, agent=agent) as memory:
+    with session.open_packs(options, agent=agent) as memory:
         made = memory.context(
             query,
             budget=budget,
@@ -226,15 +236,15 @@ def context(
             tags=tags,
             user=user,
         )
-        packed(options, made)
-    return DONE
+        print_pack(options, made)
+    return EXIT_DONE
 
 
-MODES = ("auto", "index", "vector", "fused")
+MODE_NAMES = ("auto", "index", "vector", "fused")
 
 
 @click.command()
-@click.argument("query", metavar="QUERY", callback=question)
+@click.argument("query", metavar="QUERY", callback=non_empty_question)
 @click.option(
     "--limit",
     metavar="N",
@@ -245,7 +255,7 @@ MODES = ("auto", "index", "vector", "fused")
 )
 @click.option(
     "--mode",
-    type=click.Choice(MODES),
+    type=click.Choice(MODE_NAMES),
     default="auto",
     show_default=True,
     help="By words, by meaning, by both, or as it needs.",
@@ -296,7 +306,7 @@ def recall(
                 f"{option} cannot be served with --vault-only, which finds by words alone",
                 hint=f"leave out {option}, or ask without --vault-only where the store is",
             )
-        found = session.from_files(
+        found = session.answer_from_files(
             options,
             query,
             agent=agent,
@@ -308,9 +318,9 @@ def recall(
             since=since,
             user=user,
         )
-        recalled(options, found)
-        return DONE
-    with session.answers(options, agent=agent) as memory:
+        print_hits(options, found)
+        return EXIT_DONE
+    with session.open_answers(options, agent=agent) as memory:
         found = memory.recall(
             query,
             limit=limit,
@@ -325,5 +335,5 @@ def recall(
         )
         # Shown before it closes: what was recalled is written down after the answer.
         empty = not found.hits and memory.is_empty
-        recalled(options, found, empty=empty)
-    return DONE
+        print_hits(options, found, empty=empty)
+    return EXIT_DONE

@@ -8,77 +8,84 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TypeAlias
 
-from vaultsync.api.opening import settings_of
+from vaultsync.api.opening import find_settings
 from vaultsync.cli.options import Options
 from vaultsync.errors import VaultsyncError
-from vaultsync.http_bridge.server import Bridge, running
+from vaultsync.http_bridge.server import BridgeServer, running_bridge
 from vaultsync.model.schema import Value
 from vaultsync.service import bridge_service as serving
-from vaultsync.service.daemon_runner import Watching
-from vaultsync.service.events import Events
-from vaultsync.service.waking import Wake
+from vaultsync.service.daemon_runner import DaemonRunner
+from vaultsync.service.events import EventBus
+from vaultsync.service.waking import WakeEvent
 
-Tell: TypeAlias = Callable[[str, Mapping[str, Value]], None]
+EventSink: TypeAlias = Callable[[str, Mapping[str, Value]], None]
 _LOOK = 1.0
 """Seconds after which somebody who waits looks whether there is anything to wait for."""
 
 
 @contextmanager
-def bridge(
+def open_bridge(
     options: Options, *, port: int | None, agent: str | None
-) -> Iterator[Bridge]:
+) -> Iterator[BridgeServer]:
     """A bridge of the vault that the options name."""
-    settings = settings_of(options.vault, agent=agent, state_dir=options.state_dir)
-    with serving.alone(settings) as served, running(served, port=port) as found:
+    settings = find_settings(options.vault, agent=agent, state_dir=options.state_dir)
+    with (
+        serving.standalone_bridge(settings) as served,
+        running_bridge(served, port=port) as found,
+    ):
         yield found
 
 
-class Beside:
+class BridgeInDaemon:
     """What a bridge and the daemon that it runs in have in common."""
 
     def __init__(self) -> None:
-        self.events = Events()
+        self.events = EventBus()
         self.writes = serving.app_writes(self.events)
 
     @contextmanager
     def bridge(
-        self, watching: Watching, *, port: int | None, tell: Tell
-    ) -> Iterator[Bridge]:
+        self, watching: DaemonRunner, *, port: int | None, tell: EventSink
+    ) -> Iterator[BridgeServer]:
         """A bridge that asks the daemon for what needs the engine.
 
         What was done for those who asked is told as what the daemon does by itself.
         """
         with (
-            serving.beside(
+            serving.daemon_bridge(
                 watching.settings,
                 watching.call,
                 events=self.events,
                 writes=self.writes,
                 passed=partial(tell, "pass"),
             ) as served,
-            running(served, port=port) as found,
+            running_bridge(served, port=port) as found,
         ):
             yield found
 
-    def tell(self, watching: Watching, kind: str, said: Mapping[str, Value]) -> None:
+    def tell(
+        self, watching: DaemonRunner, kind: str, said: Mapping[str, Value]
+    ) -> None:
         """Tell those who listen to the bridge what the daemon tells."""
         if kind == "pass":
             self.events.publish("pass", said)
         elif kind == "state":
             with suppress(VaultsyncError):  # without its store there is nothing to tell
-                now = serving.stated(watching.settings, self.writes, watching.status())
+                now = serving.bridge_status(
+                    watching.settings, self.writes, watching.status()
+                )
                 self.events.publish("state", now)
 
 
-def token(options: Options, *, rotate: bool) -> str:
+def load_token(options: Options, *, rotate: bool) -> str:
     """The token of the vault that the options name."""
-    settings = settings_of(options.vault, state_dir=options.state_dir)
-    return serving.token_of(settings, rotate=rotate)
+    settings = find_settings(options.vault, state_dir=options.state_dir)
+    return serving.vault_token(settings, rotate=rotate)
 
 
 def until_signal(is_alive: Callable[[], bool]) -> None:
     """Return at SIGTERM or SIGINT, or when there is nothing to wait for any more."""
-    over = Wake()
+    over = WakeEvent()
     before = {
         each: signal.signal(each, lambda *_: over.set())
         for each in (signal.SIGTERM, signal.SIGINT)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import click
 
-from vaultsync.cli.exit_codes import DONE, FAILED
+from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_FAILED
 from vaultsync.cli.options import Options, common, complete_type
 
 verbose_option = click.option(
@@ -45,8 +45,10 @@ def init(options: Options, *, path: str | None, store: str | None) -> int:
     from vaultsync.cli import format_facts as show
     from vaultsync.cli import vault as session
 
-    show.initialised(options, session.init(place, store=store, options=options))
-    return DONE
+    show.print_initialised(
+        options, session.init_vault(place, store=store, options=options)
+    )
+    return EXIT_DONE
 
 
 @click.command()
@@ -77,10 +79,10 @@ def sync(
     """Make vault and store equal: one pass over both."""
     from vaultsync.cli import format_reports as show_passes
     from vaultsync.cli import vault as session
-    from vaultsync.cli.output import progress
+    from vaultsync.cli.output import progress_bar
 
-    with session.memory(options) as memory:
-        with progress(options) as bar:
+    with session.open_memory(options) as memory:
+        with progress_bar(options) as bar:
             report = memory.sync(
                 dry_run=dry_run,
                 allow_scope_moves=allow_scope_moves,
@@ -89,7 +91,7 @@ def sync(
                 progress=bar,
             )
         waits = memory.conflicts()
-    return show_passes.report(options, report, waits, verbose=verbose)
+    return show_passes.print_report(options, report, waits, verbose=verbose)
 
 
 @click.command()
@@ -116,15 +118,15 @@ def adopt(
     """
     from vaultsync.cli import format_reports as show_passes
     from vaultsync.cli import vault as session
-    from vaultsync.cli.output import progress
+    from vaultsync.cli.output import progress_bar
 
-    with session.memory(options) as memory:
-        with progress(options) as bar:
+    with session.open_memory(options) as memory:
+        with progress_bar(options) as bar:
             report = memory.adopt(
                 paths, scope=scope, type=fact_type, dry_run=dry_run, progress=bar
             )
         waits = memory.conflicts()
-    return show_passes.report(options, report, waits, verbose=verbose)
+    return show_passes.print_report(options, report, waits, verbose=verbose)
 
 
 @click.command()
@@ -134,9 +136,9 @@ def status(options: Options) -> int:
     from vaultsync.cli import format_reports as show_passes
     from vaultsync.cli import vault as session
 
-    with session.memory(options) as memory:
+    with session.open_memory(options) as memory:
         found = memory.status()
-    return show_passes.status(options, found)
+    return show_passes.print_status(options, found)
 
 
 @click.command()
@@ -146,9 +148,9 @@ def conflicts(options: Options) -> int:
     from vaultsync.cli import format_conflicts as show_conflicts
     from vaultsync.cli import vault as session
 
-    with session.memory(options) as memory:
+    with session.open_memory(options) as memory:
         found = memory.conflicts()
-    return show_conflicts.conflicts(options, found)
+    return show_conflicts.print_conflicts(options, found)
 
 
 @click.command()
@@ -166,10 +168,10 @@ def resolve(options: Options, *, conflict_id: str, take: str, field: str | None)
     from vaultsync.cli import format_conflicts as show_conflicts
     from vaultsync.cli import vault as session
 
-    with session.memory(options) as memory:
+    with session.open_memory(options) as memory:
         settled = memory.resolve(conflict_id, take=take, field=field)
         left = memory.conflicts()
-    return show_conflicts.resolved(options, settled, left)
+    return show_conflicts.print_resolved(options, settled, left)
 
 
 @click.command()
@@ -180,10 +182,10 @@ def history(options: Options, *, fact_id: str) -> int:
     from vaultsync.cli import format_conflicts as show_conflicts
     from vaultsync.cli import vault as session
 
-    with session.memory(options) as memory:
+    with session.open_memory(options) as memory:
         found = memory.history(fact_id)
-    show_conflicts.history(options, found)
-    return DONE
+    show_conflicts.print_history(options, found)
+    return EXIT_DONE
 
 
 @click.command()
@@ -194,13 +196,15 @@ def undo(options: Options, *, run: str, verbose: bool) -> int:
     """Take a run back, on both sides; later changes stay."""
     from vaultsync.cli import format_reports as show_passes
     from vaultsync.cli import vault as session
-    from vaultsync.cli.output import progress
+    from vaultsync.cli.output import progress_bar
 
-    with session.memory(options) as memory:
-        with progress(options) as bar:
+    with session.open_memory(options) as memory:
+        with progress_bar(options) as bar:
             report = memory.undo(run, progress=bar)
         waits = memory.conflicts()
-    return show_passes.report(options, report, waits, verbose=verbose, undone=True)
+    return show_passes.print_report(
+        options, report, waits, verbose=verbose, undone=True
+    )
 
 
 @click.command()
@@ -209,12 +213,12 @@ def verify(options: Options) -> int:
     """Prove that vault, store and base are equal, field by field."""
     from vaultsync.cli import format_reports as show_passes
     from vaultsync.cli import vault as session
-    from vaultsync.cli.output import progress
+    from vaultsync.cli.output import progress_bar
 
-    with session.memory(options) as memory, progress(options) as bar:
+    with session.open_memory(options) as memory, progress_bar(options) as bar:
         found = memory.verify(progress=bar)
-    show_passes.verification(options, found)
-    return DONE if found.equal else FAILED
+    show_passes.print_verification(options, found)
+    return EXIT_DONE if found.equal else EXIT_FAILED
 
 
 @click.command()
@@ -227,13 +231,13 @@ def rebuild(options: Options, *, source: str, verbose: bool) -> int:
     """Rebuild the other side, and what both last agreed on."""
     from vaultsync.cli import format_reports as show_passes
     from vaultsync.cli import vault as session
-    from vaultsync.cli.output import progress
+    from vaultsync.cli.output import progress_bar
 
-    with session.memory(options) as memory:
-        with progress(options) as bar:
+    with session.open_memory(options) as memory:
+        with progress_bar(options) as bar:
             report = memory.rebuild(source=source, progress=bar)
         waits = memory.conflicts()
-    return show_passes.report(options, report, waits, verbose=verbose)
+    return show_passes.print_report(options, report, waits, verbose=verbose)
 
 
 @click.command()
@@ -243,9 +247,9 @@ def doctor(options: Options) -> int:
     from vaultsync.cli import format_reports as show_passes
     from vaultsync.cli import vault as session
 
-    checks = session.doctor(options)
-    show_passes.checks(options, checks)
-    return DONE if all(each.ok for each in checks) else FAILED
+    checks = session.run_doctor(options)
+    show_passes.print_checks(options, checks)
+    return EXIT_DONE if all(each.ok for each in checks) else EXIT_FAILED
 
 
 @click.command()
@@ -270,15 +274,15 @@ def maintain(
     """Delete what expired or faded, and collapse long chains."""
     from vaultsync.cli import format_reports as show_passes
     from vaultsync.cli import vault as session
-    from vaultsync.cli.output import progress
+    from vaultsync.cli.output import progress_bar
 
-    with session.memory(options) as memory:
-        with progress(options) as bar:
+    with session.open_memory(options) as memory:
+        with progress_bar(options) as bar:
             report = memory.maintain(
                 dry_run=dry_run, max_delete=max_delete, confirm=confirm, progress=bar
             )
         waits = memory.conflicts()
-    return show_passes.report(options, report, waits, verbose=verbose)
+    return show_passes.print_report(options, report, waits, verbose=verbose)
 
 
 @click.command()
@@ -296,18 +300,18 @@ def migrate(options: Options, *, to: str) -> int:
     facts are proved to be there; the old store stays as it is.
     """
     from vaultsync.cli import vault as session
-    from vaultsync.cli.format_facts import count
-    from vaultsync.cli.output import clean, emit, progress, say
+    from vaultsync.cli.format_facts import count_noun
+    from vaultsync.cli.output import clean, print_json, print_message, progress_bar
 
-    with session.memory(options) as memory, progress(options) as bar:
+    with session.open_memory(options) as memory, progress_bar(options) as bar:
         done = memory.migrate(to, progress=bar)
     if options.json:
-        emit(done.as_json())
-        return DONE
-    say(
+        print_json(done.as_json())
+        return EXIT_DONE
+    print_message(
         options,
-        f"{count(done.facts, 'fact')} and {count(done.tombstones, 'tombstone')} are in"
+        f"{count_noun(done.facts, 'fact')} and {count_noun(done.tombstones, 'tombstone')} are in"
         f" {clean(done.store)}: {done.copied:,} came over now, with the vectors of"
         f" {done.vectors:,}; the vault goes on with it",
     )
-    return DONE
+    return EXIT_DONE

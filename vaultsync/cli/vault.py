@@ -12,32 +12,40 @@ from vaultsync import api as app
 from vaultsync.cli.options import Options
 from vaultsync.errors import UsageError, VaultsyncError
 
-__all__ = ["Cost", "answers", "doctor", "from_files", "init", "memory", "packs"]
+__all__ = [
+    "EmbeddingCost",
+    "answer_from_files",
+    "init_vault",
+    "open_answers",
+    "open_memory",
+    "open_packs",
+    "run_doctor",
+]
 
 if TYPE_CHECKING:  # what is only asked for an answer need not load all of it
     from datetime import datetime
 
     from vaultsync.api.memory import Memory
     from vaultsync.api.opening import Initialised
-    from vaultsync.api.packing import Packing
-    from vaultsync.api.recalling import Recalling
-    from vaultsync.indexing.embedding_cost import Cost
+    from vaultsync.api.packing import ContextMethods
+    from vaultsync.api.recalling import RecallMethods
+    from vaultsync.indexing.embedding_cost import EmbeddingCost
     from vaultsync.model.schema import Value
-    from vaultsync.recall.result import Recall
-    from vaultsync.service.daemon_runner import Watching
-    from vaultsync.service.obsidian_writes import AppWrites
+    from vaultsync.recall.result import RecallResult
+    from vaultsync.service.daemon_runner import DaemonRunner
+    from vaultsync.service.obsidian_writes import ObsidianWrites
     from vaultsync.settings import Settings
-    from vaultsync.sync.report import Check
+    from vaultsync.sync.report import DoctorCheck
 
 
-def answers(options: Options, *, agent: str | None = None) -> Recalling:
+def open_answers(options: Options, *, agent: str | None = None) -> RecallMethods:
     """The vault that the options name, to be asked in a `with`."""
-    from vaultsync.api.read_only import ask
+    from vaultsync.api.read_only import open_for_recall
 
-    return ask(options.vault, agent=agent, state_dir=options.state_dir)
+    return open_for_recall(options.vault, agent=agent, state_dir=options.state_dir)
 
 
-def from_files(
+def answer_from_files(
     options: Options,
     query: str,
     *,
@@ -49,11 +57,11 @@ def from_files(
     max_priority: int,
     since: str | None,
     user: str | None,
-) -> Recall:
+) -> RecallResult:
     """An answer from the files of `.index/` alone."""
-    from vaultsync.api.read_only import ask_files
+    from vaultsync.api.read_only import recall_from_index_files
 
-    return ask_files(
+    return recall_from_index_files(
         query,
         path=options.vault,
         agent=agent,
@@ -67,77 +75,77 @@ def from_files(
     )
 
 
-def packs(options: Options, *, agent: str | None = None) -> Packing:
+def open_packs(options: Options, *, agent: str | None = None) -> ContextMethods:
     """The same, to be asked for context packs."""
-    from vaultsync.api.read_only import ask_for_packs
+    from vaultsync.api.read_only import open_for_packs
 
-    return ask_for_packs(options.vault, agent=agent, state_dir=options.state_dir)
+    return open_for_packs(options.vault, agent=agent, state_dir=options.state_dir)
 
 
-def memory(options: Options, *, agent: str | None = None) -> Memory:
+def open_memory(options: Options, *, agent: str | None = None) -> Memory:
     """The memory of the vault that the options name, to be used in a `with`."""
     return app.open(options.vault, agent=agent, state_dir=options.state_dir)
 
 
-def know_rules(vault: str | None) -> None:
+def learn_secret_rules(vault: str | None) -> None:
     """Have no error repeat what the rules of a vault hide.
 
     Raises: as `settings()`.
     """
     from vaultsync.api import privacy as hygiene
-    from vaultsync.api.opening import settings_of
+    from vaultsync.api.opening import find_settings
 
-    hygiene.know_rules(settings_of(vault))
+    hygiene.register_secret_rules(find_settings(vault))
 
 
-def settings(options: Options) -> Settings:
+def load_vault_settings(options: Options) -> Settings:
     """The settings of the vault that the options name."""
-    from vaultsync.api.opening import settings_of
+    from vaultsync.api.opening import find_settings
 
-    return settings_of(options.vault, state_dir=options.state_dir)
+    return find_settings(options.vault, state_dir=options.state_dir)
 
 
-def watching(
+def make_daemon_runner(
     settings: Settings,
     *,
     tell: Callable[[str, Mapping[str, Value]], None],
     once: bool,
     wait: bool,
-    app: AppWrites | None,
-) -> Watching:
+    app: ObsidianWrites | None,
+) -> DaemonRunner:
     """The daemon of a vault, to be run."""
-    from vaultsync.service.daemon_runner import Watching
+    from vaultsync.service.daemon_runner import DaemonRunner
 
-    return Watching(settings, tell=tell, once=once, wait=wait, app=app)
+    return DaemonRunner(settings, tell=tell, once=once, wait=wait, app=app)
 
 
-def waits(options: Options) -> bool:
+def needs_review(options: Options) -> bool:
     """Whether something waits for a person."""
-    with memory(options) as opened:
+    with open_memory(options) as opened:
         found = opened.status()
     return bool(found.attention or found.conflicts)
 
 
-def now() -> datetime:
+def log_time() -> datetime:
     """The time, for a log."""
-    from vaultsync.api.opening import now
+    from vaultsync.api.opening import current_time
 
-    return now()
+    return current_time()
 
 
-def init(path: str, *, store: str | None, options: Options) -> Initialised:
+def init_vault(path: str, *, store: str | None, options: Options) -> Initialised:
     """Make a vault."""
     return app.init(path, store=store, state_dir=options.state_dir)
 
 
-def doctor(options: Options) -> Sequence[Check]:
+def run_doctor(options: Options) -> Sequence[DoctorCheck]:
     """Check a vault, one that cannot even be opened too."""
     try:
-        with memory(options) as opened:
+        with open_memory(options) as opened:
             return opened.doctor()
     except UsageError:
         raise
     except VaultsyncError as error:
-        from vaultsync.sync.report import Check
+        from vaultsync.sync.report import DoctorCheck
 
-        return [Check("open", ok=False, message=error.message, hint=error.hint)]
+        return [DoctorCheck("open", ok=False, message=error.message, hint=error.hint)]

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
-from vaultsync.cli.exit_codes import DONE, WAITS
+from vaultsync.cli.exit_codes import EXIT_DONE, EXIT_NEEDS_REVIEW
 from vaultsync.cli.options import Options, common
-from vaultsync.cli.output import echo, emit
+from vaultsync.cli.output import echo, print_json
 
-Tell: TypeAlias = "Callable[[str, Mapping[str, Value]], None]"
+EventSink: TypeAlias = "Callable[[str, Mapping[str, Value]], None]"
 
 if TYPE_CHECKING:
-    from vaultsync.cli.serving import Beside
+    from vaultsync.cli.serving import BridgeInDaemon
     from vaultsync.model.schema import Value
 
 
@@ -56,25 +56,25 @@ def watch(
     """
     from vaultsync.cli import vault as session
 
-    settings = session.settings(options)
+    settings = session.load_vault_settings(options)
     if print_unit is not None:
         from vaultsync.cli.units import unit
 
         text = unit(print_unit, str(settings.root), state_dir=options.state_dir)
         if options.json:
-            emit({"kind": print_unit, "unit": text})
+            print_json({"kind": print_unit, "unit": text})
         else:
             echo(text.rstrip("\n"))
-        return DONE
+        return EXIT_DONE
     with ExitStack() as closing:
-        told = [closing.enter_context(log_to(log, quiet=options.quiet))]
+        told = [closing.enter_context(event_logging(log, quiet=options.quiet))]
 
         def tell(kind: str, said: Mapping[str, Value]) -> None:
             for each in told:
                 each(kind, said)
 
-        bridge = None if no_bridge or once_settled else _beside(tell)
-        watching = session.watching(
+        bridge = None if no_bridge or once_settled else _bridge_if_installed(tell)
+        watching = session.make_daemon_runner(
             settings,
             tell=tell,
             once=once_settled,
@@ -94,34 +94,34 @@ def watch(
             told.append(begin)
         said = watching.run()
     if options.json:
-        emit({"passes": said["passes"], "last_error": said["last_error"]})
+        print_json({"passes": said["passes"], "last_error": said["last_error"]})
     if once_settled:
-        return WAITS if session.waits(options) else DONE
-    return DONE
+        return EXIT_NEEDS_REVIEW if session.needs_review(options) else EXIT_DONE
+    return EXIT_DONE
 
 
-def _beside(tell: Tell) -> Beside | None:
+def _bridge_if_installed(tell: EventSink) -> BridgeInDaemon | None:
     """What a bridge in this daemon shares with it; None where nothing can serve."""
     try:
-        from vaultsync.cli.serving import Beside
+        from vaultsync.cli.serving import BridgeInDaemon
     except ImportError as error:
         tell("error", {"kind": "ImportError", "message": f"no bridge: {error}"})
         return None
-    return Beside()
+    return BridgeInDaemon()
 
 
 @contextmanager
-def log_to(path: str | None, *, quiet: bool) -> Iterator[Tell]:
+def event_logging(path: str | None, *, quiet: bool) -> Iterator[EventSink]:
     """Where what happens is told, and what is logged elsewhere in this process."""
     from vaultsync.cli import vault as session
-    from vaultsync.cli.log_lines import LogLines, logged
+    from vaultsync.cli.log_lines import LogLines, log_as_json_lines
 
     with ExitStack() as closing:
         stream = sys.stderr
         if path is not None:
             stream = closing.enter_context(open(path, "a", encoding="utf-8"))  # noqa: PTH123 - as click gave it
-        lines = LogLines(stream, session.now, quiet=quiet)
-        with logged(lines):
+        lines = LogLines(stream, session.log_time, quiet=quiet)
+        with log_as_json_lines(lines):
             yield lines
 
 

@@ -11,9 +11,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from vaultsync.context_packs.formats import heading_of, lines_of
+from vaultsync.context_packs.formats import fence_lines, paragraph_heading
 
-LETTERS = 300
+EXCERPT_CHARS = 300
 """Letters of an excerpt, about 80 tokens. Of 45 notes of `golden/retrieval` that answer a
 question, 38 still do in as many; in 200 letters 30 do, in 400 41."""
 _WORTH = 1.3
@@ -37,7 +37,7 @@ class Excerpt(NamedTuple):
     """The heading above it; empty when there is none."""
 
 
-def excerpt(text: str, passage: str, letters: int = LETTERS) -> Excerpt | None:
+def excerpt(text: str, passage: str, letters: int = EXCERPT_CHARS) -> Excerpt | None:
     """The part that says most of a passage; None when the text is hardly longer.
 
     Args:
@@ -48,7 +48,7 @@ def excerpt(text: str, passage: str, letters: int = LETTERS) -> Excerpt | None:
     if len(text) <= _WORTH * letters:
         return None
     units = list(_units(text))
-    found = _literal(text, units, passage, letters)
+    found = _exact_units(text, units, passage, letters)
     first, last = _around(
         units, *(found or _best(text, units, passage, letters)), letters
     )
@@ -68,7 +68,7 @@ def _units(text: str) -> Iterator[tuple[int, int]]:
     """Where sentences, lines and code blocks begin and end."""
     at = begin = 0
     block = False
-    for line, code in lines_of(text):
+    for line, code in fence_lines(text):
         end = at + len(line)
         if block and not code:
             yield begin, at
@@ -87,7 +87,7 @@ def _units(text: str) -> Iterator[tuple[int, int]]:
         yield begin, len(text)
 
 
-def _literal(
+def _exact_units(
     text: str, units: Sequence[tuple[int, int]], passage: str, letters: int
 ) -> tuple[int, int] | None:
     """The units that a passage lies in, where it, or its ends, stand in a text."""
@@ -153,4 +153,4 @@ def _around(
 
 def _heading(text: str, unit: tuple[int, int]) -> str:
     begin, end = unit
-    return heading_of(text[begin:end]) if text.startswith("#", begin) else ""
+    return paragraph_heading(text[begin:end]) if text.startswith("#", begin) else ""

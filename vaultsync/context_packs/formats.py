@@ -14,14 +14,14 @@ from types import MappingProxyType
 
 from vaultsync.model.fact import Fact, relations
 from vaultsync.model.paths import stem_of
-from vaultsync.model.schema import OWN, TYPES, Value
+from vaultsync.model.schema import OWN_FIELDS_BY_KEY, TYPES, Value
 
-CARD_LENGTH = 160
+ENTITY_CARD_LENGTH = 160
 """Letters that an entity may say of itself in a pack."""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class PackPiece:
     """What a pack shows of one fact."""
 
     fact: Fact
@@ -34,25 +34,25 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class PackFormat:
     """How a pack is written; `render()` puts its parts together."""
 
     begin: Callable[[str], str]
     """The question -> what stands before everything."""
     tier: Callable[[str], str]
     """A tier -> what stands before its pieces."""
-    piece: Callable[[Piece], str]
+    piece: Callable[[PackPiece], str]
     between: str
     """Stands between two pieces of a tier."""
     end_tier: Callable[[str], str]
     end: str
 
 
-def render(
-    form: Form, question: str, tiers: Sequence[tuple[str, Sequence[str]]]
+def render_pack(
+    form: PackFormat, question: str, tiers: Sequence[tuple[str, Sequence[str]]]
 ) -> str:
     """The whole text: each tier with the texts of its pieces, as `form.piece` made them."""
-    parts = [form.begin(one_line(question))]
+    parts = [form.begin(single_line(question))]
     for tier, pieces in tiers:
         parts += [form.tier(tier), form.between.join(pieces), form.end_tier(tier)]
     return "".join([*parts, form.end])
@@ -68,12 +68,12 @@ _HEADING = re.compile(r"#{1,6}(?=[ \t])")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
-def one_line(text: str) -> str:
+def single_line(text: str) -> str:
     """Text in one line, without what no file can hold."""
     return " ".join(_clean(text).split())
 
 
-def body_of(fact: Fact) -> str:
+def fact_body(fact: Fact) -> str:
     """All that a fact says but its title: context, content, fields of its type."""
     parts = []
     if fact.context:
@@ -81,7 +81,7 @@ def body_of(fact: Fact) -> str:
     if fact.content and fact.content.rstrip(".") != fact.title:
         parts.append(fact.content)
     if fact.own:
-        own = [key for key in OWN if _says(fact, key)]
+        own = [key for key in OWN_FIELDS_BY_KEY if _field_text(fact, key)]
         parts.append(
             "\n".join(f"- {_label(key)}: {_shown(fact.own[key])}" for key in own)
         )
@@ -95,7 +95,7 @@ def _clean(text: str) -> str:
     return _NO_TEXT.sub("\ufffd", text)
 
 
-def _says(fact: Fact, key: str) -> bool:
+def _field_text(fact: Fact, key: str) -> bool:
     return key not in _SILENT and fact.own.get(key) not in (None, False, "", [])
 
 
@@ -106,27 +106,27 @@ def _label(key: str) -> str:
 
 def _shown(value: Value) -> str:
     if isinstance(value, str):
-        return one_line(value)
+        return single_line(value)
     if isinstance(value, Sequence):
         return "; ".join(map(_shown, value))
     return "yes" if value is True else str(value)
 
 
-def card_of(entity: Fact) -> str:
+def entity_card(entity: Fact) -> str:
     """What an entity says of itself in a line or two: its first paragraph, its relations."""
     said = entity.context or ""
     if not said:
         blocks = (block.strip() for block in entity.content.split("\n\n"))
         said = next((b for b in blocks if b and not _HEADING.match(b)), "")
-    said = one_line(said)
-    if len(said) > CARD_LENGTH:
-        said = said[:CARD_LENGTH].rsplit(" ", 1)[0].rstrip(",;:") + " …"
+    said = single_line(said)
+    if len(said) > ENTITY_CARD_LENGTH:
+        said = said[:ENTITY_CARD_LENGTH].rsplit(" ", 1)[0].rstrip(",;:") + " …"
     known = relations(entity).items()
-    ties = [f"{one_line(name)}: {', '.join(names)}" for name, names in known]
+    ties = [f"{single_line(name)}: {', '.join(names)}" for name, names in known]
     return " · ".join(part for part in (said, *ties) if part)
 
 
-def cite(fact: Fact, section: str = "") -> str:
+def citation_of(fact: Fact, section: str = "") -> str:
     """Where a fact can be read: `path#heading`; its id while it has no note.
 
     The heading is a section of the content, else the title where the note shows it.
@@ -138,10 +138,10 @@ def cite(fact: Fact, section: str = "") -> str:
     return f"{fact.path}#{heading}" if heading else fact.path
 
 
-def paragraphs(text: str) -> Iterator[str]:
+def text_paragraphs(text: str) -> Iterator[str]:
     """The paragraphs of a text; what a code fence holds stays together."""
     lines: list[str] = []
-    for line, code in lines_of(text):
+    for line, code in fence_lines(text):
         if code or line.strip():
             lines.append(line)
         elif lines:
@@ -151,7 +151,7 @@ def paragraphs(text: str) -> Iterator[str]:
         yield "\n".join(lines)
 
 
-def lines_of(text: str) -> Iterator[tuple[str, bool]]:
+def fence_lines(text: str) -> Iterator[tuple[str, bool]]:
     """Each line, and whether it is of a code fence."""
     fence = ""
     for line in text.split("\n"):
@@ -168,18 +168,18 @@ def is_code(line: str) -> bool:
     return _FENCE.match(line) is not None
 
 
-def heading_of(paragraph: str) -> str:
+def paragraph_heading(paragraph: str) -> str:
     """The text of the heading that a paragraph is, or begins with; else nothing."""
     mark = _HEADING.match(paragraph)
     return paragraph[mark.end() :].partition("\n")[0].strip(" \t#") if mark else ""
 
 
-def below(text: str, level: int) -> str:
+def demote_headings(text: str, level: int) -> str:
     """Text with its headings that many levels deeper, so that none stands above it."""
     if not text.startswith("#") and "\n#" not in text:
         return text
     lines = []
-    for line, code in lines_of(text):
+    for line, code in fence_lines(text):
         heading = None if code else _HEADING.match(line)
         deep = "#" * min(6, level + heading.end()) if heading else ""
         lines.append(deep + line[heading.end() if heading else 0 :])
@@ -189,28 +189,32 @@ def below(text: str, level: int) -> str:
 # --------------------------------------------------------------------------- markdown
 
 
-def _md_piece(piece: Piece) -> str:
+def _md_piece(piece: PackPiece) -> str:
     fact = piece.fact
-    title = one_line(fact.title)
+    title = single_line(fact.title)
     # The heading stands above; what is left says where.
     source = piece.citation.removesuffix(f"#{title}")
     if piece.tier == "entities":
         said = f": {piece.body}" if piece.body else ""
         return f"\n- **{title}** ({_kind(fact)}){said} · {source}"
-    line = " · ".join(filter(None, (_what(fact), source)))
-    told = _TOLD.match(piece.body, len(title)) if piece.body.startswith(title) else None
+    line = " · ".join(filter(None, (_type_and_day(fact), source)))
+    told = (
+        _FIRST_SENTENCE_END.match(piece.body, len(title))
+        if piece.body.startswith(title)
+        else None
+    )
     said = piece.body[told.end() :] if told else piece.body
     if title.endswith("…") and said.startswith(title[:-1]):
         title, line = line, ""  # the body says all of it
-    parts = [f"### {title}", f"*{line}*" if line else "", below(said, _TITLE)]
+    parts = [f"### {title}", f"*{line}*" if line else "", demote_headings(said, _TITLE)]
     return "".join(f"\n\n{part}" for part in parts if part)
 
 
-_TOLD = re.compile(r"(?:\.|(?<=[!?。！？]))\s+|\n+")
+_FIRST_SENTENCE_END = re.compile(r"(?:\.|(?<=[!?。！？]))\s+|\n+")
 """What follows the title where a text begins with it as its first sentence."""
 
 
-def _what(fact: Fact) -> str:
+def _type_and_day(fact: Fact) -> str:
     """Type and day, as far as the path of the note does not tell them."""
     path = fact.path or ""
     kind = "" if f"/{TYPES[fact.type].folder}/" in path else _kind(fact)
@@ -224,7 +228,7 @@ _TITLE = 3
 
 def _kind(fact: Fact) -> str:
     kind = fact.own.get("entityType")
-    return one_line(str(kind)) if kind and fact.type == "entity" else fact.type
+    return single_line(str(kind)) if kind and fact.type == "entity" else fact.type
 
 
 # -------------------------------------------------------------------------------- XML
@@ -238,11 +242,11 @@ def _escaped(text: str) -> str:
     return text
 
 
-def _xml_piece(piece: Piece) -> str:
+def _xml_piece(piece: PackPiece) -> str:
     said = {
         "id": piece.fact.id,
         "type": _kind(piece.fact),
-        "title": one_line(piece.fact.title),
+        "title": single_line(piece.fact.title),
         "date": piece.fact.created_at[:10],
         "source": piece.citation,
         "reason": piece.reason,
@@ -260,11 +264,11 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _json_piece(piece: Piece) -> str:
+def _json_piece(piece: PackPiece) -> str:
     said: dict[str, object] = {
         "id": piece.fact.id,
         "type": _kind(piece.fact),
-        "title": one_line(piece.fact.title),
+        "title": single_line(piece.fact.title),
         "date": piece.fact.created_at[:10],
         "source": piece.citation,
         "reason": piece.reason,
@@ -273,9 +277,9 @@ def _json_piece(piece: Piece) -> str:
     return _json(said | {"cut": True} if piece.cut else said)
 
 
-FORMS: Mapping[str, Form] = MappingProxyType(
+PACK_FORMS: Mapping[str, PackFormat] = MappingProxyType(
     {
-        "markdown": Form(
+        "markdown": PackFormat(
             begin=lambda question: f"# Context: {question}",
             tier=lambda tier: (
                 f"\n\n## {tier.capitalize()}" + ("\n" if tier == "entities" else "")
@@ -285,7 +289,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
             end_tier=lambda _: "",
             end="",
         ),
-        "xml": Form(
+        "xml": PackFormat(
             begin=lambda question: f'<context question="{_escaped(question)}">\n',
             tier=lambda tier: f"<{tier}>\n",
             piece=_xml_piece,
@@ -293,7 +297,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
             end_tier=lambda tier: f"</{tier}>\n",
             end="</context>",
         ),
-        "json": Form(
+        "json": PackFormat(
             begin=lambda question: f'{{"question": {_json(question)}',
             tier=lambda tier: f',\n"{tier}": [\n',
             piece=_json_piece,

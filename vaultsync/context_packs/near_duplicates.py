@@ -14,7 +14,7 @@ import re
 from functools import cached_property
 from itertools import pairwise
 
-ALIKE = 0.8
+DUPLICATE_SIMILARITY = 0.8
 _SOME = 0.7
 """Near-duplicates are alike in length, and in their words as they are written, at least
 so much; most texts are not."""
@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _WORD = re.compile(r"\w+")
 
 
-class Duplicates:
+class NearDuplicates:
     """Texts seen so far; each new one is held against all of them."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class _Text:
             short >= _SOME * long
             and self._shares_words(other)
             and self._numbers == other._numbers
-            and _share(self._pairs, other._pairs) >= ALIKE
+            and _share(self._pairs, other._pairs) >= DUPLICATE_SIMILARITY
         )
 
     def _shares_words(self, other: _Text) -> bool:

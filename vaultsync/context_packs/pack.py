@@ -12,13 +12,13 @@ import msgspec
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 
-ENTITIES = "entities"
-TIERS = ("critical", "notable", "background", ENTITIES)
+ENTITY_TIER = "entities"
+PACK_TIERS = ("critical", "notable", "background", ENTITY_TIER)
 """In the order in which they are packed; each may use what the one before it left."""
 
 
 @dataclass(frozen=True, slots=True)
-class Intent:
+class QueryIntent:
     """What a question is after, and how that shares out the budget."""
 
     shares: Mapping[str, float]
@@ -27,24 +27,24 @@ class Intent:
 
 
 def _shares(*shares: float) -> Mapping[str, float]:
-    return MappingProxyType(dict(zip(TIERS, shares, strict=True)))
+    return MappingProxyType(dict(zip(PACK_TIERS, shares, strict=True)))
 
 
-INTENTS: Mapping[str, Intent] = MappingProxyType(
+INTENTS: Mapping[str, QueryIntent] = MappingProxyType(
     {
-        "decisions": Intent(
+        "decisions": QueryIntent(
             _shares(0.8, 0.2, 0.0, 0.0), r"decisions?|decid\w+|commit\w*"
         ),
-        "recent": Intent(
+        "recent": QueryIntent(
             _shares(0.1, 0.3, 0.6, 0.0), r"observ\w+|recent\w*|lately|latest"
         ),
-        "balanced": Intent(_shares(0.4, 0.4, 0.1, 0.1), r""),
+        "balanced": QueryIntent(_shares(0.4, 0.4, 0.1, 0.1), r""),
     }
 )
 """Intent -> shares of the budget for critical, notable, background, entities."""
 
 
-def intent_of(question: str) -> str:
+def detect_intent(question: str) -> str:
     """What a question is after, by its words; `balanced` when nothing tells."""
     return next(
         name
@@ -55,7 +55,7 @@ def intent_of(question: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PackCandidate:
     """A fact that may be packed."""
 
     fact: Fact
@@ -73,7 +73,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class PackedItem:
     """A fact that was packed."""
 
     id: str
@@ -127,7 +127,7 @@ class ContextPack:
     budget: int
     by_tier: Mapping[str, int]
     """Tokens of the items of each tier; headings are not among them."""
-    items: tuple[Item, ...]
+    items: tuple[PackedItem, ...]
     """In the order of the text."""
     left_out: tuple[LeftOut, ...]
     truncated: bool
@@ -156,7 +156,7 @@ class ContextPack:
         }
 
 
-def pack_of(said: Mapping[str, Value]) -> ContextPack:
+def pack_from_json(said: Mapping[str, Value]) -> ContextPack:
     """The pack that `as_json()` made this of.
 
     Raises:

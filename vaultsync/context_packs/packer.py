@@ -25,56 +25,56 @@ from typing import NamedTuple
 
 from vaultsync.context_packs.excerpt import excerpt
 from vaultsync.context_packs.formats import (
-    FORMS,
-    Form,
-    Piece,
-    body_of,
-    card_of,
-    cite,
-    render,
+    PACK_FORMS,
+    PackFormat,
+    PackPiece,
+    citation_of,
+    entity_card,
+    fact_body,
+    render_pack,
 )
-from vaultsync.context_packs.near_duplicates import Duplicates
+from vaultsync.context_packs.near_duplicates import NearDuplicates
 from vaultsync.context_packs.pack import (
-    ENTITIES,
+    ENTITY_TIER,
     INTENTS,
-    TIERS,
-    Candidate,
+    PACK_TIERS,
     ContextPack,
-    Item,
     LeftOut,
-    intent_of,
+    PackCandidate,
+    PackedItem,
+    detect_intent,
 )
-from vaultsync.context_packs.truncate import cut
-from vaultsync.model.decay import IMPORTANCE
+from vaultsync.context_packs.truncate import cut_piece
+from vaultsync.model.decay import DEFAULT_IMPORTANCE
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import tier_of
 
 
-class Whole(NamedTuple):
+class UncutPiece(NamedTuple):
     """A fact as it is packed uncut."""
 
-    piece: Piece
+    piece: PackPiece
     text: str
     tokens: int
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PackPart:
     """A piece with its text and what it costs."""
 
-    piece: Piece
+    piece: PackPiece
     text: str
     tokens: int
-    whole: Whole
+    whole: UncutPiece
     rank: int
     """Its place in the order of all."""
-    candidate: Candidate
+    candidate: PackCandidate
 
 
-def item_of(part: Part) -> Item:
+def pack_item(part: PackPart) -> PackedItem:
     """What a pack tells of a part."""
     piece = part.piece
-    return Item(
+    return PackedItem(
         id=piece.fact.id,
         tokens=part.tokens,
         tier=piece.tier,
@@ -85,7 +85,7 @@ def item_of(part: Part) -> Item:
     )
 
 
-def in_order(candidates: Sequence[Candidate]) -> list[Candidate]:
+def sort_parts(candidates: Sequence[PackCandidate]) -> list[PackCandidate]:
     """By priority, then importance, then the newest first; by id when all that is equal."""
     by_age = sorted(candidates, key=lambda each: each.fact.id)
     by_age.sort(key=lambda each: each.fact.created_at, reverse=True)
@@ -95,46 +95,46 @@ def in_order(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _importance(fact: Fact) -> float:
-    return IMPORTANCE if fact.importance is None else fact.importance
+    return DEFAULT_IMPORTANCE if fact.importance is None else fact.importance
 
 
 __all__ = [
     "INTENTS",
-    "NO_ROOM",
-    "TIERS",
-    "Candidate",
+    "PACK_TIERS",
+    "REASON_NO_ROOM",
     "ContextPack",
-    "Item",
     "LeftOut",
-    "intent_of",
-    "pack",
+    "PackCandidate",
+    "PackedItem",
+    "detect_intent",
+    "pack_context",
 ]
 
-Count = Callable[[str], int]
+CountTokens = Callable[[str], int]
 
-BRIEF = 200
+BRIEF_TOKENS = 200
 """Tokens of a fact that is packed in brief. Of the sessions of LoCoMo as long notes, 160
 questions, packs hold 0.65 of the answers in the words that answer, and with 150 in as
 many tokens 0.61; with 250 and 300 hardly more, and fewer of the notes."""
-WORTH_CUTTING = 0.25
+MIN_CUT_SHARE = 0.25
 """The least share of a fact that is packed when it has to make do with what is left."""
-WORTH_GROWING = 40
+MIN_GROWTH_TOKENS = 40
 """Tokens that must be left for a cut fact to be made longer: about a paragraph."""
 
-NO_ROOM = "no room left"
-IN_BRIEF = "in brief"
-SAYS_THE_SAME = "says the same as"
+REASON_NO_ROOM = "no room left"
+REASON_BRIEF = "in brief"
+REASON_DUPLICATE = "says the same as"
 
 
-def pack(
+def pack_context(
     question: str,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[PackCandidate],
     *,
     budget: int,
-    count: Count,
+    count: CountTokens,
     form: str = "markdown",
     intent: str | None = None,
-    entities: Sequence[Candidate] = (),
+    entities: Sequence[PackCandidate] = (),
 ) -> ContextPack:
     """Pack what fits; the same for the same arguments, whatever the order of the facts.
 
@@ -147,123 +147,124 @@ def pack(
         intent: one of `INTENTS`; by the words of the question when None.
         entities: facts of the entities that the candidates name.
     """
-    meant = intent or intent_of(question)
-    packing = _Packing(FORMS[form], question, budget, count)
+    meant = intent or detect_intent(question)
+    packing = _Packing(PACK_FORMS[form], question, budget, count)
     packing.take_in(candidates, entities)
     packing.fill(INTENTS[meant].shares)
-    text, tokens = packing.settle()
-    packed = [part for tier in TIERS for part in packing.packed[tier]]
+    text, tokens = packing.fit_budget()
+    packed = [part for tier in PACK_TIERS for part in packing.packed[tier]]
     return ContextPack(
         text=text,
         tokens=tokens,
         budget=budget,
         by_tier={
-            tier: sum(part.tokens for part in packing.packed[tier]) for tier in TIERS
+            tier: sum(part.tokens for part in packing.packed[tier])
+            for tier in PACK_TIERS
         },
-        items=tuple(map(item_of, packed)),
+        items=tuple(map(pack_item, packed)),
         left_out=tuple(
             LeftOut(part.piece.fact.id, part.whole.tokens, why, part.piece.fact.title)
             for part, why in sorted(packing.left, key=lambda each: each[0].rank)
         ),
         truncated=any(part.piece.cut for part in packed)
-        or any(why == NO_ROOM for _, why in packing.left),
+        or any(why == REASON_NO_ROOM for _, why in packing.left),
         intent=meant,
         format=form,
     )
 
 
-def _never(_part: Part, _free: int) -> bool:
+def _never(_part: PackPart, _free: int) -> bool:
     return False
 
 
-def _is_worth_it(part: Part, free: int) -> bool:
-    return free >= WORTH_CUTTING * part.tokens
+def _is_worth_it(part: PackPart, free: int) -> bool:
+    return free >= MIN_CUT_SHARE * part.tokens
 
 
 @dataclass(slots=True)
 class _Packing:
     """A pack in the making."""
 
-    form: Form
+    form: PackFormat
     question: str
     budget: int
-    count: Count
-    waiting: dict[str, list[Part]] = field(default_factory=dict)
+    count: CountTokens
+    waiting: dict[str, list[PackPart]] = field(default_factory=dict)
     """Those that share the budget, by tier."""
-    lesser: list[Part] = field(default_factory=list)
+    lesser: list[PackPart] = field(default_factory=list)
     """Those that fit much less; they have what is left."""
-    packed: dict[str, list[Part]] = field(default_factory=dict)
-    left: list[tuple[Part, str]] = field(default_factory=list)
+    packed: dict[str, list[PackPart]] = field(default_factory=dict)
+    left: list[tuple[PackPart, str]] = field(default_factory=list)
     heads: dict[str, int] = field(default_factory=dict)
     """What it costs to open and close each tier."""
-    briefs: dict[int, Part] = field(default_factory=dict)
+    briefs: dict[int, PackPart] = field(default_factory=dict)
     """By rank; what was cut once."""
     tight: bool = False
     """Whether not all of it fits whole."""
 
     def take_in(
-        self, candidates: Sequence[Candidate], entities: Sequence[Candidate]
+        self, candidates: Sequence[PackCandidate], entities: Sequence[PackCandidate]
     ) -> None:
         """Count each part, once, and set aside what repeats another fact."""
-        self.waiting = {tier: [] for tier in TIERS}
-        self.packed = {tier: [] for tier in TIERS}
-        seen, kept = Duplicates(), list[str]()
-        for rank, each in enumerate(in_order(candidates)):
+        self.waiting = {tier: [] for tier in PACK_TIERS}
+        self.packed = {tier: [] for tier in PACK_TIERS}
+        seen, kept = NearDuplicates(), list[str]()
+        for rank, each in enumerate(sort_parts(candidates)):
             part = self._part(each, rank, tier_of(each.fact.priority))
-            same = seen.find(f"{each.fact.title}\n{body_of(each.fact)}")
+            same = seen.find(f"{each.fact.title}\n{fact_body(each.fact)}")
             if same is None:
                 kept.append(each.fact.id)
                 many = self.lesser if each.brief else self.waiting[part.piece.tier]
                 many.append(part)
             else:
-                self.left.append((part, f"{SAYS_THE_SAME} {kept[same]}"))
+                self.left.append((part, f"{REASON_DUPLICATE} {kept[same]}"))
         found = {each.fact.id for each in candidates}
-        named = [each for each in in_order(entities) if each.fact.id not in found]
+        named = [each for each in sort_parts(entities) if each.fact.id not in found]
         named.sort(key=lambda each: -len(each.named_by))
         for rank, each in enumerate(named, start=len(found)):
-            self.waiting[ENTITIES].append(self._part(each, rank, ENTITIES))
-        for tier in TIERS:
+            self.waiting[ENTITY_TIER].append(self._part(each, rank, ENTITY_TIER))
+        for tier in PACK_TIERS:
             self.heads[tier] = self.count(
                 self.form.tier(tier) + self.form.end_tier(tier)
             )
 
-    def _part(self, each: Candidate, rank: int, tier: str) -> Part:
-        body = card_of(each.fact) if tier == ENTITIES else body_of(each.fact)
-        piece = Piece(each.fact, tier, each.reason, cite(each.fact), body)
+    def _part(self, each: PackCandidate, rank: int, tier: str) -> PackPart:
+        body = entity_card(each.fact) if tier == ENTITY_TIER else fact_body(each.fact)
+        piece = PackPiece(each.fact, tier, each.reason, citation_of(each.fact), body)
         short = excerpt(body, each.passage) if each.brief else None
         if short is not None:
             piece = replace(
                 piece,
-                reason=f"{each.reason}; {IN_BRIEF}",
-                citation=cite(each.fact, short.section),
+                reason=f"{each.reason}; {REASON_BRIEF}",
+                citation=citation_of(each.fact, short.section),
                 body=short.text,
                 cut=True,
             )
-        whole = Whole(piece, *self._rendered(piece))
-        return Part(*whole, whole, rank, each)
+        whole = UncutPiece(piece, *self._rendered(piece))
+        return PackPart(*whole, whole, rank, each)
 
-    def _rendered(self, piece: Piece) -> tuple[str, int]:
+    def _rendered(self, piece: PackPiece) -> tuple[str, int]:
         text = self.form.piece(piece)
         return text, self.count(self.form.between + text)
 
     def fill(self, shares: Mapping[str, float]) -> None:
         """Pack tier by tier, each in its room; then let what is left go round."""
-        free = self.budget - self.count(render(self.form, self.question, []))
+        free = self.budget - self.count(render_pack(self.form, self.question, []))
         if free > 0:
             rooms = self._rooms(shares, free)
             spare = 0
-            for tier in TIERS[:-1]:
+            for tier in PACK_TIERS[:-1]:
                 room = rooms[tier] + spare
                 spare = room - self._fill_tier(tier, room, self._is_first)
             spare += free - sum(rooms.values())
             for may_cut in (_never, _is_worth_it):
-                for tier in TIERS[:-1]:
+                for tier in PACK_TIERS[:-1]:
                     spare -= self._fill_tier(tier, spare, may_cut)
             spare = self._grow(self._fill_lesser(spare))
-            self._fill_tier(ENTITIES, spare + rooms[ENTITIES], _never)
-        for tier in TIERS[:-1]:
-            self.left += [(part, NO_ROOM) for part in self.waiting[tier]]
-        self.left += [(part, NO_ROOM) for part in (*self.lesser, *self._named())]
+            self._fill_tier(ENTITY_TIER, spare + rooms[ENTITY_TIER], _never)
+        for tier in PACK_TIERS[:-1]:
+            self.left += [(part, REASON_NO_ROOM) for part in self.waiting[tier]]
+        self.left += [(part, REASON_NO_ROOM) for part in (*self.lesser, *self._named())]
 
     def _fill_lesser(self, room: int) -> int:
         """Pack what fits less, best first, whatever its tier; returns the room left."""
@@ -280,46 +281,46 @@ class _Packing:
             many.sort(key=lambda part: part.rank)
         return room
 
-    def _is_first(self, part: Part, _free: int) -> bool:
+    def _is_first(self, part: PackPart, _free: int) -> bool:
         """The first fact of a tier is cut when it is larger than all of the room."""
         return not self.packed[part.piece.tier]
 
     def _rooms(self, shares: Mapping[str, float], free: int) -> dict[str, int]:
         """The room of each tier: its share, and what the others do not need of theirs."""
-        parts = [part for tier in TIERS for part in self.waiting[tier]]
+        parts = [part for tier in PACK_TIERS for part in self.waiting[tier]]
         self.tight = sum(part.tokens for part in parts) > free
         needs = {
             tier: sum(map(self._least, many)) + self.heads[tier] if many else 0
             for tier, many in self.waiting.items()
         }
-        rooms = {ENTITIES: min(int(shares[ENTITIES] * free), needs[ENTITIES])}
+        rooms = {ENTITY_TIER: min(int(shares[ENTITY_TIER] * free), needs[ENTITY_TIER])}
         spare = 0
-        for tier in TIERS[:-1]:
+        for tier in PACK_TIERS[:-1]:
             have = int(shares[tier] * free) + spare
             rooms[tier] = min(have, needs[tier])
             spare = have - rooms[tier]
         spare = free - sum(rooms.values())
-        for tier in TIERS[:-1]:
+        for tier in PACK_TIERS[:-1]:
             more = min(spare, needs[tier] - rooms[tier])
             rooms[tier] += more
             spare -= more
         return rooms
 
-    def _least(self, part: Part) -> int:
+    def _least(self, part: PackPart) -> int:
         """About what a part costs, in brief where it is tight."""
-        return min(part.tokens, BRIEF) if self.tight else part.tokens
+        return min(part.tokens, BRIEF_TOKENS) if self.tight else part.tokens
 
     def _fill_tier(
-        self, tier: str, room: int, may_cut: Callable[[Part, int], bool]
+        self, tier: str, room: int, may_cut: Callable[[PackPart, int], bool]
     ) -> int:
         """Pack what waits in a tier and fits best, in order; returns the tokens."""
         waiting = self.waiting[tier]
         free, taken = room, set[int]()
-        for part in self._named() if tier == ENTITIES else self._best(waiting, room):
+        for part in self._named() if tier == ENTITY_TIER else self._best(waiting, room):
             inside = free - (0 if self.packed[tier] else self.heads[tier])
-            fitting: Part | None = part
+            fitting: PackPart | None = part
             if part.tokens > inside:
-                cuts = tier != ENTITIES and inside > 0 and may_cut(part, inside)
+                cuts = tier != ENTITY_TIER and inside > 0 and may_cut(part, inside)
                 fitting = self._cut(part, inside) if cuts else None
             if fitting is not None:
                 self.packed[tier].append(fitting)
@@ -329,12 +330,12 @@ class _Packing:
         self.packed[tier].sort(key=lambda part: part.rank)
         return room - free
 
-    def _best(self, parts: Sequence[Part], room: int) -> list[Part]:
+    def _best(self, parts: Sequence[PackPart], room: int) -> list[PackPart]:
         """Those that fit the question best and fill the room, in brief where it is tight.
 
         Of those that fit equally well all compete.
         """
-        chosen: list[Part] = []
+        chosen: list[PackPart] = []
         if room <= 0:
             return chosen
         for part in sorted(parts, key=lambda part: (-part.candidate.fit, part.rank)):
@@ -344,51 +345,53 @@ class _Packing:
             room -= chosen[-1].tokens
         return sorted(chosen, key=lambda part: part.rank)
 
-    def _brief(self, part: Part) -> Part:
+    def _brief(self, part: PackPart) -> PackPart:
         """A part in brief, when it is long and can be cut."""
-        if part.tokens <= BRIEF:
+        if part.tokens <= BRIEF_TOKENS:
             return part
         if part.rank not in self.briefs:
-            self.briefs[part.rank] = self._cut(part, BRIEF) or part
+            self.briefs[part.rank] = self._cut(part, BRIEF_TOKENS) or part
         return self.briefs[part.rank]
 
-    def _named(self) -> list[Part]:
+    def _named(self) -> list[PackPart]:
         """The entities that wait and that a packed fact names."""
         there = {part.piece.fact.id for parts in self.packed.values() for part in parts}
         return [
-            part for part in self.waiting[ENTITIES] if part.candidate.named_by & there
+            part
+            for part in self.waiting[ENTITY_TIER]
+            if part.candidate.named_by & there
         ]
 
     def _grow(self, spare: int) -> int:
         """Make what was cut whole again, or longer, in order; returns what is left then."""
-        for tier in TIERS[:-1]:
+        for tier in PACK_TIERS[:-1]:
             for number, part in enumerate(self.packed[tier]):
                 room = part.tokens + spare
-                longer: Part | None = part
+                longer: PackPart | None = part
                 if part.piece.cut and part.whole.tokens <= room:
                     longer = replace(part, **part.whole._asdict())
-                elif part.piece.cut and spare >= WORTH_GROWING:
+                elif part.piece.cut and spare >= MIN_GROWTH_TOKENS:
                     longer = self._cut(part, room)
                 if longer is not None and longer.tokens > part.tokens:
                     self.packed[tier][number] = longer
                     spare = room - longer.tokens
         return spare
 
-    def _cut(self, part: Part, room: int) -> Part | None:
+    def _cut(self, part: PackPart, room: int) -> PackPart | None:
         piece, _, tokens = part.whole
-        shorter = cut(piece, part.candidate.passage, room, tokens, self._rendered)
+        shorter = cut_piece(piece, part.candidate.passage, room, tokens, self._rendered)
         return replace(part, **shorter._asdict()) if shorter else None
 
-    def settle(self) -> tuple[str, int]:
+    def fit_budget(self) -> tuple[str, int]:
         """The whole text and its tokens; what makes it too large goes, the least first."""
         least = 1
         while any(self.packed.values()):
             tiers = [
                 (tier, [part.text for part in self.packed[tier]])
-                for tier in TIERS
+                for tier in PACK_TIERS
                 if self.packed[tier]
             ]
-            text = render(self.form, self.question, tiers)
+            text = render_pack(self.form, self.question, tiers)
             tokens = self.count(text)
             if tokens <= self.budget:
                 return text, tokens
@@ -400,9 +403,9 @@ class _Packing:
         """Take facts out again, from the end: down to a share of the tokens, and so many."""
         kept = sum(part.tokens for parts in self.packed.values() for part in parts)
         most, dropped = kept * share, 0
-        for tier in reversed(TIERS):
+        for tier in reversed(PACK_TIERS):
             while self.packed[tier] and (kept > most or dropped < least):
                 part = self.packed[tier].pop()
-                self.left.append((part, NO_ROOM))
+                self.left.append((part, REASON_NO_ROOM))
                 kept -= part.tokens
                 dropped += 1

@@ -7,28 +7,34 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from vaultsync.context_packs.formats import Piece, cite, heading_of, is_code, paragraphs
+from vaultsync.context_packs.formats import (
+    PackPiece,
+    citation_of,
+    is_code,
+    paragraph_heading,
+    text_paragraphs,
+)
 
 _TRIES = 8
 """How often a cut that turned out too long is made shorter."""
 _WORD = re.compile(r"\w+")
 
 
-class Shorter(NamedTuple):
+class CutPiece(NamedTuple):
     """A piece that was cut, its text and its tokens."""
 
-    piece: Piece
+    piece: PackPiece
     text: str
     tokens: int
 
 
-def cut(
-    piece: Piece,
+def cut_piece(
+    piece: PackPiece,
     passage: str,
     room: int,
     whole: int,
-    rendered: Callable[[Piece], tuple[str, int]],
-) -> Shorter | None:
+    rendered: Callable[[PackPiece], tuple[str, int]],
+) -> CutPiece | None:
     """As many paragraphs as fit, among them the one that holds the passage.
 
     They are the first ones, else those from the heading above the passage on, else those
@@ -44,11 +50,11 @@ def cut(
     Returns:
         None when not one paragraph or line fits.
     """
-    blocks = list(paragraphs(piece.body))
+    blocks = list(text_paragraphs(piece.body))
     if not blocks or (len(blocks) == 1 and "\n" not in blocks[0]):
         return None
     hit = _holding(blocks, passage)
-    heads = [number for number in range(hit + 1) if heading_of(blocks[number])]
+    heads = [number for number in range(hit + 1) if paragraph_heading(blocks[number])]
     cutting = _Cutting(piece, room, room * len(piece.body) // max(1, whole), rendered)
     for first in dict.fromkeys((0, heads[-1] if heads else 0, hit)):
         shorter = cutting.fitting(blocks, first, "paragraph", must_reach=hit)
@@ -73,15 +79,15 @@ def _holding(blocks: Sequence[str], passage: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Cutting:
-    piece: Piece
+    piece: PackPiece
     room: int
     letters: int
     """About as many as the room holds."""
-    rendered: Callable[[Piece], tuple[str, int]]
+    rendered: Callable[[PackPiece], tuple[str, int]]
 
     def fitting(
         self, blocks: Sequence[str], first: int, unit: str, *, must_reach: int
-    ) -> Shorter | None:
+    ) -> CutPiece | None:
         """The most blocks from `first` on that fit, if they reach a certain one."""
         joint = "\n\n" if unit == "paragraph" else "\n"
         fewest = max(0, must_reach - first) + 1
@@ -89,7 +95,7 @@ class _Cutting:
         for _ in range(_TRIES):
             if number < fewest:
                 break
-            if number > fewest and heading_of(blocks[first + number - 1]):
+            if number > fewest and paragraph_heading(blocks[first + number - 1]):
                 number -= 1  # a heading with nothing under it
             last = first + number
             span = f"{unit} {last}" if number == 1 else f"{unit}s {first + 1} to {last}"
@@ -98,12 +104,12 @@ class _Cutting:
                 self.piece,
                 body=f"{joint.join(blocks[first:last])}\n\n[{says}]",
                 reason=f"{self.piece.reason}; {says}",
-                citation=cite(self.piece.fact, heading_of(blocks[first])),
+                citation=citation_of(self.piece.fact, paragraph_heading(blocks[first])),
                 cut=True,
             )
             text, tokens = self.rendered(shorter)
             if tokens <= self.room:
-                return Shorter(shorter, text, tokens)
+                return CutPiece(shorter, text, tokens)
             least = min(number - 1, number * self.room // tokens)
             number = fewest if least < fewest < number else least
         return None

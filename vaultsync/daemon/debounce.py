@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from vaultsync.model.paths import VaultPath
 
 
-class SettleTable:
+class Debouncer:
     """Paths something was heard of, until they settle.
 
     A path settles `quiet` seconds after it was heard of last, and `longest` seconds after
@@ -23,13 +23,13 @@ class SettleTable:
         self._first: dict[VaultPath, float] = {}
         self._last: dict[VaultPath, float] = {}
 
-    def mark(self, paths: Iterable[VaultPath], now: float) -> None:
+    def add(self, paths: Iterable[VaultPath], now: float) -> None:
         """Something was heard of some paths."""
         for path in paths:
             self._first.setdefault(path, now)
             self._last[path] = now
 
-    def take(self, now: float) -> frozenset[VaultPath]:
+    def pop_due(self, now: float) -> frozenset[VaultPath]:
         """The paths that have settled; they leave the table."""
         due = frozenset(path for path in self._first if self._due(path) <= now)
         for path in due:
@@ -40,11 +40,11 @@ class SettleTable:
         """The paths that have not settled yet."""
         return frozenset(self._first)
 
-    def next_at(self) -> float | None:
+    def next_due(self) -> float | None:
         """When the next path settles, if nothing more is heard of it; None when none."""
         return min(map(self._due, self._first), default=None)
 
-    def since(self) -> float | None:
+    def oldest(self) -> float | None:
         """Since when the oldest of them waits; None when none does."""
         return min(self._first.values(), default=None)
 

@@ -10,36 +10,36 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from vaultsync.daemon.debounce import SettleTable
-from vaultsync.daemon.schedule import BackOff, Rhythm
-from vaultsync.daemon.state import DaemonState, Wanted
-from vaultsync.daemon.watcher_supervisor import Make, WatchKeeper
+from vaultsync.daemon.debounce import Debouncer
+from vaultsync.daemon.schedule import BackOff, Intervals
+from vaultsync.daemon.state import DaemonState, DueTimes
+from vaultsync.daemon.watcher_supervisor import MakeWatcher, WatcherSupervisor
 from vaultsync.errors import DaemonStoppedError, VaultsyncError
-from vaultsync.model.paths import VaultPath, parent
+from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import is_conflict_note
-from vaultsync.sync.context import Mirror
-from vaultsync.sync.pass_types import Request
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Progress, Report
 
-MANY_FOLDERS = 100
+FULL_SCAN_FROM = 100
 """From so many on, a look at all folders is as cheap."""
-HASHED_AT_ONCE = 8
+FOLDERS_HASHED_PER_TICK = 8
 """Folders whose notes are read between two looks at what else is due."""
 
-Tell = Callable[[str, Mapping[str, Value]], None]
+EventSink = Callable[[str, Mapping[str, Value]], None]
 """Told of what happens: its kind, and what is to be said of it."""
 
 
-class _NewsError(Exception):
+class _ChangesPendingError(Exception):
     """Something is to be mirrored, which comes before what is derived."""
 
 
-class Work(Protocol):
+class DaemonTasks(Protocol):
     """What the daemon has done for it, under the engine's lock."""
 
     @property
-    def mirror(self) -> Mirror:
+    def mirror(self) -> SyncContext:
         """The two sides; the store may be another object after it was away."""
         ...
 
@@ -47,7 +47,7 @@ class Work(Protocol):
         """Try to open a store that is away."""
         ...
 
-    def mirror_some(self, request: Request, progress: Progress) -> Report:
+    def sync_folders(self, request: SyncRequest, progress: Progress) -> Report:
         """One pass, and the links that follow moved notes."""
         ...
 
@@ -63,29 +63,29 @@ class Work(Protocol):
         """Whether somebody said that it is to end."""
         ...
 
-    def asked(self) -> bool:
+    def has_waiting_calls(self) -> bool:
         """Whether somebody waits for this engine to do something."""
         ...
 
 
-class Daemon:
+class DaemonLoop:
     """Keeps both sides equal, a step at a time. Everything happens in one thread."""
 
     def __init__(
         self,
-        work: Work,
-        make: Make,
-        rhythm: Rhythm,
+        work: DaemonTasks,
+        make: MakeWatcher,
+        rhythm: Intervals,
         *,
-        tell: Tell,
+        tell: EventSink,
         jitter: Callable[[], float],
     ) -> None:
         self._work = work
         self._rhythm = rhythm
         self._tell = tell
-        self._keeper = WatchKeeper(make, rhythm, jitter=jitter)
-        self._notes = SettleTable(quiet=rhythm.settle, longest=rhythm.settle_longest)
-        self._others = SettleTable(quiet=rhythm.settle, longest=rhythm.settle_longest)
+        self._keeper = WatcherSupervisor(make, rhythm, jitter=jitter)
+        self._notes = Debouncer(quiet=rhythm.settle, longest=rhythm.settle_longest)
+        self._others = Debouncer(quiet=rhythm.settle, longest=rhythm.settle_longest)
         self._failures = BackOff(
             first=rhythm.failure, longest=rhythm.longest_failure, jitter=jitter
         )
@@ -95,14 +95,14 @@ class Daemon:
         self._clock = work.mirror.clock
         now = self._clock.monotonic()
         self._at = (now, self._wall())
-        self._wanted = Wanted(now, rhythm)
+        self._wanted = DueTimes(now, rhythm)
         self.state = DaemonState(since=work.mirror.now())
         self.error: Exception | None = None
         """What the last pass failed with."""
 
     # ------------------------------------------------------------------ one step
 
-    def step(self) -> float:
+    def tick(self) -> float:
         """Do what is due; returns for how many seconds nothing is, unless it is woken.
 
         Raises:
@@ -115,7 +115,7 @@ class Daemon:
         if now >= self._wanted.not_before:
             self._do_one(now)
         now = self._clock.monotonic()
-        wait = self._wanted.wait(now, self._notes.next_at(), self._others.next_at())
+        wait = self._wanted.wait(now, self._notes.next_due(), self._others.next_due())
         self._at = (now + wait, self._wall() + wait)
         self.state.lag = self._lag(now)
         return wait
@@ -124,7 +124,7 @@ class Daemon:
         """Stop listening."""
         self._keeper.close()
 
-    def nudge(self) -> None:
+    def retry_soon(self) -> None:
         """Somebody else had this engine do something: what failed may work now."""
         now = self._clock.monotonic()
         self._at = (now, self._wall())
@@ -132,16 +132,16 @@ class Daemon:
         self._failures.reset()
         self._after_pass(whole=False)
 
-    def trouble(self, error: Exception) -> None:
+    def record_error(self, error: Exception) -> None:
         """Something beside the passes failed: it is told as what failed last."""
         self._tell("error", self.state.note(error, self._work.mirror.now()))
         self._tell_state()
 
     @property
-    def settled(self) -> bool:
+    def is_idle(self) -> bool:
         """Whether nothing is left to do now, and nothing is waited for."""
         pending = self._notes.pending() or self._others.pending()
-        return not (pending or self._wanted.anything)
+        return not (pending or self._wanted.has_pending)
 
     # ------------------------------------------------------------ what is to be done
 
@@ -150,17 +150,17 @@ class Daemon:
         expected, wall = self._at
         gap = max(now - expected, abs(self._wall() - wall))
         if gap > self._rhythm.gap:
-            self._keeper.slept()
+            self._keeper.after_sleep()
             self._want_all(f"nothing was heard for {gap:.0f} s")
 
     def _listen(self, now: float) -> None:
         name, trouble = self._keeper.name, self._keeper.trouble
-        why = self._keeper.attend(now)
+        why = self._keeper.check_health(now)
         if why:
             self._want_all(why)
         heard = self._keeper.drain()
-        self._notes.mark(heard.notes, now)
-        self._others.mark(heard.others, now)
+        self._notes.add(heard.notes, now)
+        self._others.add(heard.others, now)
         if heard.lost:
             self._want_all(heard.lost)
         if (name, trouble) != (self._keeper.name, self._keeper.trouble):
@@ -201,27 +201,29 @@ class Daemon:
 
     def _do_one(self, now: float) -> None:
         wanted = self._wanted
-        notes = self._notes.take(now)
+        notes = self._notes.pop_due(now)
         if self._folders_changed(now) or any(map(is_conflict_note, notes)):
             self._want_all("a folder or a conflict note changed")
-        folders = frozenset(map(parent, notes))
-        if len(folders) > MANY_FOLDERS:
+        folders = frozenset(map(parent_folder, notes))
+        if len(folders) > FULL_SCAN_FROM:
             self._want_all(f"{len(folders)} folders changed at once")
-        if wanted.all or now >= wanted.look_at:
+        if wanted.all or now >= wanted.next_full_scan:
             self._pass(now, None)
         elif self.state.away:
             return  # the whole vault is looked at when it is back
         elif folders or wanted.behind_since is not None:
             self._pass(now, folders)
-        elif wanted.hash_now(now, self._work.mirror.archive):
-            some = [wanted.to_hash.pop() for _ in wanted.to_hash[:HASHED_AT_ONCE]]
+        elif wanted.take_folders_to_hash(now, self._work.mirror.archive):
+            some = [
+                wanted.to_hash.pop() for _ in wanted.to_hash[:FOLDERS_HASHED_PER_TICK]
+            ]
             self._pass(now, frozenset(some), hashed=True)
         elif now >= wanted.derive_at:
             self._derive()
 
     def _folders_changed(self, now: float) -> bool:
         """Whether one of the other paths is a folder that is not as it is known."""
-        others = self._others.take(now)
+        others = self._others.pop_due(now)
         if not others:
             return False
         mirror = self._work.mirror
@@ -245,15 +247,15 @@ class Daemon:
         # What the guard stopped, whoever asked for it, is tried under that same run: the
         # one that a person was told to confirm.
         stopped = self._work.mirror.archive.setting("stopped_run")
-        request = Request(
+        request = SyncRequest(
             kind="watch",
             folders=folders,
-            unsettled=self._notes.pending(),
-            hashed=hashed,
+            being_saved=self._notes.pending(),
+            read_all=hashed,
             run=stopped if whole else None,
         )
         try:
-            report = self._work.mirror_some(request, self._check)
+            report = self._work.sync_folders(request, self._check)
         except DaemonStoppedError:
             raise
         except (VaultsyncError, OSError) as error:
@@ -276,7 +278,7 @@ class Daemon:
 
     def _after_pass(self, *, whole: bool) -> None:
         archive = self._work.mirror.archive
-        self._wanted.passed(
+        self._wanted.run_done(
             self._clock.monotonic(),
             cursor=int(archive.setting("cursor") or 0),
             waiting=archive.setting("waiting") or "",
@@ -298,7 +300,7 @@ class Daemon:
             if self._work.is_derived():
                 return
             behind = self._work.derive(self._look_up)
-        except _NewsError:
+        except _ChangesPendingError:
             self._wanted.derive_at = self._clock.monotonic() + self._rhythm.derive
         except DaemonStoppedError:
             raise
@@ -318,17 +320,17 @@ class Daemon:
     def _look_up(self, *_: object) -> None:
         """Called between the parts of deriving: the mirror comes first."""
         self._check()
-        if self._work.asked():
-            raise _NewsError
+        if self._work.has_waiting_calls():
+            raise _ChangesPendingError
         now = self._clock.monotonic()
         if now < self._wanted.ask_at:
             return
         self._listen(now)
         self._ask_store(now)
-        due = self._notes.next_at()
+        due = self._notes.next_due()
         behind = self._wanted.behind_since is not None
         if behind or self._wanted.all or (due is not None and due <= now):
-            raise _NewsError
+            raise _ChangesPendingError
 
     # ---------------------------------------------------------------- what is told
 
@@ -337,11 +339,11 @@ class Daemon:
         self.state.lag = self._lag(self._clock.monotonic())
         self.state.waiting = len((archive.setting("waiting") or "").split())
         self.state.conflicts = len(archive.conflicts())
-        self.state.attention = len(archive.attention())
+        self.state.attention = len(archive.notices())
         self._tell("state", self.state.as_json())
 
     def _lag(self, now: float) -> float:
-        times = [self._notes.since(), self._others.since(), self._wanted.behind_since]
+        times = [self._notes.oldest(), self._others.oldest(), self._wanted.behind_since]
         return max((now - at for at in times if at is not None), default=0.0)
 
     def _wall(self) -> float:

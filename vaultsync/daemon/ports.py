@@ -14,7 +14,7 @@ from vaultsync.model.paths import VaultPath
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class WatchEvents:
     """What a watcher heard since it was asked last."""
 
     notes: frozenset[VaultPath] = frozenset()
@@ -55,7 +55,7 @@ class Watcher(Protocol):
         """
         ...
 
-    def drain(self) -> Heard:
+    def drain(self) -> WatchEvents:
         """What was heard since the last call; never blocks, never raises."""
         ...
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Rhythm:
+class Intervals:
     """All in seconds."""
 
     settle: float = 0.3

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vaultsync.daemon.schedule import Rhythm
+from vaultsync.daemon.schedule import Intervals
 from vaultsync.errors import VaultsyncError
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.privacy.error_json import trouble
+from vaultsync.privacy.error_json import error_values
 from vaultsync.storage.archive import Archive
 
-LOOKS = 2
+RUNS_TO_CONFIRM_DELETION = 2
 """Whole passes that a deletion needs; what waits longer waits for somebody."""
 
 
-class Wanted:
+class DueTimes:
     """What is to be done when; all times by the clock that never goes back."""
 
     NEVER = float("inf")
 
-    def __init__(self, now: float, rhythm: Rhythm) -> None:
+    def __init__(self, now: float, rhythm: Intervals) -> None:
         self._rhythm = rhythm
         self.all = "it begins"
         """Why the whole vault is to be looked at; empty when it is not."""
@@ -40,18 +40,18 @@ class Wanted:
         self._tries = 0
 
     @property
-    def look_at(self) -> float:
+    def next_full_scan(self) -> float:
         """When the whole vault is looked at next."""
         return min(self.rescan_at, self.retry_at)
 
     @property
-    def anything(self) -> bool:
+    def has_pending(self) -> bool:
         """Whether something is left to do but for rescans."""
-        looks = self.retry_at != self.NEVER and self._tries < LOOKS
+        looks = self.retry_at != self.NEVER and self._tries < RUNS_TO_CONFIRM_DELETION
         soon = looks or self.derive_at != self.NEVER
         return bool(self.all) or soon or self.behind_since is not None
 
-    def passed(self, now: float, *, cursor: int, waiting: str, whole: bool) -> None:
+    def run_done(self, now: float, *, cursor: int, waiting: str, whole: bool) -> None:
         """A pass was done; what it left waiting is looked at again, but not for ever."""
         self.cursor = cursor
         self.behind_since = None
@@ -67,7 +67,7 @@ class Wanted:
         elif whole or self.retry_at == self.NEVER:
             self.retry_at = now + retries[self._tries]
 
-    def hash_now(self, now: float, archive: Archive) -> bool:
+    def take_folders_to_hash(self, now: float, archive: Archive) -> bool:
         """Whether folders are to be read whatever their stamps say; a few at a time."""
         if now >= self.hash_at:
             self.hash_at = now + self._rhythm.hashes
@@ -85,10 +85,10 @@ class Wanted:
         return min(max(soonest - now, 0.0), asks, self._rhythm.check)
 
 
-def told(error: Exception) -> dict[str, Value]:
+def error_summary(error: Exception) -> dict[str, Value]:
     """An error as it is told: its kind, what happened, and what helps."""
     hint = error.hint if isinstance(error, VaultsyncError) else ""
-    return trouble(type(error).__name__, str(error), hint)
+    return error_values(type(error).__name__, str(error), hint)
 
 
 @dataclass(slots=True)
@@ -121,7 +121,7 @@ class DaemonState:
 
     def note(self, error: Exception, at: str) -> dict[str, Value]:
         """Remember an error; returns it as it is told."""
-        self.last_error = {"at": at, **told(error)}
+        self.last_error = {"at": at, **error_summary(error)}
         return dict(self.last_error)
 
     def as_json(self) -> dict[str, Value]:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vaultsync.daemon.ports import Heard, Watcher
-from vaultsync.daemon.schedule import BackOff, Rhythm
+from vaultsync.daemon.ports import Watcher, WatchEvents
+from vaultsync.daemon.schedule import BackOff, Intervals
 
-OFTEN = 3
+MAX_FAILURES = 3
 """After so many failures a watcher that looks by itself takes over."""
-FORGIVEN = 600.0
+FAILURE_WINDOW = 600.0
 """Seconds; failures that are longer ago do not count."""
 
-Make = Callable[[bool], Watcher]
+MakeWatcher = Callable[[bool], Watcher]
 """Makes a watcher; one that looks by itself when it is told so."""
 
 
-class WatchKeeper:
+class WatcherSupervisor:
     """A watcher that is started again whenever it failed."""
 
     def __init__(
-        self, make: Make, rhythm: Rhythm, *, jitter: Callable[[], float]
+        self, make: MakeWatcher, rhythm: Intervals, *, jitter: Callable[[], float]
     ) -> None:
         self._make = make
         self._rhythm = rhythm
@@ -38,16 +38,16 @@ class WatchKeeper:
         """Which watcher listens; empty while none does."""
         return self._watcher.name if self._watcher else ""
 
-    def drain(self) -> Heard:
+    def drain(self) -> WatchEvents:
         """What was heard since the last call."""
         if self._watcher is None:
-            return Heard()
+            return WatchEvents()
         heard = self._watcher.drain()
         if heard.probes:
             self._probed_at = None
         return heard
 
-    def attend(self, now: float) -> str:
+    def check_health(self, now: float) -> str:
         """See to the watcher; returns why the vault has to be looked at, or nothing.
 
         What changed while nobody listened was not heard.
@@ -70,14 +70,14 @@ class WatchKeeper:
         if watcher is not None:
             watcher.stop()
 
-    def slept(self) -> None:
+    def after_sleep(self) -> None:
         """The machine slept: a probe of before says nothing."""
         self._probed_at = None
 
     def _begin(self, now: float) -> str:
-        recent = [at for at in self._failures if now - at < FORGIVEN]
+        recent = [at for at in self._failures if now - at < FAILURE_WINDOW]
         try:
-            watcher = self._make(len(recent) >= OFTEN)
+            watcher = self._make(len(recent) >= MAX_FAILURES)
             watcher.start()
         except OSError as error:
             self._fail(str(error), now)
@@ -91,7 +91,7 @@ class WatchKeeper:
 
     def _fail(self, why: str, now: float) -> None:
         self.trouble = why
-        self._failures = [*self._failures[-OFTEN:], now]
+        self._failures = [*self._failures[-MAX_FAILURES:], now]
 
     def _unheard(self, now: float) -> str:
         if self._probed_at is None or now - self._probed_at < self._rhythm.answer:

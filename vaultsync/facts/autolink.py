@@ -9,16 +9,16 @@ from collections import Counter
 from collections.abc import Iterable
 
 from vaultsync.errors import StoreUnavailableError
-from vaultsync.links.autolink import Target, link_mentions
-from vaultsync.links.ports import Entity
-from vaultsync.links.wikilinks import Names, folded
+from vaultsync.links.autolink import LinkTarget, link_mentions
+from vaultsync.links.ports import EntityRecord
+from vaultsync.links.wikilinks import LinkResolver, fold_case
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, entity_name
-from vaultsync.sync.context import Mirror
+from vaultsync.sync.context import SyncContext
 
 
-def linked(
-    mirror: Mirror, fact: Fact, *, agent: str | None, before: str | None = None
+def link_entities(
+    mirror: SyncContext, fact: Fact, *, agent: str | None, before: str | None = None
 ) -> Fact:
     """The fact as an agent wrote it, with the entities that its content mentions linked.
 
@@ -31,7 +31,7 @@ def linked(
     if agent is None or not mirror.policy.auto_link or fact.content == before:
         return fact
     try:
-        mentions = mirror.names.mentions(mirror.shown, fact.content)
+        mentions = mirror.names.mentions(mirror.redacted_store, fact.content)
     except StoreUnavailableError:
         return fact
     keys = {key for each in mentions for key in each.keys}
@@ -39,16 +39,16 @@ def linked(
     if not targets:
         return fact
     within = None if before is None else _changed_lines(before, fact.content)
-    made = fact.but(
+    made = fact.evolve(
         content=link_mentions(fact.content, mentions, targets, within=within)
     )
-    return made if _keeps_secrets(mirror, fact, made) else fact
+    return made if _leaves_secrets_intact(mirror, fact, made) else fact
 
 
-def _keeps_secrets(mirror: Mirror, fact: Fact, made: Fact) -> bool:
+def _leaves_secrets_intact(mirror: SyncContext, fact: Fact, made: Fact) -> bool:
     """Whether no link is inside a secret, nor in the word that tells one: it would show it."""
-    before = mirror.lens.secrets(fact)
-    return mirror.lens.secrets(made) == before and all(
+    before = mirror.lens.known_secrets(fact)
+    return mirror.lens.known_secrets(made) == before and all(
         made.content.count(secret) == fact.content.count(secret)
         for secret in before.known.values()
     )
@@ -67,7 +67,9 @@ def _changed_lines(before: str, after: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _targets(mirror: Mirror, fact: Fact, keys: Iterable[str]) -> dict[str, Target]:
+def _targets(
+    mirror: SyncContext, fact: Fact, keys: Iterable[str]
+) -> dict[str, LinkTarget]:
     """The entities that everybody knows who may read the fact, and what links to them say.
 
     Of several that are called the same, those in the scope of the fact.
@@ -80,7 +82,7 @@ def _targets(mirror: Mirror, fact: Fact, keys: Iterable[str]) -> dict[str, Targe
     if not entities:
         return {}
     near = {
-        folded(name)
+        fold_case(name)
         for each in entities
         if each.scope == fact.scope
         for name in each.names
@@ -88,9 +90,9 @@ def _targets(mirror: Mirror, fact: Fact, keys: Iterable[str]) -> dict[str, Targe
     entities = [
         each
         for each in entities
-        if each.scope == fact.scope or near.isdisjoint(map(folded, each.names))
+        if each.scope == fact.scope or near.isdisjoint(map(fold_case, each.names))
     ]
-    twins = {each.fact_id: mirror.names.twins(each.names[0]) for each in entities}
+    twins = {each.fact_id: mirror.names.same_named(each.names[0]) for each in entities}
     bases = mirror.archive.find_bases({key for many in twins.values() for key in many})
     there = {
         key: base.path for key, base in bases.items() if base.missing_since is None
@@ -100,12 +102,12 @@ def _targets(mirror: Mirror, fact: Fact, keys: Iterable[str]) -> dict[str, Targe
         key = each.fact_id
         link = _link_text(each, twins[key], there, known=key in bases)
         if link:
-            found[key] = Target(link, each.names)
+            found[key] = LinkTarget(link, each.names)
     return found
 
 
 def _link_text(
-    entity: Entity, twins: set[str], there: dict[str, VaultPath], *, known: bool
+    entity: EntityRecord, twins: set[str], there: dict[str, VaultPath], *, known: bool
 ) -> str:
     """What a link to an entity says: its file's name, or the path when others have it too.
 
@@ -113,5 +115,7 @@ def _link_text(
     """
     path = there.get(entity.fact_id)
     if path is not None:
-        return Names.of(there[key] for key in twins if key in there).link_text(path)
+        return LinkResolver.of(there[key] for key in twins if key in there).link_text(
+            path
+        )
     return "" if known or len(twins) > 1 else entity_name(entity.names[0])

@@ -10,14 +10,14 @@ from itertools import groupby
 from typing import NamedTuple
 
 from vaultsync.errors import InvalidIdError, NotFoundError
-from vaultsync.links.index_sync import RELATED, follow
-from vaultsync.links.ports import LinkIndex, Reference
-from vaultsync.links.wikilinks import Names, folded, name_key
+from vaultsync.links.index_sync import RELATED_KEY, update_link_index
+from vaultsync.links.ports import LinkIndex, LinkReference
+from vaultsync.links.wikilinks import LinkResolver, fold_case, name_key
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath, stem_of
-from vaultsync.model.scope import sees
-from vaultsync.sync.context import Mirror
+from vaultsync.model.scope import can_see
+from vaultsync.sync.context import SyncContext
 
 
 class Backlink(NamedTuple):
@@ -25,19 +25,19 @@ class Backlink(NamedTuple):
 
     fact: Fact
     """With the path of its note."""
-    links: tuple[Reference, ...]
+    links: tuple[LinkReference, ...]
 
 
-def catch_up(mirror: Mirror, links: LinkIndex) -> bool:
+def catch_up_link_index(mirror: SyncContext, links: LinkIndex) -> bool:
     """Bring the index up to the store's feed; says whether there was anything to do.
 
     Raises: as `follow()`.
     """
-    return follow(mirror.shown, links)
+    return update_link_index(mirror.redacted_store, links)
 
 
-def backlinks(
-    mirror: Mirror, links: LinkIndex, fact_id: str, *, agent: str | None = None
+def find_backlinks(
+    mirror: SyncContext, links: LinkIndex, fact_id: str, *, agent: str | None = None
 ) -> list[Backlink]:
     """The facts that an agent sees whose notes link to the note of a fact, by path.
 
@@ -47,20 +47,20 @@ def backlinks(
         StoreUnavailableError: the store does not answer.
         IndexBusyError, OSError: as `LinkIndex.update()`.
     """
-    catch_up(mirror, links)
+    catch_up_link_index(mirror, links)
     base = mirror.archive.find_base(fact_id)
     wanted = [fact_id] + ([base.path] if base else [])
     by_fact = {
         key: tuple(many)
         for key, many in groupby(links.links_to(wanted), key=lambda link: link.fact_id)
     }
-    facts = mirror.shown.find_many(by_fact)
+    facts = mirror.redacted_store.find_many(by_fact)
     bases = mirror.archive.find_bases(by_fact)
-    names = _names_like(mirror, wanted) if by_fact else Names.of(())
+    names = _names_like(mirror, wanted) if by_fact else LinkResolver.of(())
     found = []
     for key, many in by_fact.items():
         fact = facts.get(key)
-        if fact is None or not sees(agent, fact.scope) or key == fact_id:
+        if fact is None or not can_see(agent, fact.scope) or key == fact_id:
             continue
         path = bases[key].path if key in bases else None
         source = path or VaultPath("")
@@ -68,25 +68,25 @@ def backlinks(
         leading = tuple(
             link
             for link in many
-            if (link.key == RELATED and link.target == fact_id)
+            if (link.key == RELATED_KEY and link.target == fact_id)
             or (to is not None and names.resolve(link.target, source) == to)
         )
         if leading:
-            found.append(Backlink(fact.but(path=path), leading))
+            found.append(Backlink(fact.evolve(path=path), leading))
     return sorted(found, key=lambda each: (each.fact.path or "", each.fact.id))
 
 
-def _names_like(mirror: Mirror, wanted: Sequence[str]) -> Names:
+def _names_like(mirror: SyncContext, wanted: Sequence[str]) -> LinkResolver:
     """The paths that links which end in some names can mean; no others matter to them."""
     keys = {name_key(each) for each in wanted}
-    return Names.of(p for p in mirror.archive.paths() if name_key(p) in keys)
+    return LinkResolver.of(p for p in mirror.archive.paths() if name_key(p) in keys)
 
 
-MANY = 5
+MAX_CANDIDATES_SHOWN = 5
 """Names that a hint lists."""
 
 
-def fact_named(mirror: Mirror, name: str, *, agent: str | None) -> Fact:
+def find_fact(mirror: SyncContext, name: str, *, agent: str | None) -> Fact:
     """The fact of an id, a path, a file name, a title or an alias, with its path.
 
     What a note is called counts for more than what it is also called, as in the graph.
@@ -95,40 +95,40 @@ def fact_named(mirror: Mirror, name: str, *, agent: str | None) -> Fact:
         NotFoundError: no fact that the agent sees is called so, or more than one.
     """
     paths = {fact_id: path for path, fact_id in mirror.archive.paths().items()}
-    key = folded(name.strip())
+    key = fold_case(name.strip())
     matches: list[list[Fact]] = [[], [], []]
     for fact in _candidates(mirror, name):
-        if not sees(agent, fact.scope):
+        if not can_see(agent, fact.scope):
             continue
         path = paths.get(fact.id)
-        said = folded(path or "")
+        said = fold_case(path or "")
         if key in (fact.id, said, said.removesuffix(".md")):
-            matches[0].append(fact.but(path=path))
-        elif key in (folded(fact.title), stem_of(said)):
-            matches[1].append(fact.but(path=path))
-        elif key in map(folded, fact.aliases):
-            matches[2].append(fact.but(path=path))
+            matches[0].append(fact.evolve(path=path))
+        elif key in (fold_case(fact.title), stem_of(said)):
+            matches[1].append(fact.evolve(path=path))
+        elif key in map(fold_case, fact.aliases):
+            matches[2].append(fact.evolve(path=path))
     found: list[Fact] = next((many for many in matches if many), [])
     if not found:
         message = f"no note is called {name[:80]!r}"
         raise NotFoundError(message, hint="give an id, a path, a title or an alias")
     if len(found) > 1:
-        named = ", ".join(each.path or each.id for each in found[:MANY])
+        named = ", ".join(each.path or each.id for each in found[:MAX_CANDIDATES_SHOWN])
         message = f"{len(found)} notes are called {name[:80]!r}"
         raise NotFoundError(message, hint=f"name one by its path: {named}")
     return found[0]
 
 
-def _candidates(mirror: Mirror, name: str) -> Iterable[Fact]:
+def _candidates(mirror: SyncContext, name: str) -> Iterable[Fact]:
     """The one fact of an id; else all of them."""
     try:
-        return mirror.shown.find_many([check_id(name)]).values()
+        return mirror.redacted_store.find_many([check_id(name)]).values()
     except InvalidIdError:
-        return mirror.shown.iter_facts()
+        return mirror.redacted_store.iter_facts()
 
 
 def linking_to(
-    mirror: Mirror, links: LinkIndex, name: str, *, agent: str | None
+    mirror: SyncContext, links: LinkIndex, name: str, *, agent: str | None
 ) -> set[str]:
     """The ids of the facts whose notes link to a note.
 
@@ -136,26 +136,26 @@ def linking_to(
         NotFoundError: as `fact_named()`.
         IndexBusyError, OSError: as `LinkIndex.update()`.
     """
-    to = fact_named(mirror, name, agent=agent)
-    found = backlinks(mirror, links, to.id, agent=agent)
+    to = find_fact(mirror, name, agent=agent)
+    found = find_backlinks(mirror, links, to.id, agent=agent)
     return {each.fact.id for each in found}
 
 
 def linked_from(
-    mirror: Mirror, links: LinkIndex, name: str, *, agent: str | None
+    mirror: SyncContext, links: LinkIndex, name: str, *, agent: str | None
 ) -> set[str]:
     """The ids of the facts that a note links to, as Obsidian would follow its links.
 
     Raises: as `linking_to()`.
     """
-    source = fact_named(mirror, name, agent=agent)
-    catch_up(mirror, links)
+    source = find_fact(mirror, name, agent=agent)
+    catch_up_link_index(mirror, links)
     paths = mirror.archive.paths()
-    names = Names.of(paths)
+    names = LinkResolver.of(paths)
     at = source.path or VaultPath("")
     found = set()
     for link in links.links_from(source.id):
-        if link.key == RELATED:
+        if link.key == RELATED_KEY:
             found.add(link.target)
         else:
             path = names.resolve(link.target, at)

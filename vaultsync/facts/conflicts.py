@@ -7,10 +7,10 @@ from dataclasses import replace
 from vaultsync.errors import ConflictNotFoundError
 from vaultsync.facts.service import is_visible
 from vaultsync.notes.conflict_note import Conflict
-from vaultsync.sync.context import Mirror
+from vaultsync.sync.context import SyncContext
 
 
-def visible_conflicts(mirror: Mirror, *, agent: str | None) -> list[Conflict]:
+def visible_conflicts(mirror: SyncContext, *, agent: str | None) -> list[Conflict]:
     """The open conflicts about facts that the agent may see; notes where they lie now."""
     found = mirror.archive.conflicts()
     bases = mirror.archive.find_bases([each.fact_id for each in found])
@@ -22,7 +22,7 @@ def visible_conflicts(mirror: Mirror, *, agent: str | None) -> list[Conflict]:
 
 
 def find_conflict(
-    mirror: Mirror, conflict_id: str, *, agent: str | None = None
+    mirror: SyncContext, conflict_id: str, *, agent: str | None = None
 ) -> Conflict:
     """The open conflict of that id, or of the one id that begins so.
 

@@ -6,19 +6,19 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from vaultsync.errors import InvalidFieldError
-from vaultsync.facts.service import FORGOTTEN
+from vaultsync.facts.service import STATUS_FORGOTTEN
 from vaultsync.model.canonical import check_id, check_type
 from vaultsync.model.fact import Fact
-from vaultsync.model.filters import Filters
+from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import Value
-from vaultsync.model.scope import check_scope, sees
-from vaultsync.model.serialization import public
-from vaultsync.model.time_span import span_of
-from vaultsync.sync.context import Mirror
+from vaultsync.model.scope import can_see, check_scope
+from vaultsync.model.serialization import public_values
+from vaultsync.model.time_span import time_span
+from vaultsync.sync.context import SyncContext
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class FactPage:
     """Some facts, and where the next ones begin."""
 
     facts: tuple[Fact, ...]
@@ -26,11 +26,14 @@ class Page:
 
     def as_json(self) -> dict[str, Value]:
         """The facts as surfaces show them, and the id to ask for the next ones after."""
-        return {"facts": [public(each) for each in self.facts], "next": self.next}
+        return {
+            "facts": [public_values(each) for each in self.facts],
+            "next": self.next,
+        }
 
 
-def select(
-    mirror: Mirror,
+def select_facts(
+    mirror: SyncContext,
     *,
     agent: str | None,
     type_name: str | None = None,
@@ -43,7 +46,7 @@ def select(
     newest: bool = False,
     limit: int = 100,
     after: str | None = None,
-) -> Page:
+) -> FactPage:
     """Facts by id, those that match; superseded ones too.
 
     Args:
@@ -67,9 +70,9 @@ def select(
     """
     if limit < 1:
         raise InvalidFieldError("limit", limit, "1 or more")
-    gone = status == FORGOTTEN
-    span = span_of(since, until)
-    filters = Filters(
+    gone = status == STATUS_FORGOTTEN
+    span = time_span(since, until)
+    filters = FactFilters(
         scopes=None if scope is None else frozenset({check_scope(scope)}),
         types=frozenset(() if type_name is None else {check_type(type_name)}),
         tags=frozenset({tag} if tag else ()),
@@ -89,14 +92,14 @@ def select(
         found.append(fact)
     bases = mirror.archive.find_bases([fact.id for fact in found])
     facts = tuple(
-        fact.but(path=bases[fact.id].path if fact.id in bases else None)
+        fact.evolve(path=bases[fact.id].path if fact.id in bases else None)
         for fact in found
     )
-    return Page(facts, facts[-1].id if more else None)
+    return FactPage(facts, facts[-1].id if more else None)
 
 
 def _visible(
-    mirror: Mirror,
+    mirror: SyncContext,
     agent: str | None,
     after: str | None,
     *,
@@ -108,24 +111,24 @@ def _visible(
     start = check_id(after) if after else ""
     begin = "" if newest else start
     if gone:
-        facts = _forgotten(mirror, begin, among)
+        facts = _tombstones_of(mirror, begin, among)
     elif among is not None:
-        known = mirror.shown.find_many(each for each in among if each > begin)
+        known = mirror.redacted_store.find_many(each for each in among if each > begin)
         facts = (known[each] for each in sorted(known))
     else:
-        facts = mirror.shown.iter_facts(begin)
+        facts = mirror.redacted_store.iter_facts(begin)
     if newest:
         some = [fact for fact in facts if not start or fact.id < start]
         facts = iter(sorted(some, key=lambda fact: fact.id, reverse=True))
-    return (fact for fact in facts if sees(agent, fact.scope))
+    return (fact for fact in facts if can_see(agent, fact.scope))
 
 
-def _forgotten(
-    mirror: Mirror, start: str, among: Collection[str] | None
+def _tombstones_of(
+    mirror: SyncContext, start: str, among: Collection[str] | None
 ) -> Iterator[Fact]:
     """What tombstones last said, by id."""
-    rows = (row.fact_id for row in mirror.shown.feed() if row.deleted)
+    rows = (row.fact_id for row in mirror.redacted_store.feed() if row.deleted)
     for fact_id in sorted(each for each in rows if each > start):
-        fact = mirror.shown.buried(fact_id)
+        fact = mirror.redacted_store.tombstone(fact_id)
         if fact is not None and (among is None or fact_id in among):
             yield fact

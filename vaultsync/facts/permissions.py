@@ -12,12 +12,12 @@ from vaultsync.errors import (
     SupersededError,
 )
 from vaultsync.model.fact import Fact
-from vaultsync.model.scope import sees
-from vaultsync.sync.context import Mirror
+from vaultsync.model.scope import can_see
+from vaultsync.sync.context import SyncContext
 
 
 def check_access(
-    mirror: Mirror, fact: Fact, *, agent: str | None, before: Sequence[str] = ()
+    mirror: SyncContext, fact: Fact, *, agent: str | None, before: Sequence[str] = ()
 ) -> None:
     """See that an agent may write a fact, and sees what it relates it to.
 
@@ -31,18 +31,18 @@ def check_access(
         ScopeDeniedError: the scope is another agent's.
         FactNotFoundError: a related fact is; its note would say what that is called.
     """
-    if not sees(agent, fact.scope):
+    if not can_see(agent, fact.scope):
         raise ScopeDeniedError(agent or "", fact.scope)
     fresh = {*fact.related_fact_ids} - {*before}
     if agent is None or not fresh:
         return
     with suppress(StoreUnavailableError):  # nobody can tell now
         for each in mirror.store.find_many(fresh).values():
-            if not sees(agent, each.scope):
+            if not can_see(agent, each.scope):
                 raise FactNotFoundError(each.id)
 
 
-def check_head(mirror: Mirror, fact: Fact, *, agent: str | None) -> None:
+def check_not_superseded(mirror: SyncContext, fact: Fact, *, agent: str | None) -> None:
     """See that nothing replaces a fact yet, or else two would say what holds now.
 
     What replaced it may have been deleted since; then it is the last word again.
@@ -53,7 +53,7 @@ def check_head(mirror: Mirror, fact: Fact, *, agent: str | None) -> None:
     head, seen = fact, {fact.id}
     while (heir := head.superseded_by_id) is not None and heir not in seen:
         found = mirror.store.find_many([heir]).get(heir)
-        if found is None or not sees(agent, found.scope):
+        if found is None or not can_see(agent, found.scope):
             break
         seen.add(heir)
         head = found

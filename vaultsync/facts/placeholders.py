@@ -8,13 +8,13 @@ from typing import cast
 from vaultsync.errors import InvalidFieldError, UnknownPlaceholderError
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.sync.context import Mirror
+from vaultsync.sync.context import SyncContext
 
 _ADD, _REMOVE = "+tags", "-tags"
 
 
-def changed_by(
-    mirror: Mirror,
+def apply_restored_changes(
+    mirror: SyncContext,
     fact: Fact,
     values: Mapping[str, Value],
     add_tags: Sequence[str] = (),
@@ -27,22 +27,24 @@ def changed_by(
         InvalidFieldError: a value that its field does not take, as it was said.
     """
     named = {**values, _ADD: list(add_tags), _REMOVE: list(remove_tags)}
-    meant, unknown = mirror.lens.taken(named, fact)
+    meant, unknown = mirror.lens.restore_values(named, fact)
     if unknown:
         raise UnknownPlaceholderError(fact.id, unknown)
     add = cast("Sequence[str]", meant.pop(_ADD))
     gone = {tag.lstrip("#") for tag in cast("Sequence[str]", meant.pop(_REMOVE))}
     try:
-        changed = fact.changed(meant)
+        changed = fact.replace(meant)
         if add or gone:
             kept = [tag for tag in changed.tags if tag not in gone]
-            changed = changed.changed({"tags": [*kept, *add]})
+            changed = changed.replace({"tags": [*kept, *add]})
     except InvalidFieldError as wrong:
-        raise as_said(wrong, values) from None
+        raise error_as_written(wrong, values) from None
     return changed
 
 
-def as_said(wrong: InvalidFieldError, values: Mapping[str, Value]) -> InvalidFieldError:
+def error_as_written(
+    wrong: InvalidFieldError, values: Mapping[str, Value]
+) -> InvalidFieldError:
     """The error about a value as somebody said it, who may not see what it means."""
     if wrong.field not in values:
         return wrong

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from vaultsync.facts import service as fact_work
-from vaultsync.facts.backlinks import backlinks
+from vaultsync.facts.backlinks import find_backlinks
 from vaultsync.links.ports import LinkIndex
 from vaultsync.model.decay import utility
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.model.scope import sees
-from vaultsync.sync.context import Mirror
+from vaultsync.model.scope import can_see
+from vaultsync.sync.context import SyncContext
 
-LONGEST = 100
+MAX_CHAIN_FACTS = 100
 """So many facts of a chain are followed, each way."""
 
 
@@ -53,8 +53,8 @@ def _named(fact: Fact) -> dict[str, Value]:
     return {"id": fact.id, "title": fact.title, "path": fact.path}
 
 
-def related(
-    mirror: Mirror, links: LinkIndex, fact_id: str, *, agent: str | None
+def find_related(
+    mirror: SyncContext, links: LinkIndex, fact_id: str, *, agent: str | None
 ) -> Related:
     """What stands around a fact, of what the agent sees.
 
@@ -62,8 +62,8 @@ def related(
         FactNotFoundError, InvalidIdError.
         StoreUnavailableError, IndexBusyError, OSError: as `backlinks()`.
     """
-    fact = mirror.lens.hidden(fact_work.get(mirror, fact_id, agent=agent))
-    linking = backlinks(mirror, links, fact.id, agent=agent)
+    fact = mirror.lens.redact(fact_work.get(mirror, fact_id, agent=agent))
+    linking = find_backlinks(mirror, links, fact.id, agent=agent)
     return Related(
         fact,
         tuple(each.fact for each in linking),
@@ -73,26 +73,28 @@ def related(
 
 
 def _found(
-    mirror: Mirror, fact_ids: Sequence[str], agent: str | None
+    mirror: SyncContext, fact_ids: Sequence[str], agent: str | None
 ) -> tuple[Fact, ...]:
     """The facts of these ids that are there and visible, in their order."""
-    facts = mirror.shown.find_many(fact_ids)
+    facts = mirror.redacted_store.find_many(fact_ids)
     seen = [
-        facts[key] for key in fact_ids if key in facts and sees(agent, facts[key].scope)
+        facts[key]
+        for key in fact_ids
+        if key in facts and can_see(agent, facts[key].scope)
     ]
     return _with_paths(mirror, seen)
 
 
-def _with_paths(mirror: Mirror, facts: Iterable[Fact]) -> tuple[Fact, ...]:
+def _with_paths(mirror: SyncContext, facts: Iterable[Fact]) -> tuple[Fact, ...]:
     held = list(facts)
     bases = mirror.archive.find_bases([fact.id for fact in held])
     return tuple(
-        fact.but(path=bases[fact.id].path if fact.id in bases else None)
+        fact.evolve(path=bases[fact.id].path if fact.id in bases else None)
         for fact in held
     )
 
 
-def _chain(mirror: Mirror, fact: Fact, agent: str | None) -> tuple[Fact, ...]:
+def _chain(mirror: SyncContext, fact: Fact, agent: str | None) -> tuple[Fact, ...]:
     """The facts that replaced each other, as far as they are there and visible."""
     met = {fact.id}
     before = _followed(mirror, fact, "supersedes_id", met, agent)
@@ -101,16 +103,16 @@ def _chain(mirror: Mirror, fact: Fact, agent: str | None) -> tuple[Fact, ...]:
 
 
 def _followed(
-    mirror: Mirror, fact: Fact, attr: str, met: set[str], agent: str | None
+    mirror: SyncContext, fact: Fact, attr: str, met: set[str], agent: str | None
 ) -> list[Fact]:
     found: list[Fact] = []
-    for _ in range(LONGEST):
+    for _ in range(MAX_CHAIN_FACTS):
         key = getattr(fact, attr)
         if not key or key in met:
             break
         met.add(key)
-        there = mirror.shown.find_many([key]).get(key)
-        if there is None or not sees(agent, there.scope):
+        there = mirror.redacted_store.find_many([key]).get(key)
+        if there is None or not can_see(agent, there.scope):
             break
         found.append(there)
         fact = there

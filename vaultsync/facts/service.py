@@ -15,34 +15,40 @@ from vaultsync.errors import (
     RevisionMismatchError,
     StoreUnavailableError,
 )
-from vaultsync.facts.autolink import linked
+from vaultsync.facts.autolink import link_entities
 from vaultsync.facts.offline import (
-    changed,
-    created,
-    deleted,
-    known_offline,
-    queue,
+    offline_fact,
+    queue_changes,
+    queued_changes,
+    queued_create,
+    queued_delete,
+    queued_update,
     update_later,
-    waits_for,
 )
-from vaultsync.facts.permissions import check_access, check_head
-from vaultsync.facts.placeholders import changed_by
+from vaultsync.facts.permissions import check_access, check_not_superseded
+from vaultsync.facts.placeholders import apply_restored_changes
 from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact, make_fact
-from vaultsync.model.schema import FIELD, NO_FIELDS, OWN, Owner, Value
-from vaultsync.model.scope import private, sees
+from vaultsync.model.schema import (
+    FIELDS_BY_KEY,
+    NON_FIELD_KEYS,
+    OWN_FIELDS_BY_KEY,
+    FieldOwner,
+    Value,
+)
+from vaultsync.model.scope import can_see, private_scope
 from vaultsync.storage.archive import HistoryEntry
-from vaultsync.storage.store import RevisionMismatch, Write
-from vaultsync.sync.context import Mirror
-from vaultsync.sync.history import readable
+from vaultsync.storage.store import RevisionMismatch, StoreWrite
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.history import readable_history
 
-FORGOTTEN, ACTIVE = "forgotten", "active"
-TRIES = 20
+STATUS_FORGOTTEN, STATUS_ACTIVE = "forgotten", "active"
+MAX_UPDATE_TRIES = 20
 """How often an update is repeated when other writers get in between."""
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class ForgetResult:
     """A fact that was deleted or brought back."""
 
     id: str
@@ -54,7 +60,9 @@ class Forgotten:
         return {"id": self.id, "status": self.status}
 
 
-def remember(mirror: Mirror, values: Mapping[str, Value], *, agent: str | None) -> Fact:
+def remember(
+    mirror: SyncContext, values: Mapping[str, Value], *, agent: str | None
+) -> Fact:
     """Write a new fact to the store.
 
     Raises:
@@ -63,10 +71,10 @@ def remember(mirror: Mirror, values: Mapping[str, Value], *, agent: str | None) 
         ScopeDeniedError: the scope is another agent's.
         IdTakenError: there is, or was, a fact of that id.
     """
-    _check_set(values)
+    _check_settable(values)
     at = mirror.today()
     scope = values.get("scope") or (
-        private(agent) if agent else mirror.policy.default_scope
+        private_scope(agent) if agent else mirror.policy.default_scope
     )
     filled: dict[str, Value] = {
         "createdAt": at,
@@ -82,19 +90,19 @@ def remember(mirror: Mirror, values: Mapping[str, Value], *, agent: str | None) 
     if not fact.content.strip() and not str(values.get("title") or "").strip():
         raise InvalidFieldError("content", fact.content, "text to be remembered")
     check_access(mirror, fact, agent=agent)
-    fact = linked(mirror, fact, agent=agent)
-    write = Write(fact.id, fact, None, agent or "person")
+    fact = link_entities(mirror, fact, agent=agent)
+    write = StoreWrite(fact.id, fact, None, agent or "person")
     try:
         result = mirror.store.write([write])[0]
     except StoreUnavailableError:
-        queue(mirror, created(mirror, fact, agent=agent))
+        queue_changes(mirror, queued_create(mirror, fact, agent=agent))
         return fact
     if isinstance(result, RevisionMismatch):
         raise IdTakenError(fact.id)
-    return fact.but(revision=result)
+    return fact.evolve(revision=result)
 
 
-def get(mirror: Mirror, fact_id: str, *, agent: str | None) -> Fact:
+def get(mirror: SyncContext, fact_id: str, *, agent: str | None) -> Fact:
     """One fact with the path of its note; from the base while the store is away.
 
     A fact that waits for the store in the outbox is there too; it has no revision yet.
@@ -108,30 +116,30 @@ def get(mirror: Mirror, fact_id: str, *, agent: str | None) -> Fact:
     try:
         fact = mirror.store.get(fact_id)
     except StoreUnavailableError:
-        waits = waits_for(mirror, fact_id)
-        offline = known_offline(mirror, fact_id, waits)
+        waits = queued_changes(mirror, fact_id)
+        offline = offline_fact(mirror, fact_id, waits)
         if waits and waits[-1].kind == "delete":
             raise FactNotFoundError(fact_id) from None
         if offline is None:
             raise
         fact = offline
     except FactNotFoundError:
-        row = mirror.store.written(fact_id)
-        buried = mirror.store.buried(fact_id)
-        if row and buried and sees(agent, buried.scope):
+        row = mirror.store.last_write(fact_id)
+        buried = mirror.store.tombstone(fact_id)
+        if row and buried and can_see(agent, buried.scope):
             raise FactForgottenError(fact_id, row.at) from None
-        waits = waits_for(mirror, fact_id)
+        waits = queued_changes(mirror, fact_id)
         made = any(each.kind == "create" for each in waits)
-        waiting = known_offline(mirror, fact_id, waits) if made else None
+        waiting = offline_fact(mirror, fact_id, waits) if made else None
         if waiting is None:
             raise
         fact = waiting
-    if not sees(agent, fact.scope):
+    if not can_see(agent, fact.scope):
         raise FactNotFoundError(fact_id)
-    return fact.but(path=base.path if base else None)
+    return fact.evolve(path=base.path if base else None)
 
 
-def is_visible(mirror: Mirror, fact_id: str, *, agent: str | None) -> bool:
+def is_visible(mirror: SyncContext, fact_id: str, *, agent: str | None) -> bool:
     """Whether a fact, deleted or not, is one that the agent may see."""
     if agent is None:
         return True
@@ -145,7 +153,7 @@ def is_visible(mirror: Mirror, fact_id: str, *, agent: str | None) -> bool:
 
 
 def history(
-    mirror: Mirror, fact_id: str, *, agent: str | None
+    mirror: SyncContext, fact_id: str, *, agent: str | None
 ) -> Sequence[HistoryEntry]:
     """Who changed which field when, from which side; oldest first.
 
@@ -161,11 +169,11 @@ def history(
         get(mirror, fact_id, agent=agent)
         return []
     base = mirror.archive.find_base(fact_id)
-    return list(readable(found, mirror.lens, base.fact if base else None))
+    return list(readable_history(found, mirror.lens, base.fact if base else None))
 
 
 def update(
-    mirror: Mirror,
+    mirror: SyncContext,
     fact_id: str,
     values: Mapping[str, Value],
     *,
@@ -184,29 +192,33 @@ def update(
         RevisionMismatchError: the fact is not at `expect`.
     """
     fact_id = check_id(fact_id)
-    _check_set(values)
+    _check_settable(values)
     for key in values:
-        if key in FIELD and FIELD[key].owner is Owner.IDENTITY:
+        if key in FIELDS_BY_KEY and FIELDS_BY_KEY[key].owner is FieldOwner.IDENTITY:
             raise FixedFieldError(key)
     known: Fact | None = None
-    for _ in range(TRIES):
+    for _ in range(MAX_UPDATE_TRIES):
         try:
             current = known = get(mirror, fact_id, agent=agent)
-            fact = changed_by(mirror, current, values, add_tags, remove_tags)
-            fact = linked(mirror, fact, agent=agent, before=current.content)
-            _check_there(current)
+            fact = apply_restored_changes(
+                mirror, current, values, add_tags, remove_tags
+            )
+            fact = link_entities(mirror, fact, agent=agent, before=current.content)
+            _check_in_store(current)
             if fact == current and (expect is None or expect == current.revision):
                 return current
             check_access(mirror, fact, agent=agent, before=current.related_fact_ids)
-            fact = fact.but(updated_at=mirror.today())
-            write = Write(fact_id, fact, expect or current.revision, agent or "person")
+            fact = fact.evolve(updated_at=mirror.today())
+            write = StoreWrite(
+                fact_id, fact, expect or current.revision, agent or "person"
+            )
             result = mirror.store.write([write])[0]
         except StoreUnavailableError:
-            known = known or known_offline(mirror, fact_id)
+            known = known or offline_fact(mirror, fact_id)
             tags = (add_tags, remove_tags)
             return update_later(mirror, known, values, tags, agent=agent)
         if not isinstance(result, RevisionMismatch):
-            return fact.but(revision=result, path=current.path)
+            return fact.evolve(revision=result, path=current.path)
         if expect is not None:
             raise RevisionMismatchError(fact_id, expect, result.found)
     raise RevisionMismatchError(
@@ -214,7 +226,9 @@ def update(
     )
 
 
-def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> Fact:
+def supersede(
+    mirror: SyncContext, fact_id: str, text: str, *, agent: str | None
+) -> Fact:
     """A new fact that replaces an older one; both name each other.
 
     Raises:
@@ -222,9 +236,9 @@ def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> 
         changed again and again, or replaced already.
     """
     old = get(mirror, fact_id, agent=agent)
-    check_head(mirror, old, agent=agent)
+    check_not_superseded(mirror, old, agent=agent)
     at = mirror.today()
-    content = mirror.lens.taken({"content": text}, old)[0]["content"]
+    content = mirror.lens.restore_values({"content": text}, old)[0]["content"]
     fresh = make_fact(
         {
             "id": mirror.clock.new_id(),
@@ -242,38 +256,38 @@ def supersede(mirror: Mirror, fact_id: str, text: str, *, agent: str | None) -> 
     )
     if not fresh.content.strip():
         raise InvalidFieldError("content", text, "text that replaces the older one")
-    fresh = linked(mirror, fresh, agent=agent)
+    fresh = link_entities(mirror, fresh, agent=agent)
     try:
         return _replace(mirror, old, fresh, agent=agent)
     except StoreUnavailableError:
-        replaced = old.but(superseded_by_id=fresh.id)
-        queue(
+        replaced = old.evolve(superseded_by_id=fresh.id)
+        queue_changes(
             mirror,
-            created(mirror, fresh, agent=agent),
-            changed(mirror, old, replaced, ["supersededById"], agent=agent),
+            queued_create(mirror, fresh, agent=agent),
+            queued_update(mirror, old, replaced, ["supersededById"], agent=agent),
         )
         return fresh
 
 
-def _replace(mirror: Mirror, old: Fact, fresh: Fact, *, agent: str | None) -> Fact:
+def _replace(mirror: SyncContext, old: Fact, fresh: Fact, *, agent: str | None) -> Fact:
     """Write both ends at once, or none; the new one with its revision."""
     who = agent or "person"
-    for _ in range(TRIES):
-        _check_there(old)
-        check_head(mirror, old, agent=agent)
-        replaced = old.but(superseded_by_id=fresh.id, updated_at=fresh.updated_at)
-        first = Write(old.id, replaced, old.revision, who)
-        second = Write(fresh.id, fresh, None, who, needs=old.id)
+    for _ in range(MAX_UPDATE_TRIES):
+        _check_in_store(old)
+        check_not_superseded(mirror, old, agent=agent)
+        replaced = old.evolve(superseded_by_id=fresh.id, updated_at=fresh.updated_at)
+        first = StoreWrite(old.id, replaced, old.revision, who)
+        second = StoreWrite(fresh.id, fresh, None, who, needs=old.id)
         _, made = mirror.store.write([first, second])
         if isinstance(made, str):
-            return fresh.but(revision=made)
+            return fresh.evolve(revision=made)
         old = get(mirror, old.id, agent=agent)
     raise RevisionMismatchError(old.id, "the one just read", "another, always")
 
 
 def forget(
-    mirror: Mirror, fact_id: str, *, agent: str | None, expect: str | None = None
-) -> Forgotten:
+    mirror: SyncContext, fact_id: str, *, agent: str | None, expect: str | None = None
+) -> ForgetResult:
     """Delete a fact: it becomes a tombstone, and `restore` brings it back.
 
     Raises:
@@ -281,34 +295,34 @@ def forget(
         RevisionMismatchError: the fact is not at `expect`.
     """
     known: Fact | None = None
-    for _ in range(TRIES):
+    for _ in range(MAX_UPDATE_TRIES):
         try:
             fact = known = get(mirror, fact_id, agent=agent)
-            _check_there(fact)
+            _check_in_store(fact)
             _check_revision(fact, expect)
-            write = Write(fact.id, None, fact.revision, agent or "person")
+            write = StoreWrite(fact.id, None, fact.revision, agent or "person")
             if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
-                return Forgotten(fact.id, FORGOTTEN)
+                return ForgetResult(fact.id, STATUS_FORGOTTEN)
         except StoreUnavailableError:
             # What was read is what is to go, nothing that its reader did not see.
-            known = known or known_offline(mirror, check_id(fact_id))
+            known = known or offline_fact(mirror, check_id(fact_id))
             if known is None:
                 raise
-            queue(mirror, deleted(mirror, known, agent=agent))
-            return Forgotten(known.id, FORGOTTEN)
+            queue_changes(mirror, queued_delete(mirror, known, agent=agent))
+            return ForgetResult(known.id, STATUS_FORGOTTEN)
     raise RevisionMismatchError(
         fact_id, "the one just read", "another, again and again"
     )
 
 
-def _check_set(values: Mapping[str, Value]) -> None:
+def _check_settable(values: Mapping[str, Value]) -> None:
     """See that nobody sets what is computed; an author's property of that name may go."""
     for key, value in values.items():
-        if value is not None and (key in NO_FIELDS or key == "updatedAt"):
+        if value is not None and (key in NON_FIELD_KEYS or key == "updatedAt"):
             raise ComputedFieldError(key)
 
 
-def _check_there(fact: Fact) -> None:
+def _check_in_store(fact: Fact) -> None:
     """See that the store has a fact, which it has not while that waits in the outbox."""
     if not fact.revision:
         why = "this fact waits for it in the outbox; the next pass brings it over"
@@ -321,8 +335,8 @@ def _check_revision(fact: Fact, expect: str | None) -> None:
 
 
 def restore(
-    mirror: Mirror, fact_id: str, *, agent: str | None, expect: str | None = None
-) -> Forgotten:
+    mirror: SyncContext, fact_id: str, *, agent: str | None, expect: str | None = None
+) -> ForgetResult:
     """Bring back a fact that was deleted, on whichever side.
 
     Raises:
@@ -330,18 +344,18 @@ def restore(
         RevisionMismatchError: what was deleted is not at `expect`.
     """
     fact_id = check_id(fact_id)
-    for _ in range(TRIES):
-        buried = mirror.store.buried(fact_id)
+    for _ in range(MAX_UPDATE_TRIES):
+        buried = mirror.store.tombstone(fact_id)
         if buried is None:
             get(mirror, fact_id, agent=agent)
-            return Forgotten(fact_id, ACTIVE)
-        if not sees(agent, buried.scope):
+            return ForgetResult(fact_id, STATUS_ACTIVE)
+        if not can_see(agent, buried.scope):
             raise FactNotFoundError(fact_id)
         _check_revision(buried, expect)
-        fact = buried.but(updated_at=mirror.today())
-        write = Write(fact_id, fact, buried.revision, agent or "person")
+        fact = buried.evolve(updated_at=mirror.today())
+        write = StoreWrite(fact_id, fact, buried.revision, agent or "person")
         if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
-            return Forgotten(fact_id, ACTIVE)
+            return ForgetResult(fact_id, STATUS_ACTIVE)
     raise RevisionMismatchError(
         fact_id, "the one just read", "another, again and again"
     )
@@ -352,8 +366,8 @@ def field_key(key: str, type_name: str) -> str:
 
     `outcome` of a decision is `decisionOutcome`; `created_at` is not a key.
     """
-    if key in FIELD or key in OWN:
+    if key in FIELDS_BY_KEY or key in OWN_FIELDS_BY_KEY:
         return key
     prefix = "entity" if type_name in ("person", "project", "entity") else type_name
     full = prefix + key[:1].upper() + key[1:]
-    return full if full in OWN else key
+    return full if full in OWN_FIELDS_BY_KEY else key

@@ -29,12 +29,12 @@ COLOURS: Mapping[str, str] = MappingProxyType(
 )
 """Type -> colour; told apart on light and on dark ground."""
 
-OTHER = "#9a9a9a"
+OTHER_COLOUR = "#9a9a9a"
 
 
 def colour_of(type_name: str) -> str:
     """The colour of a type."""
-    return COLOURS.get(type_name, OTHER)
+    return COLOURS.get(type_name, OTHER_COLOUR)
 
 
 def merged_colours(text: str | None) -> str:

@@ -11,12 +11,18 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from vaultsync.graph.colours import colour_of
-from vaultsync.graph.model import MENTIONS, RELATED, Edge, Graph, Node
-from vaultsync.graph.page import to_html
+from vaultsync.graph.model import (
+    EDGE_MENTIONS,
+    EDGE_RELATED,
+    Graph,
+    GraphEdge,
+    GraphNode,
+)
+from vaultsync.graph.page import graph_to_html
 from vaultsync.model.schema import Value
 
 
-def to_json(graph: Graph) -> str:
+def graph_to_json(graph: Graph) -> str:
     """`{"nodes": […], "links": […]}`, as D3 and many others read it."""
     said = {
         "nodes": [_node_json(node) for node in graph.nodes.values()],
@@ -25,7 +31,7 @@ def to_json(graph: Graph) -> str:
     return json.dumps(said, ensure_ascii=False, indent=1) + "\n"
 
 
-def _node_json(node: Node) -> dict[str, Value]:
+def _node_json(node: GraphNode) -> dict[str, Value]:
     return {
         "id": node.id,
         "label": node.label,
@@ -38,7 +44,7 @@ def _node_json(node: Node) -> dict[str, Value]:
     }
 
 
-def _edge_json(edge: Edge) -> dict[str, Value]:
+def _edge_json(edge: GraphEdge) -> dict[str, Value]:
     return {
         "source": edge.source,
         "target": edge.target,
@@ -52,7 +58,7 @@ def _edge_json(edge: Edge) -> dict[str, Value]:
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def to_graphml(graph: Graph) -> str:
+def graph_to_graphml(graph: Graph) -> str:
     """GraphML, as Gephi, yEd and Cytoscape read it."""
     import networkx as nx  # noqa: PLC0415 - takes 0.2 s to load
 
@@ -84,11 +90,11 @@ def _attributes(said: Mapping[str, Value], *ends: str) -> dict[str, str | int]:
 
 WIDTH, HEIGHT = 320, 120
 """Of a card, in pixels: a title and a line or two."""
-GAP, MARGIN, BETWEEN = 40, 60, 260
+GAP, CANVAS_MARGIN, BETWEEN = 40, 60, 260
 """Between cards, around them in their group, and between groups."""
 
 
-def to_canvas(graph: Graph) -> str:
+def graph_to_canvas(graph: Graph) -> str:
     """A JSON Canvas (spec 1.0): a frame for each type, with a card for each note.
 
     Frames stand in rows, facts above what they are about; in each, the cards that are
@@ -107,13 +113,13 @@ def to_canvas(graph: Graph) -> str:
             cards = sorted(members, key=lambda n: (-degrees[n.id], n.label, n.id))
             columns = max(1, round(math.sqrt(len(cards) * 1.2)))
             for number, node in enumerate(cards):
-                left = x + MARGIN + number % columns * (WIDTH + GAP)
-                top = y + MARGIN + number // columns * (HEIGHT + GAP)
+                left = x + CANVAS_MARGIN + number % columns * (WIDTH + GAP)
+                top = y + CANVAS_MARGIN + number // columns * (HEIGHT + GAP)
                 nodes.append(_card(node, left, top))
                 centres[node.id] = (left + WIDTH // 2, top + HEIGHT // 2)
-            width = min(columns, len(cards)) * (WIDTH + GAP) - GAP + 2 * MARGIN
+            width = min(columns, len(cards)) * (WIDTH + GAP) - GAP + 2 * CANVAS_MARGIN
             lines = math.ceil(len(cards) / columns)
-            height = lines * (HEIGHT + GAP) - GAP + 2 * MARGIN
+            height = lines * (HEIGHT + GAP) - GAP + 2 * CANVAS_MARGIN
             nodes.append(_frame(type_name, len(cards), (x, y, width, height)))
             x += width + BETWEEN
             below = max(below, height)
@@ -132,8 +138,8 @@ _ROWS = (
 """The types side by side in each row; a type that is in none gets the last one."""
 
 
-def _rows(graph: Graph) -> list[list[tuple[str, list[Node]]]]:
-    by_type: dict[str, list[Node]] = defaultdict(list)
+def _rows(graph: Graph) -> list[list[tuple[str, list[GraphNode]]]]:
+    by_type: dict[str, list[GraphNode]] = defaultdict(list)
     for node in graph.nodes.values():
         by_type[node.type].append(node)
     known = {name for row in _ROWS for name in row}
@@ -147,7 +153,7 @@ def _hex(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _card(node: Node, x: int, y: int) -> dict[str, Value]:
+def _card(node: GraphNode, x: int, y: int) -> dict[str, Value]:
     place: dict[str, Value] = {"x": x, "y": y, "width": WIDTH, "height": HEIGHT}
     card: dict[str, Value] = {
         "id": _hex(node.id),
@@ -178,7 +184,7 @@ def _frame(
     }
 
 
-def _arrow(edge: Edge, centres: Mapping[str, tuple[int, int]]) -> dict[str, Value]:
+def _arrow(edge: GraphEdge, centres: Mapping[str, tuple[int, int]]) -> dict[str, Value]:
     (x1, y1), (x2, y2) = centres[edge.source], centres[edge.target]
     if abs(x2 - x1) * HEIGHT > abs(y2 - y1) * WIDTH:
         sides = ("right", "left") if x2 > x1 else ("left", "right")
@@ -190,13 +196,20 @@ def _arrow(edge: Edge, centres: Mapping[str, tuple[int, int]]) -> dict[str, Valu
         "fromSide": sides[0],
         "toNode": _hex(edge.target),
         "toSide": sides[1],
-        "toEnd": "none" if edge.kind == RELATED else "arrow",
+        "toEnd": "none" if edge.kind == EDGE_RELATED else "arrow",
     }
-    label = edge.label or ("" if edge.kind in (MENTIONS, RELATED) else edge.kind)
+    label = edge.label or (
+        "" if edge.kind in (EDGE_MENTIONS, EDGE_RELATED) else edge.kind
+    )
     return {**made, "label": label} if label else made
 
 
 EXPORTS: Mapping[str, Callable[[Graph], str]] = MappingProxyType(
-    {"json": to_json, "graphml": to_graphml, "canvas": to_canvas, "html": to_html}
+    {
+        "json": graph_to_json,
+        "graphml": graph_to_graphml,
+        "canvas": graph_to_canvas,
+        "html": graph_to_html,
+    }
 )
 """Format -> what makes it."""

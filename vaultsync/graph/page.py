@@ -12,14 +12,14 @@ import json
 from collections import Counter
 
 from vaultsync.graph.colours import COLOURS, colour_of
-from vaultsync.graph.model import KINDS, Graph
+from vaultsync.graph.model import EDGE_KINDS, Graph
 from vaultsync.graph.page_controls import CONTROLS
 from vaultsync.graph.page_layout import LAYOUT
 from vaultsync.graph.page_script import SCRIPT
 from vaultsync.graph.page_style import STYLE
 
 
-def to_html(graph: Graph) -> str:
+def graph_to_html(graph: Graph) -> str:
     """A page with a picture of the graph to be moved, zoomed and searched."""
     script = f"{LAYOUT}{SCRIPT}{CONTROLS}"
     policy = (
@@ -43,13 +43,19 @@ def _data(graph: Graph) -> str:
     number = {key: place for place, key in enumerate(graph.nodes)}
     said = {
         "types": [[name, colour_of(name)] for name in types],
-        "kinds": list(KINDS),
+        "kinds": list(EDGE_KINDS),
         "nodes": [
             [n.label, types.index(n.type), n.path, n.scope, n.created, n.status]
             for n in graph.nodes.values()
         ],
         "links": [
-            [number[e.source], number[e.target], KINDS.index(e.kind), e.label, e.weight]
+            [
+                number[e.source],
+                number[e.target],
+                EDGE_KINDS.index(e.kind),
+                e.label,
+                e.weight,
+            ]
             for e in graph.edges
         ],
     }

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vaultsync.errors import NotFoundError
-from vaultsync.graph.model import Edge, Graph, Node, build_graph
+from vaultsync.graph.model import Graph, GraphEdge, GraphNode, build_graph
 from vaultsync.graph.stats import (
     GraphStats,
     Neighbor,
+    find_neighbors,
     find_nodes,
     graph_stats,
-    neighbors,
 )
 from vaultsync.model.schema import Value
-from vaultsync.model.scope import check_scope, sees
-from vaultsync.sync.context import Mirror
+from vaultsync.model.scope import can_see, check_scope
+from vaultsync.sync.context import SyncContext
 
-MANY = 5
+MAX_HINT_NAMES = 5
 """Names that a hint lists."""
 
 
@@ -25,7 +25,7 @@ MANY = 5
 class Neighborhood:
     """A node, and the nodes near it."""
 
-    node: Node
+    node: GraphNode
     depth: int
     near: tuple[Neighbor, ...]
 
@@ -45,12 +45,12 @@ class Neighborhood:
         }
 
 
-def node_json(node: Node) -> dict[str, Value]:
+def node_json(node: GraphNode) -> dict[str, Value]:
     """A node as JSON."""
     return {"id": node.id, "label": node.label, "type": node.type, "path": node.path}
 
 
-def _edge_json(edge: Edge) -> dict[str, Value]:
+def _edge_json(edge: GraphEdge) -> dict[str, Value]:
     return {
         "source": edge.source,
         "target": edge.target,
@@ -76,7 +76,7 @@ def stats_json(stats: GraphStats) -> dict[str, Value]:
 
 
 def load_graph(
-    mirror: Mirror,
+    mirror: SyncContext,
     *,
     agent: str | None,
     scope: str | None = None,
@@ -101,9 +101,9 @@ def load_graph(
         check_scope(scope)
     paths = {fact_id: path for path, fact_id in mirror.archive.paths().items()}
     graph = build_graph(
-        fact.but(path=paths.get(fact.id))
-        for fact in mirror.shown.iter_facts()
-        if sees(agent, fact.scope) and scope in (None, fact.scope)
+        fact.evolve(path=paths.get(fact.id))
+        for fact in mirror.redacted_store.iter_facts()
+        if can_see(agent, fact.scope) and scope in (None, fact.scope)
     )
     if around is None:
         return graph
@@ -124,12 +124,14 @@ def neighborhood(graph: Graph, name: str, depth: int = 1) -> Neighborhood:
             message, hint="give a title, an alias, an id or the path of a note"
         )
     if len(found) > 1:
-        named = ", ".join(each.path or each.id for each in found[:MANY])
+        named = ", ".join(each.path or each.id for each in found[:MAX_HINT_NAMES])
         message = f"{len(found)} in the graph are called {name!r}"
         raise NotFoundError(message, hint=f"name one by its path: {named}")
-    return Neighborhood(found[0], depth, tuple(neighbors(graph, found[0].id, depth)))
+    return Neighborhood(
+        found[0], depth, tuple(find_neighbors(graph, found[0].id, depth))
+    )
 
 
-def statistics(graph: Graph, *, hubs: int = 10) -> GraphStats:
+def load_graph_stats(graph: Graph, *, hubs: int = 10) -> GraphStats:
     """What a graph looks like."""
     return graph_stats(graph, hubs=hubs)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from vaultsync.graph.model import Edge, Graph, Node
-from vaultsync.links.wikilinks import folded
+from vaultsync.graph.model import Graph, GraphEdge, GraphNode
+from vaultsync.links.wikilinks import fold_case
 from vaultsync.model.paths import stem_of
 
 DAMPING = 0.85
@@ -20,7 +20,7 @@ STEPS = 200
 class Hub(NamedTuple):
     """A node that many lead to."""
 
-    node: Node
+    node: GraphNode
     rank: float
     """PageRank; all ranks together are 1."""
     degree: int
@@ -30,9 +30,9 @@ class Hub(NamedTuple):
 class Neighbor(NamedTuple):
     """A node near another one."""
 
-    node: Node
+    node: GraphNode
     distance: int
-    via: tuple[Edge, ...]
+    via: tuple[GraphEdge, ...]
     """The edges that join it to those one step nearer."""
 
 
@@ -47,7 +47,7 @@ class GraphStats:
     components: tuple[int, ...]
     """How many nodes each connected part has, the largest first; orphans left out."""
     hubs: tuple[Hub, ...]
-    orphans: tuple[Node, ...]
+    orphans: tuple[GraphNode, ...]
     """What is joined to nothing."""
 
 
@@ -113,33 +113,33 @@ def pagerank(graph: Graph) -> dict[str, float]:
     return dict(zip(graph.nodes, ranks, strict=True))
 
 
-def most_joined(graph: Graph, limit: int) -> list[str]:
+def most_connected(graph: Graph, limit: int) -> list[str]:
     """The ids of so many nodes at most, those that are joined to most first."""
     degree = Counter(end for edge in graph.edges for end in (edge.source, edge.target))
     return sorted(graph.nodes, key=lambda key: (-degree[key], key))[:limit]
 
 
-def find_nodes(graph: Graph, name: str) -> list[Node]:
+def find_nodes(graph: Graph, name: str) -> list[GraphNode]:
     """The nodes of that id, name, alias, file name or path, the best match first.
 
     What it is called counts for more than what it is also called.
     """
-    key = folded(name.strip())
-    matches: list[list[Node]] = [[], [], []]
+    key = fold_case(name.strip())
+    matches: list[list[GraphNode]] = [[], [], []]
     for node in graph.nodes.values():
-        path = folded(node.path or "")
+        path = fold_case(node.path or "")
         if key in (node.id, path, path.removesuffix(".md")):
             matches[0].append(node)
-        elif key in (folded(node.label), stem_of(path)):
+        elif key in (fold_case(node.label), stem_of(path)):
             matches[1].append(node)
-        elif key in map(folded, node.aliases):
+        elif key in map(fold_case, node.aliases):
             matches[2].append(node)
     return next((many for many in matches if many), [])
 
 
-def neighbors(graph: Graph, node_id: str, depth: int = 1) -> list[Neighbor]:
+def find_neighbors(graph: Graph, node_id: str, depth: int = 1) -> list[Neighbor]:
     """The nodes up to so many steps from a node, the nearest first, then by name."""
-    edges: dict[str, list[Edge]] = defaultdict(list)
+    edges: dict[str, list[GraphEdge]] = defaultdict(list)
     for edge in graph.edges:
         edges[edge.source].append(edge)
         edges[edge.target].append(edge)
@@ -147,13 +147,13 @@ def neighbors(graph: Graph, node_id: str, depth: int = 1) -> list[Neighbor]:
     found: list[Neighbor] = []
     ring = [node_id]
     for step in range(1, depth + 1):
-        via: dict[str, list[Edge]] = defaultdict(list)
+        via: dict[str, list[GraphEdge]] = defaultdict(list)
         for key in ring:
             for edge in edges[key]:
                 other = edge.target if edge.source == key else edge.source
                 if distance.get(other, step) == step:
                     via[other].append(edge)
                     distance[other] = step
-        ring = sorted(via, key=lambda key: (folded(graph.nodes[key].label), key))
+        ring = sorted(via, key=lambda key: (fold_case(graph.nodes[key].label), key))
         found += [Neighbor(graph.nodes[key], step, tuple(via[key])) for key in ring]
     return found

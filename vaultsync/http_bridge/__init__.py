@@ -7,7 +7,7 @@ OpenAPI document and the reference are made.
 
 from __future__ import annotations
 
-from vaultsync.http_bridge.application import make_app
-from vaultsync.http_bridge.server import Bridge, running
+from vaultsync.http_bridge.application import make_bridge_app
+from vaultsync.http_bridge.server import BridgeServer, running_bridge
 
-__all__ = ["Bridge", "make_app", "running"]
+__all__ = ["BridgeServer", "make_bridge_app", "running_bridge"]

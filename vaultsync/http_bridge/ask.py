@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from vaultsync.errors import IndexFileNotFoundError
 from vaultsync.http_bridge import requests as bodies
 from vaultsync.model.schema import Value
-from vaultsync.service.bridge_service import Serving
+from vaultsync.service.bridge_service import BridgeServices
 
 
-def recall(serving: Serving, _: str, asked: bodies.Recall) -> Mapping[str, Value]:
+def recall(
+    serving: BridgeServices, _: str, asked: bodies.Recall
+) -> Mapping[str, Value]:
     """The facts that answer a question."""
     agent = serving.asks(asked.agent)
     found = serving.reading(
@@ -32,7 +34,9 @@ def recall(serving: Serving, _: str, asked: bodies.Recall) -> Mapping[str, Value
     return found.as_json()
 
 
-def context(serving: Serving, _: str, asked: bodies.Context) -> Mapping[str, Value]:
+def context(
+    serving: BridgeServices, _: str, asked: bodies.Context
+) -> Mapping[str, Value]:
     """A context pack."""
     agent = serving.asks(asked.agent)
     made = serving.reading(
@@ -51,7 +55,7 @@ def context(serving: Serving, _: str, asked: bodies.Context) -> Mapping[str, Val
     return made.as_json()
 
 
-def index(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:
+def index(serving: BridgeServices, _: str, __: bodies.Body) -> Mapping[str, Value]:
     """The names of the tables."""
     found = serving.reading(lambda memory: memory.index_files())
     return {
@@ -61,7 +65,9 @@ def index(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:
     }
 
 
-def index_file(serving: Serving, name: str, _: bodies.Body) -> Mapping[str, Value]:
+def index_file(
+    serving: BridgeServices, name: str, _: bodies.Body
+) -> Mapping[str, Value]:
     """One table.
 
     Raises:
@@ -73,14 +79,16 @@ def index_file(serving: Serving, name: str, _: bodies.Body) -> Mapping[str, Valu
     return {"name": name, "text": found[name]}
 
 
-def graph(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:
+def graph(serving: BridgeServices, _: str, __: bodies.Body) -> Mapping[str, Value]:
     """The graph, as `graph export` writes it."""
     made = serving.reading(lambda memory: memory.graph_export(format="json"))
     found: dict[str, Value] = json.loads(made.text)
     return found
 
 
-def graph_colours(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:
+def graph_colours(
+    serving: BridgeServices, _: str, __: bodies.Body
+) -> Mapping[str, Value]:
     """Obsidian's settings of its graph view."""
     made = serving.reading(lambda memory: memory.graph_colours())
     return {"path": made.path, "changed": made.changed}

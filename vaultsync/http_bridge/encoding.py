@@ -13,14 +13,14 @@ import msgspec
 from vaultsync import errors
 from vaultsync.http_bridge.requests import Body
 from vaultsync.model.schema import Value
-from vaultsync.privacy.error_json import error_json, trouble_json
+from vaultsync.privacy.error_json import error_json, error_values_json
 from vaultsync.privacy.redaction import scrub
 
 B = TypeVar("B", bound=Body)
-DEPTH = 20
+MAX_DEPTH = 20
 """Brackets within brackets of a body."""
 _LOG = logging.getLogger("vaultsync.bridge")
-STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
+ERROR_STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
     (errors.NotFoundError, HTTPStatus.NOT_FOUND),
     (errors.RevisionMismatchError, HTTPStatus.CONFLICT),
     (errors.GuardError, HTTPStatus.CONFLICT),
@@ -34,7 +34,7 @@ STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (
 """The first that fits; all else is 500."""
 
 
-def read_body(data: bytes, takes: type[B]) -> B:
+def parse_body(data: bytes, takes: type[B]) -> B:
     """The body of a request.
 
     Raises:
@@ -47,7 +47,7 @@ def read_body(data: bytes, takes: type[B]) -> B:
         raise errors.MalformedBodyError(str(wrong)) from None
 
 
-def read_query(query: Mapping[str, str], takes: type[B]) -> B:
+def parse_query_string(query: Mapping[str, str], takes: type[B]) -> B:
     """The query of a request.
 
     Raises:
@@ -70,27 +70,27 @@ def _check_depth(data: bytes) -> None:
             quoted = True
         elif byte in b"[{":
             depth += 1
-            if depth > DEPTH:
-                raise errors.MalformedBodyError(f"it is nested deeper than {DEPTH}")
+            if depth > MAX_DEPTH:
+                raise errors.MalformedBodyError(f"it is nested deeper than {MAX_DEPTH}")
         elif byte in b"]}":
             depth -= 1
 
 
-def failed(error: Exception) -> tuple[HTTPStatus, dict[str, Value]]:
+def error_response(error: Exception) -> tuple[HTTPStatus, dict[str, Value]]:
     """The status and the body for an error; what is a fault of ours is logged."""
     if not isinstance(error, errors.VaultsyncError):
         lines = "".join(traceback.format_exception(error))
         _LOG.error("a request failed\n%s", scrub(lines))
         hint = "this is a fault of vaultsync; its log says more"
-        said = trouble_json(type(error).__name__, "the request failed", hint)
+        said = error_values_json(type(error).__name__, "the request failed", hint)
         return HTTPStatus.INTERNAL_SERVER_ERROR, said
     status = next(
-        (status for kind, status in STATUSES if isinstance(error, kind)),
+        (status for kind, status in ERROR_STATUSES if isinstance(error, kind)),
         HTTPStatus.INTERNAL_SERVER_ERROR,
     )
     return status, error_json(error)
 
 
-def encoded(answer: Mapping[str, Value]) -> bytes:
+def encode_json(answer: Mapping[str, Value]) -> bytes:
     """An answer as JSON."""
     return msgspec.json.encode(answer)

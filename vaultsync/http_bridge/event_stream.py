@@ -12,21 +12,21 @@ from starlette.responses import Response, StreamingResponse
 
 from vaultsync.http_bridge import mirror
 from vaultsync.http_bridge import requests as bodies
-from vaultsync.http_bridge.encoding import encoded, read_query
+from vaultsync.http_bridge.encoding import encode_json, parse_query_string
 from vaultsync.model.schema import Value
-from vaultsync.service.bridge_service import Serving
+from vaultsync.service.bridge_service import BridgeServices
 from vaultsync.service.events import Subscription
 
 PING = 15.0
 """Seconds after which a silent stream shows that it lives."""
 
 
-async def events(serving: Serving, request: Request) -> Response:
+async def events(serving: BridgeServices, request: Request) -> Response:
     """The stream; it begins with the state of things now.
 
     Raises: as `mirror.status()`, and MalformedBodyError.
     """
-    asked = read_query(request.query_params, bodies.Listening)
+    asked = parse_query_string(request.query_params, bodies.Listening)
     bell = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -48,7 +48,7 @@ async def events(serving: Serving, request: Request) -> Response:
 
 
 async def _stream(
-    serving: Serving,
+    serving: BridgeServices,
     request: Request,
     heard: Subscription,
     bell: asyncio.Event,
@@ -80,4 +80,4 @@ async def _until_gone(request: Request, heard: Subscription) -> None:
 
 
 def _frame(kind: str, data: Mapping[str, Value]) -> bytes:
-    return b"event: " + kind.encode() + b"\ndata: " + encoded(data) + b"\n\n"
+    return b"event: " + kind.encode() + b"\ndata: " + encode_json(data) + b"\n\n"

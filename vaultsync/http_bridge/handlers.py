@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 from vaultsync.http_bridge import requests as bodies
 from vaultsync.model.schema import Value
-from vaultsync.model.serialization import public
-from vaultsync.service.bridge_service import Serving
+from vaultsync.model.serialization import public_values
+from vaultsync.service.bridge_service import BridgeServices
 
 
-def listing(serving: Serving, _: str, asked: bodies.Listing) -> Mapping[str, Value]:
+def listing(
+    serving: BridgeServices, _: str, asked: bodies.Listing
+) -> Mapping[str, Value]:
     """A page of facts."""
     page = serving.reading(
         lambda memory: memory.list(
@@ -25,7 +27,9 @@ def listing(serving: Serving, _: str, asked: bodies.Listing) -> Mapping[str, Val
     return page.as_json()
 
 
-def remember(serving: Serving, _: str, asked: bodies.Remember) -> Mapping[str, Value]:
+def remember(
+    serving: BridgeServices, _: str, asked: bodies.Remember
+) -> Mapping[str, Value]:
     """A new fact."""
     fact = serving.writing(
         lambda memory: memory.remember(
@@ -39,15 +43,17 @@ def remember(serving: Serving, _: str, asked: bodies.Remember) -> Mapping[str, V
             fields=asked.fields,
         )
     )
-    return {**public(fact), "mirrored": fact.path is not None}
+    return {**public_values(fact), "mirrored": fact.path is not None}
 
 
-def get(serving: Serving, name: str, _: bodies.Body) -> Mapping[str, Value]:
+def get(serving: BridgeServices, name: str, _: bodies.Body) -> Mapping[str, Value]:
     """One fact."""
-    return public(serving.reading(lambda memory: memory.get(name)))
+    return public_values(serving.reading(lambda memory: memory.get(name)))
 
 
-def update(serving: Serving, name: str, asked: bodies.Update) -> Mapping[str, Value]:
+def update(
+    serving: BridgeServices, name: str, asked: bodies.Update
+) -> Mapping[str, Value]:
     """A fact, changed."""
     fact = serving.writing(
         lambda memory: memory.update(
@@ -59,41 +65,45 @@ def update(serving: Serving, name: str, asked: bodies.Update) -> Mapping[str, Va
             expect=asked.expect,
         )
     )
-    return public(fact)
+    return public_values(fact)
 
 
 def supersede(
-    serving: Serving, name: str, asked: bodies.Supersede
+    serving: BridgeServices, name: str, asked: bodies.Supersede
 ) -> Mapping[str, Value]:
     """A fact that replaces another one."""
-    return public(serving.writing(lambda memory: memory.supersede(name, asked.text)))
+    return public_values(
+        serving.writing(lambda memory: memory.supersede(name, asked.text))
+    )
 
 
-def forget(serving: Serving, name: str, asked: bodies.Expecting) -> Mapping[str, Value]:
+def forget(
+    serving: BridgeServices, name: str, asked: bodies.Expecting
+) -> Mapping[str, Value]:
     """A fact, deleted."""
     done = serving.writing(lambda memory: memory.forget(name, expect=asked.expect))
     return done.as_json()
 
 
 def restore(
-    serving: Serving, name: str, asked: bodies.Expecting
+    serving: BridgeServices, name: str, asked: bodies.Expecting
 ) -> Mapping[str, Value]:
     """A fact, brought back."""
     done = serving.writing(lambda memory: memory.restore(name, expect=asked.expect))
     return done.as_json()
 
 
-def history(serving: Serving, name: str, _: bodies.Body) -> Mapping[str, Value]:
+def history(serving: BridgeServices, name: str, _: bodies.Body) -> Mapping[str, Value]:
     """The changes of a fact."""
     found = serving.reading(lambda memory: memory.history(name))
     return {"history": [each.as_json() for each in found]}
 
 
-def related(serving: Serving, name: str, _: bodies.Body) -> Mapping[str, Value]:
+def related(serving: BridgeServices, name: str, _: bodies.Body) -> Mapping[str, Value]:
     """What stands around a fact."""
     return serving.reading(lambda memory: memory.related(name)).as_json()
 
 
-def fresh_id(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:
+def fresh_id(serving: BridgeServices, _: str, __: bodies.Body) -> Mapping[str, Value]:
     """An id that nothing has."""
     return {"id": serving.reading(lambda memory: memory.new_id())}

@@ -8,22 +8,24 @@ from vaultsync.errors import InvalidFieldError
 from vaultsync.http_bridge import requests as bodies
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import conflict_json
-from vaultsync.service.bridge_service import Serving
+from vaultsync.service.bridge_service import BridgeServices
 from vaultsync.sync.report import Report
 
 
-def status(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:
+def status(serving: BridgeServices, _: str, __: bodies.Body) -> Mapping[str, Value]:
     """What waits, and how the daemon is."""
     return serving.reading(serving.state)
 
 
-def conflicts(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:
+def conflicts(serving: BridgeServices, _: str, __: bodies.Body) -> Mapping[str, Value]:
     """The open conflicts."""
     found = serving.reading(lambda memory: memory.conflicts())
     return {"conflicts": [conflict_json(each) for each in found]}
 
 
-def resolve(serving: Serving, name: str, asked: bodies.Resolve) -> Mapping[str, Value]:
+def resolve(
+    serving: BridgeServices, name: str, asked: bodies.Resolve
+) -> Mapping[str, Value]:
     """A conflict, settled, and those that are left.
 
     Raises:
@@ -52,7 +54,7 @@ def resolve(serving: Serving, name: str, asked: bodies.Resolve) -> Mapping[str, 
     }
 
 
-def sync(serving: Serving, _: str, asked: bodies.Sync) -> Mapping[str, Value]:
+def sync(serving: BridgeServices, _: str, asked: bodies.Sync) -> Mapping[str, Value]:
     """One pass."""
     report = serving.engine(
         lambda memory: memory.sync(
@@ -65,7 +67,9 @@ def sync(serving: Serving, _: str, asked: bodies.Sync) -> Mapping[str, Value]:
     return _told(serving, report)
 
 
-def maintain(serving: Serving, _: str, asked: bodies.Maintain) -> Mapping[str, Value]:
+def maintain(
+    serving: BridgeServices, _: str, asked: bodies.Maintain
+) -> Mapping[str, Value]:
     """The upkeep."""
     report = serving.engine(
         lambda memory: memory.maintain(
@@ -75,7 +79,9 @@ def maintain(serving: Serving, _: str, asked: bodies.Maintain) -> Mapping[str, V
     return _told(serving, report)
 
 
-def adopt_all(serving: Serving, _: str, asked: bodies.AdoptAll) -> Mapping[str, Value]:
+def adopt_all(
+    serving: BridgeServices, _: str, asked: bodies.AdoptAll
+) -> Mapping[str, Value]:
     """Notes that became facts."""
     report = serving.engine(
         lambda memory: memory.adopt(
@@ -85,7 +91,9 @@ def adopt_all(serving: Serving, _: str, asked: bodies.AdoptAll) -> Mapping[str, 
     return _told(serving, report)
 
 
-def adopt(serving: Serving, name: str, asked: bodies.Adopt) -> Mapping[str, Value]:
+def adopt(
+    serving: BridgeServices, name: str, asked: bodies.Adopt
+) -> Mapping[str, Value]:
     """A note that became a fact."""
     report = serving.engine(
         lambda memory: memory.adopt_id(name, scope=asked.scope, type=asked.type)
@@ -93,32 +101,32 @@ def adopt(serving: Serving, name: str, asked: bodies.Adopt) -> Mapping[str, Valu
     return _told(serving, report)
 
 
-def undo(serving: Serving, name: str, _: bodies.Body) -> Mapping[str, Value]:
+def undo(serving: BridgeServices, name: str, _: bodies.Body) -> Mapping[str, Value]:
     """A run, taken back."""
     return _told(serving, serving.engine(lambda memory: memory.undo(name)))
 
 
-def verify(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:
+def verify(serving: BridgeServices, _: str, __: bodies.Body) -> Mapping[str, Value]:
     """The proof that both sides are equal."""
     return serving.engine(lambda memory: memory.verify()).as_json()
 
 
-def fix_links(serving: Serving, _: str, __: bodies.Body) -> Mapping[str, Value]:
+def fix_links(serving: BridgeServices, _: str, __: bodies.Body) -> Mapping[str, Value]:
     """The links that were mended, and those that were not."""
     return serving.engine(lambda memory: memory.links_check(fix=True)).as_json()
 
 
 def written(
-    serving: Serving, name: str, asked: bodies.WriteAnswer
+    serving: BridgeServices, name: str, asked: bodies.WriteAnswer
 ) -> Mapping[str, Value]:
     """The answer to a `write` event, handed to who waits for it."""
     serving.answer(name, applied=asked.applied, found=asked.found, reason=asked.reason)
     return {}
 
 
-def _told(serving: Serving, report: Report) -> Mapping[str, Value]:
+def _told(serving: BridgeServices, report: Report) -> Mapping[str, Value]:
     """A report, of which all who listen hear when something was done."""
     said = report.as_json()
     if not (report.dry_run or report.quiet):
-        serving.passed(said)
+        serving.on_run(said)
     return said

@@ -10,7 +10,7 @@ import msgspec
 from vaultsync import __version__
 from vaultsync.http_bridge import requests as bodies
 from vaultsync.http_bridge import shapes
-from vaultsync.http_bridge.routes import EVENTS, ROUTES, Asked
+from vaultsync.http_bridge.routes import EVENTS_PATH, ROUTES, RouteRow
 
 _REF = "#/components/schemas/{name}"
 _FAILURES = {
@@ -38,7 +38,7 @@ def document() -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for row in ROUTES:
         paths.setdefault(row.path, {})[row.method.lower()] = _operation(row)
-    paths[EVENTS] = {"get": _stream()}
+    paths[EVENTS_PATH] = {"get": _stream()}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -55,7 +55,7 @@ def document() -> dict[str, Any]:
     }
 
 
-def _operation(row: Asked) -> dict[str, Any]:
+def _operation(row: RouteRow) -> dict[str, Any]:
     said: dict[str, Any] = {"operationId": row.name, "summary": row.says}
     parameters = [
         {
@@ -113,9 +113,9 @@ def _answer(why: str, name: str) -> dict[str, Any]:
 
 def _stream() -> dict[str, Any]:
     said = _operation(
-        Asked(
+        RouteRow(
             "GET",
-            EVENTS,
+            EVENTS_PATH,
             "events",
             "What happens, as server-sent events: `state`, `pass`, `conflict`, `write`.",
             bodies.Listening,

@@ -11,13 +11,13 @@ from vaultsync.http_bridge import handlers as facts
 from vaultsync.http_bridge import requests as bodies
 from vaultsync.http_bridge.requests import Body
 from vaultsync.model.schema import Value
-from vaultsync.service.bridge_service import Serving
+from vaultsync.service.bridge_service import BridgeServices
 
 Json: TypeAlias = Mapping[str, Value]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RouteRow:
     """One row of the table."""
 
     method: str
@@ -29,12 +29,12 @@ class Asked:
     takes: type[Body]
     """Of a GET the query, else the body."""
     answers: type[shapes.Shape]
-    do: Callable[[Serving, str, Any], Json]
+    do: Callable[[BridgeServices, str, Any], Json]
     """Is called in a thread that may wait."""
 
 
 ROUTES = (
-    Asked(
+    RouteRow(
         "GET",
         "/v1/status",
         "status",
@@ -43,7 +43,7 @@ ROUTES = (
         shapes.Status,
         mirror.status,
     ),
-    Asked(
+    RouteRow(
         "GET",
         "/v1/facts",
         "list",
@@ -52,7 +52,7 @@ ROUTES = (
         shapes.Facts,
         facts.listing,
     ),
-    Asked(
+    RouteRow(
         "POST",
         "/v1/facts",
         "remember",
@@ -61,7 +61,7 @@ ROUTES = (
         shapes.NewFact,
         facts.remember,
     ),
-    Asked(
+    RouteRow(
         "GET",
         "/v1/facts/{id}",
         "get",
@@ -70,7 +70,7 @@ ROUTES = (
         shapes.Fact,
         facts.get,
     ),
-    Asked(
+    RouteRow(
         "PATCH",
         "/v1/facts/{id}",
         "update",
@@ -79,7 +79,7 @@ ROUTES = (
         shapes.Fact,
         facts.update,
     ),
-    Asked(
+    RouteRow(
         "POST",
         "/v1/facts/{id}/supersede",
         "supersede",
@@ -88,7 +88,7 @@ ROUTES = (
         shapes.Fact,
         facts.supersede,
     ),
-    Asked(
+    RouteRow(
         "POST",
         "/v1/facts/{id}/forget",
         "forget",
@@ -97,7 +97,7 @@ ROUTES = (
         shapes.Forgotten,
         facts.forget,
     ),
-    Asked(
+    RouteRow(
         "POST",
         "/v1/facts/{id}/restore",
         "restore",
@@ -106,7 +106,7 @@ ROUTES = (
         shapes.Forgotten,
         facts.restore,
     ),
-    Asked(
+    RouteRow(
         "GET",
         "/v1/facts/{id}/history",
         "history",
@@ -115,7 +115,7 @@ ROUTES = (
         shapes.History,
         facts.history,
     ),
-    Asked(
+    RouteRow(
         "GET",
         "/v1/facts/{id}/related",
         "related",
@@ -124,7 +124,7 @@ ROUTES = (
         shapes.Related,
         facts.related,
     ),
-    Asked(
+    RouteRow(
         "POST",
         "/v1/facts/{id}/adopt",
         "adopt",
@@ -133,8 +133,8 @@ ROUTES = (
         shapes.Report,
         mirror.adopt,
     ),
-    Asked("POST", "/v1/ids", "ids", "A fresh id.", Body, shapes.Id, facts.fresh_id),
-    Asked(
+    RouteRow("POST", "/v1/ids", "ids", "A fresh id.", Body, shapes.Id, facts.fresh_id),
+    RouteRow(
         "GET",
         "/v1/conflicts",
         "conflicts",
@@ -143,7 +143,7 @@ ROUTES = (
         shapes.Conflicts,
         mirror.conflicts,
     ),
-    Asked(
+    RouteRow(
         "POST",
         "/v1/conflicts/{id}/resolve",
         "resolve",
@@ -152,7 +152,7 @@ ROUTES = (
         shapes.Resolved,
         mirror.resolve,
     ),
-    Asked(
+    RouteRow(
         "POST",
         "/v1/sync",
         "sync",
@@ -161,7 +161,7 @@ ROUTES = (
         shapes.Report,
         mirror.sync,
     ),
-    Asked(
+    RouteRow(
         "POST",
         "/v1/maintain",
         "maintain",
@@ -170,7 +170,7 @@ ROUTES = (
         shapes.Report,
         mirror.maintain,
     ),
-    Asked(
+    RouteRow(
         "POST",
         "/v1/adopt",
         "adopt_all",
@@ -179,7 +179,7 @@ ROUTES = (
         shapes.Report,
         mirror.adopt_all,
     ),
-    Asked(
+    RouteRow(
         "POST",
         "/v1/runs/{run}/undo",
         "undo",
@@ -188,7 +188,7 @@ ROUTES = (
         shapes.Report,
         mirror.undo,
     ),
-    Asked(
+    RouteRow(
         "GET",
         "/v1/verify",
         "verify",
@@ -197,7 +197,7 @@ ROUTES = (
         shapes.Verification,
         mirror.verify,
     ),
-    Asked(
+    RouteRow(
         "POST",
         "/v1/links/fix",
         "fix_links",
@@ -206,7 +206,7 @@ ROUTES = (
         shapes.Links,
         mirror.fix_links,
     ),
-    Asked(
+    RouteRow(
         "POST",
         "/v1/recall",
         "recall",
@@ -215,7 +215,7 @@ ROUTES = (
         shapes.Recall,
         ask.recall,
     ),
-    Asked(
+    RouteRow(
         "POST",
         "/v1/context",
         "context",
@@ -224,7 +224,7 @@ ROUTES = (
         shapes.Context,
         ask.context,
     ),
-    Asked(
+    RouteRow(
         "GET",
         "/v1/index",
         "index",
@@ -233,7 +233,7 @@ ROUTES = (
         shapes.IndexFiles,
         ask.index,
     ),
-    Asked(
+    RouteRow(
         "GET",
         "/v1/index/{name}",
         "index_file",
@@ -242,7 +242,7 @@ ROUTES = (
         shapes.IndexText,
         ask.index_file,
     ),
-    Asked(
+    RouteRow(
         "GET",
         "/v1/graph",
         "graph",
@@ -251,7 +251,7 @@ ROUTES = (
         shapes.Graph,
         ask.graph,
     ),
-    Asked(
+    RouteRow(
         "POST",
         "/v1/graph/colours",
         "graph_colours",
@@ -260,7 +260,7 @@ ROUTES = (
         shapes.Colours,
         ask.graph_colours,
     ),
-    Asked(
+    RouteRow(
         "POST",
         "/v1/writes/{write}",
         "write",
@@ -271,4 +271,4 @@ ROUTES = (
     ),
 )
 """All but `GET /v1/events`, which does not end: see `stream.py`."""
-EVENTS = "/v1/events"
+EVENTS_PATH = "/v1/events"

@@ -6,28 +6,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from vaultsync.errors import ConfigError
-from vaultsync.http_bridge.application import make_app
-from vaultsync.service.bridge_service import Serving
-from vaultsync.service.listening import listen
+from vaultsync.http_bridge.application import make_bridge_app
+from vaultsync.service.bridge_service import BridgeServices
+from vaultsync.service.listening import serve_on_loopback
 
-PORT = 27125
+BRIDGE_PORT = 27125
 """Where a bridge listens when nobody names a port and no other one has it."""
 
 
-class Bridge:
+class BridgeServer:
     """A bridge that listens from when it is made until it is stopped."""
 
-    def __init__(self, serving: Serving, *, port: int | None = None) -> None:
+    def __init__(self, serving: BridgeServices, *, port: int | None = None) -> None:
         """Listen.
 
         Raises:
             ConfigError: another program has the port.
         """
         self._serving = serving
-        ports = (PORT, 0) if port is None else (port,)
+        ports = (BRIDGE_PORT, 0) if port is None else (port,)
         try:
-            self._server = listen(
-                make_app(serving), serving.settings, ports, name="bridge"
+            self._server = serve_on_loopback(
+                make_bridge_app(serving), serving.settings, ports, name="bridge"
             )
         except OSError as error:
             raise ConfigError(
@@ -46,19 +46,21 @@ class Bridge:
 
     def stop(self) -> None:
         """Let go of all who listen, end, and take the announcement back."""
-        self._serving.withdraw()
+        self._serving.withdraw_address()
         self._serving.events.close()
         self._server.stop()
 
 
 @contextmanager
-def running(serving: Serving, *, port: int | None = None) -> Iterator[Bridge]:
+def running_bridge(
+    serving: BridgeServices, *, port: int | None = None
+) -> Iterator[BridgeServer]:
     """A bridge, while it is needed.
 
     Raises:
         ConfigError: another program has the port.
     """
-    bridge = Bridge(serving, port=port)
+    bridge = BridgeServer(serving, port=port)
     try:
         yield bridge
     finally:

@@ -9,18 +9,18 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from vaultsync.context_packs.formats import body_of, is_code, paragraphs
+from vaultsync.context_packs.formats import fact_body, is_code, text_paragraphs
 from vaultsync.links.wikilinks import is_linkable, wiki_link
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import DEFAULT_STATUS
 
-TITLE_LENGTH = 120
-SUMMARY_LENGTH = 120
+ENTRY_TITLE_LENGTH = 120
+ENTRY_SUMMARY_LENGTH = 120
 _ENTITY_TYPES = frozenset({"person", "project", "entity"})
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """What the tables say of a fact."""
 
     id: str
@@ -38,16 +38,16 @@ class Entry(NamedTuple):
     """What else an entity is called; nothing for other facts."""
 
 
-def entry_of(fact: Fact, count: Callable[[str], int]) -> Entry | None:
+def entry_of(fact: Fact, count: Callable[[str], int]) -> IndexEntry | None:
     """The entry of a fact; None when it is not active, or a newer one replaces it."""
     if fact.status != DEFAULT_STATUS or fact.superseded_by_id is not None:
         return None
-    body = body_of(fact)
-    return Entry(
+    body = fact_body(fact)
+    return IndexEntry(
         fact.id,
         fact.type,
         fact.priority,
-        cut(shown(fact.title), TITLE_LENGTH),
+        cut_between_words(link_safe_title(fact.title), ENTRY_TITLE_LENGTH),
         _summary(fact),
         count(f"# {fact.title}\n\n{body}" if body else f"# {fact.title}"),
         fact.created_at[:10],
@@ -74,10 +74,10 @@ _LOOKED_INTO, _READ = 2_000, 600
 def _plain(text: str) -> str:
     """Text in one line, without what markdown or the form of an entry would read."""
     text = _LINK.sub(lambda found: found[2] or found[1] or found[3] or "", text)
-    return shown(_MARKS.sub("", text).replace("·", ","))
+    return link_safe_title(_MARKS.sub("", text).replace("·", ","))
 
 
-def shown(title: str) -> str:
+def link_safe_title(title: str) -> str:
     """A title in one line, so that it can stand in a link."""
     text = title.translate(_BRACKETS)
     if not text.isprintable():
@@ -85,7 +85,7 @@ def shown(title: str) -> str:
     return " ".join(text.split())
 
 
-def cut(text: str, length: int) -> str:
+def cut_between_words(text: str, length: int) -> str:
     """Text of so many letters at most, cut between words where it is longer."""
     if len(text) <= length:
         return text
@@ -96,13 +96,13 @@ def cut(text: str, length: int) -> str:
 def _summary(fact: Fact) -> str:
     """The first sentences that are not the title, else the context; one line."""
     title = _plain(fact.title)
-    for block in paragraphs(fact.content[:_LOOKED_INTO]):
+    for block in text_paragraphs(fact.content[:_LOOKED_INTO]):
         if is_code(block) or _SKIPPED.match(block):
             continue
         said = _beyond(title, block[:_READ].lstrip(_QUOTES))
         if said:
-            return cut(said, SUMMARY_LENGTH)
-    return cut(_plain(fact.context or ""), SUMMARY_LENGTH)
+            return cut_between_words(said, ENTRY_SUMMARY_LENGTH)
+    return cut_between_words(_plain(fact.context or ""), ENTRY_SUMMARY_LENGTH)
 
 
 def _beyond(title: str, block: str) -> str:
@@ -120,7 +120,7 @@ def _beyond(title: str, block: str) -> str:
     return rest.lstrip(_ENDS + " ") if said.startswith(words) and ends else said
 
 
-def line_of(entry: Entry, path: VaultPath) -> str:
+def entry_line(entry: IndexEntry, path: VaultPath) -> str:
     """The line of an entry."""
     kind = f"**{entry.type.capitalize()}** P{entry.priority}"
     parts = [
@@ -142,7 +142,7 @@ def link_to(path: VaultPath, title: str) -> str:
     if path[0].isspace():
         spelled = f"/{spelled}"  # else the blank would be stripped off
     # A backslash at its end would take the bracket for text.
-    text = shown(title).rstrip("\\")
+    text = link_safe_title(title).rstrip("\\")
     return f"[{text or 'a note'}]({spelled})"
 
 
@@ -162,7 +162,7 @@ _LINE = re.compile(
 )
 
 
-def read_line(line: str) -> tuple[Entry, VaultPath] | None:
+def parse_entry_line(line: str) -> tuple[IndexEntry, VaultPath] | None:
     """The entry that a line tells of, as far as it tells; None for any other line.
 
     Its id is the path of its note, for a line has no id.
@@ -172,7 +172,7 @@ def read_line(line: str) -> tuple[Entry, VaultPath] | None:
         return None
     path = _path(found["wiki"], found["path"])
     importance = found["importance"]
-    entry = Entry(
+    entry = IndexEntry(
         path,
         found["type"].lower(),
         int(found["priority"]),

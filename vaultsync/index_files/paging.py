@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from vaultsync.notes.kinds import MARK
+from vaultsync.notes.kinds import TABLE_MARK
 
-FOLDER = ".index"
-LIMIT = 200_000
+INDEX_FOLDER = ".index"
+MAX_FILE_BYTES = 200_000
 """Bytes of a file (seed 003 asks for less than 200 KB)."""
 
 
@@ -24,7 +24,7 @@ _TITLE = 2_000
 """Bytes that the title of a part may have."""
 
 
-class Item(NamedTuple):
+class TableLine(NamedTuple):
     """A line, and where it belongs."""
 
     line: str
@@ -33,18 +33,18 @@ class Item(NamedTuple):
     """By which it is filed where its file is split: letters, digits and hyphens."""
 
 
-def files(
-    stem: str, title: str, items: Sequence[Item], *, about: str = ""
+def paged_files(
+    stem: str, title: str, items: Sequence[TableLine], *, about: str = ""
 ) -> dict[str, str]:
     """The file `stem.md`, and its parts if it has any: name -> text."""
     return _files(stem, title, items, about, 0)
 
 
 def _files(
-    stem: str, title: str, items: Sequence[Item], about: str, depth: int
+    stem: str, title: str, items: Sequence[TableLine], about: str, depth: int
 ) -> dict[str, str]:
     text = _text(title, about, items)
-    if len(items) <= 1 or len(text.encode()) <= LIMIT:
+    if len(items) <= 1 or len(text.encode()) <= MAX_FILE_BYTES:
         return {f"{stem}.md": text}
     parts = _parts(items, depth) if depth < len(items[0].keys) else _numbered(items)
     if len(parts) == 1:
@@ -54,37 +54,39 @@ def _files(
     for key, some in parts.items():
         made |= _files(f"{stem}-{key}", f"{title}: {key}", some, "", depth + 1)
         name = f"{stem}-{key}.md"
-        contents.append(Item(f"- [{name}]({name}): {len(some):,} entries", "Parts"))
+        contents.append(
+            TableLine(f"- [{name}]({name}): {len(some):,} entries", "Parts")
+        )
     return {f"{stem}.md": _text(title, about, contents), **made}
 
 
-def _parts(items: Sequence[Item], depth: int) -> dict[str, list[Item]]:
+def _parts(items: Sequence[TableLine], depth: int) -> dict[str, list[TableLine]]:
     """By one of their keys, in order of the keys; the items of a part stay in order."""
-    parts: dict[str, list[Item]] = {}
+    parts: dict[str, list[TableLine]] = {}
     for item in items:
         parts.setdefault(item.keys[depth], []).append(item)
     return {key: parts[key] for key in sorted(parts)}
 
 
-def _numbered(items: Sequence[Item]) -> dict[str, list[Item]]:
+def _numbered(items: Sequence[TableLine]) -> dict[str, list[TableLine]]:
     """As many of them as fit into a file, again and again.
 
     Each item counts with its heading and more than any title has.
     """
-    parts: list[list[Item]] = []
+    parts: list[list[TableLine]] = []
     free = 0
     for item in items:
         size = len(item.line.encode()) + len(item.heading.encode()) + _FRAME
         if size > free:
             parts.append([])
-            free = LIMIT - _TITLE
+            free = MAX_FILE_BYTES - _TITLE
         parts[-1].append(item)
         free -= size
     return {str(number): some for number, some in enumerate(parts, 1)}
 
 
-def _text(title: str, about: str, items: Sequence[Item]) -> str:
-    lines = ["---", MARK, "---", f"# {title}", ""]
+def _text(title: str, about: str, items: Sequence[TableLine]) -> str:
+    lines = ["---", TABLE_MARK, "---", f"# {title}", ""]
     if about:
         lines += [about, ""]
     for heading, many in groupby(items, key=lambda item: item.heading):

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from vaultsync.index_files.entry import Entry
+from vaultsync.index_files.entry import IndexEntry
 
 
-class Held(NamedTuple):
+class CachedEntries(NamedTuple):
     """What is kept between two passes."""
 
     version: str
     """What the entries were brought up to; see `NoteIndex.version()`."""
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, IndexEntry]
     """By the ids of their facts; only those of facts that are listed."""
 
 
-class EntryFile(Protocol):
+class EntryCache(Protocol):
     """The entries of all facts, kept so that no fact is read and counted twice."""
 
-    def load(self) -> Held | None:
+    def load(self) -> CachedEntries | None:
         """What was saved last; None when there is nothing, or it is damaged."""
         ...
 
-    def save(self, held: Held) -> None:
+    def save(self, held: CachedEntries) -> None:
         """Replace it in one step.
 
         Raises:

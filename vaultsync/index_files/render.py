@@ -15,20 +15,20 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from vaultsync.index_files.entry import (
-    TITLE_LENGTH,
-    Entry,
-    cut,
-    line_of,
+    ENTRY_TITLE_LENGTH,
+    IndexEntry,
+    cut_between_words,
+    entry_line,
+    link_safe_title,
     link_to,
-    shown,
 )
-from vaultsync.index_files.paging import Item, files
-from vaultsync.model.decay import IMPORTANCE
+from vaultsync.index_files.paging import TableLine, paged_files
+from vaultsync.model.decay import DEFAULT_IMPORTANCE
 from vaultsync.model.paths import VaultPath, stem_of
 from vaultsync.model.schema import TYPES, tier_of
 
 RECENT_DAYS = 7
-RECENT = 50
+MAX_RECENT = 50
 """Entries under "Recent" at most."""
 PER_TYPE, PER_PRIORITY, PER_ENTITY = 10, 20, 10
 """Entries under each heading at most (seed 003); `by-type.md` has all."""
@@ -37,13 +37,13 @@ PER_TYPE, PER_PRIORITY, PER_ENTITY = 10, 20, 10
 class _Listed(NamedTuple):
     """An entry with its line."""
 
-    entry: Entry
+    entry: IndexEntry
     path: VaultPath
     line: str
 
 
-def index_texts(
-    entries: Iterable[Entry], paths: Mapping[str, VaultPath]
+def render_index(
+    entries: Iterable[IndexEntry], paths: Mapping[str, VaultPath]
 ) -> dict[str, str]:
     """The texts of the tables by the names of their files.
 
@@ -52,7 +52,7 @@ def index_texts(
         paths: fact id -> where its note lies. A fact without a note is not listed.
     """
     listed = [
-        _Listed(entry, path, line_of(entry, path))
+        _Listed(entry, path, entry_line(entry, path))
         for entry in entries
         if (path := paths.get(entry.id)) is not None
     ]
@@ -61,16 +61,18 @@ def index_texts(
     listed.sort(key=lambda each: each.entry.day, reverse=True)
     listed.sort(key=_importance, reverse=True)
     return {
-        **files("vault-index", "Vault Index", _master(listed), about=_about(listed)),
-        **files("by-type", "Facts by Type", _by_type(listed)),
-        **files("by-priority", "Facts by Priority", _by_priority(listed)),
-        **files("by-entity", "Facts by Entity", _by_entity(listed)),
+        **paged_files(
+            "vault-index", "Vault Index", _master(listed), about=_about(listed)
+        ),
+        **paged_files("by-type", "Facts by Type", _by_type(listed)),
+        **paged_files("by-priority", "Facts by Priority", _by_priority(listed)),
+        **paged_files("by-entity", "Facts by Entity", _by_entity(listed)),
     }
 
 
 def _importance(listed: _Listed) -> float:
     given = listed.entry.importance
-    return IMPORTANCE if given is None else given
+    return DEFAULT_IMPORTANCE if given is None else given
 
 
 def _about(listed: Sequence[_Listed]) -> str:
@@ -80,22 +82,22 @@ def _about(listed: Sequence[_Listed]) -> str:
     return "\n".join([*lines, *([f"Newest: {newest}"] if newest else [])])
 
 
-def _master(listed: Sequence[_Listed]) -> list[Item]:
+def _master(listed: Sequence[_Listed]) -> list[TableLine]:
     """The recent ones by day, and the most important of each type."""
     newest = max((each.entry.day for each in listed), default="")
     since = _days_before(newest, RECENT_DAYS - 1) if newest else ""
     recent = [each for each in listed if newest and each.entry.day >= since]
     recent.sort(key=lambda each: each.entry.day, reverse=True)
     heading = f"Recent ({RECENT_DAYS} days up to {newest})"
-    items = [Item(each.line, heading) for each in recent[:RECENT]]
-    if len(recent) > RECENT:
-        items.append(Item(f"- and {len(recent) - RECENT:,} more", heading))
+    items = [TableLine(each.line, heading) for each in recent[:MAX_RECENT]]
+    if len(recent) > MAX_RECENT:
+        items.append(TableLine(f"- and {len(recent) - MAX_RECENT:,} more", heading))
     for name, many in _grouped(listed, lambda each: each.entry.type).items():
         heading = f"{_plural(name)} ({len(many):,})"
-        items += [Item(each.line, heading) for each in many[:PER_TYPE]]
+        items += [TableLine(each.line, heading) for each in many[:PER_TYPE]]
         if len(many) > PER_TYPE:
             more = f"- and {len(many) - PER_TYPE:,} more in by-type.md"
-            items.append(Item(more, heading))
+            items.append(TableLine(more, heading))
     return items
 
 
@@ -104,9 +106,9 @@ def _days_before(day: str, days: int) -> str:
     return (date.min + timedelta(max(ordinal, 1) - 1)).isoformat()
 
 
-def _by_type(listed: Sequence[_Listed]) -> list[Item]:
+def _by_type(listed: Sequence[_Listed]) -> list[TableLine]:
     return [
-        Item(
+        TableLine(
             each.line,
             f"{_plural(name)} ({len(many):,})",
             (name, each.entry.day[:7] or "undated"),
@@ -116,7 +118,7 @@ def _by_type(listed: Sequence[_Listed]) -> list[Item]:
     ]
 
 
-def _by_priority(listed: Sequence[_Listed]) -> list[Item]:
+def _by_priority(listed: Sequence[_Listed]) -> list[TableLine]:
     by_priority = defaultdict(list)
     for each in listed:
         by_priority[each.entry.priority].append(each)
@@ -125,13 +127,13 @@ def _by_priority(listed: Sequence[_Listed]) -> list[Item]:
         many = by_priority[priority]
         tier = tier_of(priority).capitalize()
         heading = f"{tier} (Priority {priority}): {len(many):,}"
-        items += [Item(each.line, heading) for each in many[:PER_PRIORITY]]
+        items += [TableLine(each.line, heading) for each in many[:PER_PRIORITY]]
         if len(many) > PER_PRIORITY:
-            items.append(Item(f"- and {len(many) - PER_PRIORITY:,} more", heading))
+            items.append(TableLine(f"- and {len(many) - PER_PRIORITY:,} more", heading))
     return items
 
 
-def _by_entity(listed: Sequence[_Listed]) -> list[Item]:
+def _by_entity(listed: Sequence[_Listed]) -> list[TableLine]:
     """Each entity with the facts that name it, the most named first.
 
     All that facts call an entity stands in its heading, its title first: it is one.
@@ -151,10 +153,12 @@ def _by_entity(listed: Sequence[_Listed]) -> list[Item]:
     for label, title, many in sorted(found, key=lambda x: (-len(x[2]), _key(x[0]))):
         heading = f"{title} ({len(many):,} mention{'s' if len(many) > 1 else ''})"
         letter = _letter(_key(label))
-        items += [Item(each.line, heading, (letter,)) for each in many[:PER_ENTITY]]
+        items += [
+            TableLine(each.line, heading, (letter,)) for each in many[:PER_ENTITY]
+        ]
         if len(many) > PER_ENTITY:
             more = f"- and {len(many) - PER_ENTITY:,} more"
-            items.append(Item(more, heading, (letter,)))
+            items.append(TableLine(more, heading, (letter,)))
     return items
 
 
@@ -165,11 +169,13 @@ def _heading(
     names = sorted(called, key=lambda name: (-called[name], name))
     note = notes.get(_key(names[0]))
     if note is None:
-        label = cut(shown(names[0]), TITLE_LENGTH)
+        label = cut_between_words(link_safe_title(names[0]), ENTRY_TITLE_LENGTH)
         return label, label
     others: dict[str, str] = {}
     for name in sorted(names, key=lambda name: (_key(name), -called[name], name)):
-        others.setdefault(_key(name), cut(shown(name), TITLE_LENGTH))
+        others.setdefault(
+            _key(name), cut_between_words(link_safe_title(name), ENTRY_TITLE_LENGTH)
+        )
     others.pop(_key(note.entry.names[0]), None)
     label = note.entry.title
     return label, ", ".join([link_to(note.path, label), *others.values()])

@@ -9,56 +9,60 @@ folder that a person sees must say itself that it is a table.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
 from vaultsync.errors import NoteError, NoteMissingError
-from vaultsync.index_files.entry import Entry, entry_of
-from vaultsync.index_files.paging import FOLDER
-from vaultsync.index_files.ports import EntryFile, Held
-from vaultsync.index_files.render import index_texts
-from vaultsync.model.paths import VaultPath, join, name_of
-from vaultsync.model.scope import sees
-from vaultsync.notes.kinds import is_table
-from vaultsync.notes.view import Lens
-from vaultsync.privacy.escaping import may_run
-from vaultsync.storage.feed_cursor import behind, version_at
-from vaultsync.sync.context import Mirror
+from vaultsync.index_files.entry import IndexEntry, entry_of
+from vaultsync.index_files.paging import INDEX_FOLDER
+from vaultsync.index_files.ports import CachedEntries, EntryCache
+from vaultsync.index_files.render import render_index
+from vaultsync.model.paths import VaultPath, file_name_of, join_path
+from vaultsync.model.scope import can_see
+from vaultsync.notes.kinds import TABLE_NAME, is_table
+from vaultsync.notes.view import NoteView
+from vaultsync.privacy.escaping import may_have_active_content
+from vaultsync.storage.feed_cursor import feed_backlog, make_version
+from vaultsync.sync.context import SyncContext
 
-SCHEMA = "2"
+TABLES_SCHEMA = "2"
 """Changes with what an entry, or a table, says."""
-DONE = "tables"
+TABLES_SETTING = "tables"
 """The setting that says what the tables were made of, and which they are."""
-BATCH = 10_000
+FACTS_IN_MEMORY = 10_000
 """Facts that are in memory at once."""
-_HIDDEN = VaultPath(FOLDER)
-_OURS = re.compile(r"(?:vault-index|by-(?:type|priority|entity))(?:-[\w-]+)?\.md")
+_INDEX_FOLDER = VaultPath(INDEX_FOLDER)
 
 
 @dataclass(frozen=True, slots=True)
-class Making:
+class TableInputs:
     """What tables are made with."""
 
-    entries: EntryFile
+    entries: EntryCache
     """What was made of the facts so far."""
     count: Callable[[str], int]
     """Text -> tokens. The same on every machine that has the vault, or its tables would
     differ with who wrote them last: an estimate, not a tokenizer that not all have."""
 
 
-def hidden_texts(mirror: Mirror) -> dict[str, str]:
+def read_index_files(mirror: SyncContext) -> dict[str, str]:
     """The tables of `.index/` as they are, by the names of their files."""
     found = {}
-    for path in mirror.vault.list_meta(_HIDDEN):
-        data = mirror.vault.read_meta(path) if _OURS.fullmatch(name_of(path)) else None
+    for path in mirror.vault.list_meta(_INDEX_FOLDER):
+        data = (
+            mirror.vault.read_meta(path)
+            if TABLE_NAME.fullmatch(file_name_of(path))
+            else None
+        )
         if data is not None:
-            found[name_of(path)] = data.decode(errors="replace")
+            found[file_name_of(path)] = data.decode(errors="replace")
     return found
 
 
-def write_tables(mirror: Mirror, making: Making, *, anew: bool = False) -> int:
+def write_tables(
+    mirror: SyncContext, making: TableInputs, *, anew: bool = False
+) -> int:
     """Bring the tables up to the store and to where the notes lie now.
 
     Args:
@@ -73,30 +77,30 @@ def write_tables(mirror: Mirror, making: Making, *, anew: bool = False) -> int:
         StoreUnavailableError: the store is away; nothing was done.
         OSError: the disk is full or broken.
     """
-    if not anew and tables_stand(mirror):
+    if not anew and tables_are_current(mirror):
         return 0
     seen = mirror.policy.index_folder
     made_of = _made_of(mirror)
     done = _done(mirror)
-    held = _followed(mirror, making, anew=anew)
+    held = _caught_up_entries(mirror, making, anew=anew)
     paths = {fact_id: path for path, fact_id in mirror.archive.paths().items()}
     texts = {
-        name: text.encode() for name, text in index_texts(held.values(), paths).items()
+        name: text.encode() for name, text in render_index(held.values(), paths).items()
     }
     before = VaultPath(str(done.get("folder") or ""))
-    changed = _write_hidden(mirror, texts)
-    changed += _write_seen(mirror, seen, texts) if seen else 0
+    changed = _write_index_files(mirror, texts)
+    changed += _write_visible_tables(mirror, seen, texts) if seen else 0
     if before and before != seen:
-        changed += _drop_seen(mirror, before, {})
+        changed += _drop_visible_tables(mirror, before, {})
     if changed:
         mirror.vault.sync()
     said = {"of": made_of, "folder": seen, "files": sorted(_present(mirror, seen))}
     with mirror.archive.transaction():
-        mirror.archive.set_setting(DONE, json.dumps(said))
+        mirror.archive.set_setting(TABLES_SETTING, json.dumps(said))
     return changed
 
 
-def tables_stand(mirror: Mirror) -> bool:
+def tables_are_current(mirror: SyncContext) -> bool:
     """Whether the tables are those of the store and the notes, and all of them are there.
 
     Raises:
@@ -109,7 +113,7 @@ def tables_stand(mirror: Mirror) -> bool:
 
 
 def tables_for(
-    mirror: Mirror, making: Making, *, agent: str | None
+    mirror: SyncContext, making: TableInputs, *, agent: str | None
 ) -> Mapping[str, str]:
     """The texts of the tables by the names of their files, as an agent may see them.
 
@@ -123,106 +127,116 @@ def tables_for(
     if held is None:
         return {}
     paths = {fact_id: path for path, fact_id in mirror.archive.paths().items()}
-    seen = {f.id for f in mirror.store.iter_facts() if sees(agent, f.scope)}
+    seen = {f.id for f in mirror.store.iter_facts() if can_see(agent, f.scope)}
     entries = [each for key, each in held.entries.items() if key in seen]
-    return index_texts(entries, paths)
+    return render_index(entries, paths)
 
 
-def _made_of(mirror: Mirror) -> str:
+def _made_of(mirror: SyncContext) -> str:
     """What the tables depend on. Where notes lie changes only in a pass that is recorded."""
-    state = mirror.shown.state()
-    version = version_at(mirror.shown, state.store_id, state.seq, SCHEMA)
+    state = mirror.redacted_store.state()
+    version = make_version(
+        mirror.redacted_store, state.store_id, state.seq, TABLES_SCHEMA
+    )
     run = mirror.archive.last_run()
     return f"{version}:{run.run if run else ''}:{mirror.policy.index_folder}"
 
 
-def _done(mirror: Mirror) -> Mapping[str, object]:
-    said = json.loads(mirror.archive.setting(DONE) or "{}")
+def _done(mirror: SyncContext) -> Mapping[str, object]:
+    said = json.loads(mirror.archive.setting(TABLES_SETTING) or "{}")
     return said if isinstance(said, dict) else {}
 
 
-def _all_there(mirror: Mirror, done: Mapping[str, object]) -> bool:
+def _all_there(mirror: SyncContext, done: Mapping[str, object]) -> bool:
     """Whether nobody removed a table since."""
     files = done.get("files")
     folder = VaultPath(str(done.get("folder") or ""))
     return isinstance(files, list) and _present(mirror, folder).issuperset(files)
 
 
-def _present(mirror: Mirror, seen: VaultPath) -> set[str]:
+def _present(mirror: SyncContext, seen: VaultPath) -> set[str]:
     """The paths of all files that are named as tables are."""
-    hidden = {str(path) for path in mirror.vault.list_meta(_HIDDEN)}
+    hidden = {str(path) for path in mirror.vault.list_meta(_INDEX_FOLDER)}
     shown = {f"{seen}/{name}" for name in _names_in(mirror, seen)} if seen else set()
-    return {path for path in hidden | shown if _OURS.fullmatch(name_of(path))}
+    return {path for path in hidden | shown if TABLE_NAME.fullmatch(file_name_of(path))}
 
 
-def _names_in(mirror: Mirror, folder: VaultPath) -> set[str]:
+def _names_in(mirror: SyncContext, folder: VaultPath) -> set[str]:
     found = mirror.vault.folder(folder)
-    return {*found.files, *found.odd} if found else set()
+    return {*found.files, *found.non_regular} if found else set()
 
 
-def _followed(mirror: Mirror, making: Making, *, anew: bool) -> Mapping[str, Entry]:
+def _caught_up_entries(
+    mirror: SyncContext, making: TableInputs, *, anew: bool
+) -> Mapping[str, IndexEntry]:
     """The entries of all facts that are listed, brought up to the store's feed."""
     held = None if anew else making.entries.load()
-    todo = behind(mirror.shown, held.version if held else None, SCHEMA)
+    todo = feed_backlog(
+        mirror.redacted_store, held.version if held else None, TABLES_SCHEMA
+    )
     found = {} if held is None or todo.anew else dict(held.entries)
-    for start in range(0, len(todo.rows), BATCH):
-        ids = [row.fact_id for row in todo.rows[start : start + BATCH]]
-        facts = mirror.shown.find_many(ids)
+    for start in range(0, len(todo.rows), FACTS_IN_MEMORY):
+        ids = [row.fact_id for row in todo.rows[start : start + FACTS_IN_MEMORY]]
+        facts = mirror.redacted_store.find_many(ids)
         for fact_id in ids:
             fact = facts.get(fact_id)
             entry = entry_of(fact, making.count) if fact else None
             if entry is not None:
-                found[fact_id] = _disarmed(entry, mirror.lens)
+                found[fact_id] = _escaped_entry(entry, mirror.lens)
             else:
                 found.pop(fact_id, None)
     if todo.rows or todo.anew:
-        version = version_at(mirror.shown, todo.store_id, todo.seq, SCHEMA)
-        making.entries.save(Held(version, found))
+        version = make_version(
+            mirror.redacted_store, todo.store_id, todo.seq, TABLES_SCHEMA
+        )
+        making.entries.save(CachedEntries(version, found))
     return found
 
 
-def _disarmed(entry: Entry, lens: Lens) -> Entry:
+def _escaped_entry(entry: IndexEntry, lens: NoteView) -> IndexEntry:
     """An entry in which nothing runs, wherever Obsidian shows it."""
-    if not may_run(
+    if not may_have_active_content(
         "\n".join((entry.title, entry.summary, *entry.entities, *entry.names))
     ):
         return entry
-    names = lens.disarmed(entry.names)
-    entities = lens.disarmed(entry.entities)
+    names = lens.escape(entry.names)
+    entities = lens.escape(entry.entities)
     assert isinstance(names, tuple) and isinstance(entities, tuple)  # noqa: S101, PT018 - narrows
     return entry._replace(
-        title=str(lens.disarmed(entry.title)),
-        summary=str(lens.disarmed(entry.summary)),
+        title=str(lens.escape(entry.title)),
+        summary=str(lens.escape(entry.summary)),
         entities=tuple(map(str, entities)),
         names=tuple(map(str, names)),
     )
 
 
-def _write_hidden(mirror: Mirror, texts: Mapping[str, bytes]) -> int:
+def _write_index_files(mirror: SyncContext, texts: Mapping[str, bytes]) -> int:
     changed = 0
     for name, data in texts.items():
-        path = VaultPath(f"{FOLDER}/{name}")
+        path = VaultPath(f"{INDEX_FOLDER}/{name}")
         if mirror.vault.read_meta(path) != data:
             mirror.vault.write_meta(path, data)
             changed += 1
-    for path in mirror.vault.list_meta(_HIDDEN):
-        name = name_of(path)
-        if name not in texts and _OURS.fullmatch(name):
+    for path in mirror.vault.list_meta(_INDEX_FOLDER):
+        name = file_name_of(path)
+        if name not in texts and TABLE_NAME.fullmatch(name):
             mirror.vault.drop_meta(path)
             changed += 1
     return changed
 
 
-def _write_seen(mirror: Mirror, folder: VaultPath, texts: Mapping[str, bytes]) -> int:
+def _write_visible_tables(
+    mirror: SyncContext, folder: VaultPath, texts: Mapping[str, bytes]
+) -> int:
     """Write the tables where a person sees them; what is no table of ours stays."""
     changed = 0
     for name, data in texts.items():
         with suppress(NoteError):  # a person's file, or one being saved: it stays
-            changed += _put(mirror, join(folder, name), data)
-    return changed + _drop_seen(mirror, folder, texts)
+            changed += _put(mirror, join_path(folder, name), data)
+    return changed + _drop_visible_tables(mirror, folder, texts)
 
 
-def _put(mirror: Mirror, path: VaultPath, data: bytes) -> bool:
+def _put(mirror: SyncContext, path: VaultPath, data: bytes) -> bool:
     """Write one file; says whether it was written.
 
     Raises:
@@ -248,24 +262,20 @@ def _put(mirror: Mirror, path: VaultPath, data: bytes) -> bool:
     return True
 
 
-def _drop_seen(mirror: Mirror, folder: VaultPath, texts: Mapping[str, bytes]) -> int:
+def _drop_visible_tables(
+    mirror: SyncContext, folder: VaultPath, texts: Mapping[str, bytes]
+) -> int:
     """Remove the tables that are no longer made."""
     changed = 0
     for name in sorted(_names_in(mirror, folder) - set(texts)):
-        if not _OURS.fullmatch(name):
+        if not TABLE_NAME.fullmatch(name):
             continue
         with suppress(NoteError):
-            path = join(folder, name)
+            path = join_path(folder, name)
             found = mirror.vault.read(path)
             if is_table(found.data):
                 op = mirror.clock.new_id()
-                mirror.vault.withdraw(op, path, found.sha)
+                mirror.vault.stage_removal(op, path, found.sha)
                 mirror.vault.discard(op)
                 changed += 1
     return changed
-
-
-def is_listed_there(mirror: Mirror, folder: VaultPath, name: str) -> bool:
-    """Whether a file is one of the tables that a person sees, by its name."""
-    seen = mirror.policy.index_folder
-    return bool(seen) and folder == seen and _OURS.fullmatch(name) is not None

@@ -25,13 +25,13 @@ from itertools import pairwise
 from operator import itemgetter
 
 from vaultsync.links.wikilinks import find_links
-from vaultsync.markdown.fences import Line, closed_title, lines
+from vaultsync.markdown.fences import FencedLine, closed_title, fenced_lines
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import OWN, Kind
+from vaultsync.model.schema import OWN_FIELDS_BY_KEY, ValueKind
 
-CHUNKER = "paragraphs-1"
+CHUNK_RULES = "paragraphs-1"
 """Name and version of these rules, for `Identity`; other rules make other chunks."""
-LIMIT = 1000
+MAX_CHUNK_SIZE = 1000
 """The `size()` of a chunk: 250 tokens of 256, two of which the model takes itself."""
 _FEW = 64
 """The `size()` under which a paragraph goes into the lead: some ten words."""
@@ -40,7 +40,7 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?=\s|\Z)")
 _ITEM = re.compile(r"\s*(?:[-*+]|[0-9]{1,9}[.)])\s")
 _GOES_ON = re.compile(_ITEM.pattern + r"|(?: {2}|\t)")
 """A line that goes on with a list behind a blank one."""
-_DEAR = re.compile(r"[^A-Za-z\s]")
+_CHARS_PER_TOKEN_DENSE = re.compile(r"[^A-Za-z\s]")
 _BREAKS = (
     re.compile(r"\n"),
     re.compile(r"(?<![.!?…])[.!?…]++[\"')\]]*+\s+|[。！？]+[」』]*"),
@@ -66,14 +66,14 @@ class Chunk:
     """The headings it stands under, from the outside in; for citations."""
 
 
-def size(text: str) -> int:
+def token_quarters(text: str) -> int:
     """Quarters of a token that a text takes, rather too many than too few.
 
     English letters and blanks are a quarter of a token each; any other sign is taken for
     a whole one, as the vocabulary of MiniLM has it. Sizes of parts add up. On notes,
     code and chats this is 0.9 to 1.5 times what its tokenizer counts.
     """
-    return len(text) + 3 * len(_DEAR.findall(text))
+    return len(text) + 3 * len(_CHARS_PER_TOKEN_DENSE.findall(text))
 
 
 def chunk_fact(fact: Fact, *, around: str = "") -> list[Chunk]:
@@ -84,9 +84,11 @@ def chunk_fact(fact: Fact, *, around: str = "") -> list[Chunk]:
     """
     told = [fact.content]
     for key, value in fact.own.items():
-        if OWN[key].kind is Kind.TEXT and isinstance(value, str):
+        if OWN_FIELDS_BY_KEY[key].kind is ValueKind.TEXT and isinstance(value, str):
             told.append(value)
-        elif OWN[key].kind is Kind.LINES and isinstance(value, Sequence):
+        elif OWN_FIELDS_BY_KEY[key].kind is ValueKind.LINES and isinstance(
+            value, Sequence
+        ):
             told.append("\n".join(f"- {each}" for each in value))
     heads = [fact.title, ", ".join(fact.aliases), fact.context or ""]
     text = "\n\n".join(filter(None, told))
@@ -96,9 +98,13 @@ def chunk_fact(fact: Fact, *, around: str = "") -> list[Chunk]:
 def _whole(heads: Iterable[str], text: str, around: str) -> list[Chunk]:
     """All in one chunk; none when it is too large for that."""
     # A fact that came without a title got its first words for one.
-    told = [shown for each in heads if (shown := _shown(each)).rstrip("…") not in text]
-    whole = "\n".join([*told, _shown(text)])
-    room = LIMIT - size(whole) - size("\n")
+    told = [
+        shown
+        for each in heads
+        if (shown := _text_as_read(each)).rstrip("…") not in text
+    ]
+    whole = "\n".join([*told, _text_as_read(text)])
+    room = MAX_CHUNK_SIZE - token_quarters(whole) - token_quarters("\n")
     if room < 0:
         return []
     if around and room >= _FEW:
@@ -112,16 +118,16 @@ def _parts(heads: Iterable[str], text: str) -> Iterator[Chunk]:
     lead = list(heads)
     larger = []
     for block in _blocks(text):
-        if block.title or size(text[block.start : block.end]) < _FEW:
+        if block.title or token_quarters(text[block.start : block.end]) < _FEW:
             lead.append(block.title or text[block.start : block.end].strip("\n"))
         else:
             larger.append(block)
-    outline = "\n".join(map(_shown, filter(None, lead)))
+    outline = "\n".join(map(_text_as_read, filter(None, lead)))
     for start, end in _cut(outline, 0, len(outline)):
         yield _chunk(outline[start:end], 0, 0)
     for block in larger:
         for start, end in _cut(text, block.start, block.end, code=block.code):
-            yield _chunk(_shown(text[start:end]), start, end, block.headings)
+            yield _chunk(_text_as_read(text[start:end]), start, end, block.headings)
 
 
 def _chunk(text: str, start: int, end: int, headings: tuple[str, ...] = ()) -> Chunk:
@@ -137,7 +143,7 @@ def _once(chunks: Iterable[Chunk]) -> list[Chunk]:
     return list(found.values())
 
 
-def _shown(text: str) -> str:
+def _text_as_read(text: str) -> str:
     """The text with each link as it is read."""
     parts, at = [], 0
     for link in find_links(text):
@@ -163,7 +169,7 @@ class _Block:
 def _blocks(text: str) -> Iterator[_Block]:
     """Headings, and what blank lines part. A list is one block, and so is fenced code."""
     above: list[tuple[int, str]] = []
-    run: list[Line] = []
+    run: list[FencedLine] = []
     apart = in_list = False
 
     def block() -> Iterator[_Block]:
@@ -174,7 +180,7 @@ def _blocks(text: str) -> Iterator[_Block]:
             yield _Block(run[0].start, run[-1].end, headings, code)
             run.clear()
 
-    for line in lines(text):
+    for line in fenced_lines(text):
         words = text[line.start : line.end]
         heading = _HEADING.match(words) if line.prose else None
         if heading:
@@ -199,11 +205,11 @@ def _cut(
     end: int,
     *,
     code: Sequence[tuple[int, int]] = (),
-    limit: int = LIMIT,
+    limit: int = MAX_CHUNK_SIZE,
     level: int = 0,
 ) -> Iterator[tuple[int, int]]:
     """Spans of at most `limit` that make up the given one; code may be larger."""
-    if size(text[start:end]) <= limit or level == len(_BREAKS):
+    if token_quarters(text[start:end]) <= limit or level == len(_BREAKS):
         yield start, end
         return
     ends = [found.end() for found in _BREAKS[level].finditer(text, start, end)]
@@ -211,7 +217,7 @@ def _cut(
     begin = stop = start
     used = 0
     for a, b in pairwise(marks):
-        cost = size(text[a:b])
+        cost = token_quarters(text[a:b])
         if used + cost > limit and begin < stop:
             yield begin, stop
             begin, used = a, 0

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vaultsync.indexing.embedding_texts import chunks_of, identity_of
+from vaultsync.indexing.embedding_texts import embedding_chunks, embedding_identity
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
 from vaultsync.model.schema import Value
-from vaultsync.sync.context import Mirror
+from vaultsync.sync.context import SyncContext
 
-SAMPLE = 64
+COST_SAMPLE = 64
 """Facts whose chunks are counted."""
-TIMED = 16
+TIMED_TEXTS = 16
 """Of their texts, those that are embedded to see how long it takes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class EmbeddingCost:
     """An estimate, from a sample of the facts."""
 
     before: str | None
@@ -37,13 +37,13 @@ class Cost:
         }
 
 
-def cost_of_change(
-    mirror: Mirror,
+def estimate_embedding_cost(
+    mirror: SyncContext,
     vectors: VectorIndex,
     embedder: Embedder,
     *,
     index: NoteIndex | None = None,
-) -> Cost | None:
+) -> EmbeddingCost | None:
     """What `embed_pending()` with the same arguments costs when it has to begin anew.
 
     None when it has not: the vectors are those of this model, dimension and chunker.
@@ -54,20 +54,20 @@ def cost_of_change(
     """
     before, after = (
         vectors.identity(),
-        str(identity_of(embedder, lends=index is not None)),
+        str(embedding_identity(embedder, lends=index is not None)),
     )
     if before == after:
         return None
-    ids = [row.fact_id for row in mirror.shown.feed() if not row.deleted]
-    some = mirror.shown.find_many(ids[:: max(1, len(ids) // SAMPLE)])
-    chunks = chunks_of(mirror.shown, index, some)
+    ids = [row.fact_id for row in mirror.redacted_store.feed() if not row.deleted]
+    some = mirror.redacted_store.find_many(ids[:: max(1, len(ids) // COST_SAMPLE)])
+    chunks = embedding_chunks(mirror.redacted_store, index, some)
     texts = [each.text for many in chunks.values() for each in many]
     if not texts:
-        return Cost(before, after, len(ids), 0, 0.0)
-    timed = texts[:: max(1, len(texts) // TIMED)]
+        return EmbeddingCost(before, after, len(ids), 0, 0.0)
+    timed = texts[:: max(1, len(texts) // TIMED_TEXTS)]
     embedder.embed(timed[:1])  # loads the model
     began = mirror.clock.monotonic()
     embedder.embed(timed)
     each_takes = (mirror.clock.monotonic() - began) / len(timed)
     count = round(len(ids) * len(texts) / len(some))
-    return Cost(before, after, len(ids), count, count * each_takes)
+    return EmbeddingCost(before, after, len(ids), count, count * each_takes)

@@ -5,25 +5,30 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from vaultsync.indexing.chunking import CHUNKER, Chunk, chunk_fact
-from vaultsync.indexing.ports import Embedder, Identity, NoteIndex, VectorIndex
-from vaultsync.indexing.session_context import AFTER, BEFORE, LENDING, turn_of
-from vaultsync.indexing.session_neighbours import surroundings
+from vaultsync.indexing.chunking import CHUNK_RULES, Chunk, chunk_fact
+from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIdentity, VectorIndex
+from vaultsync.indexing.session_context import (
+    CONTEXT_RULES,
+    TURNS_AFTER,
+    TURNS_BEFORE,
+    turn_of,
+)
+from vaultsync.indexing.session_neighbours import neighbour_texts
 from vaultsync.model.fact import Fact
 from vaultsync.storage.store import Store
 
 
-def identity_of(embedder: Embedder, *, lends: bool = False) -> Identity:
+def embedding_identity(embedder: Embedder, *, lends: bool = False) -> VectorIdentity:
     """Of the vectors that an embedder makes; `lends` when neighbours lend their text.
 
     Raises:
         EmbedderError: the model is missing.
     """
-    chunker = f"{CHUNKER}+{LENDING}" if lends else CHUNKER
-    return Identity(embedder.model, embedder.dimension, chunker)
+    chunker = f"{CHUNK_RULES}+{CONTEXT_RULES}" if lends else CHUNK_RULES
+    return VectorIdentity(embedder.model, embedder.dimension, chunker)
 
 
-def chunks_of(
+def embedding_chunks(
     store: Store, index: NoteIndex | None, facts: Mapping[str, Fact]
 ) -> dict[str, list[Chunk]]:
     """The chunks of facts by id; with a note index their neighbours lend them text.
@@ -31,13 +36,13 @@ def chunks_of(
     Raises:
         StoreUnavailableError: the store is away.
     """
-    lent = surroundings(store, index, facts) if index is not None else {}
+    lent = neighbour_texts(store, index, facts) if index is not None else {}
     return {
         key: chunk_fact(fact, around=lent.get(key, "")) for key, fact in facts.items()
     }
 
 
-def unembedded(
+def facts_without_vectors(
     store: Store,
     index: NoteIndex | None,
     vectors: VectorIndex,
@@ -48,7 +53,7 @@ def unembedded(
     Raises:
         StoreUnavailableError: the store is away.
     """
-    chunks = chunks_of(store, index, store.find_many(fact_ids))
+    chunks = embedding_chunks(store, index, store.find_many(fact_ids))
     held = vectors.chunks(chunks)
     return [
         each
@@ -57,7 +62,7 @@ def unembedded(
     ]
 
 
-def neighbours_of(
+def facts_losing_context(
     store: Store,
     index: NoteIndex | None,
     facts: Mapping[str, Fact],
@@ -72,7 +77,7 @@ def neighbours_of(
     """
     if index is None:
         return []
-    buried = (store.buried(each) for each in gone)
+    buried = (store.tombstone(each) for each in gone)
     turns = [turn_of(each) for each in (*facts.values(), *buried) if each is not None]
     sessions = {turn.session for turn in turns} - {0}
     rows = sorted(row for row in index.turns(sessions, []) if row.session in sessions)
@@ -82,12 +87,12 @@ def neighbours_of(
         place = (turn.session, turn.moment, turn.fact_id)
         at = bisect_left(places, place)
         here = int(places[at : at + 1] == [place])
-        beside = rows[max(0, at - AFTER) : at + here + BEFORE]
+        beside = rows[max(0, at - TURNS_AFTER) : at + here + TURNS_BEFORE]
         found |= {row.fact_id for row in beside if row.session == turn.session}
     return sorted(found - facts.keys() - set(gone))
 
 
-def by_length(chunks: Iterable[Chunk], size: int) -> list[Sequence[Chunk]]:
+def batches_by_length(chunks: Iterable[Chunk], size: int) -> list[Sequence[Chunk]]:
     """Batches of chunks of like length, which a model embeds without padding."""
     ordered = sorted(chunks, key=lambda each: (len(each.text), each.id))
     return [ordered[start : start + size] for start in range(0, len(ordered), size)]

@@ -13,7 +13,7 @@ from operator import itemgetter
 from types import MappingProxyType
 
 ENGLISH = "english"
-SAMPLE = 600
+SAMPLE_CHARS = 600
 """Letters that are looked at."""
 _PLENTY = 5
 """More function words than this, all of them English, are no other language's."""
@@ -144,7 +144,7 @@ _LETTERS = {
 }
 """Language -> letters that the others above do not have."""
 _OWN = f"[{''.join(_LETTERS.values())}]"
-LANGUAGES = (*FUNCTION_WORDS, *_SCRIPTS)
+STEMMER_LANGUAGES = (*FUNCTION_WORDS, *_SCRIPTS)
 """All that can be told. Each has a stemmer by the name of Snowball."""
 
 _KNOWN: dict[str, list[str]] = {}
@@ -160,7 +160,7 @@ def language_of(text: str, *, least: int = 2) -> str | None:
     `least` different function words, or letters of its own, must speak for it, and more
     than for any other.
     """
-    sample = text[:SAMPLE]
+    sample = text[:SAMPLE_CHARS]
     if not sample.isascii() and re.search(_OTHER, sample):
         for language, letter in _SCRIPTS.items():
             if len(letter.findall(sample)) * 3 > len(sample):

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vaultsync.errors import IndexBusyError, StoreUnavailableError
 from vaultsync.indexing.ports import NoteIndex
-from vaultsync.indexing.session_neighbours import entries
+from vaultsync.indexing.session_neighbours import index_documents
 from vaultsync.model.schema import Value
-from vaultsync.storage.feed_cursor import behind, version_at
-from vaultsync.storage.store import Written
+from vaultsync.storage.feed_cursor import feed_backlog, make_version
+from vaultsync.storage.store import FeedRow
 
 if TYPE_CHECKING:  # a question asks here first, and loads little
-    from vaultsync.sync.context import Mirror
+    from vaultsync.sync.context import SyncContext
     from vaultsync.sync.report import Progress
 
-SCHEMA = "2"
+NOTE_INDEX_SCHEMA = "2"
 """Changes with what is put into the index for a fact."""
-BATCH = 10_000
+FACTS_PER_COMMIT = 10_000
 """Facts that are put at once: as many are in memory, and in one commit."""
 
 
@@ -50,8 +50,8 @@ class IndexReport(NamedTuple):
         }
 
 
-def catch_up(
-    mirror: Mirror,
+def catch_up_note_index(
+    mirror: SyncContext,
     index: NoteIndex,
     *,
     rebuild: bool = False,
@@ -63,7 +63,7 @@ def catch_up(
     of another store or of a past that did not happen, it is built from nothing.
     """
     began = mirror.clock.monotonic()
-    work = _CatchingUp(mirror, index, progress)
+    work = _NoteIndexSync(mirror, index, progress)
     busy, why = False, ""
     try:
         work.run(rebuild=rebuild)
@@ -84,11 +84,11 @@ def catch_up(
     )
 
 
-class _CatchingUp:
+class _NoteIndexSync:
     """The work of one `catch_up()`, and how much of it is done."""
 
     def __init__(
-        self, mirror: Mirror, index: NoteIndex, progress: Progress | None
+        self, mirror: SyncContext, index: NoteIndex, progress: Progress | None
     ) -> None:
         self._mirror = mirror
         self._index = index
@@ -99,27 +99,29 @@ class _CatchingUp:
 
     def run(self, *, rebuild: bool) -> None:
         known = None if rebuild else self._index.version()
-        todo = behind(self._mirror.shown, known, SCHEMA)
+        todo = feed_backlog(self._mirror.redacted_store, known, NOTE_INDEX_SCHEMA)
         if todo.anew:
             self._index.clear()
             self.rebuilt = True
-        for start in range(0, len(todo.rows), BATCH):
-            self._take_in(todo.rows[start : start + BATCH], todo.store_id)
+        for start in range(0, len(todo.rows), FACTS_PER_COMMIT):
+            self._take_in(todo.rows[start : start + FACTS_PER_COMMIT], todo.store_id)
             if self._progress is not None:
-                done = min(start + BATCH, len(todo.rows))
+                done = min(start + FACTS_PER_COMMIT, len(todo.rows))
                 self._progress("index", done, len(todo.rows))
         if todo.anew and not todo.rows:
             self._index.update([], [], version=self._version(todo.store_id, todo.seq))
 
-    def _take_in(self, rows: list[Written], store_id: str) -> None:
-        store = self._mirror.shown
+    def _take_in(self, rows: list[FeedRow], store_id: str) -> None:
+        store = self._mirror.redacted_store
         facts = store.find_many([row.fact_id for row in rows if not row.deleted])
         gone = [row.fact_id for row in rows if row.fact_id not in facts]
-        put = entries(store, self._index, facts, gone)
+        put = index_documents(store, self._index, facts, gone)
         version = self._version(store_id, rows[-1].seq)
         self._index.update(put, [] if self.rebuilt else gone, version=version)
         self.put += len(put)
         self.dropped += 0 if self.rebuilt else len(gone)
 
     def _version(self, store_id: str, seq: int) -> str:
-        return version_at(self._mirror.shown, store_id, seq, SCHEMA)
+        return make_version(
+            self._mirror.redacted_store, store_id, seq, NOTE_INDEX_SCHEMA
+        )

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from vaultsync.indexing.session_context import Turn
+from vaultsync.indexing.session_context import SessionTurn
 from vaultsync.model.fact import Fact
-from vaultsync.model.filters import Filters
+from vaultsync.model.filters import FactFilters
 
 
 class VectorRow(NamedTuple):
@@ -26,7 +26,7 @@ class VectorRow(NamedTuple):
     vector: Sequence[float]
 
 
-class Near(NamedTuple):
+class NearFact(NamedTuple):
     """A fact, by the chunk of it that is nearest, and its cosine (-1 … 1)."""
 
     fact_id: str
@@ -101,8 +101,8 @@ class VectorIndex(Protocol):
         ...
 
     def search(
-        self, vector: Sequence[float], filters: Filters, *, limit: int
-    ) -> list[Near]:
+        self, vector: Sequence[float], filters: FactFilters, *, limit: int
+    ) -> list[NearFact]:
         """The nearest facts, each once, the nearest first; of equals the smaller id.
 
         Raises:
@@ -125,7 +125,7 @@ class VectorIndex(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class VectorIdentity:
     """What vectors depend on: those of another identity cannot be compared."""
 
     model: str
@@ -163,16 +163,16 @@ class Embedder(Protocol):
         ...
 
 
-class Entry(NamedTuple):
+class IndexDocument(NamedTuple):
     """A fact, and the text of its neighbours that lends it context."""
 
     fact: Fact
     around: str = ""
-    turn: Turn | None = None
+    turn: SessionTurn | None = None
     """Where the fact stands, if that was worked out already."""
 
 
-class Match(NamedTuple):
+class IndexMatch(NamedTuple):
     """A fact that was found, and how well it matched: BM25, greater is better."""
 
     fact_id: str
@@ -191,7 +191,7 @@ class NoteIndex(Protocol):
         ...
 
     def update(
-        self, put: Iterable[Entry], drop: Iterable[str], *, version: str
+        self, put: Iterable[IndexDocument], drop: Iterable[str], *, version: str
     ) -> None:
         """Replace and remove entries by the ids of their facts, all or none.
 
@@ -208,12 +208,12 @@ class NoteIndex(Protocol):
     def search(
         self,
         words: str,
-        filters: Filters,
+        filters: FactFilters,
         *,
         phrases: Sequence[str] = (),
         limit: int,
         names_only: bool = False,
-    ) -> list[Match]:
+    ) -> list[IndexMatch]:
         """The facts that match some of the words and all of the phrases, best first.
 
         A fact that is called what is asked, by its whole title or an alias, stands out
@@ -223,7 +223,7 @@ class NoteIndex(Protocol):
         """
         ...
 
-    def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[Turn]:
+    def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[SessionTurn]:
         """What it holds of some sessions, of facts, and of the sessions they are in.
 
         Each fact once, as it was put last, in no order.

@@ -14,20 +14,20 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-from vaultsync.model.canonical import moment
-from vaultsync.model.fact import Fact, title_from
+from vaultsync.model.canonical import to_microseconds
+from vaultsync.model.fact import Fact, derive_title
 
-LENDING = "around-1"
+CONTEXT_RULES = "around-1"
 """Name and version of these rules, for `Identity`; by other rules other texts are
 embedded."""
-BEFORE = AFTER = 2
+TURNS_BEFORE = TURNS_AFTER = 2
 """How many neighbours on each side lend their text."""
-LENT = 300
+CONTEXT_SHARE = 300
 """Characters that one neighbour lends at most. What is said in a dialogue is shorter; of
 long notes more than the beginning makes the index larger and finds no more."""
 
 
-class Turn(NamedTuple):
+class SessionTurn(NamedTuple):
     """Where a fact stands. Turns of one session sort as they were spoken."""
 
     session: int
@@ -35,11 +35,11 @@ class Turn(NamedTuple):
     moment: int
     """Of its creation."""
     fact_id: str
-    mark: int = 0
+    order_key: int = 0
     """Differs when anything differs that can be searched for or filtered by."""
 
 
-def turn_of(fact: Fact) -> Turn:
+def turn_of(fact: Fact) -> SessionTurn:
     """Where a fact stands."""
     name = f"{fact.session_id}\n{fact.scope}" if fact.session_id else ""
     short = (
@@ -47,11 +47,11 @@ def turn_of(fact: Fact) -> Turn:
         *(fact.aliases, fact.entities, fact.scope, fact.created_at, fact.agent_id),
         *(fact.session_id, fact.superseded_by_id, fact.own, fact.properties),
     )
-    mark = number(f"{short!r}{fact.content}")
-    return Turn(number(name), moment(fact.created_at), fact.id, mark)
+    mark = hash63(f"{short!r}{fact.content}")
+    return SessionTurn(hash63(name), to_microseconds(fact.created_at), fact.id, mark)
 
 
-def number(text: str) -> int:
+def hash63(text: str) -> int:
     """63 bits that stand for a text; 0 for none."""
     if not text:
         return 0
@@ -59,7 +59,7 @@ def number(text: str) -> int:
     return int.from_bytes(digest) >> 1
 
 
-def around(before: Sequence[str], after: Sequence[str]) -> str:
+def session_context(before: Sequence[str], after: Sequence[str]) -> str:
     """The text that a fact is lent by its neighbours: the one before it comes first.
 
     What it answers stands there, and a model reads no further than it can.
@@ -67,9 +67,9 @@ def around(before: Sequence[str], after: Sequence[str]) -> str:
     return "\n".join((*reversed(before), *after))
 
 
-def lent(fact: Fact) -> str:
+def borrowed_text(fact: Fact) -> str:
     """The text that a fact lends each of its neighbours."""
-    content = fact.content[:LENT]
+    content = fact.content[:CONTEXT_SHARE]
     title = own_title(fact)
     return f"{title}\n{content}" if title else content
 
@@ -85,14 +85,14 @@ def own_title(fact: Fact) -> str:
         return fact.title
     if content.startswith(fact.title.rstrip("…")):
         return ""
-    return "" if fact.title == title_from(fact.content, fact.type) else fact.title
+    return "" if fact.title == derive_title(fact.content, fact.type) else fact.title
 
 
 _SPEAKER = r"\A([^\W\d_][\w .'’-]{0,40}):\s"
 """Compiled when a fact is indexed; a question loads this module, too."""
 
 
-def who(fact: Fact) -> tuple[str, ...]:
+def speaker_names(fact: Fact) -> tuple[str, ...]:
     """Whom a fact is about, or who said it; each name once.
 
     In a session a name and a colon tell who speaks: `Caroline: I went …`.

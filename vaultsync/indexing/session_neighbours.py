@@ -5,22 +5,22 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from vaultsync.indexing.ports import Entry, NoteIndex
+from vaultsync.indexing.ports import IndexDocument, NoteIndex
 from vaultsync.indexing.session_context import (
-    AFTER,
-    BEFORE,
-    Turn,
-    around,
-    lent,
+    TURNS_AFTER,
+    TURNS_BEFORE,
+    SessionTurn,
+    borrowed_text,
+    session_context,
     turn_of,
 )
 from vaultsync.model.fact import Fact
 from vaultsync.storage.store import Store
 
 
-def entries(
+def index_documents(
     store: Store, index: NoteIndex, facts: Mapping[str, Fact], gone: Collection[str]
-) -> list[Entry]:
+) -> list[IndexDocument]:
     """What to put into the index for facts that were written, and others that are gone.
 
     Facts of which nothing changed that can be found are left out; the neighbours of
@@ -40,26 +40,26 @@ def entries(
         for turn in (*(t for t in held if t.fact_id not in out), *changed.values())
         if turn.session
     )
-    stirred = _stirred(rows, changed.values(), left)
+    stirred = _changed_neighbourhoods(rows, changed.values(), left)
     needed = {
         rows[each].fact_id for at in stirred for each in _beside(rows, at, own=True)
     }
     known = {**store.find_many(needed - facts.keys()), **facts}
-    lend = _Lent(rows, known)
+    lend = _BorrowedTexts(rows, known)
     made = [
-        Entry(known[rows[at].fact_id], lend.to(at), rows[at])
+        IndexDocument(known[rows[at].fact_id], lend.to(at), rows[at])
         for at in stirred
         if rows[at].fact_id in known
     ]
     made += [
-        Entry(facts[each], turn=turn)
+        IndexDocument(facts[each], turn=turn)
         for each, turn in changed.items()
         if not turn.session
     ]
     return made
 
 
-def surroundings(
+def neighbour_texts(
     store: Store, index: NoteIndex, facts: Mapping[str, Fact]
 ) -> dict[str, str]:
     """What their neighbours lend some facts, by id, as far as the index knows them.
@@ -74,34 +74,38 @@ def surroundings(
     at = [n for n, row in enumerate(rows) if row.fact_id in facts]
     needed = {rows[each].fact_id for n in at for each in _beside(rows, n, own=True)}
     known = {**store.find_many(needed - facts.keys()), **facts}
-    lend = _Lent(rows, known)
+    lend = _BorrowedTexts(rows, known)
     return {rows[n].fact_id: lend.to(n) for n in at}
 
 
-def _stirred(
-    rows: Sequence[Turn], came: Collection[Turn], left: Collection[Turn]
+def _changed_neighbourhoods(
+    rows: Sequence[SessionTurn],
+    came: Collection[SessionTurn],
+    left: Collection[SessionTurn],
 ) -> list[int]:
     """The rows whose neighbours changed, and those that came, by where they are."""
     found = set()
     for turns, here in ((came, 1), (left, 0)):
         for turn in turns:
             at = bisect_left(rows, turn)
-            for each in range(max(0, at - AFTER), min(len(rows), at + here + BEFORE)):
+            for each in range(
+                max(0, at - TURNS_AFTER), min(len(rows), at + here + TURNS_BEFORE)
+            ):
                 if rows[each].session == turn.session:
                     found.add(each)
     return sorted(found)
 
 
-def _beside(rows: Sequence[Turn], at: int, *, own: bool) -> Iterator[int]:
-    for each in range(max(0, at - BEFORE), min(len(rows), at + AFTER + 1)):
+def _beside(rows: Sequence[SessionTurn], at: int, *, own: bool) -> Iterator[int]:
+    for each in range(max(0, at - TURNS_BEFORE), min(len(rows), at + TURNS_AFTER + 1)):
         if rows[each].session == rows[at].session and (own or each != at):
             yield each
 
 
-class _Lent:
+class _BorrowedTexts:
     """The texts that facts lend, each made once."""
 
-    def __init__(self, rows: Sequence[Turn], known: Mapping[str, Fact]) -> None:
+    def __init__(self, rows: Sequence[SessionTurn], known: Mapping[str, Fact]) -> None:
         self._rows = rows
         self._known = known
         self._texts: dict[str, str] = {}
@@ -113,12 +117,12 @@ class _Lent:
             for each in _beside(self._rows, at, own=False)
             if self._rows[each].fact_id in self._known
         ]
-        return around(
+        return session_context(
             [text for each, text in beside if each < at],
             [text for each, text in beside if each > at],
         )
 
     def _text(self, fact_id: str) -> str:
         if fact_id not in self._texts:
-            self._texts[fact_id] = lent(self._known[fact_id])
+            self._texts[fact_id] = borrowed_text(self._known[fact_id])
         return self._texts[fact_id]

@@ -59,7 +59,7 @@ _FENCED = re.compile(r"^(`{3,}|~{3,}).*?(?:^\1|\Z)", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#{1,6}[ \t](.*)$", re.MULTILINE)
 
 
-def one_form(text: str) -> str:
+def normalize_text_form(text: str) -> str:
     """Text in which what looks alike is alike: width, ligatures, marks above letters."""
     return text if text.isascii() else _one_form(text)[0]
 
@@ -85,7 +85,7 @@ def _beyond(text: str) -> str:
     return found.decode("utf-8", "surrogatepass")
 
 
-def words_to_index(text: str) -> str:
+def index_words(text: str) -> str:
     """A text with its words apart; where there are pairs, single letters follow all."""
     if text.isascii():
         return text
@@ -97,20 +97,20 @@ def words_to_index(text: str) -> str:
     return f"{re.sub(_DENSE, _pairs, text)} {single}"
 
 
-def words_to_find(text: str) -> str:
+def phrase_words(text: str) -> str:
     """A text that is looked for, with its words apart; a single letter stands alone."""
-    return text if text.isascii() else re.sub(_DENSE, _pairs, one_form(text))
+    return text if text.isascii() else re.sub(_DENSE, _pairs, normalize_text_form(text))
 
 
-def words_to_ask(text: str) -> str:
+def query_words(text: str) -> str:
     """A question with its words apart, and after them each Chinese letter.
 
     Such a letter often is a word, which may stand beside others in the answer.
     """
-    found = words_to_find(text)
+    found = phrase_words(text)
     if found.isascii():
         return found
-    return f"{found} {' '.join(''.join(re.findall(_HAN, one_form(text))))}"
+    return f"{found} {' '.join(''.join(re.findall(_HAN, normalize_text_form(text))))}"
 
 
 def _pairs(found: re.Match[str]) -> str:
@@ -121,13 +121,13 @@ def _pairs(found: re.Match[str]) -> str:
     return f" {pairs} "
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The words of a text in one form: its letters, marks and digits, as tantivy cuts."""
     split = (each if unicodedata.category(each)[0] in "LMN" else " " for each in text)
     return "".join(split).split()
 
 
-def headings(content: str) -> list[str]:
+def note_headings(content: str) -> list[str]:
     """The texts of the headings of a note, those in fenced code left out."""
     if "#" not in content:
         return []

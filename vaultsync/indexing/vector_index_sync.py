@@ -10,26 +10,30 @@ from typing import NamedTuple
 from vaultsync.errors import DerivedError, EmbedderError, StoreUnavailableError
 from vaultsync.indexing.chunking import Chunk
 from vaultsync.indexing.embedding_texts import (
-    by_length,
-    chunks_of,
-    identity_of,
-    neighbours_of,
+    batches_by_length,
+    embedding_chunks,
+    embedding_identity,
+    facts_losing_context,
 )
 from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex, VectorRow
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.storage.feed_cursor import behind, seq_of, version_at
-from vaultsync.storage.store import Written
-from vaultsync.sync.context import Mirror
+from vaultsync.storage.feed_cursor import (
+    feed_backlog,
+    make_version,
+    store_seq_of_version,
+)
+from vaultsync.storage.store import FeedRow
+from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
 
-PAGE = 256
+FACTS_PER_PAGE = 256
 """Facts that are looked at together."""
-PUT = 256
+TEXTS_PER_PUT = 256
 """Texts that are embedded before their vectors are put: some seconds of work."""
-BATCH = 300
+TEXTS_PER_REQUEST = 300
 """Three requests of a hundred to a service; local models cut it up themselves."""
-PROBE = "Is anybody there?"
+PROBE_TEXT = "Is anybody there?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ class EmbedReport:
 
 
 def embed_pending(
-    mirror: Mirror,
+    mirror: SyncContext,
     vectors: VectorIndex,
     embedder: Embedder,
     *,
@@ -87,7 +91,7 @@ def embed_pending(
     answered; `cost_of_change()` tells what that costs.
     """
     began = mirror.clock.monotonic()
-    work = _Embedding(
+    work = _EmbeddingRun(
         mirror, vectors, embedder, index, budget=budget, progress=progress
     )
     why = ""
@@ -100,36 +104,36 @@ def embed_pending(
     return work.report(why, mirror.clock.monotonic() - began)
 
 
-class _Record(NamedTuple):
+class _IndexRecord(NamedTuple):
     """What is noted with the vectors."""
 
     version: str | None = None
     waiting: Mapping[str, str] = {}
 
     @classmethod
-    def parse(cls, text: str | None) -> _Record:
+    def parse(cls, text: str | None) -> _IndexRecord:
         return cls(**json.loads(text)) if text else cls()
 
     def __str__(self) -> str:
         return json.dumps({"version": self.version, "waiting": dict(self.waiting)})
 
 
-class _Item(NamedTuple):
+class _FactChunks(NamedTuple):
     """A fact that is looked at, or the id of one that has gone."""
 
     fact_id: str
     fact: Fact | None = None
     chunks: Sequence[Chunk] = ()
-    row: Written | None = None
+    row: FeedRow | None = None
     """Of the feed, which is taken in up to it once this is done."""
 
 
-class _Embedding:
+class _EmbeddingRun:
     """The work of one `embed_pending()`, and how much of it is done."""
 
     def __init__(
         self,
-        mirror: Mirror,
+        mirror: SyncContext,
         vectors: VectorIndex,
         embedder: Embedder,
         index: NoteIndex | None,
@@ -137,14 +141,14 @@ class _Embedding:
         budget: int | None,
         progress: Progress | None,
     ) -> None:
-        self._store = mirror.shown
+        self._store = mirror.redacted_store
         self._vectors = vectors
         self._embedder = embedder
         self._index = index
         self._budget = budget
         self._progress = progress
         self._identity = self._store_id = ""
-        self._record = _Record()
+        self._record = _IndexRecord()
         self._all = self._done = 0
         self._put = self._embedded = self._reused = self._removed = 0
 
@@ -155,15 +159,17 @@ class _Embedding:
             DerivedError, StoreUnavailableError, OSError: it broke off; what was put is
             noted.
         """
-        self._identity = str(identity_of(self._embedder, lends=self._index is not None))
+        self._identity = str(
+            embedding_identity(self._embedder, lends=self._index is not None)
+        )
         if self._vectors.identity() != self._identity:
-            self._embedder.embed([PROBE])
+            self._embedder.embed([PROBE_TEXT])
             self._vectors.reset(self._identity)
-        self._record = _Record.parse(self._vectors.record())
-        todo = behind(self._store, self._record.version, self._identity)
+        self._record = _IndexRecord.parse(self._vectors.record())
+        todo = feed_backlog(self._store, self._record.version, self._identity)
         self._store_id, self._all = todo.store_id, len(todo.rows)
         if todo.anew:
-            self._record = _Record()
+            self._record = _IndexRecord()
         changed = {row.fact_id for row in todo.rows}
         again = sorted(self._record.waiting.keys() - changed)
         known = self._known(todo.rows)
@@ -181,11 +187,11 @@ class _Embedding:
                 hint="the next pass goes on",
             )
 
-    def _known(self, rows: list[Written]) -> list[Written]:
+    def _known(self, rows: list[FeedRow]) -> list[FeedRow]:
         """The rows of the feed that the note index has taken in, if there is one."""
         if self._index is None:
             return rows
-        reached = seq_of(self._index.version(), self._store_id)
+        reached = store_seq_of_version(self._index.version(), self._store_id)
         return [row for row in rows if row.seq <= reached]
 
     def report(self, why: str, seconds: float) -> EmbedReport:
@@ -205,22 +211,22 @@ class _Embedding:
             degraded=why,
         )
 
-    def _follow(self, rows: Sequence[Written]) -> bool:
+    def _follow(self, rows: Sequence[FeedRow]) -> bool:
         """Take in the feed; False when the budget ended it."""
-        for start in range(0, len(rows), PAGE):
-            page = rows[start : start + PAGE]
+        for start in range(0, len(rows), FACTS_PER_PAGE):
+            page = rows[start : start + FACTS_PER_PAGE]
             facts = self._store.find_many(
                 [row.fact_id for row in page if not row.deleted]
             )
             gone = [row.fact_id for row in page if row.fact_id not in facts]
-            beside = neighbours_of(self._store, self._index, facts, gone)
+            beside = facts_losing_context(self._store, self._index, facts, gone)
             # Those without vectors come by themselves.
             lenders = self._store.find_many(self._vectors.chunks(beside))
-            chunks = chunks_of(self._store, self._index, facts | lenders)
+            chunks = embedding_chunks(self._store, self._index, facts | lenders)
             items = [
-                *(_Item(key, fact, chunks[key]) for key, fact in lenders.items()),
+                *(_FactChunks(key, fact, chunks[key]) for key, fact in lenders.items()),
                 *(
-                    _Item(
+                    _FactChunks(
                         row.fact_id,
                         facts.get(row.fact_id),
                         chunks.get(row.fact_id, ()),
@@ -235,12 +241,13 @@ class _Embedding:
 
     def _look_at(self, fact_ids: Sequence[str]) -> bool:
         """Take in facts that the feed does not name; False when the budget ended it."""
-        for start in range(0, len(fact_ids), PAGE):
-            page = fact_ids[start : start + PAGE]
+        for start in range(0, len(fact_ids), FACTS_PER_PAGE):
+            page = fact_ids[start : start + FACTS_PER_PAGE]
             facts = self._store.find_many(page)
-            chunks = chunks_of(self._store, self._index, facts)
+            chunks = embedding_chunks(self._store, self._index, facts)
             items = [
-                _Item(each, facts.get(each), chunks.get(each, ())) for each in page
+                _FactChunks(each, facts.get(each), chunks.get(each, ()))
+                for each in page
             ]
             if not self._take(items):
                 return False
@@ -257,7 +264,7 @@ class _Embedding:
         held = self._vectors.chunks().keys()
         self._look_at(sorted((held ^ alive) - unheld))
 
-    def _take(self, items: Sequence[_Item]) -> bool:
+    def _take(self, items: Sequence[_FactChunks]) -> bool:
         """Put what changed of some facts; False when the budget ended it."""
         held = self._vectors.chunks(item.fact_id for item in items)
         old = self._vectors.outdated(item.fact for item in items if item.fact)
@@ -273,7 +280,7 @@ class _Embedding:
             if item.fact_id in changed
             for chunk in item.chunks
         )
-        group: list[_Item] = []
+        group: list[_FactChunks] = []
         fresh: dict[str, Chunk] = {}
         for item in items:
             wanted = {**fresh}
@@ -285,7 +292,7 @@ class _Embedding:
                 self._write(group, changed, known, fresh)
                 return False
             group, fresh = [*group, item], wanted
-            if len(fresh) >= PUT:
+            if len(fresh) >= TEXTS_PER_PUT:
                 self._write(group, changed, known, fresh)
                 group, fresh = [], {}
         self._write(group, changed, known, fresh)
@@ -293,7 +300,7 @@ class _Embedding:
 
     def _write(
         self,
-        group: Sequence[_Item],
+        group: Sequence[_FactChunks],
         changed: Collection[str],
         known: dict[str, Sequence[float]],
         fresh: Mapping[str, Chunk],
@@ -320,7 +327,7 @@ class _Embedding:
                     waiting[item.fact_id] = failed[each.id]
         reached = [item.row.seq for item in group if item.row is not None]
         version = self._version(reached[-1]) if reached else self._record.version
-        record = _Record(version, waiting)
+        record = _IndexRecord(version, waiting)
         if put or record != self._record:
             replace = [item.fact_id for item in put]
             self._vectors.put(rows, replace=replace, record=str(record))
@@ -344,11 +351,11 @@ class _Embedding:
         """
         made: dict[str, Sequence[float]] = {}
         failed: dict[str, str] = {}
-        for batch in by_length(chunks.values(), BATCH):
+        for batch in batches_by_length(chunks.values(), TEXTS_PER_REQUEST):
             try:
                 found = self._embedder.embed([each.text for each in batch])
             except EmbedderError:
-                self._embedder.embed([PROBE])
+                self._embedder.embed([PROBE_TEXT])
                 for each in batch:
                     try:
                         (made[each.id],) = self._embedder.embed([each.text])
@@ -359,4 +366,4 @@ class _Embedding:
         return made, failed
 
     def _version(self, seq: int) -> str:
-        return version_at(self._store, self._store_id, seq, self._identity)
+        return make_version(self._store, self._store_id, seq, self._identity)

@@ -6,19 +6,19 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from vaultsync.links.mentions import Mention, Vocabulary
+from vaultsync.links.mentions import Mention, NameMatcher
 from vaultsync.links.wikilinks import (
     Link,
-    Passage,
+    ProseBlock,
     find_links,
     is_linkable,
     name_key,
-    passages,
+    prose_blocks,
 )
-from vaultsync.markdown.blocks import HEADING, ROW
+from vaultsync.markdown.blocks import HEADING_BLOCK, TABLE_ROW_BLOCK
 
 
-class Target(NamedTuple):
+class LinkTarget(NamedTuple):
     """An entity that a text may mention."""
 
     link: str
@@ -27,17 +27,17 @@ class Target(NamedTuple):
     """What it is called: its name and its aliases."""
 
 
-def auto_link(text: str, targets: Iterable[Target]) -> str:
+def auto_link(text: str, targets: Iterable[LinkTarget]) -> str:
     """The text with the first mention of each target as a link; see `link_mentions()`."""
     by_link = {each.link: each for each in targets}
-    names = Vocabulary({link: each.names for link, each in by_link.items()})
+    names = NameMatcher({link: each.names for link, each in by_link.items()})
     return link_mentions(text, names.mentions(text), by_link)
 
 
 def link_mentions(
     text: str,
     mentions: Sequence[Mention],
-    targets: Mapping[str, Target],
+    targets: Mapping[str, LinkTarget],
     *,
     within: Sequence[tuple[int, int]] | None = None,
 ) -> str:
@@ -57,7 +57,7 @@ def link_mentions(
     """
     if not mentions:
         return text
-    parts = passages(text)
+    parts = prose_blocks(text)
     linked = {name_key(link.target) for part in parts for link in part.links}
     todo = {
         key
@@ -65,7 +65,7 @@ def link_mentions(
         if is_linkable(each.link)
         and linked.isdisjoint(map(name_key, (each.link, *each.names)))
     }
-    rows = [part.block[:2] for part in parts if part.block.kind == ROW]
+    rows = [part.block[:2] for part in parts if part.block.kind == TABLE_ROW_BLOCK]
     edits: list[tuple[int, int, str]] = []
     for mention in _free(text, mentions, parts):
         meant = [key for key in mention.keys if key in targets]
@@ -104,7 +104,7 @@ def _may_be_row(text: str, mention: Mention) -> bool:
 
 
 def _free(
-    text: str, mentions: Iterable[Mention], parts: Iterable[Passage]
+    text: str, mentions: Iterable[Mention], parts: Iterable[ProseBlock]
 ) -> list[Mention]:
     """The mentions in prose that overlap no longer one, by where they begin."""
     closed = bytearray(b"\1") * len(text)
@@ -123,7 +123,7 @@ def _free(
     return sorted(kept)
 
 
-_NO_PROSE = tuple(
+_NON_PROSE = tuple(
     (sign, re.compile(pattern, re.IGNORECASE | re.DOTALL))
     for sign, pattern in (
         ("<", r"<a\b.*?(?:</a\s*>|\Z)"),
@@ -144,17 +144,17 @@ _BRACKET = re.compile(r"\\.|[\[\]]")
 _BEHIND = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 
 
-def _closed(text: str, part: Passage) -> list[tuple[int, int]]:
+def _closed(text: str, part: ProseBlock) -> list[tuple[int, int]]:
     """Where in a block nothing may be linked."""
     block = part.block
     whole = (block.start, block.end)
-    if block.kind == HEADING or _NO_TEXT.match(text, block.inner):
+    if block.kind == HEADING_BLOCK or _NO_TEXT.match(text, block.inner):
         return [whole]
     links = [(link.start, link.end) for link in part.links]
     plain = _blanked(text, whole, links)  # what a link leads to is no path
     marks = [
         (block.start + found.start(), block.start + found.end())
-        for sign, pattern in _NO_PROSE
+        for sign, pattern in _NON_PROSE
         if sign in plain
         for found in pattern.finditer(plain)
     ]
@@ -189,14 +189,14 @@ def _brackets(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 def _is_proved(old: str, new: str, added: int) -> bool:
     """Whether the new text has the links of the old one, and so many more."""
-    then, now = [_said(link) for link in find_links(old)], find_links(new)
+    then, now = [_link_words(link) for link in find_links(old)], find_links(new)
     left = iter(then)
     want = next(left, None)
     for link in now:
-        if _said(link) == want:
+        if _link_words(link) == want:
             want = next(left, None)
     return want is None and len(now) == len(then) + added
 
 
-def _said(link: Link) -> tuple[str, str, str | None, bool]:
+def _link_words(link: Link) -> tuple[str, str, str | None, bool]:
     return link.target, link.subpath, link.alias, link.embed

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-SHORTEST = 2
+MIN_NAME_LENGTH = 2
 """Characters of a name that is looked for."""
-SURE = 6
+SURE_LENGTH = 6
 """From so many letters on, or from two words on, a name may be written in another case."""
 
 
@@ -29,7 +29,7 @@ class Mention(NamedTuple):
     """Who is called so; nobody where the name is part of a path, an address or the like."""
 
 
-class Vocabulary:
+class NameMatcher:
     """Names to be looked for; to add some costs no look at the others."""
 
     def __init__(self, names: Mapping[str, Iterable[str]] | None = None) -> None:
@@ -45,7 +45,7 @@ class Vocabulary:
         for name in names:
             for form in _forms(name):
                 self._called.setdefault(form, {})[key] = " ".join(name.split())
-                lengths = self._lengths.setdefault(form[:SHORTEST], [])
+                lengths = self._lengths.setdefault(form[:MIN_NAME_LENGTH], [])
                 if len(form) not in lengths:
                     lengths.append(len(form))
                     lengths.sort(reverse=True)
@@ -67,7 +67,7 @@ class Vocabulary:
         places = [
             (at, at + length)
             for at in map(re.Match.start, _starts(text).finditer(text))
-            for length in self._lengths.get(folded[at : at + SHORTEST], ())
+            for length in self._lengths.get(folded[at : at + MIN_NAME_LENGTH], ())
             if folded[at : at + length] in known and at + length <= len(text)
         ]
         found = (
@@ -86,7 +86,9 @@ class Vocabulary:
         said = unicodedata.normalize("NFC", text[at:end])
         joined = text[at - 1 : at] == "-" or text[end : end + 1] == "-"
         keys = [
-            key for key, name in called.items() if _means(said, name, joined=joined)
+            key
+            for key, name in called.items()
+            if _case_matches(said, name, joined=joined)
         ]
         return Mention(at, end, tuple(keys)) if keys else None
 
@@ -94,7 +96,7 @@ class Vocabulary:
 def _forms(name: str) -> list[str]:
     """A name as texts may hold it, folded; none when it says too little."""
     text = " ".join(name.split())
-    if len(text) < SHORTEST or not any(map(str.isalpha, text)):
+    if len(text) < MIN_NAME_LENGTH or not any(map(str.isalpha, text)):
         return []
     composed = unicodedata.normalize("NFC", text)
     decomposed = unicodedata.normalize("NFD", text)
@@ -109,7 +111,7 @@ def _folded(text: str) -> str:
     return "".join(low if len(low := char.lower()) == 1 else char for char in text)
 
 
-def _means(said: str, name: str, *, joined: bool) -> bool:
+def _case_matches(said: str, name: str, *, joined: bool) -> bool:
     """Whether a text that says a name but for its case means it.
 
     A short name may be written larger, never smaller: `will` is not Will. A part of a
@@ -118,7 +120,7 @@ def _means(said: str, name: str, *, joined: bool) -> bool:
     name = unicodedata.normalize("NFC", name)
     if said == name or joined:
         return said == name
-    if " " in name or len(name) >= SURE:
+    if " " in name or len(name) >= SURE_LENGTH:
         return True
     return all(a == b or a.isupper() for a, b in zip(said, name, strict=False))
 

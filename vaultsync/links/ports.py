@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 
-class Reference(NamedTuple):
+class LinkReference(NamedTuple):
     """A link in the note of a fact, as written."""
 
     fact_id: str
@@ -20,7 +20,7 @@ class Reference(NamedTuple):
     """The property that holds it (`see.0`: the first of a list); empty in the body."""
 
 
-class Entity(NamedTuple):
+class EntityRecord(NamedTuple):
     """A fact that is a person, a project or another entity, and what it is called."""
 
     fact_id: str
@@ -42,11 +42,11 @@ class LinkIndex(Protocol):
 
     def update(
         self,
-        put: Mapping[str, Sequence[Reference]],
+        put: Mapping[str, Sequence[LinkReference]],
         drop: Iterable[str],
         *,
         version: str,
-        entities: Iterable[Entity] = (),
+        entities: Iterable[EntityRecord] = (),
     ) -> None:
         """Replace the links of facts, and forget facts, all or none.
 
@@ -62,18 +62,18 @@ class LinkIndex(Protocol):
         """Forget everything, the version too. Raises as `update()`."""
         ...
 
-    def links_from(self, fact_id: str) -> list[Reference]:
+    def links_from(self, fact_id: str) -> list[LinkReference]:
         """The links in the note of a fact, in the order they were put."""
         ...
 
-    def links_to(self, names: Iterable[str]) -> list[Reference]:
+    def links_to(self, names: Iterable[str]) -> list[LinkReference]:
         """All links whose target ends in one of these file names (case and form folded).
 
         `.md` does not count. Of links to places in the same note there are none.
         """
         ...
 
-    def entities(self) -> list[Entity]:
+    def entities(self) -> list[EntityRecord]:
         """All entities, by id."""
         ...
 

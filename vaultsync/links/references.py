@@ -6,16 +6,22 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vaultsync.links.wikilinks import Link, Passage, find_links, passages, whole_link
-from vaultsync.markdown.blocks import HEADING
+from vaultsync.links.wikilinks import (
+    Link,
+    ProseBlock,
+    find_links,
+    prose_blocks,
+    whole_link,
+)
+from vaultsync.markdown.blocks import HEADING_BLOCK
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import OWN, Kind, Value
+from vaultsync.model.schema import OWN_FIELDS_BY_KEY, Value, ValueKind
 
-ENTITIES = "entities"
+ENTITIES_PROPERTY = "entities"
 
 
 @dataclass(frozen=True, slots=True)
-class Anchors:
+class LinkAnchors:
     """The places in a note that a link can lead to."""
 
     headings: tuple[tuple[int, str], ...] = ()
@@ -35,7 +41,7 @@ class Anchors:
             return places[0][1:].lower() in self.blocks
         if len(places) == 1 and places[0].startswith("[^"):
             return places[0][2:].removesuffix("]") in self.footnotes
-        wanted = [comparable(each) for each in places]
+        wanted = [heading_key(each) for each in places]
         above = 0
         for level, heading in self.headings:
             if wanted and level > above and heading == wanted[0]:
@@ -45,7 +51,7 @@ class Anchors:
 
 
 @dataclass(frozen=True, slots=True)
-class References:
+class NoteReferences:
     """What a note refers to, and what of it can be referred to."""
 
     links: tuple[Link, ...]
@@ -54,30 +60,30 @@ class References:
     """In properties, each with its key: `up`, `see.0` for the first of a list."""
     tags: tuple[str, ...]
     """As written, without `#`, those of the property `tags` first."""
-    anchors: Anchors
+    anchors: LinkAnchors
 
 
-def references(body: str, properties: Mapping[str, Value]) -> References:
+def note_references(body: str, properties: Mapping[str, Value]) -> NoteReferences:
     """All references of a note, from its body and its properties as written."""
     links: list[Link] = []
     tags = property_tags(properties)
     headings: list[tuple[int, str]] = []
     blocks: set[str] = set()
     footnotes: set[str] = set()
-    for passage in passages(body):
+    for passage in prose_blocks(body):
         links += passage.links
         block = passage.block
         inside = body[block.inner : block.end]
-        if block.kind == HEADING:
+        if block.kind == HEADING_BLOCK:
             level, heading = _heading(inside)
-            headings.append((level, comparable(heading)))
+            headings.append((level, heading_key(heading)))
         if "#" in inside:
             tags += _tags(body, passage)
         if "^" in inside:
             blocks.update(each.lower() for each in _BLOCK_ID.findall(inside))
             footnotes.update(_FOOTNOTE.findall(inside))
-    anchors = Anchors(tuple(headings), frozenset(blocks), frozenset(footnotes))
-    return References(
+    anchors = LinkAnchors(tuple(headings), frozenset(blocks), frozenset(footnotes))
+    return NoteReferences(
         tuple(links), tuple(property_links(properties)), tuple(tags), anchors
     )
 
@@ -96,7 +102,7 @@ _TAG = re.compile(
 )
 
 
-def comparable(heading: str) -> str:
+def heading_key(heading: str) -> str:
     """A heading as it is compared: without punctuation, in lower case."""
     return " ".join(_MARKS.sub(" ", heading).split()).lower()
 
@@ -111,7 +117,7 @@ def _heading(text: str) -> tuple[int, str]:
     return (1 if under[2] == "=" else 2), under[1]
 
 
-def _tags(body: str, passage: Passage) -> list[str]:
+def _tags(body: str, passage: ProseBlock) -> list[str]:
     block = passage.block
     closed = [*passage.opaque, *((link.start, link.end) for link in passage.links)]
     return [
@@ -164,9 +170,11 @@ def fact_links(fact: Fact) -> Iterator[tuple[str, Link]]:
     for text in (fact.title, fact.context or "", fact.content):
         for link in find_links(text):
             yield "", link
-    yield from _links_in(ENTITIES, _bracketed(fact.entities))
+    yield from _links_in(ENTITIES_PROPERTY, _bracketed(fact.entities))
     for key, value in fact.own.items():
-        named = OWN[key].kind is Kind.LINKS and isinstance(value, (list, tuple))
+        named = OWN_FIELDS_BY_KEY[key].kind is ValueKind.LINKS and isinstance(
+            value, (list, tuple)
+        )
         yield from _links_in(key, _bracketed(value) if named else value)  # type: ignore[arg-type]
     yield from property_links(fact.properties)
 

@@ -15,32 +15,32 @@ from typing import NamedTuple, TypeAlias
 from vaultsync.errors import UnreadableNoteError
 from vaultsync.links.wikilinks import (
     DESTINATION,
-    MARKDOWN,
-    WIKI,
+    MARKDOWN_LINK,
+    WIKI_LINK,
     Link,
-    Names,
+    LinkResolver,
     find_links,
     is_linkable,
-    passages,
+    prose_blocks,
     whole_link,
 )
 from vaultsync.markdown import frontmatter
-from vaultsync.markdown.blocks import ROW
-from vaultsync.markdown.frontmatter import Parts
-from vaultsync.model.paths import VaultPath, parent
+from vaultsync.markdown.blocks import TABLE_ROW_BLOCK
+from vaultsync.markdown.frontmatter import NoteParts
+from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
 
 
-class Turn(NamedTuple):
+class Retarget(NamedTuple):
     """What a link shall lead to."""
 
     target: str
     """As `Link.target`."""
-    shown: str | None = None
+    shown_text: str | None = None
     """What a wiki-link shows that showed its target before."""
 
 
-Turner: TypeAlias = Callable[[Link], Turn | None]
+RetargetLink: TypeAlias = Callable[[Link], Retarget | None]
 """Says where a link shall lead; None leaves it alone."""
 
 
@@ -50,7 +50,7 @@ class _Edit(NamedTuple):
     text: str
 
 
-def relink_note(text: str, path: str, turner: Turner) -> str:
+def rewrite_note_links(text: str, path: str, turner: RetargetLink) -> str:
     """The text of a note whose links lead elsewhere, in its properties and its body.
 
     Raises:
@@ -58,30 +58,30 @@ def relink_note(text: str, path: str, turner: Turner) -> str:
         UnsafeSpliceError: a property could not be proved to change in its link only.
     """
     parts, properties = frontmatter.split_note(text, path)
-    body = relink(parts.body, turner)
+    body = rewrite_links(parts.body, turner)
     parts = _relink_properties(parts, properties, path, turner)
     return parts._replace(body=body).text
 
 
-def relink(text: str, turner: Turner) -> str:
+def rewrite_links(text: str, turner: RetargetLink) -> str:
     """The body of a note whose links lead elsewhere."""
     edits: list[_Edit] = []
-    for passage in passages(text):
+    for passage in prose_blocks(text):
         for link in passage.links:
-            turn = _turned(link, turner)
+            turn = _retargeted(link, turner)
             if turn is not None:
-                row = passage.block.kind == ROW
+                row = passage.block.kind == TABLE_ROW_BLOCK
                 edits += _edits(text, link, turn, pipe="\\|" if row else "|")
     made = _applied(text, edits)
     return made if _is_proved(text, made, turner) else text
 
 
-def _turned(link: Link, turner: Turner) -> Turn | None:
+def _retargeted(link: Link, turner: RetargetLink) -> Retarget | None:
     """What a link shall lead to, when that is something else and can be said."""
     turn = turner(link) if link.target else None
     if turn is None or turn.target == link.target:
         return None
-    if link.kind == WIKI and not is_linkable(turn.target):
+    if link.kind == WIKI_LINK and not is_linkable(turn.target):
         return None
     return turn
 
@@ -94,18 +94,18 @@ def _applied(text: str, edits: list[_Edit]) -> str:
     return "".join([*pieces, text[at:]])
 
 
-def _edits(text: str, link: Link, turn: Turn, *, pipe: str) -> list[_Edit]:
+def _edits(text: str, link: Link, turn: Retarget, *, pipe: str) -> list[_Edit]:
     begin = link.start + (1 if link.embed else 0)
-    if link.kind == MARKDOWN:
+    if link.kind == MARKDOWN_LINK:
         return [_edit_destination(text, begin + 1 + len(link.alias or "") + 1, turn)]
     start = text.index(link.target, begin + 2)
     edits = [_Edit(start, start + len(link.target), turn.target)]
-    if turn.shown is not None and link.alias is None:
-        edits.append(_Edit(link.end - 2, link.end - 2, pipe + turn.shown))
+    if turn.shown_text is not None and link.alias is None:
+        edits.append(_Edit(link.end - 2, link.end - 2, pipe + turn.shown_text))
     return edits
 
 
-def _edit_destination(text: str, at: int, turn: Turn) -> _Edit:
+def _edit_destination(text: str, at: int, turn: Retarget) -> _Edit:
     found = DESTINATION.match(text, at)
     assert found is not None  # noqa: S101 - it is how the link was found
     kind = "angled" if found["angled"] is not None else "bare"
@@ -129,16 +129,18 @@ def _encoded(target: str, unsafe: re.Pattern[str]) -> str:
     )
 
 
-def _is_proved(old: str, new: str, turner: Turner) -> bool:
+def _is_proved(old: str, new: str, turner: RetargetLink) -> bool:
     """Whether the new text has the same links, but for what they lead to."""
     then, now = find_links(old), find_links(new)
-    return len(then) == len(now) and all(map(_meant, then, now, repeat(turner)))
+    return len(then) == len(now) and all(
+        map(_links_as_meant, then, now, repeat(turner))
+    )
 
 
-def _meant(before: Link, after: Link, turner: Turner) -> bool:
-    turn = _turned(before, turner) or Turn(before.target)
-    alias = turn.shown if before.alias is None else before.alias
-    if before.kind == MARKDOWN:
+def _links_as_meant(before: Link, after: Link, turner: RetargetLink) -> bool:
+    turn = _retargeted(before, turner) or Retarget(before.target)
+    alias = turn.shown_text if before.alias is None else before.alias
+    if before.kind == MARKDOWN_LINK:
         alias = after.alias  # it may hold an embed, which is judged by itself
     return (after.target, after.subpath, after.alias, after.embed, after.kind) == (
         turn.target,
@@ -153,27 +155,27 @@ def _meant(before: Link, after: Link, turner: Turner) -> bool:
 
 
 def _relink_properties(
-    parts: Parts, properties: Mapping[str, Value], path: str, turner: Turner
-) -> Parts:
+    parts: NoteParts, properties: Mapping[str, Value], path: str, turner: RetargetLink
+) -> NoteParts:
     fresh: dict[str, str] = {}
     meant = {key: _relinked(value, turner, fresh) for key, value in properties.items()}
     if not fresh:
         return parts
     made = parts._replace(yaml=_in_quotes(parts.yaml, fresh))
     try:
-        if repr(frontmatter.read(made, path)) == repr(meant):
+        if repr(frontmatter.read_properties(made, path)) == repr(meant):
             return made
     except UnreadableNoteError:
         pass  # a name that needs other quotes: the whole value is written anew
     changed = {key: each for key, each in meant.items() if each != properties[key]}
-    return frontmatter.splice(parts, changed, path, before=dict(properties))
+    return frontmatter.edit_properties(parts, changed, path, before=dict(properties))
 
 
-def _relinked(value: Value, turner: Turner, fresh: dict[str, str]) -> Value:
+def _relinked(value: Value, turner: RetargetLink, fresh: dict[str, str]) -> Value:
     """A value whose links lead elsewhere; `fresh` gets each text that changes."""
     if isinstance(value, str):
         link = whole_link(value.strip())
-        turn = _turned(link, turner) if link else None
+        turn = _retargeted(link, turner) if link else None
         if link is None or turn is None:
             return value
         made = value.strip()
@@ -207,11 +209,14 @@ _COMMENT = re.compile(r"(?:\A|(?<=\n)|[ \t])#")
 # ------------------------------------------------------------------------- moves
 
 
-class Shift:
+class MovedFiles:
     """What links meant before some files moved, and what they mean now."""
 
     def __init__(
-        self, before: Names, now: Names, moved: Mapping[VaultPath, VaultPath]
+        self,
+        before: LinkResolver,
+        now: LinkResolver,
+        moved: Mapping[VaultPath, VaultPath],
     ) -> None:
         self.before = before
         self.now = now
@@ -223,11 +228,11 @@ class Shift:
         """Where the note was that is at `path` now."""
         return self._was.get(path, path)
 
-    def turner(self, path: VaultPath) -> Turner:
+    def retarget(self, path: VaultPath) -> RetargetLink:
         """Turns the links of the note that is at `path` now to what they meant before."""
         source = self.source(path)
 
-        def turn(link: Link) -> Turn | None:
+        def turn(link: Link) -> Retarget | None:
             led = self.before.resolve(link.target, source)
             if led is None:
                 return None
@@ -235,14 +240,14 @@ class Shift:
             if self.now.resolve(link.target, path) == to:
                 return None
             relative = _is_relative(link, source, led)
-            said = target_text(self.now, to, link, path, relative=relative)
-            return Turn(said) if said else None
+            said = link_target_text(self.now, to, link, path, relative=relative)
+            return Retarget(said) if said else None
 
         return turn
 
 
-def target_text(
-    names: Names,
+def link_target_text(
+    names: LinkResolver,
     to: VaultPath,
     link: Link,
     source: VaultPath,
@@ -258,14 +263,14 @@ def target_text(
     short = names.link_text(to)
     forms = [short, to, f"/{to}"]
     if relative:
-        path = posixpath.relpath(to, parent(source) or ".")
+        path = posixpath.relpath(to, parent_folder(source) or ".")
         dotted = link.target.startswith(".") and not path.startswith(".")
         forms.insert(0, f"./{path}" if dotted else path)
     for form in forms:
         bare = form[:-3] if form[-3:].lower() == ".md" and not suffix else form
         said = f"{bare}.md" if suffix and bare[-3:].lower() != ".md" else bare
         if names.resolve(said, source) == to and (
-            link.kind == MARKDOWN or is_linkable(said)
+            link.kind == MARKDOWN_LINK or is_linkable(said)
         ):
             return said
     return None
@@ -275,7 +280,7 @@ def _is_relative(link: Link, source: VaultPath, led: VaultPath) -> bool:
     """Whether a link says the way from its note, as other programs read markdown links."""
     if link.target.startswith(("./", "../")):
         return True
-    if link.kind != MARKDOWN or link.target.startswith("/"):
+    if link.kind != MARKDOWN_LINK or link.target.startswith("/"):
         return False
-    path = posixpath.normpath(posixpath.join(parent(source), link.target))
+    path = posixpath.normpath(posixpath.join(parent_folder(source), link.target))
     return led in (path, f"{path}.md")

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from vaultsync.markdown.blocks import Block, blocks, paragraphs
-from vaultsync.model.paths import VaultPath, name_of, parent
+from vaultsync.markdown.blocks import ProseSpan, prose_paragraphs, prose_spans
+from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
 
-WIKI = "wiki"
-MARKDOWN = "markdown"
+WIKI_LINK = "wiki"
+MARKDOWN_LINK = "markdown"
 
 
 class Link(NamedTuple):
@@ -48,32 +48,32 @@ def find_links(text: str) -> list[Link]:
                 _wiki(found, embed=found.start() > 0 and text[found.start() - 1] == "!")
                 for found in _WIKI.finditer(text)
             )
-            return [link for link in links if _leads(link)]
+            return [link for link in links if _leads_anywhere(link)]
     found = [
         link
-        for start, end in paragraphs(text)
+        for start, end in prose_paragraphs(text)
         if text.find("[", start, end) >= 0
         for link in _Paragraph(text, start, end).links()
     ]
     return sorted(found, key=_start)
 
 
-class Passage(NamedTuple):
+class ProseBlock(NamedTuple):
     """A block of prose, and what in it is not prose."""
 
-    block: Block
+    block: ProseSpan
     links: list[Link]
     opaque: list[tuple[int, int]]
     """The spans of code, math and comments."""
 
 
-def passages(text: str) -> list[Passage]:
+def prose_blocks(text: str) -> list[ProseBlock]:
     """A text, block by block."""
     found = []
-    for block in blocks(text):
+    for block in prose_spans(text):
         walk = _Paragraph(text, block.start, block.end)
         links = sorted(walk.links(), key=_start)
-        found.append(Passage(block, links, walk.opaque))
+        found.append(ProseBlock(block, links, walk.opaque))
     return found
 
 
@@ -83,7 +83,7 @@ def whole_link(text: str) -> Link | None:
     if found is None:
         return None
     link = _wiki(found, embed=False)
-    return link if _leads(link) else None
+    return link if _leads_anywhere(link) else None
 
 
 def _start(link: Link) -> int:
@@ -98,14 +98,16 @@ def _wiki(found: re.Match[str], *, embed: bool) -> Link:
     target, _, place = where.partition("#")
     start, end = found.span()
     shown = alias.strip() if bar else None
-    return Link(target.strip(), _subpath(place), shown, embed, start - embed, end, WIKI)
+    return Link(
+        target.strip(), _subpath(place), shown, embed, start - embed, end, WIKI_LINK
+    )
 
 
 def _subpath(place: str) -> str:
     return f"#{place}" if place and (place := place.strip()) else ""
 
 
-def _leads(link: Link) -> bool:
+def _leads_anywhere(link: Link) -> bool:
     """Whether it leads anywhere; `[[]]` and `[[#]]` are just text."""
     return bool(link.target or link.subpath)
 
@@ -206,12 +208,12 @@ class _Paragraph:
         target, _, place = _ESCAPED.sub(r"\1", written).partition("#")
         target, place = _percent_decoded(target).strip(), _percent_decoded(place)
         span = (start, found.end())
-        self._add(Link(target, _subpath(place), alias, embed, *span, MARKDOWN))
+        self._add(Link(target, _subpath(place), alias, embed, *span, MARKDOWN_LINK))
 
     def _add(self, link: Link) -> None:
         if not link.embed:  # no link holds a link
             self._openers = [each for each in self._openers if each[1]]
-        if _leads(link):
+        if _leads_anywhere(link):
             self._links.append(link)
 
 
@@ -225,7 +227,7 @@ def _percent_decoded(text: str) -> str:
     return _PERCENT.sub(decoded, text)
 
 
-class Names:
+class LinkResolver:
     """The names of all files of a vault, and what a link to one of them means.
 
     Obsidian's rule: the file at exactly that path; else the one in the folder of the
@@ -245,13 +247,13 @@ class Names:
         """Folded names -> paths, the shortest first."""
 
     @classmethod
-    def of(cls, paths: Iterable[VaultPath]) -> Names:
+    def of(cls, paths: Iterable[VaultPath]) -> LinkResolver:
         """The names of these paths; attachments may be among them."""
         by_path: dict[str, VaultPath] = {}
         by_name: dict[str, tuple[VaultPath, ...]] = {}
         shared: dict[str, list[VaultPath]] = {}
         for path in paths:
-            key = path.lower() if path.isascii() else folded(path)
+            key = path.lower() if path.isascii() else fold_case(path)
             # Of two that differ in case only, the same one whatever the order is.
             if by_path.setdefault(key, path) > path:
                 by_path[key] = path
@@ -269,10 +271,10 @@ class Names:
 
         An empty target is the note itself.
         """
-        wanted = folded(target.strip())
+        wanted = fold_case(target.strip())
         if not wanted:
             return source
-        folder = folded(parent(source))
+        folder = fold_case(parent_folder(source))
         if wanted.startswith(("./", "../")):
             wanted = posixpath.normpath(f"{folder}/{wanted}" if folder else wanted)
             return self._exactly(wanted)
@@ -284,7 +286,7 @@ class Names:
         return self._by_path.get(wanted) or self._by_path.get(f"{wanted}.md")
 
     def _best(self, wanted: str, folder: str) -> VaultPath | None:
-        many = self._by_name.get(name_of(wanted))
+        many = self._by_name.get(file_name_of(wanted))
         if many is None:
             return None
         exact = self._by_path.get(wanted)
@@ -292,7 +294,7 @@ class Names:
         if exact or near or "/" not in wanted:
             return exact or near or many[0]
         tail = f"/{wanted}"
-        return next((path for path in many if folded(path).endswith(tail)), None)
+        return next((path for path in many if fold_case(path).endswith(tail)), None)
 
     def meanings(self, target: str, source: VaultPath) -> tuple[VaultPath, ...]:
         """All files that a target could mean, the one that it means first.
@@ -300,36 +302,36 @@ class Names:
         Only one when the target is a path: from the root, or from the note.
         """
         found = self.resolve(target, source)
-        wanted = folded(target.strip())
+        wanted = fold_case(target.strip())
         if found is None or not wanted or wanted.startswith(("./", "../", "/")):
             return () if found is None else (found,)
-        path = folded(found)
+        path = fold_case(found)
         if path in (wanted, f"{wanted}.md"):
             return (found,)
         tail = f"/{wanted}" if path.endswith(f"/{wanted}") else f"/{wanted}.md"
-        many = self._by_name[name_of(path)]
-        others = [p for p in many if p != found and f"/{folded(p)}".endswith(tail)]
+        many = self._by_name[file_name_of(path)]
+        others = [p for p in many if p != found and f"/{fold_case(p)}".endswith(tail)]
         return (found, *others)
 
     def link_text(self, path: VaultPath) -> str:
         """What a link to a file says: its name when only one has it, else its path."""
-        name = name_of(path)
-        text = name if self._by_name.get(folded(name)) in (None, (path,)) else path
+        name = file_name_of(path)
+        text = name if self._by_name.get(fold_case(name)) in (None, (path,)) else path
         short = _without_suffix(text)
         # A file that is called `Note`, without `.md`, would be meant by that.
-        return text if folded(name_of(short)) in self._by_name else short
+        return text if fold_case(file_name_of(short)) in self._by_name else short
 
 
 @lru_cache(maxsize=8192)  # the links of a vault lead to few notes again and again
 def name_key(target: str) -> str:
     """The same for the target of a link and for the path of each file it can mean."""
-    key = name_of(folded(target.strip()))
+    key = file_name_of(fold_case(target.strip()))
     while key.endswith(".md"):  # `odd.md` may mean `odd.md.md`
         key = key[:-3]
     return key
 
 
-def folded(text: str) -> str:
+def fold_case(text: str) -> str:
     """Lower case as in Obsidian, not case folding: `Straße` and `Strasse` are two."""
     if text.isascii():
         return text.lower()

@@ -10,10 +10,10 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-TEXT, HEADING, ROW = "text", "heading", "row"
+TEXT_BLOCK, HEADING_BLOCK, TABLE_ROW_BLOCK = "text", "heading", "row"
 """The kinds of prose: a paragraph (or a line of a list item), a heading, a table row."""
 
-_FENCE = re.compile(r"(`{3,})[^`\n]*$|(~{3,})", re.MULTILINE)
+_FENCE_START = re.compile(r"(`{3,})[^`\n]*$|(~{3,})", re.MULTILINE)
 _ITEM = re.compile(r"(?:[-*+]|([0-9]{1,9})[.)])(?=([ \t]*)(\S?))")
 _HEADING = re.compile(r"#{1,6}(?=[ \t])")
 _RULE = re.compile(r"(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})\s*\Z")
@@ -28,7 +28,7 @@ _DEEPEST = 100
 """Containers within each other; a hostile text has more, and takes no more time."""
 
 
-class Block(NamedTuple):
+class ProseSpan(NamedTuple):
     """A piece of prose that nothing inline reaches out of."""
 
     start: int
@@ -40,45 +40,45 @@ class Block(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Fence:
+class _OpenFence:
     mark: str
     depth: int
     """Containers around it; a line that lies in fewer of them ends the fence."""
 
 
-def paragraphs(text: str) -> list[tuple[int, int]]:
+def prose_paragraphs(text: str) -> list[tuple[int, int]]:
     """The spans of paragraphs, headings, list items and rows of tables, in order.
 
     Nothing inline reaches from one span into another. Quote marks and indentation
     inside a span stay part of it.
     """
-    return [block[:2] for block in _Walk(text).blocks()]
+    return [block[:2] for block in _BlockScanner(text).blocks()]
 
 
-def blocks(text: str) -> list[Block]:
+def prose_spans(text: str) -> list[ProseSpan]:
     """The same with what each of them is."""
-    return _Walk(text).blocks()
+    return _BlockScanner(text).blocks()
 
 
-class _Walk:
+class _BlockScanner:
     """One walk over the lines of a text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._blocks: list[Block] = []
+        self._blocks: list[ProseSpan] = []
         self._begin = self._inner = -1
         """Of the open block."""
-        self._kind = TEXT
+        self._kind = TEXT_BLOCK
         self._open = False
         """A paragraph is open, which an indented line would go on."""
         self._containers: list[int] = []
         """Quotes, and list items by width, from the outside in."""
-        self._fence: _Fence | None = None
+        self._fence: _OpenFence | None = None
         self._at = self._end = self._column = self._base = 0
         """In the line: where, up to where, in which column, and the column where the
         innermost container's content begins."""
 
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[ProseSpan]:
         while self._at < len(self._text):
             self._end = _line_end(self._text, self._at)
             self._column = self._base = 0
@@ -88,9 +88,9 @@ class _Walk:
 
     def _close(self, end: int) -> None:
         if 0 <= self._begin < end:
-            self._blocks.append(Block(self._begin, end, self._kind, self._inner))
+            self._blocks.append(ProseSpan(self._begin, end, self._kind, self._inner))
         self._begin = -1
-        self._kind = TEXT
+        self._kind = TEXT_BLOCK
         self._open = False
 
     def _line(self) -> int:
@@ -147,7 +147,7 @@ class _Walk:
         self._skip_blanks()
         return len(self._containers)
 
-    def _ends(self, fence: _Fence) -> bool:
+    def _ends(self, fence: _OpenFence) -> bool:
         line = self._text[self._at : self._end].rstrip()
         return (
             self._column - self._base < _CODE
@@ -188,11 +188,11 @@ class _Walk:
     def _leaf(self, begin: int, depth: int) -> int:
         """Take in what a line holds inside its containers."""
         text, at, end = self._text, self._at, self._end
-        fence = _FENCE.match(text, at, end)
+        fence = _FENCE_START.match(text, at, end)
         if fence:
             self._close(begin)
             del self._containers[depth:]
-            self._fence = _Fence(fence[1] or fence[2], depth)
+            self._fence = _OpenFence(fence[1] or fence[2], depth)
             return end
         beyond = _beyond(text, at, end)
         if beyond > at:
@@ -208,7 +208,13 @@ class _Walk:
         alone = row or heading or (not under and _RULE.match(text, at, end))
         if alone:
             self._close(begin)
-        self._kind = ROW if row else HEADING if heading or under else TEXT
+        self._kind = (
+            TABLE_ROW_BLOCK
+            if row
+            else HEADING_BLOCK
+            if heading or under
+            else TEXT_BLOCK
+        )
         if not self._open:
             del self._containers[depth:]
         if self._begin < 0:

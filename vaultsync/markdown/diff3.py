@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-MOST_EDITS = 1_000
+MAX_EDITS = 1_000
 """A text with more inserted and deleted lines counts as rewritten in one piece.
 
 The search is quadratic in them, and takes a quarter of a second for so many.
@@ -174,7 +174,7 @@ def _common(one: list[str], other: list[str]) -> list[tuple[int, int]]:
     """
     rows: list[list[int]] = []
     last: list[int] = []
-    for edits in range(min(len(one) + len(other), MOST_EDITS) + 1):
+    for edits in range(min(len(one) + len(other), MAX_EDITS) + 1):
         row: list[int] = []
         for n in range(edits + 1):
             x, _ = _entry(last, n)

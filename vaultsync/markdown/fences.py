@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from vaultsync.markdown.blocks import paragraphs
+from vaultsync.markdown.blocks import prose_paragraphs
 
-_FENCE = re.compile(r"(?:[\s>]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*(`{3,}|~{3,})")
+_CODE_FENCE = re.compile(r"(?:[\s>]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*(`{3,}|~{3,})")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class FencedLine:
     """A line and what it is part of."""
 
     start: int
@@ -28,9 +28,9 @@ class Line:
         return self.fence >= 0
 
 
-def lines(text: str) -> Iterator[Line]:
+def fenced_lines(text: str) -> Iterator[FencedLine]:
     """All lines of a text, in order; together they are the text."""
-    spans = [*paragraphs(text), (len(text), len(text))]
+    spans = [*prose_paragraphs(text), (len(text), len(text))]
     start = at = 0
     fence, mark = -1, ""
     for words in text.splitlines(keepends=True):
@@ -44,9 +44,9 @@ def lines(text: str) -> Iterator[Line]:
         elif fence >= 0:
             bare = words.strip("> \t\r\n")
             ends = len(bare) >= len(mark) and not bare.strip(mark[0])
-        elif opened := _FENCE.match(words):
+        elif opened := _CODE_FENCE.match(words):
             fence, mark = start, opened[1]
-        yield Line(start, end, prose, fence)
+        yield FencedLine(start, end, prose, fence)
         fence = -1 if ends else fence
         start = end
 

@@ -12,13 +12,26 @@ from itertools import product
 from typing import NamedTuple
 
 from vaultsync.errors import UnreadableNoteError, UnsafeSpliceError
-from vaultsync.markdown.yaml.key_spans import Span, mark_spans, scan_spans
+from vaultsync.markdown.yaml.key_spans import KeySpan, mark_spans, scan_spans
 from vaultsync.markdown.yaml.list_edits import edit_flow, edit_items
-from vaultsync.markdown.yaml.reader import jsonable, load
-from vaultsync.markdown.yaml.writer import INDENT, block, emit, flow, is_tall
+from vaultsync.markdown.yaml.reader import jsonable, load_yaml
+from vaultsync.markdown.yaml.writer import (
+    INDENT,
+    emit_flow_list,
+    emit_property,
+    emit_value,
+    is_tall,
+)
 from vaultsync.model.schema import Value
 
-__all__ = ["Parts", "emit", "read", "splice", "split", "split_note"]
+__all__ = [
+    "NoteParts",
+    "edit_properties",
+    "emit_property",
+    "read_properties",
+    "split_frontmatter",
+    "split_note",
+]
 
 _BOM = "\ufeff"
 _CRLF = "\r\n"
@@ -26,7 +39,7 @@ _OPENING = re.compile("\ufeff?---[ \t]*\r?\n")
 _CLOSING = re.compile("---[ \t]*(?:\r?\n|\\Z)")
 
 
-class Parts(NamedTuple):
+class NoteParts(NamedTuple):
     """A note's text in pieces that join back to it."""
 
     head: str
@@ -51,7 +64,7 @@ class Parts(NamedTuple):
         return self.fence != ""
 
 
-def split(text: str) -> Parts:
+def split_frontmatter(text: str) -> NoteParts:
     """Take a note's text apart; never raises, and `split(text).text == text`."""
     opening = _OPENING.match(text)
     if opening is None:
@@ -62,7 +75,7 @@ def split(text: str) -> Parts:
         closing = _CLOSING.match(text, at + 1)
         if closing is not None:
             end = closing.end()
-            return Parts(
+            return NoteParts(
                 text[:start],
                 text[start : at + 1],
                 text[at + 1 : end],
@@ -73,14 +86,14 @@ def split(text: str) -> Parts:
     return _bare(text)
 
 
-def _bare(text: str) -> Parts:
+def _bare(text: str) -> NoteParts:
     head = _BOM if text.startswith(_BOM) else ""
     at = text.find("\n")
     eol = _CRLF if at > 0 and text[at - 1] == "\r" else "\n"
-    return Parts(head, "", "", text[len(head) :], eol)
+    return NoteParts(head, "", "", text[len(head) :], eol)
 
 
-def read(parts: Parts, path: str) -> dict[str, Value]:
+def read_properties(parts: NoteParts, path: str) -> dict[str, Value]:
     """The properties; none when there is no frontmatter.
 
     Raises:
@@ -89,14 +102,14 @@ def read(parts: Parts, path: str) -> dict[str, Value]:
     """
     if not parts.yaml:
         return {}
-    values = load(parts.yaml, path)
+    values = load_yaml(parts.yaml, path)
     if values is None:
         why = "the frontmatter is no list of `name: value`"
         raise UnreadableNoteError(path, why, line=2)
     return values
 
 
-def split_note(text: str, path: str) -> tuple[Parts, dict[str, Value]]:
+def split_note(text: str, path: str) -> tuple[NoteParts, dict[str, Value]]:
     """Take a note apart and read its properties.
 
     What stands between two rules and is YAML, but no map, is prose: all of it is body.
@@ -104,22 +117,22 @@ def split_note(text: str, path: str) -> tuple[Parts, dict[str, Value]]:
     Raises:
         UnreadableNoteError: as `read()`.
     """
-    parts = split(text)
+    parts = split_frontmatter(text)
     if not parts.yaml:
         return parts, {}
-    values = load(parts.yaml, path)
+    values = load_yaml(parts.yaml, path)
     if values is None:
         return _bare(text), {}
     return parts, values
 
 
-def splice(
-    parts: Parts,
+def edit_properties(
+    parts: NoteParts,
     changes: Mapping[str, Value | None],
     path: str,
     *,
     before: dict[str, Value] | None = None,
-) -> Parts:
+) -> NoteParts:
     """Replace the lines of the keys in `changes`; None removes one, new ones come last.
 
     Args:
@@ -133,7 +146,7 @@ def splice(
         UnsafeSpliceError: the edit could not be proved to change these keys only.
     """
     if before is None:
-        before = read(parts, path)
+        before = read_properties(parts, path)
     try:
         edits, expected = _intended(before, changes)
         if not edits:
@@ -145,7 +158,7 @@ def splice(
             edit = _edited(parts, edits, before, find_spans, indent)
             if edit is None:
                 continue
-            flaw = _flaw(parts, edit, expected, path)
+            flaw = _edit_flaw(parts, edit, expected, path)
             if flaw is None:
                 return edit
             why = flaw
@@ -172,20 +185,22 @@ def _intended(
     return edits, expected
 
 
-def _fenced(parts: Parts) -> Parts:
+def _fenced(parts: NoteParts) -> NoteParts:
     if parts.fence:
         return parts
     fence = f"---{parts.eol}"
-    return Parts(parts.head + fence, "", fence, parts.body, parts.eol)
+    return NoteParts(parts.head + fence, "", fence, parts.body, parts.eol)
 
 
 def _edited(
-    parts: Parts,
+    parts: NoteParts,
     edits: Mapping[str, Value],
     before: dict[str, Value],
-    find_spans: Callable[[str, list[str], list[str], set[str]], dict[str, Span] | None],
+    find_spans: Callable[
+        [str, list[str], list[str], set[str]], dict[str, KeySpan] | None
+    ],
     indent: str,
-) -> Parts | None:
+) -> NoteParts | None:
     """The note with other lines for some keys; all others are those it had.
 
     `indent` is that of a new text of several lines, empty to have it in quotes.
@@ -208,14 +223,14 @@ def _edited(
     new += old[at:]
     added = [key for key in edits if key not in before]
     for key in added:
-        lines = emit(key, edits[key], "\n", indent=indent).split("\n")[:-1]
+        lines = emit_property(key, edits[key], "\n", indent=indent).split("\n")[:-1]
         new += [line + end for line in lines]
     yaml = "".join([line + "\n" for line in new])
-    return Parts(parts.head, yaml, parts.fence, parts.body, parts.eol)
+    return NoteParts(parts.head, yaml, parts.fence, parts.body, parts.eol)
 
 
 def _lines_for(
-    span: Span, value: Value, was: Value, lines: list[str], *, end: str, indent: str
+    span: KeySpan, value: Value, was: Value, lines: list[str], *, end: str, indent: str
 ) -> list[str]:
     """The lines that stand for `value` where `lines` said `was`."""
     if value is None:
@@ -227,25 +242,27 @@ def _lines_for(
             if below is not None:
                 return [lines[0], *below]
         elif span.value[0] == "[":
-            beside = edit_flow(span.value, was, value) or flow(value)
+            beside = edit_flow(span.value, was, value) or emit_flow_list(value)
     if indent and span.value[:1] in ("|", ">"):  # an indent of the author's stays
         text = next((line for line in lines[1:] if line.strip()), "")
         indent = text[: len(text) - len(text.lstrip(" "))] or indent
-    first, items = (beside, []) if beside else block(value, indent=indent)
+    first, items = (beside, []) if beside else emit_value(value, indent=indent)
     text = f"{span.gap or ' '}{first}" if first else ""
     return [span.prefix + text + span.tail + end, *(item + end for item in items)]
 
 
-def _flaw(old: Parts, new: Parts, expected: dict[str, Value], path: str) -> str | None:
+def _edit_flaw(
+    old: NoteParts, new: NoteParts, expected: dict[str, Value], path: str
+) -> str | None:
     """Why the edit is not what was meant; None when it is proved to be."""
-    if split(new.text) != new or (new.head, new.fence, new.body) != (
+    if split_frontmatter(new.text) != new or (new.head, new.fence, new.body) != (
         old.head,
         old.fence,
         old.body,
     ):
         return "the frontmatter would end elsewhere"
     try:
-        found = read(new, path)
+        found = read_properties(new, path)
     except UnreadableNoteError as error:
         return f"the result could not be read ({error.why})"
     # The text of values tells 1 from 1.0 from true, and the order of keys; == does not.

@@ -7,18 +7,18 @@ from dataclasses import replace
 
 from vaultsync.api.memory import Memory
 from vaultsync.errors import NoteError, NotFoundError, UsageError, VaultsyncError
-from vaultsync.facts.listing import Page
-from vaultsync.mcp_server.agent_settings import NAMELESS
+from vaultsync.facts.listing import FactPage
+from vaultsync.mcp_server.agent_settings import DEFAULT_AGENT
 from vaultsync.model.fact import Fact
-from vaultsync.model.scope import private, sees
+from vaultsync.model.scope import can_see, private_scope
 from vaultsync.settings import Settings
 from vaultsync.sync.report import Status
 
-PATIENCE = 0.5
+ENGINE_LOCK_TIMEOUT = 0.5
 """Seconds to wait for another engine; who has the vault for longer is a daemon, and
 takes up what people save itself."""
-STEP = 0.02
-PERSON = "person"
+LOCK_POLL_SECONDS = 0.02
+USER_ACTOR = "person"
 
 
 class AgentMemory(Memory):
@@ -26,14 +26,14 @@ class AgentMemory(Memory):
 
     def __init__(self, settings: Settings, *, scope: str | None = None) -> None:
         super().__init__(settings)
-        self.name = settings.agent or NAMELESS
+        self.name = settings.agent or DEFAULT_AGENT
         self.user = settings.user
-        self.scope = scope or private(self.name)
+        self.scope = scope or private_scope(self.name)
         """Where a fact goes that names no scope."""
         self._daemon = ""
         """Who had the vault for longer than one waits."""
 
-    def take_up(self) -> str:
+    def sync_saved_notes(self) -> str:
         """Take up what people saved since, unless another engine does that.
 
         What is derived follows in `settle()`; recall brings what it needs up to date.
@@ -42,13 +42,13 @@ class AgentMemory(Memory):
             Why it could not be done, in a sentence; empty when all is well.
         """
         from vaultsync.operations.relink import sync_and_relink
-        from vaultsync.sync.pass_types import Request
+        from vaultsync.sync.pass_types import SyncRequest
 
         if not self._get_engine():
             return ""
         try:
             # Who edits notes is a person, whoever looks.
-            request = Request(actor=PERSON)
+            request = SyncRequest(actor=USER_ACTOR)
             with self._engine() as mirror:
                 sync_and_relink(mirror, self._derived.links, request, files=self._files)
         except VaultsyncError as error:
@@ -59,40 +59,40 @@ class AgentMemory(Memory):
             self._lock.unlock()
         return ""
 
-    def settle(self) -> None:
+    def finish_pending(self) -> None:
         """Do what waits: others use the vault meanwhile, and read the tables."""
-        from vaultsync.api.derived_data import derive, is_derived
+        from vaultsync.api.derived_data import is_derived_current, update_derived
 
         self._flush()
-        if not is_derived(self._mirror) and self._lock.try_lock():
+        if not is_derived_current(self._mirror) and self._lock.try_lock():
             try:
-                derive(self._mirror, self._parts())
+                update_derived(self._mirror, self._parts())
             finally:
                 self._lock.unlock()
 
     def _get_engine(self) -> bool:
         """Take the engine's lock, to be let go; whether that was possible."""
         clock = self._mirror.clock
-        until = clock.monotonic() + PATIENCE
+        until = clock.monotonic() + ENGINE_LOCK_TIMEOUT
         while not self._lock.try_lock():
             holder = self._lock.holder()
             if holder == self._daemon or clock.monotonic() > until:
                 self._daemon = holder
                 return False
-            clock.sleep(STEP)
+            clock.sleep(LOCK_POLL_SECONDS)
         self._daemon = ""
         return True
 
     def with_note(self, fact: Fact) -> Fact:
         """A new fact with the path of its note, which a daemon writes in a moment."""
         clock = self._mirror.clock
-        until = clock.monotonic() + PATIENCE
+        until = clock.monotonic() + ENGINE_LOCK_TIMEOUT
         found = fact
         while found.path is None and clock.monotonic() < until:
             if self._lock.try_lock():  # no daemon: the next pass says why there is none
                 self._lock.unlock()
                 return found
-            clock.sleep(STEP)
+            clock.sleep(LOCK_POLL_SECONDS)
             found = self._with_path(found)
         return found
 
@@ -105,11 +105,11 @@ class AgentMemory(Memory):
             attention=[
                 each
                 for each in found.attention
-                if sees(self.name, each.path.partition("/")[0])
+                if can_see(self.name, each.path.partition("/")[0])
             ],
         )
 
-    def some(self, ids: Sequence[str]) -> tuple[Page, list[str]]:
+    def some(self, ids: Sequence[str]) -> tuple[FactPage, list[str]]:
         """The facts of some ids as a page, and the ids of which there is none.
 
         Raises:
@@ -123,13 +123,13 @@ class AgentMemory(Memory):
                 if len(ids) == 1:
                     raise
                 missing.append(each)
-        return Page(tuple(found), None), missing
+        return FactPage(tuple(found), None), missing
 
     def tables(self) -> Mapping[str, str]:
         """The tables of `.index/` by their names, of the facts that the agent may see."""
         from vaultsync.index_files.service import tables_for
 
-        self.settle()
+        self.finish_pending()
         return tables_for(self._mirror, self._derived.tables, agent=self.name)
 
     def note(self, id: str) -> tuple[Fact, str]:  # noqa: A002 - the contract's word
@@ -139,14 +139,14 @@ class AgentMemory(Memory):
             FactNotFoundError, InvalidIdError.
         """
         from vaultsync.facts.service import get
-        from vaultsync.notes.render import render
+        from vaultsync.notes.render import render_note
 
         fact, lens = get(self._mirror, id, agent=self.agent), self._mirror.lens
         if fact.path is not None:
             try:
                 data = self._mirror.vault.read(fact.path).data
                 text = data.decode("utf-8-sig", errors="replace")
-                return lens.hidden(fact), lens.text(text, fact)
+                return lens.redact(fact), lens.redact_text(text, fact)
             except (NoteError, OSError):
                 pass
-        return lens.hidden(fact), render(lens.shown(fact), links={}).decode()
+        return lens.redact(fact), render_note(lens.to_note(fact), links={}).decode()

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from vaultsync import settings as config
 from vaultsync.errors import ScopeDeniedError
-from vaultsync.model.scope import check_scope, private, sees
+from vaultsync.model.scope import can_see, check_scope, private_scope
 from vaultsync.settings import Settings
 
-NAMELESS = "mcp"
+DEFAULT_AGENT = "mcp"
 """What an agent is called that was given no name: one that sees only what it may."""
 
 
@@ -32,9 +32,11 @@ def settings_for(
         InvalidScopeError: the name of the agent, or the scope, makes none.
         ScopeDeniedError: the scope is another agent's.
     """
-    found = config.load(config.find_root(path), agent=agent, state_dir=state_dir)
-    name = found.agent or NAMELESS
-    private(name)
-    if scope is not None and not sees(name, check_scope(scope)):
+    found = config.load_settings(
+        config.find_root(path), agent=agent, state_dir=state_dir
+    )
+    name = found.agent or DEFAULT_AGENT
+    private_scope(name)
+    if scope is not None and not can_see(name, check_scope(scope)):
         raise ScopeDeniedError(name, scope)
     return found._replace(agent=name, user=user or None)

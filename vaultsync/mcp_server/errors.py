@@ -7,7 +7,7 @@ import traceback
 
 from vaultsync import errors
 from vaultsync.model.schema import Value
-from vaultsync.privacy.error_json import error_json, trouble_json
+from vaultsync.privacy.error_json import error_json, error_values_json
 from vaultsync.privacy.redaction import scrub
 
 _HINTS: tuple[tuple[type[errors.VaultsyncError], str], ...] = (
@@ -42,22 +42,22 @@ _HINTS: tuple[tuple[type[errors.VaultsyncError], str], ...] = (
 """What helps whoever has tools and no command line; else the error's own hint."""
 
 
-def told(error: Exception) -> dict[str, Value]:
+def error_parts(error: Exception) -> dict[str, Value]:
     """Kind, message and hint of an error, as the command line has them."""
     if isinstance(error, errors.VaultsyncError):
         hint = next((h for kind, h in _HINTS if isinstance(error, kind)), error.hint)
         return error_json(error, hint=hint)
     if isinstance(error, OSError):
         message = f"the disk or the system failed: {error.strerror or error}"
-        return trouble_json("OSError", message)
+        return error_values_json("OSError", message)
     lines = "".join(traceback.format_exception(error))
     sys.stderr.write(scrub(lines))
     kind = type(error).__name__
     hint = "this is a fault of vaultsync; its log has the lines to report"
-    return trouble_json(kind, f"{kind}: {error}", hint)
+    return error_values_json(kind, f"{kind}: {error}", hint)
 
 
-def in_words(said: dict[str, Value]) -> str:
+def error_text(said: dict[str, Value]) -> str:
     """The same for a reader."""
     error = said["error"]
     assert isinstance(error, dict)  # noqa: S101 - as `told()` makes it

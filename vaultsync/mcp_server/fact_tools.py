@@ -9,30 +9,30 @@ from msgspec import Meta, field
 
 from vaultsync.errors import FixedFieldError, InvalidFieldError
 from vaultsync.mcp_server.shapes import (
-    Bounded,
+    FactAnswer,
     FactId,
     FactJson,
     Fields,
-    OneFact,
     Since,
+    TruncatedAnswer,
     TypeName,
 )
-from vaultsync.mcp_server.tool import Answer, Asked, Tool
+from vaultsync.mcp_server.tool import Tool, ToolAnswer, ToolArgs
 from vaultsync.model.schema import Value
-from vaultsync.model.serialization import public
+from vaultsync.model.serialization import public_values
 
 if TYPE_CHECKING:
-    from vaultsync.facts.listing import Page
+    from vaultsync.facts.listing import FactPage
     from vaultsync.mcp_server.agent_memory import AgentMemory
 
-MANY = 50
+MAX_FACTS = 50
 """Facts of one answer."""
 
 
 # --------------------------------------------------------------------------------- store
 
 
-class StoreFact(Asked, frozen=True):
+class StoreFactArgs(ToolArgs, frozen=True):
     """The arguments of `memory_store_fact`."""
 
     text: Annotated[
@@ -73,13 +73,13 @@ class StoreFact(Asked, frozen=True):
     fields: Fields = field(default_factory=dict)
 
 
-class Stored(OneFact):
+class StoreFactResult(FactAnswer):
     """What `memory_store_fact` answers."""
 
     mirrored: Annotated[bool, Meta(description="Whether its note is there already.")]
 
 
-def store(memory: AgentMemory, asked: StoreFact) -> Answer:
+def store(memory: AgentMemory, asked: StoreFactArgs) -> ToolAnswer:
     """`remember`."""
     if asked.fields.get("agentId", memory.name) != memory.name:
         raise FixedFieldError("agentId")
@@ -98,13 +98,13 @@ def store(memory: AgentMemory, asked: StoreFact) -> Answer:
         fields=asked.fields | about,
     )
     fact = memory.with_note(made)
-    return {**public(fact), "mirrored": fact.path is not None}
+    return {**public_values(fact), "mirrored": fact.path is not None}
 
 
 # -------------------------------------------------------------------------------- change
 
 
-class UpdateFact(Asked, frozen=True):
+class UpdateFactArgs(ToolArgs, frozen=True):
     """The arguments of `memory_update_fact`."""
 
     id: FactId
@@ -133,7 +133,7 @@ class UpdateFact(Asked, frozen=True):
     ] = None
 
 
-class Updated(OneFact):
+class UpdateFactResult(FactAnswer):
     """What `memory_update_fact` answers."""
 
     conflict: NotRequired[
@@ -147,7 +147,7 @@ class Updated(OneFact):
     ]
 
 
-def update(memory: AgentMemory, asked: UpdateFact) -> Answer:
+def update(memory: AgentMemory, asked: UpdateFactArgs) -> ToolAnswer:
     """`update`."""
     if asked.content is None and not (asked.set or asked.add_tags or asked.remove_tags):
         raise InvalidFieldError(
@@ -162,10 +162,10 @@ def update(memory: AgentMemory, asked: UpdateFact) -> Answer:
         expect=asked.expect,
     )
     met = next((c for c in memory.conflicts() if c.fact_id == fact.id), None)
-    return {**public(fact), **({"conflict": met.id} if met else {})}
+    return {**public_values(fact), **({"conflict": met.id} if met else {})}
 
 
-class Supersede(Asked, frozen=True):
+class SupersedeArgs(ToolArgs, frozen=True):
     """The arguments of `memory_supersede`."""
 
     id: FactId
@@ -174,25 +174,25 @@ class Supersede(Asked, frozen=True):
     ]
 
 
-def supersede(memory: AgentMemory, asked: Supersede) -> Answer:
+def supersede(memory: AgentMemory, asked: SupersedeArgs) -> ToolAnswer:
     """`supersede`."""
-    return public(memory.with_note(memory.supersede(asked.id, asked.text)))
+    return public_values(memory.with_note(memory.supersede(asked.id, asked.text)))
 
 
-class Forget(Asked, frozen=True):
+class ForgetArgs(ToolArgs, frozen=True):
     """The arguments of `memory_forget`."""
 
     id: FactId
 
 
-class ForgottenJson(Bounded):
+class ForgetToolResult(TruncatedAnswer):
     """What `memory_forget` answers."""
 
     id: str
     status: str
 
 
-def forget(memory: AgentMemory, asked: Forget) -> Answer:
+def forget(memory: AgentMemory, asked: ForgetArgs) -> ToolAnswer:
     """`forget`."""
     return memory.forget(asked.id).as_json()
 
@@ -200,7 +200,7 @@ def forget(memory: AgentMemory, asked: Forget) -> Answer:
 # ------------------------------------------------------------------------------- look up
 
 
-class QueryVault(Asked, frozen=True):
+class QueryVaultArgs(ToolArgs, frozen=True):
     """The arguments of `query_vault`."""
 
     ids: Annotated[
@@ -208,7 +208,7 @@ class QueryVault(Asked, frozen=True):
         Meta(
             description="Just these facts, whole; all other filters but `offset` are"
             " then left aside.",
-            max_length=MANY,
+            max_length=MAX_FACTS,
         ),
     ] = field(default_factory=list)
     type: Annotated[TypeName | None, Meta(description="Only facts of a type.")] = None
@@ -233,9 +233,9 @@ class QueryVault(Asked, frozen=True):
         str | None, Meta(description="Only facts up to this day or month.")
     ] = None
     newest: Annotated[bool, Meta(description="The newest first, or the oldest.")] = True
-    limit: Annotated[int, Meta(description="At most so many facts.", ge=1, le=MANY)] = (
-        20
-    )
+    limit: Annotated[
+        int, Meta(description="At most so many facts.", ge=1, le=MAX_FACTS)
+    ] = 20
     after: Annotated[
         str | None,
         Meta(description="The `next` of the page before, to get the page after it."),
@@ -250,7 +250,7 @@ class QueryVault(Asked, frozen=True):
     ] = 0
 
 
-class Found(Bounded):
+class QueryVaultResult(TruncatedAnswer):
     """What `query_vault` answers."""
 
     facts: list[FactJson]
@@ -262,7 +262,7 @@ class Found(Bounded):
     ]
 
 
-def query(memory: AgentMemory, asked: QueryVault) -> Answer:
+def query(memory: AgentMemory, asked: QueryVaultArgs) -> ToolAnswer:
     """`list`, or `get` for ids."""
     if asked.ids:
         page, missing = memory.some(asked.ids)
@@ -270,12 +270,12 @@ def query(memory: AgentMemory, asked: QueryVault) -> Answer:
     else:
         page, more = _matching(memory, asked), {}
     if asked.offset:
-        begun = tuple(f.but(content=f.content[asked.offset :]) for f in page.facts)
+        begun = tuple(f.evolve(content=f.content[asked.offset :]) for f in page.facts)
         page = replace(page, facts=begun)
     return {**page.as_json(), **more}
 
 
-def _matching(memory: AgentMemory, asked: QueryVault) -> Page:
+def _matching(memory: AgentMemory, asked: QueryVaultArgs) -> FactPage:
     return memory.list(
         type=asked.type,
         scope=asked.scope,
@@ -291,7 +291,7 @@ def _matching(memory: AgentMemory, asked: QueryVault) -> Page:
     )
 
 
-TOOLS: tuple[Tool[Any], ...] = (
+FACT_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_store_fact",
         "Store a fact",
@@ -300,8 +300,8 @@ TOOLS: tuple[Tool[Any], ...] = (
         " decisions with their reasons, commitments, lessons, preferences, who and what"
         " things are. One fact a call; look first whether it is known"
         " (memory_recall), and use memory_update_fact or memory_supersede if it is.",
-        StoreFact,
-        Stored,
+        StoreFactArgs,
+        StoreFactResult,
         store,
     ),
     Tool(
@@ -311,8 +311,8 @@ TOOLS: tuple[Tool[Any], ...] = (
         " stays. If a person edited the same thing at the same time their value stands,"
         " and yours is kept as a conflict, whose id is in the answer. For something that"
         " no longer holds, use memory_supersede, which keeps the old fact.",
-        UpdateFact,
-        Updated,
+        UpdateFactArgs,
+        UpdateFactResult,
         update,
         destructive=True,
         idempotent=True,
@@ -322,8 +322,8 @@ TOOLS: tuple[Tool[Any], ...] = (
         "Replace a fact by a newer one",
         "Store a new fact that replaces an older one which no longer holds. Both stay,"
         " linked to each other; recall finds the newer one only.",
-        Supersede,
-        OneFact,
+        SupersedeArgs,
+        FactAnswer,
         supersede,
     ),
     Tool(
@@ -332,8 +332,8 @@ TOOLS: tuple[Tool[Any], ...] = (
         "Delete a fact and its note. Use it for what should never have been stored, and"
         " when the person asks for it; what no longer holds is superseded instead."
         " A person can bring it back with `vaultsync restore`.",
-        Forget,
-        ForgottenJson,
+        ForgetArgs,
+        ForgetToolResult,
         forget,
         destructive=True,
         idempotent=True,
@@ -344,8 +344,8 @@ TOOLS: tuple[Tool[Any], ...] = (
         "List facts without a question: by type, scope, tag, status, dates, by the notes"
         " that link to a note or that it links to; or read facts whole by their ids."
         " To find facts by what they say, use memory_recall.",
-        QueryVault,
-        Found,
+        QueryVaultArgs,
+        QueryVaultResult,
         query,
         reads=True,
         fresh=True,

@@ -14,16 +14,16 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from vaultsync.errors import ConfigError
 from vaultsync.mcp_server.server import make_server
 from vaultsync.mcp_server.worker import AgentWorker
-from vaultsync.service.listening import listen
+from vaultsync.service.listening import serve_on_loopback
 from vaultsync.settings import Settings
 
-PORT = 27126
+MCP_PORT = 27126
 """Where it listens when nobody names a port: beside the bridge."""
-PATH = "/mcp"
+MCP_PATH = "/mcp"
 _SESSIONS = 50
 
 
-class Listening:
+class McpHttpServer:
     """The server of one agent's memory, from when it is made until it is stopped."""
 
     def __init__(self, worker: AgentWorker, settings: Settings, *, port: int) -> None:
@@ -34,8 +34,8 @@ class Listening:
         """
         self._worker = worker
         try:
-            self._server = listen(
-                make_app(worker),
+            self._server = serve_on_loopback(
+                make_mcp_app(worker),
                 settings,
                 (port,),
                 name="mcp",
@@ -47,7 +47,7 @@ class Listening:
                 f"the MCP server cannot listen at port {port}: {error.strerror}",
                 hint="name another port with --port; 0 takes any that is free",
             ) from None
-        self.address = f"{self._server.address}{PATH}"
+        self.address = f"{self._server.address}{MCP_PATH}"
         """Where clients find it."""
 
     @property
@@ -61,7 +61,7 @@ class Listening:
         self._worker.close()
 
 
-def make_app(worker: AgentWorker) -> ASGIApp:
+def make_mcp_app(worker: AgentWorker) -> ASGIApp:
     """The application, without its guard."""
     # It tells of clients that left as of errors.
     logging.getLogger("mcp.server.streamable_http").setLevel(logging.CRITICAL)
@@ -74,7 +74,7 @@ def make_app(worker: AgentWorker) -> ASGIApp:
         async with sessions.run():
             yield
 
-    return Starlette(routes=[Route(PATH, _Endpoint(sessions))], lifespan=lifespan)
+    return Starlette(routes=[Route(MCP_PATH, _Endpoint(sessions))], lifespan=lifespan)
 
 
 class _Endpoint:
@@ -88,15 +88,15 @@ class _Endpoint:
 
 
 @contextmanager
-def running(
+def running_mcp(
     worker: AgentWorker, settings: Settings, *, port: int
-) -> Iterator[Listening]:
+) -> Iterator[McpHttpServer]:
     """The server, while it is needed.
 
     Raises:
         ConfigError: another program has the port, or the token cannot be used.
     """
-    listening = Listening(worker, settings, port=port)
+    listening = McpHttpServer(worker, settings, port=port)
     try:
         yield listening
     finally:

@@ -12,7 +12,7 @@ from vaultsync.errors import InvalidArgumentsError
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
 
-BUDGET = 4_000
+PROMPT_BUDGET = 4_000
 """Tokens of what is put in."""
 
 
@@ -30,7 +30,7 @@ class Prompt:
 
 
 def _known(memory: AgentMemory, topic: str) -> str:
-    pack = memory.context(topic, budget=BUDGET)
+    pack = memory.context(topic, budget=PROMPT_BUDGET)
     if not pack.items:
         return (
             f"What do I know about {topic}? My memory found nothing about it. Say so, and"
@@ -45,7 +45,7 @@ def _known(memory: AgentMemory, topic: str) -> str:
 
 
 def _before(memory: AgentMemory, task: str) -> str:
-    decisions = memory.context(task, budget=BUDGET)
+    decisions = memory.context(task, budget=PROMPT_BUDGET)
     known = decisions.text if decisions.items else "Nothing was found about it."
     disputed = [each.title or each.path for each in memory.conflicts()]
     open_ = (
@@ -86,7 +86,7 @@ PROMPTS: Mapping[str, Prompt] = MappingProxyType(
 )
 
 
-def written(memory: AgentMemory, prompt: Prompt, given: Mapping[str, str]) -> str:
+def prompt_text(memory: AgentMemory, prompt: Prompt, given: Mapping[str, str]) -> str:
     """The text of a prompt.
 
     Raises:

@@ -6,22 +6,31 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 from msgspec import Meta, field
 
-from vaultsync.mcp_server.shapes import Bounded, Query, Scopes, Since, Tags, TypeNames
-from vaultsync.mcp_server.tool import Answer, Asked, Tool
+from vaultsync.mcp_server.shapes import (
+    Query,
+    Scopes,
+    Since,
+    Tags,
+    TruncatedAnswer,
+    TypeNames,
+)
+from vaultsync.mcp_server.tool import Tool, ToolAnswer, ToolArgs
 
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
 
-HITS = 50
-TOKENS = 32_000
+MAX_HITS = 50
+MAX_TOKENS = 32_000
 """The largest budget of a context."""
 
 
-class Recall(Asked, frozen=True):
+class RecallArgs(ToolArgs, frozen=True):
     """The arguments of `memory_recall`."""
 
     query: Query
-    limit: Annotated[int, Meta(description="At most so many hits.", ge=1, le=HITS)] = 10
+    limit: Annotated[
+        int, Meta(description="At most so many hits.", ge=1, le=MAX_HITS)
+    ] = 10
     types: TypeNames = field(default_factory=list)
     scopes: Scopes = field(default_factory=list)
     tags: Tags = field(default_factory=list)
@@ -60,7 +69,7 @@ class HitJson(TypedDict):
     snippet: Annotated[str, Meta(description="The passage that fits best.")]
 
 
-class Recalled(Bounded):
+class RecallToolResult(TruncatedAnswer):
     """What `memory_recall` answers."""
 
     query: str
@@ -73,7 +82,7 @@ class Recalled(Bounded):
     hits: Annotated[list[HitJson], Meta(description="The best first.")]
 
 
-def recall(memory: AgentMemory, asked: Recall) -> Answer:
+def recall(memory: AgentMemory, asked: RecallArgs) -> ToolAnswer:
     """`recall`."""
     return memory.recall(
         asked.query,
@@ -88,12 +97,12 @@ def recall(memory: AgentMemory, asked: Recall) -> Answer:
     ).as_json()
 
 
-class Context(Asked, frozen=True):
+class ContextArgs(ToolArgs, frozen=True):
     """The arguments of `memory_get_context`."""
 
     query: Query
     budget: Annotated[
-        int, Meta(description="Tokens of the text at most.", ge=0, le=TOKENS)
+        int, Meta(description="Tokens of the text at most.", ge=0, le=MAX_TOKENS)
     ] = 4_000
     format: Annotated[
         Literal["markdown", "xml", "json"], Meta(description="How it is written.")
@@ -128,7 +137,7 @@ class LeftOutJson(TypedDict):
     title: str
 
 
-class Packed(Bounded):
+class ContextToolResult(TruncatedAnswer):
     """What `memory_get_context` answers."""
 
     text: Annotated[str, Meta(description="What to read.")]
@@ -140,7 +149,7 @@ class Packed(Bounded):
     truncated: bool
 
 
-def context(memory: AgentMemory, asked: Context) -> Answer:
+def context(memory: AgentMemory, asked: ContextArgs) -> ToolAnswer:
     """`context`."""
     return memory.context(
         asked.query,
@@ -154,7 +163,7 @@ def context(memory: AgentMemory, asked: Context) -> Answer:
     ).as_json()
 
 
-TOOLS: tuple[Tool[Any], ...] = (
+RECALL_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_recall",
         "Recall facts",
@@ -163,8 +172,8 @@ TOOLS: tuple[Tool[Any], ...] = (
         " notes. Use it before you answer from memory, and before you store. For the"
         " whole facts, use query_vault with their ids; for a text to work from, use"
         " memory_get_context.",
-        Recall,
-        Recalled,
+        RecallArgs,
+        RecallToolResult,
         recall,
         reads=True,
         fresh=True,
@@ -175,8 +184,8 @@ TOOLS: tuple[Tool[Any], ...] = (
         "What is known about a question or a task, written out in one text that fits a"
         " budget of tokens: critical facts first, each with its source. Use it at the"
         " beginning of a piece of work.",
-        Context,
-        Packed,
+        ContextArgs,
+        ContextToolResult,
         context,
         reads=True,
         fresh=True,

@@ -12,38 +12,38 @@ from vaultsync.errors import NotFoundError
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
 
-MARKDOWN = "text/markdown"
-FACT, INDEX = "vaultsync://fact/", "vaultsync://index/"
+MARKDOWN_MIME = "text/markdown"
+FACT_URI, INDEX_URI = "vaultsync://fact/", "vaultsync://index/"
 
 TEMPLATES = [
     types.ResourceTemplate(
         name="note",
         title="The note of a fact",
-        uriTemplate=FACT + "{id}",
+        uriTemplate=FACT_URI + "{id}",
         description="The note as it lies in the vault, by the id of its fact.",
-        mimeType=MARKDOWN,
+        mimeType=MARKDOWN_MIME,
     ),
     types.ResourceTemplate(
         name="index",
         title="A table of contents",
-        uriTemplate=INDEX + "{name}",
+        uriTemplate=INDEX_URI + "{name}",
         description="A table of `.index/`, such as vault-index.md or by-type.md: what"
         " there is, with a summary and the cost in tokens of each note.",
-        mimeType=MARKDOWN,
+        mimeType=MARKDOWN_MIME,
     ),
 ]
 
 
-def listed(memory: AgentMemory) -> list[types.Resource]:
+def list_resources(memory: AgentMemory) -> list[types.Resource]:
     """The tables of `.index/`; notes are too many to be listed."""
     return [
         types.Resource.model_validate(
             {
                 "name": name,
                 "title": _title(text) or name,
-                "uri": INDEX + quote(name),
+                "uri": INDEX_URI + quote(name),
                 "description": "A table of contents of the facts that you may see.",
-                "mimeType": MARKDOWN,
+                "mimeType": MARKDOWN_MIME,
                 "size": len(text.encode()),
             }
         )
@@ -56,20 +56,20 @@ def _title(text: str) -> str:
     return heading.removeprefix("# ").strip()
 
 
-def read(memory: AgentMemory, uri: str) -> str:
+def read_resource(memory: AgentMemory, uri: str) -> str:
     """The text of a resource.
 
     Raises:
         NotFoundError, InvalidIdError: there is none of that address.
     """
-    if uri.startswith(FACT):
-        return memory.note(unquote(uri.removeprefix(FACT)))[1]
-    name = unquote(uri.removeprefix(INDEX))
-    tables = memory.tables() if uri.startswith(INDEX) else {}
+    if uri.startswith(FACT_URI):
+        return memory.note(unquote(uri.removeprefix(FACT_URI)))[1]
+    name = unquote(uri.removeprefix(INDEX_URI))
+    tables = memory.tables() if uri.startswith(INDEX_URI) else {}
     text = tables.get(name, tables.get(f"{name}.md"))
     if text is None:
         raise NotFoundError(
             f"there is no resource {uri[:200]}",
-            hint=f"notes are at {FACT}ID, tables at {INDEX}vault-index.md",
+            hint=f"notes are at {FACT_URI}ID, tables at {INDEX_URI}vault-index.md",
         )
     return text

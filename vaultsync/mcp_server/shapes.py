@@ -56,7 +56,7 @@ Fields = Annotated[
 # ------------------------------------------------------------------------------ answers
 
 
-class CutJson(TypedDict):
+class TruncationJson(TypedDict):
     """What was cut."""
 
     where: str
@@ -64,10 +64,10 @@ class CutJson(TypedDict):
     of: int
 
 
-class Bounded(TypedDict):
+class TruncatedAnswer(TypedDict):
     """What every answer may say of itself."""
 
-    cut: NotRequired[Annotated[list[CutJson], Meta(description="What was cut.")]]
+    cut: NotRequired[Annotated[list[TruncationJson], Meta(description="What was cut.")]]
     rest: NotRequired[Annotated[str, Meta(description="How to get what was cut.")]]
     degraded: NotRequired[
         Annotated[list[str], Meta(description="What was missing, a sentence each.")]
@@ -101,7 +101,7 @@ class FactJson(TypedDict):
     ]
 
 
-class OneFact(FactJson, Bounded):
+class FactAnswer(FactJson, TruncatedAnswer):
     """A fact as the whole answer."""
 
 

@@ -16,8 +16,8 @@ from mcp.server.stdio import stdio_server
 from vaultsync.mcp_server.server import make_server
 from vaultsync.mcp_server.worker import AgentWorker
 
-CHUNK = 1 << 16
-SETTLE = 0.1
+READ_BYTES = 1 << 16
+DRAIN_SECONDS = 0.1
 """Seconds in which messages that were read come to where they are answered."""
 
 
@@ -81,7 +81,7 @@ class _Lines:
         def read() -> None:
             held = b""
             # Not by sys.stdin: its lock would be held when the process ends.
-            while chunk := os.read(0, CHUNK):
+            while chunk := os.read(0, READ_BYTES):
                 *whole, held = (held + chunk).split(b"\n")
                 for line in whole:
                     loop.call_soon_threadsafe(lines.put_nowait, line)
@@ -94,9 +94,9 @@ class _Lines:
             if line.strip():
                 yield line.decode("utf-8", errors="replace")
         # A script may pipe its questions in and close: it still wants the answers.
-        await asyncio.sleep(SETTLE)
+        await asyncio.sleep(DRAIN_SECONDS)
         await self._worker.idle()
-        await asyncio.sleep(SETTLE)
+        await asyncio.sleep(DRAIN_SECONDS)
 
 
 class _Writer:

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDic
 from msgspec import Meta
 
 from vaultsync import __version__
-from vaultsync.mcp_server.shapes import Bounded, ConflictJson
-from vaultsync.mcp_server.tool import Answer, Asked, Tool
+from vaultsync.mcp_server.shapes import ConflictJson, TruncatedAnswer
+from vaultsync.mcp_server.tool import Tool, ToolAnswer, ToolArgs
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import conflict_json
 
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
 
-SOME = 20
+MAX_LISTED_CONFLICTS = 20
 """Conflicts, and things that wait for a person, in one answer."""
-LETTERS = 40_000
+MAX_GRAPH_CHARS = 40_000
 """Of an exported graph at most: it is drawn with fewer nodes until it fits."""
 
 
-class Conflicts(Asked, frozen=True):
+class ConflictsArgs(ToolArgs, frozen=True):
     """The arguments of `memory_conflicts`."""
 
     fact_id: Annotated[
@@ -30,7 +30,7 @@ class Conflicts(Asked, frozen=True):
     ] = None
 
 
-class ConflictsJson(Bounded):
+class ConflictsResult(TruncatedAnswer):
     """What `memory_conflicts` answers."""
 
     conflicts: list[ConflictJson]
@@ -39,18 +39,22 @@ class ConflictsJson(Bounded):
     ]
 
 
-def conflicts(memory: AgentMemory, asked: Conflicts) -> Answer:
+def conflicts(memory: AgentMemory, asked: ConflictsArgs) -> ToolAnswer:
     """`conflicts`."""
     found = [
         conflict_json(each)
         for each in memory.conflicts()
         if asked.fact_id in (None, each.fact_id)
     ]
-    more: dict[str, Value] = {"more": len(found) - SOME} if len(found) > SOME else {}
-    return {"conflicts": found[:SOME], **more}
+    more: dict[str, Value] = (
+        {"more": len(found) - MAX_LISTED_CONFLICTS}
+        if len(found) > MAX_LISTED_CONFLICTS
+        else {}
+    )
+    return {"conflicts": found[:MAX_LISTED_CONFLICTS], **more}
 
 
-class Resolve(Asked, frozen=True):
+class ResolveArgs(ToolArgs, frozen=True):
     """The arguments of `memory_resolve_conflict`."""
 
     conflict: Annotated[str, Meta(description="The id of the conflict.", min_length=1)]
@@ -66,19 +70,19 @@ class Resolve(Asked, frozen=True):
     ] = None
 
 
-class Resolved(ConflictsJson):
+class ResolveResult(ConflictsResult):
     """What `memory_resolve_conflict` answers: what is open still, and what is not."""
 
     resolved: ConflictJson
 
 
-def resolve(memory: AgentMemory, asked: Resolve) -> Answer:
+def resolve(memory: AgentMemory, asked: ResolveArgs) -> ToolAnswer:
     """`resolve`."""
     done = memory.resolve(asked.conflict, take=asked.take, field=asked.field)
-    return {**conflicts(memory, Conflicts()), "resolved": conflict_json(done)}
+    return {**conflicts(memory, ConflictsArgs()), "resolved": conflict_json(done)}
 
 
-class ExportGraph(Asked, frozen=True):
+class ExportGraphArgs(ToolArgs, frozen=True):
     """The arguments of `memory_export_graph`."""
 
     format: Annotated[
@@ -106,7 +110,7 @@ class ExportGraph(Asked, frozen=True):
     ] = 100
 
 
-class Graphed(Bounded):
+class ExportGraphResult(TruncatedAnswer):
     """What `memory_export_graph` answers."""
 
     format: str
@@ -117,7 +121,7 @@ class Graphed(Bounded):
     text: NotRequired[str]
 
 
-def export_graph(memory: AgentMemory, asked: ExportGraph) -> Answer:
+def export_graph(memory: AgentMemory, asked: ExportGraphArgs) -> ToolAnswer:
     """`graph export`."""
     limit = asked.limit
     while True:
@@ -128,7 +132,7 @@ def export_graph(memory: AgentMemory, asked: ExportGraph) -> Answer:
             depth=asked.depth,
             limit=limit,
         )
-        if len(made.text) <= LETTERS or made.nodes <= 1:
+        if len(made.text) <= MAX_GRAPH_CHARS or made.nodes <= 1:
             break
         limit = made.nodes // 2
     drawn: dict[str, Value] = (
@@ -145,11 +149,11 @@ def export_graph(memory: AgentMemory, asked: ExportGraph) -> Answer:
     }
 
 
-class Status(Asked, frozen=True):
+class StatusArgs(ToolArgs, frozen=True):
     """The arguments of `memory_status`: none."""
 
 
-class AttentionJson(TypedDict):
+class NoticeJson(TypedDict):
     """Something that waits for a person."""
 
     kind: str
@@ -159,7 +163,7 @@ class AttentionJson(TypedDict):
     hint: str
 
 
-class StatusJson(Bounded):
+class StatusResult(TruncatedAnswer):
     """What `memory_status` answers."""
 
     agent: Annotated[str, Meta(description="Who you are to this memory.")]
@@ -169,7 +173,7 @@ class StatusJson(Bounded):
     notes: int
     pending: Annotated[int, Meta(description="Edits that the next pass takes up.")]
     conflicts: Annotated[int, Meta(description="Open ones that you may see.")]
-    attention: list[AttentionJson]
+    attention: list[NoticeJson]
     more: NotRequired[int]
     outbox: int
     last_run: dict[str, Any] | None
@@ -177,34 +181,36 @@ class StatusJson(Bounded):
     foreign: Annotated[int, Meta(description="Notes that are no facts.")]
 
 
-def status(memory: AgentMemory, _: Status) -> Answer:
+def status(memory: AgentMemory, _: StatusArgs) -> ToolAnswer:
     """`status`."""
     found = memory.status()
     said = found.as_json()
     waiting = said["attention"]
     assert isinstance(waiting, list)  # noqa: S101 - as the contract has it
     more: dict[str, Value] = (
-        {"more": len(waiting) - SOME} if len(waiting) > SOME else {}
+        {"more": len(waiting) - MAX_LISTED_CONFLICTS}
+        if len(waiting) > MAX_LISTED_CONFLICTS
+        else {}
     )
     return {
         "agent": memory.name,
         "scope": memory.scope,
         "version": __version__,
         **said,
-        "attention": waiting[:SOME],
+        "attention": waiting[:MAX_LISTED_CONFLICTS],
         **more,
     }
 
 
-TOOLS: tuple[Tool[Any], ...] = (
+SYNC_TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "memory_conflicts",
         "List conflicts",
         "The open conflicts: fields that a person and an agent changed differently, each"
         " with what both last agreed on (base), the person's value (vault) and the"
         " agent's (store). The person's value stands until it is resolved.",
-        Conflicts,
-        ConflictsJson,
+        ConflictsArgs,
+        ConflictsResult,
         conflicts,
         reads=True,
         fresh=True,
@@ -214,8 +220,8 @@ TOOLS: tuple[Tool[Any], ...] = (
         "Resolve a conflict",
         "Settle a conflict, or one field of it, for one side. Taking the store's side"
         " replaces what a person wrote: ask them first.",
-        Resolve,
-        Resolved,
+        ResolveArgs,
+        ResolveResult,
         resolve,
         destructive=True,
         idempotent=True,
@@ -225,8 +231,8 @@ TOOLS: tuple[Tool[Any], ...] = (
         "Export the graph",
         "The graph of facts and entities and of what joins them: links, relations,"
         " related and superseding facts; around one of them, or all of it.",
-        ExportGraph,
-        Graphed,
+        ExportGraphArgs,
+        ExportGraphResult,
         export_graph,
         reads=True,
         fresh=True,
@@ -237,8 +243,8 @@ TOOLS: tuple[Tool[Any], ...] = (
         "See how the memory stands",
         "Who you are to this memory, how many facts and notes there are, what waits to"
         " be taken up, and what waits for a person.",
-        Status,
-        StatusJson,
+        StatusArgs,
+        StatusResult,
         status,
         reads=True,
     ),

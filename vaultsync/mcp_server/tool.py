@@ -14,29 +14,29 @@ from vaultsync.model.schema import Value
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
 
-Schema = Mapping[str, Any]
-Answer = Mapping[str, Value]
+JsonSchema = Mapping[str, Any]
+ToolAnswer = Mapping[str, Value]
 
 
-class Asked(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, frozen=True):
+class ToolArgs(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, frozen=True):
     """The arguments of a tool."""
 
 
-Given = TypeVar("Given", bound=Asked)
+ArgsT = TypeVar("ArgsT", bound=ToolArgs)
 
 
 @dataclass(frozen=True, slots=True)
-class Tool(Generic[Given]):
+class Tool(Generic[ArgsT]):
     """What an agent may call."""
 
     name: str
     title: str
     description: str
-    asks: type[Given]
+    asks: type[ArgsT]
     """What it takes: checked, and told to the client, by this class."""
     answers: type
     """What it answers, as a class of typed keys."""
-    run: Callable[[AgentMemory, Given], Answer]
+    run: Callable[[AgentMemory, ArgsT], ToolAnswer]
     """Called in the thread of the memory."""
     reads: bool = False
     """Whether it changes nothing."""
@@ -50,7 +50,7 @@ class Tool(Generic[Given]):
     longest: int | None = 40_000
     """Letters of its answer; None when it bounds itself."""
 
-    def call(self, memory: AgentMemory, arguments: Mapping[str, Any]) -> Answer:
+    def call(self, memory: AgentMemory, arguments: Mapping[str, Any]) -> ToolAnswer:
         """Check the arguments and run it.
 
         Raises:

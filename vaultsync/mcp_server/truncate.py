@@ -8,13 +8,13 @@ import msgspec
 
 from vaultsync.model.schema import Value
 
-TEXT, LEAST = 16_000, 100
+MAX_TEXT_CHARS, MIN_TEXT_CHARS = 16_000, 100
 """Letters of one text: what it may have at first, and what is left to it at last."""
-LIST = 100
+MAX_LIST_ITEMS = 100
 """Elements of one list."""
 
 
-class Cut(msgspec.Struct, frozen=True):
+class Truncation(msgspec.Struct, frozen=True):
     """What was cut, where."""
 
     where: str
@@ -22,7 +22,7 @@ class Cut(msgspec.Struct, frozen=True):
     of: int
 
 
-def bounded(answer: Mapping[str, Value], longest: int, rest: str) -> dict[str, Value]:
+def truncate(answer: Mapping[str, Value], longest: int, rest: str) -> dict[str, Value]:
     """The answer in `longest` letters of JSON, or as near to it as its shape allows.
 
     Args:
@@ -30,12 +30,12 @@ def bounded(answer: Mapping[str, Value], longest: int, rest: str) -> dict[str, V
         longest: letters.
         rest: how to get what was cut, told when something was.
     """
-    text = TEXT
+    text = MAX_TEXT_CHARS
     while True:
-        cuts: list[Cut] = []
-        found = _cut(answer, "", text, cuts)
+        cuts: list[Truncation] = []
+        found = _truncate_value(answer, "", text, cuts)
         assert isinstance(found, dict)  # noqa: S101 - as the answer was
-        if text <= LEAST or len(encoded(found)) <= longest:
+        if text <= MIN_TEXT_CHARS or len(to_json_line(found)) <= longest:
             break
         text //= 2
     if cuts:
@@ -44,27 +44,31 @@ def bounded(answer: Mapping[str, Value], longest: int, rest: str) -> dict[str, V
     return found
 
 
-def encoded(answer: Mapping[str, Value]) -> str:
+def to_json_line(answer: Mapping[str, Value]) -> str:
     """The answer as JSON, in one line."""
     return msgspec.json.encode(answer).decode()
 
 
-def _cut(value: Value, where: str, text: int, cuts: list[Cut]) -> Value:
+def _truncate_value(
+    value: Value, where: str, text: int, cuts: list[Truncation]
+) -> Value:
     if isinstance(value, str):
         if len(value) <= text:
             return value
-        cuts.append(Cut(where, text, len(value)))
+        cuts.append(Truncation(where, text, len(value)))
         return value[:text] + "…"
     if isinstance(value, Mapping):
         return {
-            key: _cut(each, f"{where}.{key}" if where else str(key), text, cuts)
+            key: _truncate_value(
+                each, f"{where}.{key}" if where else str(key), text, cuts
+            )
             for key, each in value.items()
         }
     if isinstance(value, Sequence):
-        if len(value) > LIST:
-            cuts.append(Cut(where, LIST, len(value)))
+        if len(value) > MAX_LIST_ITEMS:
+            cuts.append(Truncation(where, MAX_LIST_ITEMS, len(value)))
         return [
-            _cut(each, f"{where}[{n}]", text, cuts)
-            for n, each in enumerate(value[:LIST])
+            _truncate_value(each, f"{where}[{n}]", text, cuts)
+            for n, each in enumerate(value[:MAX_LIST_ITEMS])
         ]
     return value

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from vaultsync.errors import VaultsyncError
-from vaultsync.service.worker import Worker
+from vaultsync.service.worker import MemoryWorker
 
 if TYPE_CHECKING:
     from vaultsync.mcp_server.agent_memory import AgentMemory
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class AgentWorker(Worker["AgentMemory"]):
+class AgentWorker(MemoryWorker["AgentMemory"]):
     """Runs what is asked of the memory, one after the other, in a thread of its own."""
 
     def __init__(self, make: Callable[[], AgentMemory]) -> None:
@@ -38,7 +38,7 @@ class AgentWorker(Worker["AgentMemory"]):
 
         Returns at once: it is done while the agent still thinks.
         """
-        self.soon(lambda memory: memory.take_up())
+        self.soon(lambda memory: memory.sync_saved_notes())
 
     def close(self) -> None:
         """Finish what was begun, and the bookkeeping; waits for it."""
@@ -50,4 +50,4 @@ class AgentWorker(Worker["AgentMemory"]):
         if self._memory is not None:
             # Else the next pass does it, or says why.
             with suppress(VaultsyncError, OSError):
-                self._memory.settle()
+                self._memory.finish_pending()

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 from vaultsync.errors import InvalidFieldError, UsageError
 from vaultsync.memory_files.sections import (
-    MANAGED,
-    SHORTEST,
-    Block,
-    front_end,
+    MANAGED_MARKER,
+    MIN_SECTION_CHARS,
+    SectionBlock,
+    frontmatter_end,
     normalize,
     read_outline,
-    whole,
+    section_text,
 )
 
 _WELL = "whole paragraphs, without headings of level 2 and with all code fences closed"
 
 
-def put_section(text: str, heading: str, body: str, *, replace: bool) -> str:
+def insert_section(text: str, heading: str, body: str, *, replace: bool) -> str:
     """The file with `body` in the agents' section of that heading.
 
     It is added as the last paragraph or, with `replace`, is all that the section says.
@@ -36,9 +36,9 @@ def put_section(text: str, heading: str, body: str, *, replace: bool) -> str:
     if not words or "\n" in words:
         raise InvalidFieldError("section", heading, "the words of a heading, one line")
     held = normalize(body)
-    if len(whole(words, held)) < SHORTEST:
+    if len(section_text(words, held)) < MIN_SECTION_CHARS:
         raise InvalidFieldError(
-            "the text", body, f"{SHORTEST} characters or more with its heading"
+            "the text", body, f"{MIN_SECTION_CHARS} characters or more with its heading"
         )
     probe = read_outline(f"## a\n\n{held}\n\n## b\n", name="")
     if [block.heading for block in probe.blocks] != ["a", "b"]:
@@ -50,7 +50,7 @@ def put_section(text: str, heading: str, body: str, *, replace: bool) -> str:
     if own is None:
         gap = "" if not text or text.endswith("\n") else line_end
         space = line_end if text.strip() else ""
-        head = [f"## {words}", MANAGED, "", body, ""]
+        head = [f"## {words}", MANAGED_MARKER, "", body, ""]
         made = text + gap + space + line_end.join(head)
     else:
         before = text[own.body : own.end]
@@ -64,8 +64,8 @@ def put_section(text: str, heading: str, body: str, *, replace: bool) -> str:
     return made
 
 
-def _own(text: str, words: str) -> Block | None:
-    outline = read_outline(text, name="", start=front_end(text))
+def _own(text: str, words: str) -> SectionBlock | None:
+    outline = read_outline(text, name="", start=frontmatter_end(text))
     for block in outline.blocks:
         if block.managed and block.heading == words:
             return block
@@ -94,7 +94,7 @@ def _check(text: str, made: str, words: str, held: str) -> None:
 
 
 def _others(text: str, words: str) -> list[tuple[str | None, str]]:
-    outline = read_outline(text, name="", start=front_end(text))
+    outline = read_outline(text, name="", start=frontmatter_end(text))
     first = next((b for b in outline.blocks if b.managed and b.heading == words), None)
     return [
         (block.heading, normalize(text[block.start : block.end]))

@@ -13,19 +13,19 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from vaultsync.memory_files.sections import Section, hash_of
+from vaultsync.memory_files.sections import MemorySection, hash_of
 
 K = TypeVar("K")
 V = TypeVar("V")
 
-ALIKE = 0.5
+MIN_SHARED_WORDS = 0.5
 """The share of words that two texts have in common to be taken for one that was edited."""
-MANY = 10_000
+MAX_COMPARED_PAIRS = 10_000
 """Pairs that are compared; beyond them likeness is not looked for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownSection:
     """A fact that came from the file."""
 
     id: str
@@ -38,12 +38,14 @@ class Known:
     """What it says now; empty when it is not known."""
 
 
-def match(sections: Sequence[Section], known: Sequence[Known]) -> dict[int, str]:
+def match_sections(
+    sections: Sequence[MemorySection], known: Sequence[KnownSection]
+) -> dict[int, str]:
     """The ids of the facts that sections are, by the sections' numbers.
 
     What is missing in it is new; each fact is there once at most.
     """
-    work = _Matching(sections, known)
+    work = _SectionMatcher(sections, known)
     work.by(lambda section: section.hash, lambda fact: fact.hash)
     # A heading without content says nothing below it that could be found again.
     work.by(
@@ -55,8 +57,10 @@ def match(sections: Sequence[Section], known: Sequence[Known]) -> dict[int, str]
     return work.found
 
 
-class _Matching:
-    def __init__(self, sections: Sequence[Section], known: Sequence[Known]) -> None:
+class _SectionMatcher:
+    def __init__(
+        self, sections: Sequence[MemorySection], known: Sequence[KnownSection]
+    ) -> None:
         self.found: dict[int, str] = {}
         self._new = dict(enumerate(sections))
         self._old = {fact.id: fact for fact in known}
@@ -67,8 +71,8 @@ class _Matching:
 
     def by(
         self,
-        of_section: Callable[[Section], Hashable],
-        of_fact: Callable[[Known], Hashable],
+        of_section: Callable[[MemorySection], Hashable],
+        of_fact: Callable[[KnownSection], Hashable],
     ) -> None:
         """Those with the same key, in the order of the file; None is no key."""
         waiting = _grouped((of_fact(fact), fact.id) for fact in self._old.values())
@@ -88,10 +92,10 @@ class _Matching:
 
     def by_likeness(self) -> None:
         """Those that share many words."""
-        self._alike(list(self._new), list(self._old), ALIKE)
+        self._alike(list(self._new), list(self._old), MIN_SHARED_WORDS)
 
     def _alike(self, news: list[int], olds: list[str], least: float) -> None:
-        if len(news) * len(olds) > MANY:
+        if len(news) * len(olds) > MAX_COMPARED_PAIRS:
             return
         words = {number: _words(self._new[number].content) for number in news}
         others = {fact_id: _words(self._old[fact_id].content) for fact_id in olds}

@@ -18,74 +18,74 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from vaultsync.memory_files.match import Known, match
-from vaultsync.memory_files.sections import Section, hash_of, normalize
+from vaultsync.memory_files.match import KnownSection, match_sections
+from vaultsync.memory_files.sections import MemorySection, hash_of, normalize
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import TYPES, Value
 
 
-class _In(Enum):
+class _MatchIn(Enum):
     HEADING = "heading"
     TEXT = "text"
 
 
 _ROWS = (
-    (_In.HEADING, r"prefer|style|convention|always|never", "preference"),
-    (_In.HEADING, r"project|repo|stack|deploy", "note"),
-    (_In.HEADING, r"decision|chose|decided|rationale", "decision"),
-    (_In.HEADING, r"correct|mistake|wrong|fix", "correction"),
-    (_In.HEADING, r"task|todo|done|completed", "task"),
-    (_In.TEXT, r"prefers?\b|always use|never use|convention", "preference"),
-    (_In.TEXT, r"deployed|repository|sprint|deadline", "note"),
-    (_In.TEXT, r"decided|chose|because|rationale|trade-?off", "decision"),
-    (_In.TEXT, r"was wrong|corrected|mistake|actually", "correction"),
+    (_MatchIn.HEADING, r"prefer|style|convention|always|never", "preference"),
+    (_MatchIn.HEADING, r"project|repo|stack|deploy", "note"),
+    (_MatchIn.HEADING, r"decision|chose|decided|rationale", "decision"),
+    (_MatchIn.HEADING, r"correct|mistake|wrong|fix", "correction"),
+    (_MatchIn.HEADING, r"task|todo|done|completed", "task"),
+    (_MatchIn.TEXT, r"prefers?\b|always use|never use|convention", "preference"),
+    (_MatchIn.TEXT, r"deployed|repository|sprint|deadline", "note"),
+    (_MatchIn.TEXT, r"decided|chose|because|rationale|trade-?off", "decision"),
+    (_MatchIn.TEXT, r"was wrong|corrected|mistake|actually", "correction"),
 )
 """Where to look, for what, and the type that follows; the first row that is met counts."""
 _TABLE = tuple((where, re.compile(words), name) for where, words, name in _ROWS)
-OTHERWISE = "fact"
+DEFAULT_SECTION_TYPE = "fact"
 
 
-def hinted(section: Section) -> str | None:
+def hinted_type(section: MemorySection) -> str | None:
     """The type that the section names itself, if there is such a type."""
     hint = (section.type_hint or "").lower()
     return hint if hint in TYPES else None
 
 
-def guessed(section: Section) -> str:
+def guessed_type(section: MemorySection) -> str:
     """The type by the table."""
     told = {
-        _In.HEADING: (section.heading or "").lower(),
-        _In.TEXT: section.text.lower(),
+        _MatchIn.HEADING: (section.heading or "").lower(),
+        _MatchIn.TEXT: section.text.lower(),
     }
     for where, words, name in _TABLE:
         if words.search(told[where]):
             return name
-    return OTHERWISE
+    return DEFAULT_SECTION_TYPE
 
 
-class Do(Enum):
+class SectionAction(Enum):
     """What happens with one section, or with a fact whose section is gone."""
 
     CREATE = "create"
     UPDATE = "update"
     SAME = "same"
     FORGET = "forget"
-    LET_GO = "let_go"
+    DETACH = "let_go"
     """The section is gone, but the fact was edited since: it stays and is nobody's."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class LastRead:
     """What the file said of a fact the last time it was read."""
 
-    known: Known
+    known: KnownSection
     type: str = ""
     certain: bool = True
     """False when it is only guessed from what the fact says now."""
 
 
 @dataclass(frozen=True, slots=True)
-class Metadata:
+class FileMetadataValues:
     """What the frontmatter says of all facts of a file."""
 
     tags: tuple[str, ...] = ()
@@ -95,10 +95,10 @@ class Metadata:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SectionStep:
     """What to do about one section or fact."""
 
-    do: Do
+    do: SectionAction
     section: int | None
     fact_id: str
     """Empty for a fact that gets its id yet."""
@@ -108,20 +108,20 @@ class Step:
     """The fact says, or said, something else than the file had said."""
 
 
-def type_of(section: Section, metadata: Metadata) -> str:
+def type_of(section: MemorySection, metadata: FileMetadataValues) -> str:
     """The type that a section has by its hint, its file or its words."""
-    return hinted(section) or metadata.type or guessed(section)
+    return hinted_type(section) or metadata.type or guessed_type(section)
 
 
 def plan_sections(
-    sections: Sequence[Section],
-    said: Sequence[Said],
+    sections: Sequence[MemorySection],
+    said: Sequence[LastRead],
     facts: Mapping[str, Fact],
     *,
-    before: Metadata,
-    now: Metadata,
+    before: FileMetadataValues,
+    now: FileMetadataValues,
     again: bool,
-) -> list[Step]:
+) -> list[SectionStep]:
     """A step for each section, in order, and for each fact whose section is gone.
 
     Args:
@@ -132,17 +132,19 @@ def plan_sections(
         now: the frontmatter.
         again: what was done to facts since does not stand; the file says all anew.
     """
-    found = match(sections, [each.known for each in said])
+    found = match_sections(sections, [each.known for each in said])
     by_id = {each.known.id: each for each in said}
     steps = []
     for number, section in enumerate(sections):
         was = by_id.get(found.get(number, ""))
         if was is None:
-            steps.append(Step(Do.CREATE, number, "", new_values(section, now)))
+            steps.append(
+                SectionStep(SectionAction.CREATE, number, "", new_values(section, now))
+            )
         else:
             fact = facts.get(was.known.id)
             step = _step(number, section, was, fact, again=again, now=now)
-            if fact is not None and step.do is not Do.CREATE:
+            if fact is not None and step.do is not SectionAction.CREATE:
                 step = _with_metadata(step, fact, before=before, now=now)
             steps.append(step)
     matched = set(found.values())
@@ -151,12 +153,14 @@ def plan_sections(
         fact = facts.get(each.known.id)
         if fact is not None:
             edited = each.certain and is_edited(fact, each.known)
-            do = Do.LET_GO if edited else Do.FORGET
-            steps.append(Step(do, None, fact.id, edited=edited))
+            do = SectionAction.DETACH if edited else SectionAction.FORGET
+            steps.append(SectionStep(do, None, fact.id, edited=edited))
     return steps
 
 
-def new_values(section: Section, metadata: Metadata) -> dict[str, Value]:
+def new_values(
+    section: MemorySection, metadata: FileMetadataValues
+) -> dict[str, Value]:
     """What a new fact says."""
     values: dict[str, Value] = {
         "title": section.title,
@@ -170,20 +174,20 @@ def new_values(section: Section, metadata: Metadata) -> dict[str, Value]:
     return values
 
 
-def is_edited(fact: Fact, known: Known) -> bool:
+def is_edited(fact: Fact, known: KnownSection) -> bool:
     """Whether a fact says something else than its section said."""
     return fact.title != known.title or hash_of(fact.content) != known.body
 
 
 def _step(
     number: int,
-    section: Section,
-    was: Said,
+    section: MemorySection,
+    was: LastRead,
     fact: Fact | None,
     *,
     again: bool,
-    now: Metadata,
-) -> Step:
+    now: FileMetadataValues,
+) -> SectionStep:
     known = was.known
     speaks = again or not was.certain
     new_text = speaks or section.hash != known.hash
@@ -191,15 +195,17 @@ def _step(
     kind = type_of(section, now)
     if fact is None:
         if new_text or new_title:
-            return Step(Do.CREATE, number, known.id, new_values(section, now))
-        return Step(Do.SAME, number, known.id, edited=True)
+            return SectionStep(
+                SectionAction.CREATE, number, known.id, new_values(section, now)
+            )
+        return SectionStep(SectionAction.SAME, number, known.id, edited=True)
     edited = was.certain and is_edited(fact, known)
     values: dict[str, Value] = {}
     if new_text and normalize(fact.content) != normalize(section.content):
         values["content"] = section.content
     if new_title and fact.title != section.title:
         values["title"] = section.title
-    meant = hinted(section) is not None
+    meant = hinted_type(section) is not None
     if (
         fact.type != kind
         and (again or (kind != was.type and (meant or fact.type == was.type)))
@@ -207,14 +213,20 @@ def _step(
     ):
         values["type"] = kind
     if values:
-        return Step(Do.UPDATE, number, fact.id, values, edited=edited)
+        return SectionStep(SectionAction.UPDATE, number, fact.id, values, edited=edited)
     differs = fact.title != section.title or (
         normalize(fact.content) != normalize(section.content)
     )
-    return Step(Do.SAME, number, fact.id, edited=differs)
+    return SectionStep(SectionAction.SAME, number, fact.id, edited=differs)
 
 
-def _with_metadata(step: Step, fact: Fact, *, before: Metadata, now: Metadata) -> Step:
+def _with_metadata(
+    step: SectionStep,
+    fact: Fact,
+    *,
+    before: FileMetadataValues,
+    now: FileMetadataValues,
+) -> SectionStep:
     """The step with what changed in the frontmatter since, and nothing else of it."""
     values = dict(step.values)
     for key in ("tags", "entities"):
@@ -229,4 +241,6 @@ def _with_metadata(step: Step, fact: Fact, *, before: Metadata, now: Metadata) -
         values["priority"] = now.priority
     if values == step.values:
         return step
-    return Step(Do.UPDATE, step.section, step.fact_id, values, edited=step.edited)
+    return SectionStep(
+        SectionAction.UPDATE, step.section, step.fact_id, values, edited=step.edited
+    )

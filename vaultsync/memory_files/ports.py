@@ -75,7 +75,7 @@ class MemoryFile(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class QueuedText:
     """Something that an agent writes into a memory file."""
 
     op: str
@@ -99,7 +99,7 @@ class WriteQueue(Protocol):
     Any number of processes may use it at once.
     """
 
-    def put(self, item: Waiting) -> None:
+    def put(self, item: QueuedText) -> None:
         """Keep it durably, instead of what has the same op."""
         ...
 
@@ -107,7 +107,7 @@ class WriteQueue(Protocol):
         """Forget it; harmless when repeated."""
         ...
 
-    def waiting(self, name: str | None = None) -> list[Waiting]:
+    def waiting(self, name: str | None = None) -> list[QueuedText]:
         """What waits for a file, or for any, oldest first."""
         ...
 

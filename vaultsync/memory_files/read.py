@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from vaultsync.errors import UnreadableMemoryFileError, UsageError
-from vaultsync.memory_files.plan import Metadata
+from vaultsync.memory_files.plan import FileMetadataValues
 from vaultsync.memory_files.ports import MetadataReader
-from vaultsync.memory_files.sections import Outline, front_end, read_outline
+from vaultsync.memory_files.sections import MemoryOutline, frontmatter_end, read_outline
 from vaultsync.model.canonical import canonical
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import FIELD, TYPES, Value
-from vaultsync.storage.archive import Attention
+from vaultsync.model.schema import FIELDS_BY_KEY, TYPES, Value
+from vaultsync.storage.archive import Notice
 
-LARGE = 1 << 20
+LARGE_FILE_BYTES = 1 << 20
 """Bytes above which a file is taken, but told about (seed 000)."""
 _BINARY = 0.10
 """The share of bytes that are no UTF-8 above which it is no text (seed 000)."""
@@ -24,18 +24,18 @@ _BROKEN = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class MemoryFileContent:
     """What a memory file says."""
 
-    outline: Outline
-    metadata: Metadata | None
+    outline: MemoryOutline
+    metadata: FileMetadataValues | None
     """None when there is some, and it cannot be read."""
-    notices: tuple[Attention, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
 
 def read_memory(
     data: bytes, *, name: str, title: str, reader: MetadataReader
-) -> Reading:
+) -> MemoryFileContent:
     """Read a file; `title` is what its preamble is called when it has no own title.
 
     Raises:
@@ -45,12 +45,16 @@ def read_memory(
     notices = []
     if broken:
         why = f"{broken} characters are not UTF-8 and were read as �"
-        notices.append(notice("BadEncoding", name, why, "save the file as UTF-8"))
-    if len(data) > LARGE:
-        why = f"it is larger than {LARGE >> 20} MB, which makes many facts"
-        notices.append(notice("LargeFile", name, why, "part it into several files"))
-    end = front_end(text)
-    metadata: Metadata | None = Metadata()
+        notices.append(
+            memory_file_notice("BadEncoding", name, why, "save the file as UTF-8")
+        )
+    if len(data) > LARGE_FILE_BYTES:
+        why = f"it is larger than {LARGE_FILE_BYTES >> 20} MB, which makes many facts"
+        notices.append(
+            memory_file_notice("LargeFile", name, why, "part it into several files")
+        )
+    end = frontmatter_end(text)
+    metadata: FileMetadataValues | None = FileMetadataValues()
     if end:
         try:
             said = reader.read(text[:end], name)
@@ -58,7 +62,7 @@ def read_memory(
             metadata = None
             why = f"{error.why}; its sections were taken, and their tags stay"
             hint = "mend the YAML between the lines of ---"
-            notices.append(notice("BadFrontmatter", name, why, hint, 1))
+            notices.append(memory_file_notice("BadFrontmatter", name, why, hint, 1))
         else:
             if said is None:
                 end = 0  # a rule, some text, a rule: all of it is content
@@ -69,8 +73,10 @@ def read_memory(
         if section.type_hint and section.type_hint.lower() not in TYPES:
             why = f"there is no type {section.type_hint[:60]!r}; it was guessed"
             hint = "use one of " + ", ".join(TYPES)
-            notices.append(notice("UnknownType", name, why, hint, section.line))
-    return Reading(outline, metadata, tuple(notices))
+            notices.append(
+                memory_file_notice("UnknownType", name, why, hint, section.line)
+            )
+    return MemoryFileContent(outline, metadata, tuple(notices))
 
 
 def decode(data: bytes, name: str) -> tuple[str, int]:
@@ -94,14 +100,16 @@ def decode(data: bytes, name: str) -> tuple[str, int]:
     return text, broken
 
 
-def notice(
+def memory_file_notice(
     kind: str, name: str, message: str, hint: str, line: int | None = None
-) -> Attention:
+) -> Notice:
     """Something about a memory file that a person should know."""
-    return Attention(kind, VaultPath(name), message, hint, line)
+    return Notice(kind, VaultPath(name), message, hint, line)
 
 
-def _metadata(said: Mapping[str, Value], name: str) -> tuple[Metadata, list[Attention]]:
+def _metadata(
+    said: Mapping[str, Value], name: str
+) -> tuple[FileMetadataValues, list[Notice]]:
     """What the properties say of all facts; the others are the author's."""
     told: dict[str, Any] = {}
     wrong = []
@@ -109,9 +117,11 @@ def _metadata(said: Mapping[str, Value], name: str) -> tuple[Metadata, list[Atte
         if said.get(key) is None:
             continue
         try:
-            value = canonical(FIELD[key], said[key])
+            value = canonical(FIELDS_BY_KEY[key], said[key])
         except UsageError as error:
-            wrong.append(notice("BadFrontmatter", name, error.message, error.hint, 1))
+            wrong.append(
+                memory_file_notice("BadFrontmatter", name, error.message, error.hint, 1)
+            )
         else:
             told[key] = value
-    return Metadata(**told), wrong
+    return FileMetadataValues(**told), wrong

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from vaultsync.model.schema import Value
-from vaultsync.storage.archive import Attention
-from vaultsync.sync.report import attention_json
+from vaultsync.storage.archive import Notice
+from vaultsync.sync.report import notice_json
 
-COUNTS = ("created", "updated", "forgotten", "let_go", "unchanged")
+SECTION_COUNTS = ("created", "updated", "forgotten", "let_go", "unchanged")
 
 
 @dataclass(frozen=True, slots=True)
-class SectionDone:
+class SectionResult:
     """What was done about one section, or about a fact whose section is gone."""
 
     action: str
@@ -38,15 +38,15 @@ class SectionDone:
 
 
 @dataclass(frozen=True, slots=True)
-class FileDone:
+class FileResult:
     """What came of one file."""
 
     name: str
     sections: int = 0
     """How many it has, those that are too short not counted."""
     unchanged: int = 0
-    actions: Sequence[SectionDone] = ()
-    attention: Sequence[Attention] = ()
+    actions: Sequence[SectionResult] = ()
+    attention: Sequence[Notice] = ()
     pending: Sequence[str] = ()
     """Facts whose text waits to be embedded."""
     left_out: int = 0
@@ -83,20 +83,20 @@ class FileDone:
 class MemoryFileReport:
     """What came of a `memory-file sync`."""
 
-    files: Sequence[FileDone]
+    files: Sequence[FileResult]
     dry_run: bool = False
     seconds: float = 0.0
-    notices: Sequence[Attention] = ()
+    notices: Sequence[Notice] = ()
     """About all files together."""
 
     @property
     def counts(self) -> dict[str, int]:
         """Of all files."""
         each = [file.counts for file in self.files]
-        return {name: sum(counts[name] for counts in each) for name in COUNTS}
+        return {name: sum(counts[name] for counts in each) for name in SECTION_COUNTS}
 
     @property
-    def attention(self) -> list[Attention]:
+    def attention(self) -> list[Notice]:
         """All that waits for a person."""
         return [
             *self.notices,
@@ -126,12 +126,12 @@ class MemoryFileReport:
             "counts": self.counts,
             "files": [each.as_json() for each in self.files],
             "pending": len(self.pending),
-            "attention": [attention_json(each) for each in self.attention],
+            "attention": [notice_json(each) for each in self.attention],
         }
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class AddResult:
     """What came of a text that an agent writes into a memory file."""
 
     name: str

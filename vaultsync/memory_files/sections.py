@@ -22,14 +22,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha1, sha256
 
-from vaultsync.markdown.fences import Line, closed_title, lines
-from vaultsync.model.fact import title_from
+from vaultsync.markdown.fences import FencedLine, closed_title, fenced_lines
+from vaultsync.model.fact import derive_title
 
-LONGEST = 4096
+MAX_SECTION_CHARS = 4096
 """Characters of a section, above which it is parted (seed 000)."""
-SHORTEST = 32
+MIN_SECTION_CHARS = 32
 """Characters below which a section is left out (seed 000)."""
-MANAGED = "<!-- vaultsync-managed -->"
+MANAGED_MARKER = "<!-- vaultsync-managed -->"
 """Stands below the heading of a section that agents may change."""
 _LONGEST_TITLE = 200
 
@@ -51,7 +51,7 @@ _NAMESPACE = bytes.fromhex("6f1c8be2b6f45d0c9a3e2f6f0d1c7a55")
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class MemorySection:
     """A piece of a memory file that becomes a fact."""
 
     heading: str | None
@@ -72,7 +72,7 @@ class Section:
     @property
     def text(self) -> str:
         """Heading and content as they are hashed."""
-        return whole(self.heading, self.content)
+        return section_text(self.heading, self.content)
 
     @property
     def hash(self) -> str:
@@ -81,7 +81,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class SectionBlock:
     """The lines of a file from one heading of level 2 to the next."""
 
     heading: str | None
@@ -94,14 +94,14 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class MemoryOutline:
     """A memory file, read."""
 
     title: str | None
     """Its first heading of level 1."""
-    blocks: Sequence[Block]
-    sections: Sequence[Section]
-    left_out: Sequence[Section]
+    blocks: Sequence[SectionBlock]
+    sections: Sequence[MemorySection]
+    left_out: Sequence[MemorySection]
     """Those that are too short."""
 
 
@@ -116,7 +116,7 @@ def hash_of(text: str) -> str:
     return sha256(normalize(text).encode(errors="surrogatepass")).hexdigest()
 
 
-def whole(heading: str | None, content: str) -> str:
+def section_text(heading: str | None, content: str) -> str:
     """A section as one normalised text."""
     return normalize(content if heading is None else f"## {heading}\n\n{content}")
 
@@ -137,28 +137,28 @@ def section_id(agent: str | None, source: str, digest: str, number: int) -> str:
     )
 
 
-def front_end(text: str) -> int:
+def frontmatter_end(text: str) -> int:
     """Where the frontmatter ends; 0 when there is none."""
     found = _FRONT.match(text)
     return found.end() if found else 0
 
 
-def read_outline(text: str, *, name: str, start: int = 0) -> Outline:
+def read_outline(text: str, *, name: str, start: int = 0) -> MemoryOutline:
     """Read a memory file from `start`, behind its frontmatter; `name` titles a preamble."""
     inside = [
-        Line(
+        FencedLine(
             start=each.start + start,
             end=each.end + start,
             prose=each.prose,
             fence=each.fence + start if each.code else -1,
         )
-        for each in lines(text[start:])
+        for each in fenced_lines(text[start:])
     ]
     title, hidden = _title(text, inside)
     found = list(_blocks(text, inside, hidden))
     by_paragraph = all(block.heading is None or block.managed for block, _ in found)
-    taken: list[Section] = []
-    left_out: list[Section] = []
+    taken: list[MemorySection] = []
+    left_out: list[MemorySection] = []
     for block, within in found:
         paragraphs = block.heading is None and by_paragraph
         pieces = _paragraphs(text, within) if paragraphs else [within]
@@ -166,12 +166,14 @@ def read_outline(text: str, *, name: str, start: int = 0) -> Outline:
             for section in _sections(
                 text, block, piece, title or name, alone=paragraphs
             ):
-                fits = len(section.text) >= SHORTEST
+                fits = len(section.text) >= MIN_SECTION_CHARS
                 (taken if fits else left_out).append(section)
-    return Outline(title, [block for block, _ in found], taken, left_out)
+    return MemoryOutline(title, [block for block, _ in found], taken, left_out)
 
 
-def _title(text: str, inside: Sequence[Line]) -> tuple[str | None, Line | None]:
+def _title(
+    text: str, inside: Sequence[FencedLine]
+) -> tuple[str | None, FencedLine | None]:
     """The title of the file, and the line it is."""
     for line in inside:
         words = text[line.start : line.end]
@@ -183,8 +185,8 @@ def _title(text: str, inside: Sequence[Line]) -> tuple[str | None, Line | None]:
 
 
 def _blocks(
-    text: str, inside: Sequence[Line], hidden: Line | None
-) -> Iterator[tuple[Block, Sequence[Line]]]:
+    text: str, inside: Sequence[FencedLine], hidden: FencedLine | None
+) -> Iterator[tuple[SectionBlock, Sequence[FencedLine]]]:
     """The preamble, if there are lines before the first heading, and the sections.
 
     Each with the lines of its content.
@@ -212,10 +214,12 @@ def _blocks(
         below, hint, managed = _marks(text, inside[body:stop])
         start = below.start if below else end
         content = inside[inside.index(below, body) : stop] if below else []
-        yield Block(heading, within[0].start, start, end, hint, managed), content
+        yield SectionBlock(heading, within[0].start, start, end, hint, managed), content
 
 
-def _marks(text: str, inside: Sequence[Line]) -> tuple[Line | None, str | None, bool]:
+def _marks(
+    text: str, inside: Sequence[FencedLine]
+) -> tuple[FencedLine | None, str | None, bool]:
     """The first line behind the marks on top, and what the marks say."""
     hint, managed = None, False
     for line in inside:
@@ -229,13 +233,13 @@ def _marks(text: str, inside: Sequence[Line]) -> tuple[Line | None, str | None, 
     return None, hint, managed
 
 
-def _paragraphs(text: str, inside: Sequence[Line]) -> list[list[Line]]:
+def _paragraphs(text: str, inside: Sequence[FencedLine]) -> list[list[FencedLine]]:
     """Lines parted where blank ones are, but not within code.
 
     A heading, and what is too short to stand alone, belongs to the paragraph below it,
     or to the one above when there is none: of a file in small pieces nothing is lost.
     """
-    pieces: list[list[Line]] = []
+    pieces: list[list[FencedLine]] = []
     apart = True
     for line in inside:
         blank = not text[line.start : line.end].strip()
@@ -243,7 +247,7 @@ def _paragraphs(text: str, inside: Sequence[Line]) -> list[list[Line]]:
             pieces.append([])
         pieces[-1].append(line)
         apart = blank
-    joined: list[list[Line]] = []
+    joined: list[list[FencedLine]] = []
     small = False
     for piece in pieces:
         if small:
@@ -256,30 +260,35 @@ def _paragraphs(text: str, inside: Sequence[Line]) -> list[list[Line]]:
     return joined
 
 
-def _is_small(text: str, piece: Sequence[Line]) -> bool:
+def _is_small(text: str, piece: Sequence[FencedLine]) -> bool:
     words = normalize(text[piece[0].start : piece[-1].end])
     last = words.rpartition("\n")[2]
-    return len(words) < SHORTEST or (
+    return len(words) < MIN_SECTION_CHARS or (
         piece[-1].fence < 0 and _DEEPER.match(last) is not None
     )
 
 
 def _sections(
-    text: str, block: Block, inside: Sequence[Line], name: str, *, alone: bool
-) -> Iterator[Section]:
+    text: str,
+    block: SectionBlock,
+    inside: Sequence[FencedLine],
+    name: str,
+    *,
+    alone: bool,
+) -> Iterator[MemorySection]:
     """A piece as one section, or in parts when it is too long."""
     below, hint, managed = _marks(text, inside)
     inside = inside[inside.index(below) :] if below else []
     if not inside and block.heading is None:
         return
-    room = LONGEST - len(f"## {block.heading}\n\n" if block.heading else "")
+    room = MAX_SECTION_CHARS - len(f"## {block.heading}\n\n" if block.heading else "")
     for number, part in enumerate(_parts(text, inside, room), 1):
         start = part[0].start if part else block.body
         end = part[-1].end if part else block.end
         content = _plain(text[start:end])
-        title = title_from(content, "memory") if alone else block.heading or name
+        title = derive_title(content, "memory") if alone else block.heading or name
         title = _CONTROL.sub(" ", title).strip()[:_LONGEST_TITLE] or "Untitled"
-        yield Section(
+        yield MemorySection(
             heading=block.heading,
             content=content,
             title=title if number == 1 else f"{title} ({number})",
@@ -291,12 +300,14 @@ def _sections(
         )
 
 
-def _parts(text: str, inside: Sequence[Line], room: int) -> Iterator[Sequence[Line]]:
+def _parts(
+    text: str, inside: Sequence[FencedLine], room: int
+) -> Iterator[Sequence[FencedLine]]:
     """Runs of paragraphs that fit; a paragraph or code that does not fit alone is whole."""
     if not inside or len(normalize(text[inside[0].start : inside[-1].end])) <= room:
         yield inside
         return
-    part: list[Line] = []
+    part: list[FencedLine] = []
     for paragraph in _runs(text, inside):
         end = paragraph[-1].end
         if part and len(normalize(text[part[0].start : end])) > room:
@@ -306,9 +317,9 @@ def _parts(text: str, inside: Sequence[Line], room: int) -> Iterator[Sequence[Li
     yield part
 
 
-def _runs(text: str, inside: Sequence[Line]) -> Iterator[list[Line]]:
+def _runs(text: str, inside: Sequence[FencedLine]) -> Iterator[list[FencedLine]]:
     """Paragraphs, each with the blank lines below it."""
-    run: list[Line] = []
+    run: list[FencedLine] = []
     apart = False
     for line in inside:
         blank = not text[line.start : line.end].strip()

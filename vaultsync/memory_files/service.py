@@ -20,24 +20,24 @@ from vaultsync.errors import (
     UnreadableMemoryFileError,
 )
 from vaultsync.memory_files.ports import MemoryFile, MetadataReader, WriteQueue
-from vaultsync.memory_files.read import notice
-from vaultsync.memory_files.report import FileDone, MemoryFileReport
-from vaultsync.memory_files.state import key_of, read_states, write_states
-from vaultsync.memory_files.sync import Asked, FileSync, Room
-from vaultsync.memory_files.write_queue import PATIENCE
-from vaultsync.storage.archive import Attention
-from vaultsync.sync.context import Mirror
+from vaultsync.memory_files.read import memory_file_notice
+from vaultsync.memory_files.report import FileResult, MemoryFileReport
+from vaultsync.memory_files.state import read_states, state_key, write_states
+from vaultsync.memory_files.sync import FileSync, FileSyncRequest, SizeBudget
+from vaultsync.memory_files.write_queue import LOCK_TIMEOUT
+from vaultsync.storage.archive import Notice
+from vaultsync.sync.context import SyncContext
 
-FILES = 50
+MAX_FILES_TAKEN = 50
 """Files that are taken at once (seed 000); more are told about."""
-MOST_FILES = 200
+MAX_FILES = 200
 """Files at which nothing is done at all."""
 
 
 def sync_files(
-    mirror: Mirror,
+    mirror: SyncContext,
     files: Sequence[MemoryFile],
-    asked: Asked,
+    asked: FileSyncRequest,
     *,
     reader: MetadataReader,
     queue: WriteQueue,
@@ -52,15 +52,15 @@ def sync_files(
         MemoryFileMissingError, MemoryFileBusyError: of a single file.
     """
     began = mirror.clock.monotonic()
-    if len(files) >= MOST_FILES:
-        raise TooManyFilesError(len(files), MOST_FILES - 1)
-    notices: list[Attention] = []
-    taken = sorted(files, key=lambda file: file.name)[:FILES]
+    if len(files) >= MAX_FILES:
+        raise TooManyFilesError(len(files), MAX_FILES - 1)
+    notices: list[Notice] = []
+    taken = sorted(files, key=lambda file: file.name)[:MAX_FILES_TAKEN]
     if len(taken) < len(files):
-        why = f"of {len(files)} files the first {FILES} by name were taken"
+        why = f"of {len(files)} files the first {MAX_FILES_TAKEN} by name were taken"
         hint = "name the files, or narrow it down with --include and --exclude"
-        notices.append(notice("TooManyFiles", taken[-1].name, why, hint))
-    room = Room()
+        notices.append(memory_file_notice("TooManyFiles", taken[-1].name, why, hint))
+    room = SizeBudget()
     done = []
     for file in taken:
         work = FileSync(mirror, file, asked, reader=reader, queue=queue, room=room)
@@ -69,15 +69,17 @@ def sync_files(
         except MemoryFileError as error:
             if len(files) == 1 and not isinstance(error, UnreadableMemoryFileError):
                 raise
-            told = notice(type(error).__name__, file.name, error.message, error.hint)
-            done.append(FileDone(file.name, attention=(told,)))
+            told = memory_file_notice(
+                type(error).__name__, file.name, error.message, error.hint
+            )
+            done.append(FileResult(file.name, attention=(told,)))
     seconds = mirror.clock.monotonic() - began
     return MemoryFileReport(done, asked.dry_run, seconds, notices)
 
 
-def settle(
+def refresh_pending(
     files: Iterable[MemoryFile],
-    asked: Asked,
+    asked: FileSyncRequest,
     missing: Callable[[Sequence[str]], Sequence[str]],
 ) -> dict[str, list[str]]:
     """See which pending facts are embedded now; returns what still waits, by file.
@@ -86,7 +88,7 @@ def settle(
     """
     left: dict[str, list[str]] = {}
     for file in files:
-        key = key_of(file.key, asked.agent)
+        key = state_key(file.key, asked.agent)
         held = read_states(file.state()).files.get(key)
         if held is None or not held.pending:
             continue
@@ -94,7 +96,7 @@ def settle(
         left[file.name] = waits
         if waits != held.pending:
             # When somebody else works with the file now, the next sync looks again.
-            with suppress(MemoryFileBusyError), file.lock(PATIENCE):
+            with suppress(MemoryFileBusyError), file.lock(LOCK_TIMEOUT):
                 states = read_states(file.state())
                 now = states.files.get(key, held)
                 still = [each for each in now.pending if each in waits]

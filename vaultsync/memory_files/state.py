@@ -10,13 +10,13 @@ from typing import TypeAlias
 
 import msgspec
 
-from vaultsync.memory_files.match import Known
-from vaultsync.memory_files.plan import Metadata, Said
-from vaultsync.memory_files.sections import Section, hash_of, whole
+from vaultsync.memory_files.match import KnownSection
+from vaultsync.memory_files.plan import FileMetadataValues, LastRead
+from vaultsync.memory_files.sections import MemorySection, hash_of, section_text
 from vaultsync.model.fact import Fact
 
-FORMAT = 1
-SOURCE = "memory-file:"
+STATE_FORMAT = 1
+SOURCE_PREFIX = "memory-file:"
 """What `source` of a fact begins with that comes from a memory file."""
 
 
@@ -54,74 +54,77 @@ class FileState(msgspec.Struct, frozen=True):
     """What waited for a person."""
 
     @property
-    def metadata(self) -> Metadata:
+    def metadata(self) -> FileMetadataValues:
         """What the frontmatter said."""
-        return Metadata(
+        return FileMetadataValues(
             tuple(self.tags), tuple(self.entities), self.priority, self.type
         )
 
 
-class States(msgspec.Struct, frozen=True):
+class FolderState(msgspec.Struct, frozen=True):
     """All files of a folder."""
 
     files: dict[str, FileState] = {}
-    format: int = FORMAT
+    format: int = STATE_FORMAT
 
 
-Key: TypeAlias = str
+StateKey: TypeAlias = str
 
 
-def key_of(name: str, agent: str | None) -> Key:
+def state_key(name: str, agent: str | None) -> StateKey:
     """Under which a file is kept: agents have facts of their own from one file."""
     return f"{name} ({agent})" if agent else name
 
 
-def agents_of(states: States, name: str) -> list[str | None]:
+def agents_of(states: FolderState, name: str) -> list[str | None]:
     """Whose facts come from a file."""
     found = [held.agent for held in states.files.values()]
-    return [each for each in found if key_of(name, each) in states.files]
+    return [each for each in found if state_key(name, each) in states.files]
 
 
-_DECODER = msgspec.json.Decoder(States)
+_DECODER = msgspec.json.Decoder(FolderState)
 
 
-def read_states(data: bytes | None) -> States:
+def read_states(data: bytes | None) -> FolderState:
     """What was kept; nothing, when it is missing, damaged or of another format."""
     try:
         found = _DECODER.decode(data or b"{}")
     except msgspec.MsgspecError:
-        return States()
-    return found if found.format == FORMAT else States()
+        return FolderState()
+    return found if found.format == STATE_FORMAT else FolderState()
 
 
-def write_states(states: States, key: Key, state: FileState | None) -> bytes:
+def write_states(states: FolderState, key: StateKey, state: FileState | None) -> bytes:
     """The same with another state of one file, or without it."""
     files = {each: held for each, held in states.files.items() if each != key}
     if state is not None:
         files[key] = state
-    made = States({each: files[each] for each in sorted(files)})
+    made = FolderState({each: files[each] for each in sorted(files)})
     return msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n"
 
 
-def said_by(state: FileState) -> list[Said]:
+def last_read(state: FileState) -> list[LastRead]:
     """What the file said, without what its facts say now."""
     return [
-        Said(Known(each.id, each.hash, each.body, each.title), each.type)
+        LastRead(KnownSection(each.id, each.hash, each.body, each.title), each.type)
         for each in state.sections
     ]
 
 
-def guessed_from(fact: Fact) -> Said:
+def last_read_from_fact(fact: Fact) -> LastRead:
     """What a file may have said of a fact, when nothing is known of it but the fact."""
     heading, _, number = fact.title.rpartition(" (")
     stem = heading if number[:-1].isdecimal() and number[-1:] == ")" else fact.title
-    known = Known(
-        fact.id, hash_of(whole(stem, fact.content)), hash_of(fact.content), fact.title
+    known = KnownSection(
+        fact.id,
+        hash_of(section_text(stem, fact.content)),
+        hash_of(fact.content),
+        fact.title,
     )
-    return Said(known, fact.type, certain=False)
+    return LastRead(known, fact.type, certain=False)
 
 
-def state_of(section: Section, fact_id: str, type_name: str) -> SectionState:
+def section_state(section: MemorySection, fact_id: str, type_name: str) -> SectionState:
     """A section as it is kept."""
     body = hash_of(section.content)
     return SectionState(fact_id, section.hash, body, section.title, type_name)

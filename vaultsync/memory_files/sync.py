@@ -15,44 +15,55 @@ from vaultsync.errors import (
     RevisionMismatchError,
     ScopeDeniedError,
 )
-from vaultsync.memory_files.plan import Do, Metadata, Said, Step, plan_sections, type_of
+from vaultsync.memory_files.plan import (
+    FileMetadataValues,
+    LastRead,
+    SectionAction,
+    SectionStep,
+    plan_sections,
+    type_of,
+)
 from vaultsync.memory_files.ports import MemoryFile, MetadataReader, WriteQueue
-from vaultsync.memory_files.read import Reading, notice, read_memory
-from vaultsync.memory_files.report import FileDone, SectionDone
-from vaultsync.memory_files.sections import Section, section_id
+from vaultsync.memory_files.read import (
+    MemoryFileContent,
+    memory_file_notice,
+    read_memory,
+)
+from vaultsync.memory_files.report import FileResult, SectionResult
+from vaultsync.memory_files.sections import MemorySection, section_id
 from vaultsync.memory_files.state import (
-    SOURCE,
+    SOURCE_PREFIX,
     FileState,
-    States,
-    guessed_from,
-    key_of,
+    FolderState,
+    last_read,
+    last_read_from_fact,
     read_states,
-    said_by,
-    state_of,
+    section_state,
+    state_key,
     write_states,
 )
-from vaultsync.memory_files.write_queue import PATIENCE, drain
+from vaultsync.memory_files.write_queue import LOCK_TIMEOUT, drain_write_queue
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.schema import Value
-from vaultsync.model.scope import check_scope, private, sees
-from vaultsync.storage.archive import Attention
-from vaultsync.storage.feed_cursor import version_at
-from vaultsync.storage.store import RevisionMismatch, StoreState, Write
-from vaultsync.sync.context import Mirror
+from vaultsync.model.scope import can_see, check_scope, private_scope
+from vaultsync.storage.archive import Notice
+from vaultsync.storage.feed_cursor import make_version
+from vaultsync.storage.store import RevisionMismatch, StoreState, StoreWrite
+from vaultsync.sync.context import SyncContext
 
-ACTOR = "memory-file"
+MEMORY_FILE_ACTOR = "memory-file"
 """Who writes these facts, in the feed and in the history."""
-LET_GO = "memory-file"
+DETACHED_SOURCE = "memory-file"
 """The `source` of a fact that was a file's and stays without it."""
-IMPORTANCE = 0.8
-CONFIDENCE = 1.0
+MEMORY_IMPORTANCE = 0.8
+MEMORY_CONFIDENCE = 1.0
 """Of what a person keeps in such a file (seed 000)."""
 _BATCH = 100
 """Facts of one write (seed 000)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class MemoryFileOwner:
     """Whose facts those of a file are."""
 
     agent: str | None
@@ -60,24 +71,26 @@ class Owner:
     scope: str
 
 
-def carry_out(
-    mirror: Mirror,
-    steps: Sequence[Step],
-    sections: Sequence[Section],
+def write_facts(
+    mirror: SyncContext,
+    steps: Sequence[SectionStep],
+    sections: Sequence[MemorySection],
     facts: Mapping[str, Fact],
-    owner: Owner,
+    owner: MemoryFileOwner,
 ) -> list[str] | None:
     """The ids of the steps' facts; None when others wrote to one of them meanwhile.
 
     What was written until then is not written again when it is planned anew.
     """
-    work = _Writing(mirror, facts, owner)
+    work = _FactWriter(mirror, facts, owner)
     ids = [work.prepare(step, sections) for step in steps]
     return ids if work.write() else None
 
 
-class _Writing:
-    def __init__(self, mirror: Mirror, facts: Mapping[str, Fact], owner: Owner) -> None:
+class _FactWriter:
+    def __init__(
+        self, mirror: SyncContext, facts: Mapping[str, Fact], owner: MemoryFileOwner
+    ) -> None:
         self._store = mirror.store
         self._at = mirror.today()
         self._facts = facts
@@ -85,21 +98,23 @@ class _Writing:
         self._used = set(facts)
         self._alive = set(facts)
         self._equal: Counter[str] = Counter()
-        self._writes: list[Write] = []
+        self._writes: list[StoreWrite] = []
 
-    def prepare(self, step: Step, sections: Sequence[Section]) -> str:
+    def prepare(self, step: SectionStep, sections: Sequence[MemorySection]) -> str:
         """Note down what to write for a step; returns the fact's id."""
-        if step.do is Do.CREATE and step.section is not None:
+        if step.do is SectionAction.CREATE and step.section is not None:
             if not step.fact_id:
                 return self._create(sections[step.section].hash, step.values)
             self._revive(step.fact_id, step.values)
-        elif step.do is Do.UPDATE:
+        elif step.do is SectionAction.UPDATE:
             self._change(self._facts[step.fact_id], step.values)
-        elif step.do is Do.LET_GO:
-            self._change(self._facts[step.fact_id], {"source": LET_GO})
-        elif step.do is Do.FORGET:
+        elif step.do is SectionAction.DETACH:
+            self._change(self._facts[step.fact_id], {"source": DETACHED_SOURCE})
+        elif step.do is SectionAction.FORGET:
             revision = self._facts[step.fact_id].revision
-            self._writes.append(Write(step.fact_id, None, revision, ACTOR))
+            self._writes.append(
+                StoreWrite(step.fact_id, None, revision, MEMORY_FILE_ACTOR)
+            )
         return step.fact_id
 
     def write(self) -> bool:
@@ -133,9 +148,11 @@ class _Writing:
 
     def _revive(self, fact_id: str, values: Mapping[str, Value]) -> None:
         """A new fact, or one that was deleted and is back."""
-        buried = self._store.buried(fact_id)
+        buried = self._store.tombstone(fact_id)
         if buried is None:
-            self._writes.append(Write(fact_id, self._new(fact_id, values), None, ACTOR))
+            self._writes.append(
+                StoreWrite(fact_id, self._new(fact_id, values), None, MEMORY_FILE_ACTOR)
+            )
         else:
             self._change(buried, {**values, "source": self._owner.source})
 
@@ -145,8 +162,8 @@ class _Writing:
             "id": fact_id,
             "scope": self._owner.scope,
             "source": self._owner.source,
-            "importance": IMPORTANCE,
-            "confidence": CONFIDENCE,
+            "importance": MEMORY_IMPORTANCE,
+            "confidence": MEMORY_CONFIDENCE,
             "createdAt": self._at,
             "updatedAt": self._at,
         }
@@ -155,24 +172,26 @@ class _Writing:
         return make_fact(made)
 
     def _change(self, fact: Fact, values: Mapping[str, Value]) -> None:
-        changed = fact.changed(values)
+        changed = fact.replace(values)
         if changed != fact or fact.id not in self._alive:
-            changed = changed.but(updated_at=self._at)
-            self._writes.append(Write(fact.id, changed, fact.revision, ACTOR))
+            changed = changed.evolve(updated_at=self._at)
+            self._writes.append(
+                StoreWrite(fact.id, changed, fact.revision, MEMORY_FILE_ACTOR)
+            )
 
 
-BYTES = 5 << 20
+MAX_TOTAL_BYTES = 5 << 20
 """Bytes of all files together (seed 000)."""
-SECTIONS = 500
+MAX_TOTAL_SECTIONS = 500
 """Sections of all files together (seed 000); those that are known count first."""
-TRIES = 10
+MAX_SYNC_TRIES = 10
 """How often a file is planned anew when it, or its facts, change meanwhile."""
 _FEW = 5
 """So many sections may go without a second look at the file."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FileSyncRequest:
     """What is to be done with files."""
 
     agent: str | None = None
@@ -185,11 +204,11 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Room:
+class SizeBudget:
     """What may still be taken in."""
 
-    size: int = BYTES
-    sections: int = SECTIONS
+    size: int = MAX_TOTAL_BYTES
+    sections: int = MAX_TOTAL_SECTIONS
 
 
 class FileSync:
@@ -197,13 +216,13 @@ class FileSync:
 
     def __init__(
         self,
-        mirror: Mirror,
+        mirror: SyncContext,
         file: MemoryFile,
-        asked: Asked,
+        asked: FileSyncRequest,
         *,
         reader: MetadataReader,
         queue: WriteQueue,
-        room: Room,
+        room: SizeBudget,
     ) -> None:
         self._mirror = mirror
         self._store = mirror.store
@@ -212,10 +231,10 @@ class FileSync:
         self._reader = reader
         self._queue = queue
         self._room = room
-        self._key = key_of(file.key, asked.agent)
-        self._source = SOURCE + file.name
+        self._key = state_key(file.key, asked.agent)
+        self._source = SOURCE_PREFIX + file.name
 
-    def run(self) -> FileDone:
+    def run(self) -> FileResult:
         """Do it.
 
         Raises:
@@ -227,18 +246,18 @@ class FileSync:
             data = self._file.read(self._room.size)
             if data is not None and (held := self._unchanged(states, data)):
                 return self._same(held, len(data))
-        with self._file.lock(PATIENCE):
+        with self._file.lock(LOCK_TIMEOUT):
             written = 0
             if waiting and not self._asked.dry_run:
-                written = drain(self._file, self._queue)
+                written = drain_write_queue(self._file, self._queue)
             done = self._sync(read_states(self._file.state()))
         return replace(done, written=written)
 
     def _version(self) -> str:
         state = self._store.state()
-        return version_at(self._store, state.store_id, state.seq, "")
+        return make_version(self._store, state.store_id, state.seq, "")
 
-    def _unchanged(self, states: States, data: bytes) -> FileState | None:
+    def _unchanged(self, states: FolderState, data: bytes) -> FileState | None:
         """The state of the file, when neither it nor the store has changed since."""
         held = states.files.get(self._key)
         if (
@@ -255,11 +274,11 @@ class FileSync:
     def _today(self) -> str:
         return self._mirror.today()[:10]
 
-    def _same(self, held: FileState, size: int) -> FileDone:
+    def _same(self, held: FileState, size: int) -> FileResult:
         self._room.size -= size
         self._room.sections -= len(held.sections)
         told = tuple(
-            notice(
+            memory_file_notice(
                 str(each["kind"]),
                 self._file.name,
                 str(each["message"]),
@@ -269,14 +288,14 @@ class FileSync:
             for each in held.notices
         )
         count = len(held.sections)
-        return FileDone(self._file.name, count, count, attention=told)
+        return FileResult(self._file.name, count, count, attention=told)
 
-    def _sync(self, states: States) -> FileDone:
+    def _sync(self, states: FolderState) -> FileResult:
         """Plan and write, again when file or store changed meanwhile."""
         held = states.files.get(self._key)
         if held and not held.store.startswith(f"{self._store.state().store_id}:"):
             held = None  # what is kept here is about another store
-        for _ in range(TRIES):
+        for _ in range(MAX_SYNC_TRIES):
             before = self._store.state()
             data = self._file.read(self._room.size)
             plan = self._plan(data, held)
@@ -289,7 +308,7 @@ class FileSync:
                     continue
             if self._asked.dry_run:
                 return self._done(plan, [each.fact_id for each in plan.steps])
-            ids = carry_out(
+            ids = write_facts(
                 self._mirror, plan.steps, plan.sections, plan.facts, self._owner()
             )
             if ids is not None:
@@ -305,22 +324,22 @@ class FileSync:
             self._file.name, "the one just read", "another, again and again"
         )
 
-    def _owner(self) -> Owner:
+    def _owner(self) -> MemoryFileOwner:
         agent = self._asked.agent
         scope = self._asked.scope or (
-            private(agent) if agent else self._mirror.policy.default_scope
+            private_scope(agent) if agent else self._mirror.policy.default_scope
         )
-        if not sees(agent, check_scope(scope)):
+        if not can_see(agent, check_scope(scope)):
             raise ScopeDeniedError(agent or "", scope)
-        return Owner(agent, self._source, scope)
+        return MemoryFileOwner(agent, self._source, scope)
 
-    def _plan(self, data: bytes | None, held: FileState | None) -> _Plan:
+    def _plan(self, data: bytes | None, held: FileState | None) -> _FilePlan:
         title = self._file.key.removesuffix(".md")
         reading = read_memory(
             data or b"", name=self._file.name, title=title, reader=self._reader
         )
         said, facts = self._said(held)
-        before = held.metadata if held else Metadata()
+        before = held.metadata if held else FileMetadataValues()
         now = before if reading.metadata is None else reading.metadata
         steps = plan_sections(
             reading.outline.sections,
@@ -332,20 +351,23 @@ class FileSync:
         )
         notices = list(reading.notices)
         room = self._room.sections - sum(
-            each.section is not None and each.do is not Do.CREATE for each in steps
+            each.section is not None and each.do is not SectionAction.CREATE
+            for each in steps
         )
-        fresh = [each for each in steps if each.do is Do.CREATE]
+        fresh = [each for each in steps if each.do is SectionAction.CREATE]
         if len(fresh) > max(room, 0):
             beyond = {each.section for each in fresh[max(room, 0) :]}
             steps = [e for e in steps if e.section is None or e.section not in beyond]
-            why = f"{len(beyond)} new sections were left out: {SECTIONS} are the most"
+            why = f"{len(beyond)} new sections were left out: {MAX_TOTAL_SECTIONS} are the most"
             hint = "part off what is no memory, or merge sections"
-            notices.append(notice("TooManySections", self._file.name, why, hint))
-        return _Plan(reading, now, said, facts, steps, notices)
+            notices.append(
+                memory_file_notice("TooManySections", self._file.name, why, hint)
+            )
+        return _FilePlan(reading, now, said, facts, steps, notices)
 
-    def _said(self, held: FileState | None) -> tuple[list[Said], dict[str, Fact]]:
+    def _said(self, held: FileState | None) -> tuple[list[LastRead], dict[str, Fact]]:
         """What the file said before, and the facts that are of it now."""
-        said = said_by(held) if held else []
+        said = last_read(held) if held else []
         facts = self._store.find_many([each.known.id for each in said])
         if held is None or self._asked.again or held.scanned != self._today():
             known = {each.known.id for each in said}
@@ -353,12 +375,12 @@ class FileSync:
                 ours = (fact.source, fact.agent_id) == (self._source, self._asked.agent)
                 if ours and fact.id not in known:
                     facts[fact.id] = fact
-                    said.append(guessed_from(fact))
+                    said.append(last_read_from_fact(fact))
         return [_with_content(each, facts) for each in said], facts
 
-    def _done(self, plan: _Plan, ids: Sequence[str]) -> FileDone:
+    def _done(self, plan: _FilePlan, ids: Sequence[str]) -> FileResult:
         """The report of a plan that was carried out."""
-        hide = self._mirror.lens.text
+        hide = self._mirror.lens.redact_text
         actions = []
         attention = [x._replace(message=hide(x.message)) for x in plan.notices]
         unchanged = 0
@@ -368,23 +390,27 @@ class FileSync:
             title = section.title if section else fact.title if fact else ""
             title = hide(title, fact)
             line = section.line if section else None
-            if step.do is Do.SAME:
+            if step.do is SectionAction.SAME:
                 unchanged += 1
                 if step.edited:
                     attention.append(self._edited(title, line, fact_id, fact))
                 continue
-            if step.do is Do.LET_GO:
+            if step.do is SectionAction.DETACH:
                 why = f"{title!r} is gone from the file, but its fact was edited since"
                 hint = f"the fact stays; `vaultsync forget {fact_id}` deletes it"
-                attention.append(notice("LetGo", self._file.name, why, hint))
+                attention.append(
+                    memory_file_notice("LetGo", self._file.name, why, hint)
+                )
             reason = _WHY[step.do]
-            if step.do is Do.UPDATE and step.edited:
+            if step.do is SectionAction.UPDATE and step.edited:
                 reason = f"in the place of an edit; see `vaultsync history {fact_id}`"
-            fields = tuple(sorted(step.values)) if step.do is Do.UPDATE else ()
-            actions.append(
-                SectionDone(step.do.value, fact_id, title, line, fields, reason)
+            fields = (
+                tuple(sorted(step.values)) if step.do is SectionAction.UPDATE else ()
             )
-        return FileDone(
+            actions.append(
+                SectionResult(step.do.value, fact_id, title, line, fields, reason)
+            )
+        return FileResult(
             self._file.name,
             sections=len(plan.sections),
             unchanged=unchanged,
@@ -395,7 +421,7 @@ class FileSync:
 
     def _edited(
         self, title: str, line: int | None, fact_id: str, fact: Fact | None
-    ) -> Attention:
+    ) -> Notice:
         if fact is None:
             why = f"the fact of {title!r} was deleted, and the file still says it"
             hint = (
@@ -408,14 +434,14 @@ class FileSync:
                 "write it into the file, or let the file say it again:"
                 " `memory-file sync --again`"
             )
-        return notice("EditedElsewhere", self._file.name, why, hint, line)
+        return memory_file_notice("EditedElsewhere", self._file.name, why, hint, line)
 
     def _state(
         self,
-        plan: _Plan,
+        plan: _FilePlan,
         ids: Sequence[str],
         data: bytes | None,
-        done: FileDone,
+        done: FileResult,
         *,
         held: FileState | None,
         before: StoreState,
@@ -430,7 +456,7 @@ class FileSync:
             if step.section is not None:
                 section = plan.sections[step.section]
                 kind = type_of(section, plan.metadata)
-                sections.append(state_of(section, fact_id, kind))
+                sections.append(section_state(section, fact_id, kind))
         room.sections -= len(sections)
         ours = {each.id for each in sections}
         waits = [*(held.pending if held else ()), *(a.fact_id for a in done.actions)]
@@ -440,7 +466,7 @@ class FileSync:
         seq = now.seq if mine else before.seq
         metadata = plan.metadata
         return FileState(
-            store=version_at(self._store, now.store_id, seq, ""),
+            store=make_version(self._store, now.store_id, seq, ""),
             scanned=self._today(),
             digest=sha256(data).hexdigest(),
             sections=sections,
@@ -464,34 +490,34 @@ class FileSync:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
-    reading: Reading
-    metadata: Metadata
-    said: Sequence[Said]
+class _FilePlan:
+    reading: MemoryFileContent
+    metadata: FileMetadataValues
+    said: Sequence[LastRead]
     facts: Mapping[str, Fact]
-    steps: Sequence[Step]
-    notices: Sequence[Attention]
+    steps: Sequence[SectionStep]
+    notices: Sequence[Notice]
 
     @property
-    def sections(self) -> Sequence[Section]:
+    def sections(self) -> Sequence[MemorySection]:
         return self.reading.outline.sections
 
 
 _WHY = {
-    Do.CREATE: "new in the file",
-    Do.UPDATE: "changed in the file",
-    Do.FORGET: "gone from the file",
-    Do.LET_GO: "gone from the file, and edited since",
+    SectionAction.CREATE: "new in the file",
+    SectionAction.UPDATE: "changed in the file",
+    SectionAction.FORGET: "gone from the file",
+    SectionAction.DETACH: "gone from the file, and edited since",
 }
 
 
-def _is_much(plan: _Plan) -> bool:
+def _is_much(plan: _FilePlan) -> bool:
     """Whether so much goes that the file may be half saved."""
     gone = sum(each.section is None for each in plan.steps)
     return gone > 0 and (gone >= _FEW or gone * 2 >= len(plan.said))
 
 
-def _with_content(said: Said, facts: Mapping[str, Fact]) -> Said:
+def _with_content(said: LastRead, facts: Mapping[str, Fact]) -> LastRead:
     fact = facts.get(said.known.id)
     if fact is None:
         return said

@@ -20,23 +20,23 @@ from vaultsync.errors import (
     UsageError,
     VaultsyncError,
 )
-from vaultsync.memory_files.edit import put_section
-from vaultsync.memory_files.ports import MemoryFile, Waiting, WriteQueue
+from vaultsync.memory_files.edit import insert_section
+from vaultsync.memory_files.ports import MemoryFile, QueuedText, WriteQueue
 from vaultsync.memory_files.read import decode
-from vaultsync.memory_files.report import Added
+from vaultsync.memory_files.report import AddResult
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.storage.archive import Attention
+from vaultsync.storage.archive import Notice
 from vaultsync.storage.clock import Clock
 
 WRITTEN, UNCHANGED, QUEUED = "written", "unchanged", "queued"
-LARGEST = 5 << 20
+MAX_MEMORY_FILE_BYTES = 5 << 20
 """Bytes of a file that agents write into."""
-PATIENCE = 5.0
+LOCK_TIMEOUT = 5.0
 """Seconds to wait for the lock (seed 000)."""
 
 
-def add(
+def queue_text(
     clock: Clock,
     file: MemoryFile,
     queue: WriteQueue,
@@ -45,7 +45,7 @@ def add(
     text: str,
     replace_all: bool,
     agent: str | None,
-) -> Added:
+) -> AddResult:
     """Write a text into the agents' section of a file, or keep it until that can be.
 
     Raises:
@@ -54,40 +54,40 @@ def add(
     """
     at = clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
     op = clock.new_id()
-    item = Waiting(op, file.name, section, text, replace_all, agent, at)
-    put_section("", section, text, replace=replace_all)  # see that it can be written
+    item = QueuedText(op, file.name, section, text, replace_all, agent, at)
+    insert_section("", section, text, replace=replace_all)  # see that it can be written
     queue.put(item)
     try:
-        with file.lock(PATIENCE):
+        with file.lock(LOCK_TIMEOUT):
             ends = _drain(file, queue)
         # What is not there any more was written by another agent's call meanwhile.
-        ended = ends.get(op) or Added(item.name, section, WRITTEN)
+        ended = ends.get(op) or AddResult(item.name, section, WRITTEN)
     except MemoryFileBusyError as error:
         ended = error
         _log(queue, item, QUEUED, error.message)
-    if isinstance(ended, Added):
+    if isinstance(ended, AddResult):
         return ended
     if isinstance(ended, (MemoryFileBusyError, MemoryFileChangedError)):
-        return Added(item.name, section, QUEUED, ended.message)
+        return AddResult(item.name, section, QUEUED, ended.message)
     if isinstance(ended, UsageError):
         queue.drop(op)
     raise ended
 
 
-def drain(file: MemoryFile, queue: WriteQueue) -> int:
+def drain_write_queue(file: MemoryFile, queue: WriteQueue) -> int:
     """Write what waits for a file, and put right what a crash left; returns how many.
 
     To be called under the file's lock. What cannot be written yet goes on waiting.
     """
     ends = _drain(file, queue).values()
-    return sum(isinstance(end, Added) and end.status == WRITTEN for end in ends)
+    return sum(isinstance(end, AddResult) and end.status == WRITTEN for end in ends)
 
 
-def queued(queue: WriteQueue) -> list[Attention]:
+def files_with_queue(queue: WriteQueue) -> list[Notice]:
     """Which files texts wait for, and what writes them."""
     many = Counter(each.name for each in queue.waiting())
     return [
-        Attention(
+        Notice(
             QUEUED,
             VaultPath(name),
             f"{n} text{'s' * (n > 1)} of agents wait{'s' * (n == 1)} to be written into"
@@ -99,10 +99,12 @@ def queued(queue: WriteQueue) -> list[Attention]:
     ]
 
 
-def _drain(file: MemoryFile, queue: WriteQueue) -> dict[str, Added | VaultsyncError]:
+def _drain(
+    file: MemoryFile, queue: WriteQueue
+) -> dict[str, AddResult | VaultsyncError]:
     """What became of each text that waited, by op."""
     _recover(file, queue)
-    ends: dict[str, Added | VaultsyncError] = {}
+    ends: dict[str, AddResult | VaultsyncError] = {}
     for item in queue.waiting(file.name):
         try:
             ends[item.op] = _write(file, queue, item)
@@ -114,22 +116,22 @@ def _drain(file: MemoryFile, queue: WriteQueue) -> dict[str, Added | VaultsyncEr
     return ends
 
 
-def _write(file: MemoryFile, queue: WriteQueue, item: Waiting) -> Added:
+def _write(file: MemoryFile, queue: WriteQueue, item: QueuedText) -> AddResult:
     """Write one text.
 
     Raises:
         MemoryFileError, InvalidFieldError.
     """
-    data = file.read(LARGEST)
+    data = file.read(MAX_MEMORY_FILE_BYTES)
     text, broken = decode(data or b"", file.name)
     if broken:
         raise UnreadableMemoryFileError(file.name, "not all of it is UTF-8")
     mark = "\ufeff" if (data or b"").startswith(b"\xef\xbb\xbf") else ""
-    made = put_section(text, item.section, item.text, replace=item.replace)
+    made = insert_section(text, item.section, item.text, replace=item.replace)
     if made == text:
         queue.drop(item.op)
         _log(queue, item, UNCHANGED, "")
-        return Added(file.name, item.section, UNCHANGED)
+        return AddResult(file.name, item.section, UNCHANGED)
     new = (mark + made).encode()
     begun = replace(item, before=_sha(data or b""), after=_sha(new))
     queue.put(begun)
@@ -137,11 +139,11 @@ def _write(file: MemoryFile, queue: WriteQueue, item: Waiting) -> Added:
         file.replace(new, data)
     except MemoryFileChangedError as error:
         for saved in error.saved:
-            _kept(file, queue, saved)
+            _keep_bytes(file, queue, saved)
         raise
     _log(queue, item, WRITTEN, "")
     queue.drop(item.op)
-    return Added(file.name, item.section, WRITTEN)
+    return AddResult(file.name, item.section, WRITTEN)
 
 
 def _recover(file: MemoryFile, queue: WriteQueue) -> None:
@@ -156,23 +158,23 @@ def _recover(file: MemoryFile, queue: WriteQueue) -> None:
     for data in left:
         if _sha(data) in known:
             continue
-        _kept(file, queue, data)
-        now = file.read(LARGEST)
+        _keep_bytes(file, queue, data)
+        now = file.read(MAX_MEMORY_FILE_BYTES)
         if now is not None and _sha(now) in ours:
             try:
                 file.replace(data, now)
             except MemoryFileChangedError as error:
                 for saved in error.saved:
-                    _kept(file, queue, saved)
+                    _keep_bytes(file, queue, saved)
     file.drop_leftovers()
 
 
-def _kept(file: MemoryFile, queue: WriteQueue, data: bytes) -> None:
+def _keep_bytes(file: MemoryFile, queue: WriteQueue, data: bytes) -> None:
     """Keep a save that is in no file any more."""
     queue.log({"what": "kept", "file": file.name, "bytes": queue.keep(data)})
 
 
-def _log(queue: WriteQueue, item: Waiting, status: str, why: str) -> None:
+def _log(queue: WriteQueue, item: QueuedText, status: str, why: str) -> None:
     entry: dict[str, Value] = {
         "what": status,
         "file": item.name,

@@ -15,12 +15,12 @@ from vaultsync.errors import InvalidFieldError, InvalidIdError, UnknownTypeError
 from vaultsync.model.schema import (
     DEFAULT_PRIORITY,
     DEFAULT_STATUS,
-    FIELD,
-    OWN,
+    FIELDS_BY_KEY,
+    OWN_FIELDS_BY_KEY,
     TYPES,
     Field,
-    Kind,
     Value,
+    ValueKind,
 )
 from vaultsync.model.scope import check_scope
 
@@ -53,7 +53,7 @@ def clean_text(key: str, value: object) -> str:
         InvalidFieldError: it is no text, or holds NUL or half characters.
     """
     if not isinstance(value, str):
-        raise InvalidFieldError(key, value, Kind.TEXT.value)
+        raise InvalidFieldError(key, value, ValueKind.TEXT.value)
     if re.search(_NO_TEXT, value):
         raise InvalidFieldError(key, value, "text without NUL or half characters")
     return value.replace("\r\n", "\n").strip("\n")
@@ -67,10 +67,10 @@ def clean_line(key: str, value: object) -> str:
     if isinstance(value, str) and value.isascii() and value.isprintable():
         return value.strip()
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise InvalidFieldError(key, value, Kind.LINE.value)
+        raise InvalidFieldError(key, value, ValueKind.LINE.value)
     text = clean_text(key, str(value)).strip()
     if re.search(_BREAKS, text) or re.search(_CONTROL, text):
-        raise InvalidFieldError(key, value, Kind.LINE.value)
+        raise InvalidFieldError(key, value, ValueKind.LINE.value)
     return text
 
 
@@ -95,9 +95,9 @@ def clean_time(key: str, value: object) -> str:
             try:
                 text = parsed.astimezone(UTC).isoformat()
             except OverflowError:
-                raise InvalidFieldError(key, value, Kind.TIME.value) from None
+                raise InvalidFieldError(key, value, ValueKind.TIME.value) from None
             return re.sub(_TRAILING, "", text.replace("+00:00", "Z"))
-    raise InvalidFieldError(key, value, Kind.TIME.value)
+    raise InvalidFieldError(key, value, ValueKind.TIME.value)
 
 
 NEVER, FOREVER = -(2**63), 2**63 - 1
@@ -106,7 +106,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def moment(time: str) -> int:
+def to_microseconds(time: str) -> int:
     """A time as microseconds since 1970, in UTC unless it says otherwise.
 
     `NEVER` when it is none.
@@ -119,7 +119,7 @@ def moment(time: str) -> int:
     return (known - _EPOCH) // _MICROSECOND
 
 
-def time_of(made: int) -> str:
+def from_microseconds(made: int) -> str:
     """A text of which `moment()` makes the number again."""
     if made == NEVER:
         return ""
@@ -132,17 +132,17 @@ def _date(key: str, value: object) -> str:
             return date.fromisoformat(value.strip()[:10]).isoformat()
         except ValueError:
             pass
-    raise InvalidFieldError(key, value, Kind.DATE.value)
+    raise InvalidFieldError(key, value, ValueKind.DATE.value)
 
 
 def _number(row: Field, value: object) -> float | int:
     if not isinstance(value, bool) and isinstance(value, (int, float)):
         whole = isinstance(value, int) or value.is_integer()
-        if row.kind is Kind.PRIORITY and whole and 0 <= value <= 4:  # noqa: PLR2004
+        if row.kind is ValueKind.PRIORITY and whole and 0 <= value <= 4:  # noqa: PLR2004
             return int(value)
-        if row.kind is Kind.COUNT and whole and value >= 0:
+        if row.kind is ValueKind.COUNT and whole and value >= 0:
             return int(value)
-        if row.kind is Kind.SHARE and 0 <= value <= 1:
+        if row.kind is ValueKind.SHARE and 0 <= value <= 1:
             return float(value)
     raise InvalidFieldError(row.key, value, row.kind.value)
 
@@ -159,7 +159,7 @@ def link_name(text: str) -> str:
 _NO_NAME = re.compile(r"[\[\]|]")
 
 
-def _unlisted(value: object) -> object:
+def _link_from_nested_list(value: object) -> object:
     """An unquoted `[[Name]]` reads as a list in a list; take it for the link it is."""
     while isinstance(value, (list, tuple)) and len(value) == 1:
         value = value[0]
@@ -176,12 +176,14 @@ def _list(row: Field, value: object) -> tuple[str, ...]:
     many: Sequence[object] = value if isinstance(value, (list, tuple)) else (value,)
     seen: dict[str, None] = {}
     for one in many:
-        each = clean_line(row.key, _unlisted(one) if row.kind is Kind.LINKS else one)
-        if row.kind is Kind.LINKS:
+        each = clean_line(
+            row.key, _link_from_nested_list(one) if row.kind is ValueKind.LINKS else one
+        )
+        if row.kind is ValueKind.LINKS:
             each = link_name(each)
             if _NO_NAME.search(each):
                 raise InvalidFieldError(row.key, each, "names of notes, without []|")
-        elif row.kind is Kind.IDS:
+        elif row.kind is ValueKind.IDS:
             each = check_id(each)
         elif row.key == "tags":
             each = each.lstrip("#")
@@ -202,15 +204,15 @@ def check_type(value: object) -> str:
     return name
 
 
-def plain_tag(tag: str) -> str:
+def tag_key(tag: str) -> str:
     """A tag as it is compared: without its mark and case."""
     return tag.lstrip("#").casefold()
 
 
-def with_parents(tags: Iterable[str]) -> frozenset[str]:
+def tag_keys_with_parents(tags: Iterable[str]) -> frozenset[str]:
     """Tags as they are compared, and those above each: `a/b` is also `a`."""
     found = set()
-    for tag in map(plain_tag, tags):
+    for tag in map(tag_key, tags):
         found.add(tag)
         found |= {tag[:at] for at, letter in enumerate(tag) if letter == "/"}
     return frozenset(found)
@@ -222,31 +224,36 @@ def _flag(row: Field, value: object) -> bool:
     raise InvalidFieldError(row.key, value, row.kind.value)
 
 
-_TAKES: Mapping[Kind, Callable[[Field, object], Value | tuple[str, ...]]] = {
-    Kind.LINE: lambda row, value: clean_line(row.key, value),
-    Kind.TEXT: lambda row, value: clean_text(row.key, value),
-    Kind.LINES: _list,
-    Kind.LINKS: _list,
-    Kind.IDS: _list,
-    Kind.ID: lambda _, value: check_id(value),
-    Kind.TIME: lambda row, value: clean_time(row.key, value),
-    Kind.DATE: lambda row, value: _date(row.key, value),
-    Kind.PRIORITY: _number,
-    Kind.SHARE: _number,
-    Kind.NUMBER: _number,
-    Kind.COUNT: _number,
-    Kind.FLAG: _flag,
-    Kind.TYPE: lambda _, value: check_type(value),
-    Kind.SCOPE: lambda _, value: check_scope(
+_TAKES: Mapping[ValueKind, Callable[[Field, object], Value | tuple[str, ...]]] = {
+    ValueKind.LINE: lambda row, value: clean_line(row.key, value),
+    ValueKind.TEXT: lambda row, value: clean_text(row.key, value),
+    ValueKind.LINES: _list,
+    ValueKind.LINKS: _list,
+    ValueKind.IDS: _list,
+    ValueKind.ID: lambda _, value: check_id(value),
+    ValueKind.TIME: lambda row, value: clean_time(row.key, value),
+    ValueKind.DATE: lambda row, value: _date(row.key, value),
+    ValueKind.PRIORITY: _number,
+    ValueKind.SHARE: _number,
+    ValueKind.NUMBER: _number,
+    ValueKind.COUNT: _number,
+    ValueKind.FLAG: _flag,
+    ValueKind.TYPE: lambda _, value: check_type(value),
+    ValueKind.SCOPE: lambda _, value: check_scope(
         value if isinstance(value, str) else repr(value)
     ),
 }
 """What makes a value of each kind canonical."""
 
-_TAKES_KEY = {row.key: _TAKES[row.kind] for row in (*FIELD.values(), *OWN.values())}
-_LISTS = frozenset({Kind.LINES, Kind.LINKS, Kind.IDS})
-_WORDS = frozenset({Kind.LINE, Kind.TEXT, Kind.TIME, Kind.DATE, Kind.ID})
-_NOT_SET: Mapping[str, Value] = {
+_TAKES_KEY = {
+    row.key: _TAKES[row.kind]
+    for row in (*FIELDS_BY_KEY.values(), *OWN_FIELDS_BY_KEY.values())
+}
+_LISTS = frozenset({ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS})
+_WORDS = frozenset(
+    {ValueKind.LINE, ValueKind.TEXT, ValueKind.TIME, ValueKind.DATE, ValueKind.ID}
+)
+_UNSET_VALUES: Mapping[str, Value] = {
     "title": "",
     "content": "",
     "status": DEFAULT_STATUS,
@@ -267,9 +274,9 @@ def canonical(row: Field, value: object) -> Value | tuple[str, ...]:
         made = _TAKES_KEY[row.key](row, value)
         if made != "":
             return made
-    if row.kind in (Kind.TYPE, Kind.SCOPE):
+    if row.kind in (ValueKind.TYPE, ValueKind.SCOPE):
         return _TAKES[row.kind](row, value)
-    return () if row.kind in _LISTS else _NOT_SET.get(row.key)
+    return () if row.kind in _LISTS else _UNSET_VALUES.get(row.key)
 
 
 _PROPERTY = r"\A[^\s:#\-?\[\]{}&*!|>'\"%@`,\x00-\x1f][^:\x00-\x1f\x7f]{0,99}\Z"
@@ -283,7 +290,7 @@ def check_property(key: str) -> str:
     return key
 
 
-def plain(key: str, value: object) -> Value:
+def json_value(key: str, value: object) -> Value:
     """A value as JSON holds it: lists, string-keyed maps, no infinite numbers.
 
     Raises:
@@ -298,7 +305,7 @@ def plain(key: str, value: object) -> Value:
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, (list, tuple)):
-        return [plain(key, each) for each in value]
+        return [json_value(key, each) for each in value]
     if isinstance(value, Mapping) and all(isinstance(each, str) for each in value):
-        return {str(name): plain(key, each) for name, each in value.items()}
+        return {str(name): json_value(key, each) for name, each in value.items()}
     raise InvalidFieldError(key, value, "text, a number, true, false or a list of them")

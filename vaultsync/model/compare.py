@@ -6,10 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import FIELDS, OWN, Field, Owner, Rule, Value
+from vaultsync.model.schema import (
+    FIELDS,
+    OWN_FIELDS_BY_KEY,
+    Field,
+    FieldOwner,
+    MergeRule,
+    Value,
+)
 
 
-def differing(one: Fact, other: Fact, *, volatile: bool = False) -> tuple[str, ...]:
+def differing_keys(
+    one: Fact, other: Fact, *, volatile: bool = False
+) -> tuple[str, ...]:
     """The keys of all values that differ: fields, then own fields, then properties.
 
     The order of a list that merges by element has no meaning and is no difference.
@@ -24,7 +33,7 @@ def differing(one: Fact, other: Fact, *, volatile: bool = False) -> tuple[str, .
             for row, left, right in zip(rows, ones, others, strict=True)
             if left is not right
             and left != right
-            and not agree(row, plain(left), plain(right))
+            and not agree(row, plain_value(left), plain_value(right))
         ]
     if not (_alike(one.own, other.own) and _alike(one.properties, other.properties)):
         found += [
@@ -52,17 +61,17 @@ def _alike(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
     return True
 
 
-def same(one: Value, other: Value) -> bool:
+def equal_as_json(one: Value, other: Value) -> bool:
     """Whether two values are equal as JSON: `true` is not 1, but 1.0 is."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(
-            same(value, other[key]) for key, value in one.items()
+            equal_as_json(value, other[key]) for key, value in one.items()
         )
     if _many(one) and _many(other):
         ones, others = elements(one), elements(other)
-        return len(ones) == len(others) and all(map(same, ones, others))
+        return len(ones) == len(others) and all(map(equal_as_json, ones, others))
     return one == other
 
 
@@ -70,14 +79,16 @@ _UNSET = (None, "")
 
 
 _ALL = (FIELDS, itemgetter(*(row.attr for row in FIELDS)))
-_LASTING_ROWS = tuple(row for row in FIELDS if row.owner is not Owner.VOLATILE)
+_LASTING_ROWS = tuple(row for row in FIELDS if row.owner is not FieldOwner.VOLATILE)
 _LASTING = (_LASTING_ROWS, itemgetter(*(row.attr for row in _LASTING_ROWS)))
 
 
 def loose_rows(*facts: Fact) -> Iterator[tuple[str, Field | None]]:
     """The keys of own fields and of properties."""
     yield from (
-        (key, row) for key, row in OWN.items() if any(key in fact.own for fact in facts)
+        (key, row)
+        for key, row in OWN_FIELDS_BY_KEY.items()
+        if any(key in fact.own for fact in facts)
     )
     yield from (
         (key, None)
@@ -86,19 +97,21 @@ def loose_rows(*facts: Fact) -> Iterator[tuple[str, Field | None]]:
 
 
 def value_at(fact: Fact, key: str) -> Value:
-    return plain(fact.value(key))
+    """The value of a key as JSON has it: a list in place of a tuple."""
+    return plain_value(fact.value(key))
 
 
-def plain(value: Value) -> Value:
+def plain_value(value: Value) -> Value:
     """A value as conflicts, history and the outbox hold it: lists, as in JSON."""
     return list(value) if isinstance(value, tuple) else value
 
 
 def agree(row: Field | None, one: Value, other: Value) -> bool:
-    if row is not None and row.rule is Rule.SET:
+    """Whether two values of a field mean the same; without a row, of a property."""
+    if row is not None and row.rule is MergeRule.SET:
         return set(elements(one)) == set(elements(other))
     unset = row is not None and one in _UNSET and other in _UNSET
-    return unset or same(one, other)
+    return unset or equal_as_json(one, other)
 
 
 def _many(value: Value) -> bool:
@@ -106,4 +119,5 @@ def _many(value: Value) -> bool:
 
 
 def elements(value: Value) -> Sequence[Value]:
+    """The elements of a list; none for any other value."""
     return value if isinstance(value, (list, tuple)) else []

@@ -7,9 +7,9 @@ from math import exp2, log10
 
 from vaultsync.model.schema import TYPES
 
-IMPORTANCE = 0.5
+DEFAULT_IMPORTANCE = 0.5
 """Of a fact to which nobody gave one: it neither stands out nor sinks."""
-FLOOR = 0.01
+FADED_DECAY = 0.01
 """The decay below which a fact has faded: after 6.6 half-lives (seed 001)."""
 _DAY = 86_400.0
 
@@ -27,5 +27,5 @@ def recency(created_at: str, type_name: str, now: datetime) -> float:
 
 def utility(importance: float | None, access_count: int) -> float:
     """`importance · (1 + log10(1 + accesses)) / 2`, at most 1."""
-    weight = IMPORTANCE if importance is None else importance
+    weight = DEFAULT_IMPORTANCE if importance is None else importance
     return min(1.0, weight * (1 + log10(1 + max(0, access_count))) / 2)

@@ -14,25 +14,25 @@ from vaultsync.model.canonical import (
     clean_line,
     clean_text,
     clean_time,
+    json_value,
     link_name,
-    plain,
 )
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import (
     DEFAULT_PRIORITY,
     DEFAULT_STATUS,
     DEFAULT_TYPE,
-    FIELD,
     FIELDS,
-    OWN,
+    FIELDS_BY_KEY,
+    OWN_FIELDS_BY_KEY,
     TIERS,
     TYPES,
     FactType,
     Field,
-    Kind,
-    Owner,
-    Rule,
+    FieldOwner,
+    MergeRule,
     Value,
+    ValueKind,
     snake_case,
     tier_of,
 )
@@ -42,31 +42,31 @@ __all__ = [
     "DEFAULT_PRIORITY",
     "DEFAULT_STATUS",
     "DEFAULT_TYPE",
-    "FIELD",
     "FIELDS",
-    "OWN",
+    "FIELDS_BY_KEY",
+    "OWN_FIELDS_BY_KEY",
     "TIERS",
     "TYPES",
     "Fact",
     "FactType",
     "Field",
-    "Kind",
-    "Owner",
-    "Rule",
+    "FieldOwner",
+    "MergeRule",
     "Value",
+    "ValueKind",
     "canonical",
     "check_id",
     "check_property",
     "clean_line",
     "clean_text",
     "clean_time",
+    "derive_title",
+    "json_value",
     "link_name",
     "make_fact",
-    "plain",
     "relations",
     "snake_case",
     "tier_of",
-    "title_from",
 ]
 
 
@@ -125,12 +125,12 @@ class Fact:
     """Its JSON, UTF-8, if it was read from it or written as it. Copies that say anything
     else have none."""
 
-    def but(self, **attrs: object) -> Fact:
+    def evolve(self, **attrs: object) -> Fact:
         """The fact with other attributes, which are taken as they are."""
         made = object.__new__(Fact)
         # A dict that is copied whole keeps its size; one that is filled grows three times.
         held = self.__dict__ | attrs
-        if "line" in held and not attrs.keys() <= _NOT_SAID:
+        if "line" in held and not attrs.keys() <= _NOT_SERIALIZED:
             del held["line"]
         object.__setattr__(made, "__dict__", held)
         return made
@@ -140,11 +140,11 @@ class Fact:
 
         Keys of other types' own fields, and of properties, are looked up there.
         """
-        row = FIELD.get(key)
+        row = FIELDS_BY_KEY.get(key)
         if row is None:
             return (
                 self.own[key]
-                if key in OWN and key in self.own
+                if key in OWN_FIELDS_BY_KEY and key in self.own
                 else self.properties.get(key)
             )
         held: Value = getattr(self, row.attr)
@@ -161,7 +161,7 @@ class Fact:
         found.update(self.own)
         return found
 
-    def changed(self, values: Mapping[str, Value]) -> Fact:
+    def replace(self, values: Mapping[str, Value]) -> Fact:
         """The fact with other values, by key; None or an empty list clears a field.
 
         A key that is neither a field nor an own field of the (new) type is a property.
@@ -174,12 +174,12 @@ class Fact:
         attrs: dict[str, object] = {}
         own, properties = dict(self.own), dict(self.properties)
         for key, value in values.items():
-            row = FIELD.get(key)
+            row = FIELDS_BY_KEY.get(key)
             if row is not None:
                 kept = canonical(row, value)
                 attrs[row.attr] = "" if key == "createdAt" and kept is None else kept
-            elif key in OWN:
-                kept = canonical(OWN[key], value)
+            elif key in OWN_FIELDS_BY_KEY:
+                kept = canonical(OWN_FIELDS_BY_KEY[key], value)
                 if kept is None or kept == ():
                     own.pop(key, None)
                 else:
@@ -187,10 +187,10 @@ class Fact:
             elif value is None:
                 properties.pop(key, None)
             else:
-                properties[check_property(key)] = plain(key, value)
-        return _settled(self.but(**attrs, own=own, properties=properties))
+                properties[check_property(key)] = json_value(key, value)
+        return _with_entity_type(self.evolve(**attrs, own=own, properties=properties))
 
-    def laid_over(
+    def overlay(
         self, values: Mapping[str, Value], properties: Mapping[str, Value]
     ) -> Fact:
         """The fact with other values by key, all of them canonical already.
@@ -200,17 +200,17 @@ class Fact:
         attrs: dict[str, object] = {}
         own = dict(self.own)
         for key, value in values.items():
-            row = FIELD.get(key)
+            row = FIELDS_BY_KEY.get(key)
             if row is not None:
                 attrs[row.attr] = tuple(value) if isinstance(value, list) else value
             elif value is not None:
                 own[key] = list(value) if isinstance(value, tuple) else value
-        return _settled(
-            self.but(**attrs, own=own, properties={**self.properties, **properties})
+        return _with_entity_type(
+            self.evolve(**attrs, own=own, properties={**self.properties, **properties})
         )
 
 
-_NOT_SAID = frozenset({"path", "revision", "line"})
+_NOT_SERIALIZED = frozenset({"path", "revision", "line"})
 """What a fact has and its JSON does not say."""
 
 
@@ -221,24 +221,24 @@ def make_fact(values: Mapping[str, Value]) -> Fact:
         InvalidFieldError, UnknownTypeError, InvalidIdError, InvalidScopeError: see
         `Fact.changed`.
     """
-    made = Fact(check_id(values.get("id"))).changed(values)
+    made = Fact(check_id(values.get("id"))).replace(values)
     if not made.title:
-        made = made.but(title=title_from(made.content, made.type))
+        made = made.evolve(title=derive_title(made.content, made.type))
     return made
 
 
-def _settled(fact: Fact) -> Fact:
+def _with_entity_type(fact: Fact) -> Fact:
     """An `entity` that is a person or a project is of that type."""
     kind = fact.own.get("entityType")
     if fact.type == "entity" and kind in ("person", "project"):
-        return fact.but(type=str(kind))
+        return fact.evolve(type=str(kind))
     return fact
 
 
-TITLE_LENGTH = 120
+FACT_TITLE_LENGTH = 120
 
 
-def title_from(content: str, fact_type: str) -> str:
+def derive_title(content: str, fact_type: str) -> str:
     """A title for a fact that came without: its first sentence, else its type."""
     for line in content.split("\n"):
         words = line.lstrip("#>-*+ \t").strip()
@@ -248,9 +248,9 @@ def title_from(content: str, fact_type: str) -> str:
         sentence = " ".join(sentence.split())
         if not sentence:
             continue
-        if len(sentence) <= TITLE_LENGTH:
+        if len(sentence) <= FACT_TITLE_LENGTH:
             return sentence
-        cut = sentence[:TITLE_LENGTH].rsplit(" ", 1)[0]
+        cut = sentence[:FACT_TITLE_LENGTH].rsplit(" ", 1)[0]
         return cut.rstrip(",;:") + "…"
     return fact_type.capitalize()
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vaultsync.model.canonical import FOREVER, moment, plain_tag, with_parents
+from vaultsync.model.canonical import (
+    FOREVER,
+    tag_key,
+    tag_keys_with_parents,
+    to_microseconds,
+)
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import tier_of
 
 
-class Filters(NamedTuple):
+class FactFilters(NamedTuple):
     """Which facts may be found. An empty collection, or None, filters nothing."""
 
     scopes: frozenset[str] | None = None
@@ -35,20 +40,20 @@ class Filters(NamedTuple):
     @property
     def plain_tags(self) -> frozenset[str]:
         """The tags as they are compared."""
-        return frozenset(map(plain_tag, self.tags))
+        return frozenset(map(tag_key, self.tags))
 
     @property
     def moments(self) -> tuple[int, int]:
         """From which moment on, and before which."""
-        until = FOREVER if self.until is None else moment(self.until)
-        return moment(self.since or ""), until
+        until = FOREVER if self.until is None else to_microseconds(self.until)
+        return to_microseconds(self.since or ""), until
 
     def admits(self, fact: Fact) -> bool:
         """Whether a fact may be found; no index may mean anything else."""
         return (
             (self.scopes is None or fact.scope in self.scopes)
             and (not self.types or fact.type in self.types)
-            and (not self.tags or self.plain_tags <= with_parents(fact.tags))
+            and (not self.tags or self.plain_tags <= tag_keys_with_parents(fact.tags))
             and self.status in (None, fact.status)
             and fact.priority <= self.max_priority
             and not (self.heads_only and fact.superseded_by_id)
@@ -59,4 +64,4 @@ class Filters(NamedTuple):
 
     def _has_in_time(self, fact: Fact) -> bool:
         first, until = self.moments
-        return first <= moment(fact.created_at) < until
+        return first <= to_microseconds(fact.created_at) < until

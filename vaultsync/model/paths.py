@@ -88,30 +88,30 @@ def _without_format(name: str) -> str:
     return ""
 
 
-def key_of(path: str) -> str:
+def path_key(path: str) -> str:
     """The same for two paths that some file system takes for one file."""
     if path.isascii():
         return path.lower()
     return unicodedata.normalize("NFC", path).casefold()
 
 
-def parent(path: VaultPath) -> VaultPath:
+def parent_folder(path: VaultPath) -> VaultPath:
     """The folder a path lies in."""
     return VaultPath(path.rpartition("/")[0])
 
 
-def name_of(path: str) -> str:
+def file_name_of(path: str) -> str:
     """The last name of a path."""
     return path.rpartition("/")[2]
 
 
 def stem_of(path: str) -> str:
     """The last name of a path, without `.md`."""
-    name = name_of(path)
+    name = file_name_of(path)
     return name[:-3] if name[-3:].lower() == ".md" else name
 
 
-def join(folder: VaultPath, name: str) -> VaultPath:
+def join_path(folder: VaultPath, name: str) -> VaultPath:
     """The path of `name` in a folder.
 
     Raises:
@@ -309,8 +309,8 @@ def free_path(
     if not stem.isascii():
         stem = unicodedata.normalize("NFC", stem)
     tails = (mark + suffix for mark in _marks(fact_id))
-    paths = (join(folder, _fitted(stem, tail) + tail) for tail in tails)
-    return next(path for path in paths if key_of(path) not in taken)
+    paths = (join_path(folder, _fitted(stem, tail) + tail) for tail in tails)
+    return next(path for path in paths if path_key(path) not in taken)
 
 
 def _fitted(stem: str, tail: str) -> str:
@@ -328,7 +328,7 @@ def _marks(fact_id: str) -> Iterator[str]:
     yield from map(f" ({before}{{}})".format, itertools.count(2))
 
 
-class Place(NamedTuple):
+class PathInfo(NamedTuple):
     """What a path says about the fact whose note lies there."""
 
     scope: str | None
@@ -339,21 +339,21 @@ class Place(NamedTuple):
     """Of an observation."""
 
 
-def place(path: VaultPath, type_folders: frozenset[str]) -> Place:
+def path_info(path: VaultPath, type_folders: frozenset[str]) -> PathInfo:
     """Read scope, type folder and tier from a path."""
     return _place_in(path.rpartition("/")[0], type_folders)
 
 
 @lru_cache(maxsize=1024)  # many notes lie in one folder
-def _place_in(folder: str, type_folders: frozenset[str]) -> Place:
+def _place_in(folder: str, type_folders: frozenset[str]) -> PathInfo:
     folders = folder.split("/") if folder else []
     if not folders or not is_scope(folders[0]):
-        return Place(None, None, None)
-    below = [key_of(name) for name in folders[1:3]]
+        return PathInfo(None, None, None)
+    below = [path_key(name) for name in folders[1:3]]
     if not below or below[0] not in type_folders:
-        return Place(folders[0], None, None)
+        return PathInfo(folders[0], None, None)
     tiered = below[0] == _OBSERVATIONS and below[-1] in _TIERS
-    return Place(folders[0], below[0], below[-1] if tiered else None)
+    return PathInfo(folders[0], below[0], below[-1] if tiered else None)
 
 
 def is_note_name(name: str) -> bool:

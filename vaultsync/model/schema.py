@@ -20,7 +20,7 @@ Value: TypeAlias = (
 """What a field holds: what JSON holds."""
 
 
-class Owner(Enum):
+class FieldOwner(Enum):
     """Who may change a field."""
 
     IDENTITY = "identity"
@@ -35,7 +35,7 @@ class Owner(Enum):
     """The store; shown in the note when it is rewritten for another reason."""
 
 
-class Rule(Enum):
+class MergeRule(Enum):
     """How a field merges."""
 
     FIXED = "never changes"
@@ -47,7 +47,7 @@ class Rule(Enum):
     STORE = "the store's stands"
 
 
-class Kind(Enum):
+class ValueKind(Enum):
     """What values a field takes."""
 
     __hash__ = object.__hash__  # that of `Enum` is slow, and each value asks for it
@@ -75,9 +75,9 @@ class Field:
 
     key: str
     """As spelled in frontmatter and in JSON."""
-    owner: Owner
-    rule: Rule
-    kind: Kind
+    owner: FieldOwner
+    rule: MergeRule
+    kind: ValueKind
     says: str
     """One line for the docs."""
     attr: str = field(init=False)
@@ -93,48 +93,101 @@ def snake_case(key: str) -> str:
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", key).lower()
 
 
-_ID, _SH, _MA, _VO = Owner.IDENTITY, Owner.SHARED, Owner.MACHINE, Owner.VOLATILE
+_ID, _SH, _MA, _VO = (
+    FieldOwner.IDENTITY,
+    FieldOwner.SHARED,
+    FieldOwner.MACHINE,
+    FieldOwner.VOLATILE,
+)
 
 FIELDS: tuple[Field, ...] = (
-    Field("id", _ID, Rule.FIXED, Kind.ID, "the identity; survives every rename"),
-    Field("type", _SH, Rule.WHOLE, Kind.TYPE, "one of the types"),
-    Field("title", _SH, Rule.WHOLE, Kind.LINE, "the heading, else the file name"),
-    Field("context", _SH, Rule.WHOLE, Kind.LINE, "when or why it came to be"),
-    Field("content", _SH, Rule.TEXT, Kind.TEXT, "what the author wrote"),
-    Field("priority", _SH, Rule.WHOLE, Kind.PRIORITY, "0 critical … 4 background"),
-    Field("status", _SH, Rule.WHOLE, Kind.LINE, "active, dormant, archived …"),
-    Field("tags", _SH, Rule.SET, Kind.LINES, "tags, without #"),
-    Field("aliases", _SH, Rule.SET, Kind.LINES, "other names of the note"),
-    Field("entities", _SH, Rule.SET, Kind.LINKS, "who and what it is about"),
-    Field("relatedFactIds", _SH, Rule.SET, Kind.IDS, "facts that belong to it"),
-    Field("scope", Owner.PLACE, Rule.FOLDER, Kind.SCOPE, "who may see it"),
-    Field("createdAt", _ID, Rule.FIXED, Kind.TIME, "when it was first written"),
-    Field("updatedAt", _VO, Rule.STORE, Kind.TIME, "when the store last changed it"),
-    Field("agentId", _ID, Rule.FIXED, Kind.LINE, "the agent that wrote it"),
-    Field("userId", _MA, Rule.STORE, Kind.LINE, "the person it belongs to"),
-    Field("source", _MA, Rule.STORE, Kind.LINE, "session, import, adopted …"),
-    Field("sessionId", _MA, Rule.STORE, Kind.LINE, "the session it came from"),
-    Field("conversationId", _MA, Rule.STORE, Kind.LINE, "the conversation"),
-    Field("parentFactId", _MA, Rule.STORE, Kind.ID, "the fact it follows up"),
-    Field("supersedesId", _MA, Rule.STORE, Kind.ID, "the older fact it replaces"),
-    Field("supersededById", _MA, Rule.STORE, Kind.ID, "the newer fact"),
-    Field("themeIds", _MA, Rule.STORE, Kind.LINES, "themes"),
-    Field("importance", _MA, Rule.STORE, Kind.SHARE, "weight in ranking"),
-    Field("confidence", _MA, Rule.STORE, Kind.SHARE, "how sure the agent was"),
-    Field("sentiment", _MA, Rule.STORE, Kind.LINE, "positive, neutral, negative"),
-    Field("emotionalWeight", _MA, Rule.STORE, Kind.SHARE, "resists decay"),
-    Field("expiresAt", _MA, Rule.STORE, Kind.TIME, "when it may be cleaned up"),
-    Field("accessCount", _VO, Rule.STORE, Kind.COUNT, "how often it was recalled"),
-    Field("lastAccessedAt", _VO, Rule.STORE, Kind.TIME, "when it was last recalled"),
-    Field("decayFactor", _VO, Rule.STORE, Kind.SHARE, "what time left of it"),
-    Field("recallIds", _VO, Rule.STORE, Kind.LINES, "recalls that used it"),
+    Field(
+        "id", _ID, MergeRule.FIXED, ValueKind.ID, "the identity; survives every rename"
+    ),
+    Field("type", _SH, MergeRule.WHOLE, ValueKind.TYPE, "one of the types"),
+    Field(
+        "title", _SH, MergeRule.WHOLE, ValueKind.LINE, "the heading, else the file name"
+    ),
+    Field("context", _SH, MergeRule.WHOLE, ValueKind.LINE, "when or why it came to be"),
+    Field("content", _SH, MergeRule.TEXT, ValueKind.TEXT, "what the author wrote"),
+    Field(
+        "priority",
+        _SH,
+        MergeRule.WHOLE,
+        ValueKind.PRIORITY,
+        "0 critical … 4 background",
+    ),
+    Field(
+        "status", _SH, MergeRule.WHOLE, ValueKind.LINE, "active, dormant, archived …"
+    ),
+    Field("tags", _SH, MergeRule.SET, ValueKind.LINES, "tags, without #"),
+    Field("aliases", _SH, MergeRule.SET, ValueKind.LINES, "other names of the note"),
+    Field("entities", _SH, MergeRule.SET, ValueKind.LINKS, "who and what it is about"),
+    Field(
+        "relatedFactIds", _SH, MergeRule.SET, ValueKind.IDS, "facts that belong to it"
+    ),
+    Field(
+        "scope", FieldOwner.PLACE, MergeRule.FOLDER, ValueKind.SCOPE, "who may see it"
+    ),
+    Field(
+        "createdAt", _ID, MergeRule.FIXED, ValueKind.TIME, "when it was first written"
+    ),
+    Field(
+        "updatedAt",
+        _VO,
+        MergeRule.STORE,
+        ValueKind.TIME,
+        "when the store last changed it",
+    ),
+    Field("agentId", _ID, MergeRule.FIXED, ValueKind.LINE, "the agent that wrote it"),
+    Field("userId", _MA, MergeRule.STORE, ValueKind.LINE, "the person it belongs to"),
+    Field("source", _MA, MergeRule.STORE, ValueKind.LINE, "session, import, adopted …"),
+    Field(
+        "sessionId", _MA, MergeRule.STORE, ValueKind.LINE, "the session it came from"
+    ),
+    Field("conversationId", _MA, MergeRule.STORE, ValueKind.LINE, "the conversation"),
+    Field("parentFactId", _MA, MergeRule.STORE, ValueKind.ID, "the fact it follows up"),
+    Field(
+        "supersedesId", _MA, MergeRule.STORE, ValueKind.ID, "the older fact it replaces"
+    ),
+    Field("supersededById", _MA, MergeRule.STORE, ValueKind.ID, "the newer fact"),
+    Field("themeIds", _MA, MergeRule.STORE, ValueKind.LINES, "themes"),
+    Field("importance", _MA, MergeRule.STORE, ValueKind.SHARE, "weight in ranking"),
+    Field(
+        "confidence", _MA, MergeRule.STORE, ValueKind.SHARE, "how sure the agent was"
+    ),
+    Field(
+        "sentiment", _MA, MergeRule.STORE, ValueKind.LINE, "positive, neutral, negative"
+    ),
+    Field("emotionalWeight", _MA, MergeRule.STORE, ValueKind.SHARE, "resists decay"),
+    Field(
+        "expiresAt", _MA, MergeRule.STORE, ValueKind.TIME, "when it may be cleaned up"
+    ),
+    Field(
+        "accessCount",
+        _VO,
+        MergeRule.STORE,
+        ValueKind.COUNT,
+        "how often it was recalled",
+    ),
+    Field(
+        "lastAccessedAt",
+        _VO,
+        MergeRule.STORE,
+        ValueKind.TIME,
+        "when it was last recalled",
+    ),
+    Field("decayFactor", _VO, MergeRule.STORE, ValueKind.SHARE, "what time left of it"),
+    Field("recallIds", _VO, MergeRule.STORE, ValueKind.LINES, "recalls that used it"),
 )
 """The table of fields. A type's own fields follow in `TYPES`, all of them shared."""
 
-FIELD: Mapping[str, Field] = MappingProxyType({each.key: each for each in FIELDS})
+FIELDS_BY_KEY: Mapping[str, Field] = MappingProxyType(
+    {each.key: each for each in FIELDS}
+)
 
 
-NO_FIELDS = frozenset({"embedding", "mirrored", "path", "revision"})
+NON_FIELD_KEYS = frozenset({"embedding", "mirrored", "path", "revision"})
 """What is told of a fact, here or by other programs, and is neither in it nor in its note."""
 
 
@@ -150,32 +203,48 @@ class FactType(NamedTuple):
     """Whether its notes are named by their title alone, as entities are."""
 
 
-def _own(key: str, rule: Rule, kind: Kind, says: str) -> Field:
-    return Field(key, Owner.SHARED, rule, kind, says)
+def _own(key: str, rule: MergeRule, kind: ValueKind, says: str) -> Field:
+    return Field(key, FieldOwner.SHARED, rule, kind, says)
 
 
 _DECISION = (
-    _own("decisionOutcome", Rule.WHOLE, Kind.LINE, "proposed, implemented …"),
-    _own("decisionRationale", Rule.WHOLE, Kind.TEXT, "why"),
-    _own("decisionAlternatives", Rule.SET, Kind.LINES, "what else was possible"),
-    _own("decisionConsequences", Rule.SET, Kind.LINES, "what follows from it"),
-    _own("decisionImpactedPaths", Rule.SET, Kind.LINES, "files it touches"),
+    _own("decisionOutcome", MergeRule.WHOLE, ValueKind.LINE, "proposed, implemented …"),
+    _own("decisionRationale", MergeRule.WHOLE, ValueKind.TEXT, "why"),
+    _own(
+        "decisionAlternatives", MergeRule.SET, ValueKind.LINES, "what else was possible"
+    ),
+    _own(
+        "decisionConsequences", MergeRule.SET, ValueKind.LINES, "what follows from it"
+    ),
+    _own("decisionImpactedPaths", MergeRule.SET, ValueKind.LINES, "files it touches"),
 )
 _COMMITMENT = (
-    _own("commitmentDueDate", Rule.WHOLE, Kind.DATE, "until when"),
-    _own("commitmentStatus", Rule.WHOLE, Kind.LINE, "pending, in_progress …"),
-    _own("commitmentStakeholders", Rule.SET, Kind.LINKS, "who waits for it"),
+    _own("commitmentDueDate", MergeRule.WHOLE, ValueKind.DATE, "until when"),
+    _own("commitmentStatus", MergeRule.WHOLE, ValueKind.LINE, "pending, in_progress …"),
+    _own("commitmentStakeholders", MergeRule.SET, ValueKind.LINKS, "who waits for it"),
 )
 _LESSON = (
-    _own("lessonCategory", Rule.WHOLE, Kind.LINE, "debugging, process …"),
-    _own("lessonContext", Rule.WHOLE, Kind.LINE, "where it was learned"),
-    _own("lessonPrevention", Rule.WHOLE, Kind.TEXT, "what to do differently"),
+    _own("lessonCategory", MergeRule.WHOLE, ValueKind.LINE, "debugging, process …"),
+    _own("lessonContext", MergeRule.WHOLE, ValueKind.LINE, "where it was learned"),
+    _own("lessonPrevention", MergeRule.WHOLE, ValueKind.TEXT, "what to do differently"),
 )
 _OBSERVATION = (
-    _own("observationCompressed", Rule.WHOLE, Kind.FLAG, "whether it was shortened"),
-    _own("observationOriginalContent", Rule.WHOLE, Kind.TEXT, "before shortening"),
+    _own(
+        "observationCompressed",
+        MergeRule.WHOLE,
+        ValueKind.FLAG,
+        "whether it was shortened",
+    ),
+    _own(
+        "observationOriginalContent",
+        MergeRule.WHOLE,
+        ValueKind.TEXT,
+        "before shortening",
+    ),
 )
-_ENTITY = (_own("entityType", Rule.WHOLE, Kind.LINE, "person, project, tool …"),)
+_ENTITY = (
+    _own("entityType", MergeRule.WHOLE, ValueKind.LINE, "person, project, tool …"),
+)
 
 TYPES: Mapping[str, FactType] = MappingProxyType(
     {
@@ -208,10 +277,10 @@ TIERS: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {"critical": (0,), "notable": (1, 2), "background": (3, 4)}
 )
 """Tier -> its priorities, the first being the one a move into its folder gives."""
-LOWEST = max(TIERS["background"])
+LOWEST_PRIORITY = max(TIERS["background"])
 """The last priority: asked for down to it, all facts are."""
 
-OWN: Mapping[str, Field] = MappingProxyType(
+OWN_FIELDS_BY_KEY: Mapping[str, Field] = MappingProxyType(
     {own.key: own for row in TYPES.values() for own in row.own}
 )
 """Every type's own fields by key; a key belongs to one type or to all entities."""

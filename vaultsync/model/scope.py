@@ -26,7 +26,7 @@ def check_scope(name: str) -> str:
     return name
 
 
-def private(agent: str) -> str:
+def private_scope(agent: str) -> str:
     """The scope of one agent alone.
 
     Raises:
@@ -35,7 +35,7 @@ def private(agent: str) -> str:
     return check_scope(f"private-{agent.casefold()}")
 
 
-def sees(agent: str | None, scope: str) -> bool:
+def can_see(agent: str | None, scope: str) -> bool:
     """Whether `agent` may read and write facts of `scope`; a person (None) sees all."""
     if agent is None or not scope.startswith("private-"):
         return True

@@ -12,17 +12,17 @@ from functools import cache
 from operator import itemgetter
 
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import FIELDS, OWN, Value
+from vaultsync.model.schema import FIELDS, OWN_FIELDS_BY_KEY, Value
 
 _ATTRS = tuple(row.attr for row in FIELDS)
 _KEYS = tuple(row.key for row in FIELDS)
 _GET = itemgetter(*_ATTRS)  # of `vars(fact)`: half of what `attrgetter` takes
-_UNSAID = vars(Fact(""))
+_DEFAULT_VALUES = vars(Fact(""))
 _ATTR = {**dict(zip(_KEYS, _ATTRS, strict=True)), "properties": "properties"}
 _UNSET = (None, (), "")
 
 
-def to_values(fact: Fact) -> dict[str, Value]:
+def fact_to_values(fact: Fact) -> dict[str, Value]:
     """All that is set, by key, with `properties` as a map of its own when there are any."""
     found: dict[str, Value] = {
         key: value
@@ -38,19 +38,19 @@ def to_values(fact: Fact) -> dict[str, Value]:
     return found
 
 
-def to_json(fact: Fact) -> str:
+def fact_to_json(fact: Fact) -> str:
     """One line of JSON, the same for equal facts."""
-    return _encoder()(to_values(fact)).decode()
+    return _encoder()(fact_to_values(fact)).decode()
 
 
-def line_of(fact: Fact) -> bytes:
+def fact_line(fact: Fact) -> bytes:
     """A line that `from_json()` makes the fact of: the one it was read from, or a new one.
 
     It is kept with the fact: what both sides are to say is written to several places.
     """
     line = fact.line
     if line is None:
-        line = vars(fact)["line"] = _encoder()(to_values(fact))
+        line = vars(fact)["line"] = _encoder()(fact_to_values(fact))
     return line
 
 
@@ -61,40 +61,40 @@ def _encoder() -> Callable[[object], bytes]:
     return msgspec.json.Encoder(order="sorted").encode
 
 
-def from_values(values: Mapping[str, Value], **more: object) -> Fact:
+def fact_from_values(values: Mapping[str, Value], **more: object) -> Fact:
     """The fact that `to_values()` made these values of, without checking them.
 
     Other attributes (its path, its revision) are taken as they are given.
     """
     own: dict[str, Value] = {}
     # A dict that is copied whole keeps its size; one that is filled grows three times.
-    attrs = {**_UNSAID, "own": own, "properties": {}, **more}
+    attrs = {**_DEFAULT_VALUES, "own": own, "properties": {}, **more}
     for key, value in values.items():
         attr = _ATTR.get(key)
         if attr is not None:
             attrs[attr] = tuple(value) if value.__class__ is list else value
-        elif key in OWN:
+        elif key in OWN_FIELDS_BY_KEY:
             own[key] = value
     fact = object.__new__(Fact)
     object.__setattr__(fact, "__dict__", attrs)
     return fact
 
 
-def from_json(text: str, **more: object) -> Fact:
+def fact_from_json(text: str, **more: object) -> Fact:
     """The fact of one line that `to_json()` made, with other attributes as given."""
-    return from_values(json.loads(text), **more)
+    return fact_from_values(json.loads(text), **more)
 
 
-MANY = 100
+FAST_DECODER_FROM = 100
 """So many lines are worth what a faster decoder costs to load."""
 
 
-def reader(count: int) -> Callable[[bytes, str], Fact]:
+def fact_reader(count: int) -> Callable[[bytes, str], Fact]:
     """What makes a fact of each of `count` lines that `to_json()` made, and its revision."""
-    values_of = json.loads if count < MANY else _decoder()
+    values_of = json.loads if count < FAST_DECODER_FROM else _decoder()
 
     def read(line: bytes, revision: str) -> Fact:
-        fact = from_values(values_of(line), revision=revision)
+        fact = fact_from_values(values_of(line), revision=revision)
         vars(fact)["line"] = line
         return fact
 
@@ -108,6 +108,6 @@ def _decoder() -> Callable[[bytes], Mapping[str, Value]]:
     return msgspec.json.Decoder().decode
 
 
-def public(fact: Fact) -> dict[str, Value]:
+def public_values(fact: Fact) -> dict[str, Value]:
     """What surfaces show of a fact: its values, its path and its revision."""
-    return {**to_values(fact), "path": fact.path, "revision": fact.revision}
+    return {**fact_to_values(fact), "path": fact.path, "revision": fact.revision}

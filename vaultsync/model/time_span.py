@@ -7,10 +7,10 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from vaultsync.errors import InvalidFieldError
-from vaultsync.model.canonical import clean_time, moment
+from vaultsync.model.canonical import clean_time, to_microseconds
 
 
-class Span(NamedTuple):
+class TimeSpan(NamedTuple):
     """Days from `since` until before `until`, as ISO dates; None is open."""
 
     since: str | None = None
@@ -22,12 +22,13 @@ class Span(NamedTuple):
             self.until is None or time < self.until
         )
 
-    def within(self, other: Span) -> Span:
+    def within(self, other: TimeSpan) -> TimeSpan:
         """What lies in both."""
         starts = filter(None, (self.since, other.since))
         ends = filter(None, (self.until, other.until))
-        return Span(
-            max(starts, key=moment, default=None), min(ends, key=moment, default=None)
+        return TimeSpan(
+            max(starts, key=to_microseconds, default=None),
+            min(ends, key=to_microseconds, default=None),
         )
 
 
@@ -35,7 +36,7 @@ ISO_DAY = r"\d{4}-\d{2}(?:-\d{2})?"
 _DAY = len("2026-02-14")
 
 
-def span_of(since: str | None, until: str | None) -> Span:
+def time_span(since: str | None, until: str | None) -> TimeSpan:
     """From the first to the last of days, months or moments that somebody named.
 
     The last day or month is within; a moment is not.
@@ -45,15 +46,15 @@ def span_of(since: str | None, until: str | None) -> Span:
     """
     ends = []
     for at, (name, text) in enumerate((("since", since), ("until", until))):
-        days = days_of(text[:_DAY]) if text is not None else (None, None)
+        days = day_span(text[:_DAY]) if text is not None else (None, None)
         if days is None:
             raise InvalidFieldError(name, text, "a date such as 2026-02-14")
         whole = text is None or len(text) <= _DAY
         ends.append(days[at] if whole else clean_time(name, text))
-    return Span(*ends)
+    return TimeSpan(*ends)
 
 
-def days_of(text: str) -> tuple[str, str] | None:
+def day_span(text: str) -> tuple[str, str] | None:
     """The first day of a day or a month, and the day after its last; None for others."""
     if not re.fullmatch(ISO_DAY, text):
         return None

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-START = "<!-- vaultsync:managed -->"
-END = "<!-- /vaultsync:managed -->"
-RELATED = "Related Facts"
-ENTITIES = "Entities"
-PROVENANCE = "Provenance"
+BLOCK_START = "<!-- vaultsync:managed -->"
+BLOCK_END = "<!-- /vaultsync:managed -->"
+RELATED_HEADING = "Related Facts"
+ENTITIES_HEADING = "Entities"
+PROVENANCE_HEADING = "Provenance"
 
 # A line that is underlined is a heading when it begins nothing else than a paragraph.
 _NO_PARAGRAPH = (
@@ -39,11 +39,13 @@ _ITEM_START = re.compile(r"\A[ \t]*[-*+][ \t]+\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]
 _PROVENANCE = re.compile(
     r"\A(?:Created by agent `[^`]*`|Written by a person)(?: on \d{4}-\d\d-\d\d)?\.\Z"
 )
-_SECTIONS = tuple(f"## {each}" for each in (RELATED, ENTITIES, PROVENANCE))
+_SECTIONS = tuple(
+    f"## {each}" for each in (RELATED_HEADING, ENTITIES_HEADING, PROVENANCE_HEADING)
+)
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 
 
-class Body(NamedTuple):
+class NoteBody(NamedTuple):
     """A body and where its parts are; spans are (start, end) in `text`."""
 
     text: str
@@ -79,18 +81,18 @@ class Body(NamedTuple):
     @property
     def said(self) -> str:
         r"""The content, `\n` line ends, no blank lines around it."""
-        first = normal(self.text[slice(*self.content)])
+        first = normalize_text(self.text[slice(*self.content)])
         return "\n\n".join(part for part in (first, *self.strays) if part)
 
 
-def normal(text: str) -> str:
+def normalize_text(text: str) -> str:
     r"""`\n` line ends, no blank lines around it."""
     if "\r" in text:
         text = _BREAK.sub("\n", text)
     return text.strip("\n")
 
 
-def read_body(text: str) -> Body:
+def read_body(text: str) -> NoteBody:
     """Cut a body into its parts. Total: any text is a body."""
     top = _TOP.match(text)
     heading = context = None
@@ -105,12 +107,12 @@ def read_body(text: str) -> Body:
         start = context[1]
     block = _find_block(text, start)
     if block is None:
-        return Body(text, heading, context, (start, len(text)), None)
+        return NoteBody(text, heading, context, (start, len(text)), None)
     related, entities, strays = _read_block(text[slice(*block)])
-    after = normal(text[block[1] :])
+    after = normalize_text(text[block[1] :])
     if after.strip():
         strays = (*strays, after)
-    return Body(
+    return NoteBody(
         text, heading, context, (start, block[0]), block, related, entities, strays
     )
 
@@ -118,11 +120,11 @@ def read_body(text: str) -> Body:
 def _find_block(text: str, start: int) -> tuple[int, int] | None:
     """The last managed block on lines of its own, outside fenced code."""
     at = len(text)
-    while (at := text.rfind(START, start, at)) >= 0:
+    while (at := text.rfind(BLOCK_START, start, at)) >= 0:
         own_line = at == start or text[at - 1] in "\r\n"
         if own_line and not _in_fence(text, start, at):
-            end = text.find(END, at)
-            return at, (len(text) if end < 0 else end + len(END))
+            end = text.find(BLOCK_END, at)
+            return at, (len(text) if end < 0 else end + len(BLOCK_END))
     return None
 
 
@@ -147,7 +149,7 @@ def _read_block(
     strays: list[list[str]] = [[]]
     section = ""
     into: list[str] | None = None
-    inner = block[len(START) :].removesuffix(END)
+    inner = block[len(BLOCK_START) :].removesuffix(BLOCK_END)
     lines = _BREAK.split(inner) if "\r" in inner else inner.split("\n")
     for line in lines:
         words = line.strip()
@@ -156,14 +158,14 @@ def _read_block(
             continue
         if words in _SECTIONS:
             section = words[3:]
-            into = {RELATED: related, ENTITIES: entities}.get(section)
+            into = {RELATED_HEADING: related, ENTITIES_HEADING: entities}.get(section)
             continue
         link = _ITEM_START.match(line) if into is not None else None
         if into is not None and link is not None:
             into.append(link[1].strip())
             if _ITEM.match(line):
                 continue
-        if section == PROVENANCE and _PROVENANCE.match(words):
+        if section == PROVENANCE_HEADING and _PROVENANCE.match(words):
             continue
         strays[-1].append(line)
     texts = tuple("\n".join(lines) for lines in strays if lines)
@@ -186,21 +188,21 @@ def render_block(
     *, related: Sequence[str], entities: Sequence[str], origin: str
 ) -> str:
     """The managed block from the texts of its links and the line of provenance."""
-    made = f"{START}\n"
-    for name, links in ((RELATED, related), (ENTITIES, entities)):
+    made = f"{BLOCK_START}\n"
+    for name, links in ((RELATED_HEADING, related), (ENTITIES_HEADING, entities)):
         if links:
             listed = "\n- ".join(links)
             made += f"## {name}\n- {listed}\n\n"
-    return f"{made}## {PROVENANCE}\n{origin}\n{END}"
+    return f"{made}## {PROVENANCE_HEADING}\n{origin}\n{BLOCK_END}"
 
 
-def set_title(body: Body, title: str) -> Body:
+def set_title(body: NoteBody, title: str) -> NoteBody:
     """Another heading, in a body that has one."""
     assert body.heading is not None  # noqa: S101 - the caller chose this form by it
     return read_body(_put(body.text, body.heading, title))
 
 
-def set_context(body: Body, context: str | None, eol: str) -> Body:
+def set_context(body: NoteBody, context: str | None, eol: str) -> NoteBody:
     """Another context line, or none; a new one stands under the heading."""
     if body.context is not None:
         old = body.text[slice(*body.context)]
@@ -232,7 +234,7 @@ def _one_break_less(text: str) -> str:
     return _BREAK.sub("", text, count=1) if _BREAK.match(text) else text
 
 
-def set_content(body: Body, content: str, eol: str) -> Body:
+def set_content(body: NoteBody, content: str, eol: str) -> NoteBody:
     """Another content: lines that stay keep their bytes, strays move into it."""
     raw = body.text[slice(*body.content)]
     lead = _EDGE_START.search(raw)
@@ -287,11 +289,11 @@ def _without_strays(block: str) -> str:
         words = line.strip()
         if words in _SECTIONS:
             section = words[3:]
-        elif words and words not in (START, END):
+        elif words and words not in (BLOCK_START, BLOCK_END):
             bare = line.rstrip("\r\n")
-            ours = (section in (RELATED, ENTITIES) and _ITEM.match(bare)) or (
-                section == PROVENANCE and _PROVENANCE.match(words)
-            )
+            ours = (
+                section in (RELATED_HEADING, ENTITIES_HEADING) and _ITEM.match(bare)
+            ) or (section == PROVENANCE_HEADING and _PROVENANCE.match(words))
             if not ours:
                 continue
         kept.append(line)
@@ -299,8 +301,8 @@ def _without_strays(block: str) -> str:
 
 
 def set_links(
-    body: Body, section: str, *, add: Sequence[str], remove: Sequence[str], eol: str
-) -> Body:
+    body: NoteBody, section: str, *, add: Sequence[str], remove: Sequence[str], eol: str
+) -> NoteBody:
     """Add lines of links to a section of the managed block, and take lines out.
 
     `add` holds texts of links, `remove` targets as `Body.related` spells them.
@@ -333,7 +335,11 @@ def set_links(
 
 def _place_of(lines: Sequence[str], section: str) -> int:
     """Where a new section begins: Related Facts first, then Entities."""
-    later = (ENTITIES, PROVENANCE) if section == RELATED else (PROVENANCE,)
+    later = (
+        (ENTITIES_HEADING, PROVENANCE_HEADING)
+        if section == RELATED_HEADING
+        else (PROVENANCE_HEADING,)
+    )
     for number, line in enumerate(lines):
         if line.strip() in {f"## {each}" for each in later}:
             return number
@@ -349,7 +355,7 @@ def _without_empty(lines: Sequence[str], section: str) -> list[str]:
         while end < len(lines) and not lines[end].strip():
             end += 1
         if end < len(lines) and (
-            lines[end].startswith("## ") or lines[end].strip() == END
+            lines[end].startswith("## ") or lines[end].strip() == BLOCK_END
         ):
             return [*lines[:number], *lines[end:]]
     return list(lines)

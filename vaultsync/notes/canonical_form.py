@@ -11,47 +11,47 @@ import re
 from vaultsync.errors import UsageError
 from vaultsync.model.canonical import canonical
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath, place
-from vaultsync.model.schema import FIELD, FIELDS, Owner
-from vaultsync.notes.body import RELATED
+from vaultsync.model.paths import VaultPath, path_info
+from vaultsync.model.schema import FIELDS, FIELDS_BY_KEY, FieldOwner
+from vaultsync.notes.body import RELATED_HEADING
 from vaultsync.notes.parse import TYPE_FOLDERS
-from vaultsync.notes.render import render
-from vaultsync.notes.view import Lens
-from vaultsync.notes.view_read import is_marked
+from vaultsync.notes.render import render_note
+from vaultsync.notes.view import NoteView
+from vaultsync.notes.view_read import may_be_redacted
 
 _FIRST = re.compile(
     rb"---\nid: ([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\n"
 )
 _CLOSING = b"\n---\n"
-_VOLATILE = [row.key for row in FIELDS if row.owner is Owner.VOLATILE]
+_VOLATILE = [row.key for row in FIELDS if row.owner is FieldOwner.VOLATILE]
 # Of one line, and nothing is indented below it, as the rest of another value would be.
 _VOLATILE_LINE = re.compile(
     rf"\n({'|'.join(_VOLATILE)}): ([0-9][0-9T:.Z-]*)(?=\n[^\s-]|\Z)".encode()
 )
-_HEADING = f"## {RELATED}\n- ".encode()
+_HEADING = f"## {RELATED_HEADING}\n- ".encode()
 _LINK = re.compile(r"\[\[[^\[\]|\r\n]+(?:\|[^\[\]\r\n]*)?\]\]")
 
 
-def id_of(data: bytes) -> str | None:
+def leading_id(data: bytes) -> str | None:
     """The id of a text that begins as new notes do; all of it may be something else."""
     found = _FIRST.match(data)
     return found[1].decode() if found else None
 
 
-def is_verbatim(data: bytes, path: VaultPath, fact: Fact, lens: Lens) -> bool:
+def is_canonical(data: bytes, path: VaultPath, fact: Fact, lens: NoteView) -> bool:
     """Whether a text is what a new note of the fact would be, in a place of its scope.
 
     Links are taken as they stand in it, one for each related fact: other notes may have
     been moved since.
     """
     at_home = path.startswith(f"{fact.scope}/")
-    if not at_home and place(path, TYPE_FOLDERS).scope is not None:
+    if not at_home and path_info(path, TYPE_FOLDERS).scope is not None:
         return False
     links = _links(data, fact) if fact.related_fact_ids else {}
     if links is None:
         return False
-    shown = lens.shown(fact) if is_marked(data) else fact
-    made = render(shown, links=links)
+    shown = lens.to_note(fact) if may_be_redacted(data) else fact
+    made = render_note(shown, links=links)
     return made == data or _differs_in_volatile_only(made, data)
 
 
@@ -60,18 +60,18 @@ def _differs_in_volatile_only(one: bytes, other: bytes) -> bool:
     others_head, _, others_body = other.partition(_CLOSING)
     if body != others_body:
         return False
-    lasting = _lasting(head)
-    return lasting is not None and lasting == _lasting(others_head)
+    lasting = _without_volatile_lines(head)
+    return lasting is not None and lasting == _without_volatile_lines(others_head)
 
 
-def _lasting(head: bytes) -> bytes | None:
+def _without_volatile_lines(head: bytes) -> bytes | None:
     """A frontmatter without its volatile lines, if these can be read."""
     found = _VOLATILE_LINE.findall(head)
     if len(found) != len({key for key, _ in found}):
         return None  # a key that stands twice
     try:
         for key, value in found:
-            canonical(FIELD[key.decode()], _scalar(value.decode()))
+            canonical(FIELDS_BY_KEY[key.decode()], _scalar(value.decode()))
     except UsageError:
         return None
     return _VOLATILE_LINE.sub(b"", head)

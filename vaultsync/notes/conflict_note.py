@@ -18,9 +18,9 @@ from vaultsync.markdown.diff3 import differing_lines
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 
-NOTE = "note"
+NOTE_FIELD = "note"
 """The field of a conflict in which one side deleted what the other changed."""
-DELETED, CHANGED = "deleted", "changed"
+DELETED_SIDE, CHANGED_SIDE = "deleted", "changed"
 """What the two sides did to it then."""
 
 
@@ -62,7 +62,10 @@ class Conflict:
 def is_deletion(field: FieldConflict) -> bool:
     """Whether one side deleted what the other changed; else it is a property `note`."""
     sides = (field.vault, field.store)
-    return field.field == NOTE and sides in ((DELETED, CHANGED), (CHANGED, DELETED))
+    return field.field == NOTE_FIELD and sides in (
+        (DELETED_SIDE, CHANGED_SIDE),
+        (CHANGED_SIDE, DELETED_SIDE),
+    )
 
 
 def conflict_id(fact_id: str, fields: Sequence[FieldConflict]) -> str:
@@ -74,7 +77,7 @@ def conflict_id(fact_id: str, fields: Sequence[FieldConflict]) -> str:
     return hashlib.sha256(json.dumps([fact_id, rows]).encode()).hexdigest()[:16]
 
 
-SUFFIX = ".conflict.md"
+CONFLICT_SUFFIX = ".conflict.md"
 _NAME_BYTES = 255
 """What file systems allow for one name."""
 
@@ -92,12 +95,12 @@ def conflict_path(
     folder, slash, name = note_path.rpartition("/")
     stem = name[:-3] if name.casefold().endswith(".md") else name
     tags = (f".{conflict_id[:8]}", f".{conflict_id}") if conflict_id else ()
-    fits = len((stem + SUFFIX).encode()) <= _NAME_BYTES
+    fits = len((stem + CONFLICT_SUFFIX).encode()) <= _NAME_BYTES
 
     def named(tag: str) -> VaultPath:
-        room = _NAME_BYTES - len((tag + SUFFIX).encode())
+        room = _NAME_BYTES - len((tag + CONFLICT_SUFFIX).encode())
         short = stem.encode()[:room].decode(errors="ignore")
-        return VaultPath(f"{folder}{slash}{short}{tag}{SUFFIX}")
+        return VaultPath(f"{folder}{slash}{short}{tag}{CONFLICT_SUFFIX}")
 
     return next(
         path
@@ -108,7 +111,7 @@ def conflict_path(
 
 def is_conflict_note(name: str) -> bool:
     """Whether a file is a conflict note, by its name."""
-    return name.casefold().endswith(SUFFIX)
+    return name.casefold().endswith(CONFLICT_SUFFIX)
 
 
 def conflict_json(conflict: Conflict) -> dict[str, Value]:
@@ -153,20 +156,20 @@ def render_conflict(conflict: Conflict) -> str:
     )
 
 
-BY_COMMAND = "person"
+COMMAND_ACTOR = "person"
 """Who writes a fact by a command that names no agent."""
 
 
 def _whose(conflict: Conflict) -> str:
     """Whose the version of the store is."""
-    return "command" if conflict.actor == BY_COMMAND else "agent"
+    return "command" if conflict.actor == COMMAND_ACTOR else "agent"
 
 
 def _story(conflict: Conflict, note: str) -> Iterator[str]:
     """What happened, and what to do."""
     whose = _whose(conflict)
     who = f"gent {_code(conflict.actor)}" if conflict.actor else "n agent"
-    who = " command" if conflict.actor == BY_COMMAND else who
+    who = " command" if conflict.actor == COMMAND_ACTOR else who
     changed = [_bold(each.field) for each in conflict.fields if not is_deletion(each)]
     if changed:
         yield (
@@ -175,7 +178,7 @@ def _story(conflict: Conflict, note: str) -> Iterator[str]:
             " kept here."
         )
     for each in conflict.fields:
-        if is_deletion(each) and each.vault == DELETED:
+        if is_deletion(each) and each.vault == DELETED_SIDE:
             yield (
                 f"You deleted {note} while a{who} changed it. An edit beats a deletion,"
                 f" so the note is back, with the {whose}'s change."
@@ -204,7 +207,7 @@ def _section(field: FieldConflict, whose: str) -> Iterator[str]:
         label = (
             f"Keep the note, as the {whose} changed it (to delete it after all, delete the"
             " note once more)"
-            if field.vault == DELETED
+            if field.vault == DELETED_SIDE
             else f"Delete the note, as the {whose} did with the fact"
         )
     yield f"## {_plain(field.field)}"
@@ -239,7 +242,7 @@ def _fenced(language: str, text: str) -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-MANY = 8
+MIN_DIFF_LINES = 8
 """Lines of a text in which a person would have to search for what differs."""
 
 
@@ -248,7 +251,7 @@ def _differing(field: FieldConflict) -> str:
     mine, theirs = field.vault, field.store
     if not (isinstance(mine, str) and isinstance(theirs, str)):
         return ""
-    if max(mine.count("\n"), theirs.count("\n")) < MANY:
+    if max(mine.count("\n"), theirs.count("\n")) < MIN_DIFF_LINES:
         return ""
     lines = differing_lines(mine, theirs)
     alike = any(line[:1] not in ("-", "+") for line in lines)
@@ -337,9 +340,9 @@ _BOX = re.compile(
 _FENCE = re.compile(r" {0,3}(?P<fence>`{3,}(?=[^`]*\Z)|~{3,})(?P<info>.*)\Z", re.DOTALL)
 
 
-def ticked(text: str) -> frozenset[str] | None:
+def ticked_fields(text: str) -> frozenset[str] | None:
     """The fields whose box a person ticked; None when it is no conflict note."""
-    if conflict_of_text(text) is None:
+    if conflict_id_in(text) is None:
         return None
     boxes = [found for line in _unfenced(_lines(text)) if (found := _BOX.match(line))]
     if not boxes:
@@ -347,7 +350,7 @@ def ticked(text: str) -> frozenset[str] | None:
     return frozenset(_decoded(each["field"]) for each in boxes if each["tick"] in "xX")
 
 
-def conflict_of_text(text: str) -> str | None:
+def conflict_id_in(text: str) -> str | None:
     """The id of the conflict whose note this is, from its frontmatter."""
     first, *lines = _lines(text)
     if first.rstrip() != "---":

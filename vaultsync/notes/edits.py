@@ -13,7 +13,7 @@ from vaultsync.model.schema import TIERS, Value
 from vaultsync.notes.parse import Note, type_of_folder
 
 
-def edited(
+def apply_note_edits(
     base: Fact, before: Note, now: Note, *, ids: Mapping[str, str] | None = None
 ) -> Fact:
     """The fact as the person left it: the base with what differs between two readings.
@@ -38,8 +38,8 @@ def edited(
         changes["type"] = moved_to
     _set_tier(base, before, now, changes)
     _set_links(base, before, now, changes, ids or {})
-    fact = base.changed(changes) if changes else base
-    return fact.but(path=now.path)
+    fact = base.replace(changes) if changes else base
+    return fact.evolve(path=now.path)
 
 
 def _set_tier(base: Fact, before: Note, now: Note, changes: dict[str, Value]) -> None:

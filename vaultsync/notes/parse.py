@@ -10,24 +10,30 @@ from typing import NamedTuple
 
 from vaultsync.errors import InvalidIdError, UnreadableNoteError, UsageError
 from vaultsync.markdown import frontmatter
-from vaultsync.markdown.frontmatter import Parts
-from vaultsync.model.canonical import canonical, check_id, check_property, plain
+from vaultsync.markdown.frontmatter import NoteParts
+from vaultsync.model.canonical import canonical, check_id, check_property, json_value
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import Place, VaultPath, place, stem_of
-from vaultsync.model.schema import FIELD, OWN, TYPES, Value, tier_of
-from vaultsync.notes.body import Body, read_body
+from vaultsync.model.paths import PathInfo, VaultPath, path_info, stem_of
+from vaultsync.model.schema import (
+    FIELDS_BY_KEY,
+    OWN_FIELDS_BY_KEY,
+    TYPES,
+    Value,
+    tier_of,
+)
+from vaultsync.notes.body import NoteBody, read_body
 
 _IN_BODY = frozenset({"content", "scope"})
 _NESTED = frozenset({"decision", "commitment", "lesson", "observation", "entity"})
 _NOT_READ = _IN_BODY | {"id"}
-_ROWS = {**FIELD, **OWN}
+_ROWS = {**FIELDS_BY_KEY, **OWN_FIELDS_BY_KEY}
 _ENTITY_TYPES = ("person", "project")
 _FOLDER_TYPES = {row.folder: name for name, row in TYPES.items()}
 TYPE_FOLDERS = frozenset(_FOLDER_TYPES)
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class FieldProblem:
     """A property whose value its field does not take; the field keeps its old value."""
 
     key: str
@@ -36,7 +42,7 @@ class Problem:
     hint: str
 
 
-class UnknownPlaceholder(Problem):
+class UnknownPlaceholder(FieldProblem):
     """A field in which a person wrote, or left, a placeholder that stands for nothing."""
 
 
@@ -44,9 +50,9 @@ class Note(NamedTuple):
     """What the text of a note says."""
 
     path: VaultPath
-    place: Place
-    parts: Parts
-    body: Body
+    place: PathInfo
+    parts: NoteParts
+    body: NoteBody
     raw: Mapping[str, Value]
     """The properties as written."""
     id: str | None
@@ -54,7 +60,7 @@ class Note(NamedTuple):
     """What it shows, by key, canonical; lists as tuples of text."""
     properties: Mapping[str, Value]
     """The author's other properties."""
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[FieldProblem, ...] = ()
     spelled: Mapping[str, Value] = MappingProxyType({})
     """What it shows, by key, where that is not what it means: `notes/view.py`."""
 
@@ -84,7 +90,7 @@ def read_note(data: bytes, path: VaultPath) -> Note:
         )
     parts, raw = frontmatter.split_note(text, path)
     body = read_body(parts.body)
-    problems: list[Problem] = []
+    problems: list[FieldProblem] = []
     fact_id = _read_id(raw, parts, problems)
     values, properties = _read_properties(raw, parts, problems)
     if body.title is not None:
@@ -94,14 +100,14 @@ def read_note(data: bytes, path: VaultPath) -> Note:
     if body.context is not None:
         values["context"] = body.context_text
     values["content"] = body.said
-    where = place(path, TYPE_FOLDERS)
+    where = path_info(path, TYPE_FOLDERS)
     return Note(
         path, where, parts, body, raw, fact_id, values, properties, tuple(problems)
     )
 
 
 def _read_properties(
-    raw: Mapping[str, Value], parts: Parts, problems: list[Problem]
+    raw: Mapping[str, Value], parts: NoteParts, problems: list[FieldProblem]
 ) -> tuple[dict[str, Value], dict[str, Value]]:
     """The values of fields by key, and the author's other properties."""
     values: dict[str, Value] = {}
@@ -113,19 +119,19 @@ def _read_properties(
         row = _ROWS.get(key)
         try:
             if row is None:
-                properties[check_property(key)] = plain(key, value)
+                properties[check_property(key)] = json_value(key, value)
             elif value is not None:
                 values[key] = canonical(row, value)
         except UsageError as wrong:
             line = _line_of(parts, key)
-            problems.append(Problem(key, line, wrong.message, wrong.hint))
+            problems.append(FieldProblem(key, line, wrong.message, wrong.hint))
     if values.get("type") == "entity" and values.get("entityType") in _ENTITY_TYPES:
         values["type"] = values["entityType"]
     return values, properties
 
 
 def _read_id(
-    raw: Mapping[str, Value], parts: Parts, problems: list[Problem]
+    raw: Mapping[str, Value], parts: NoteParts, problems: list[FieldProblem]
 ) -> str | None:
     if raw.get("id") is None:
         return None
@@ -133,7 +139,7 @@ def _read_id(
         return check_id(raw["id"])
     except InvalidIdError as wrong:
         hint = "an id of vaultsync is a UUID: rename this property, or remove it"
-        problems.append(Problem("id", _line_of(parts, "id"), wrong.message, hint))
+        problems.append(FieldProblem("id", _line_of(parts, "id"), wrong.message, hint))
         return None
 
 
@@ -154,10 +160,14 @@ def _flat(raw: Mapping[str, Value]) -> list[tuple[str, Value]]:
             found.append((key, value))
             continue
         for inner, held in value.items():
-            flat = inner if inner in OWN else key + inner[:1].upper() + inner[1:]
+            flat = (
+                inner
+                if inner in OWN_FIELDS_BY_KEY
+                else key + inner[:1].upper() + inner[1:]
+            )
             if flat in raw:
                 continue
-            if flat in OWN:
+            if flat in OWN_FIELDS_BY_KEY:
                 found.append((flat, held))
             elif (
                 key == "entity" and inner == "properties" and isinstance(held, Mapping)
@@ -177,13 +187,13 @@ def _relationships(held: Value, raw: Mapping[str, Value]) -> list[tuple[str, Val
     return [(key, links) for key, links in found.items() if key not in raw]
 
 
-def _line_of(parts: Parts, key: str) -> int:
+def _line_of(parts: NoteParts, key: str) -> int:
     found = re.search(rf"(?m)^[\"']?{re.escape(key)}[\"']?\s*:", parts.yaml)
     before = parts.yaml[: found.start()] if found else ""
     return before.count("\n") + 2
 
 
-def type_of_folder(where: Place) -> str | None:
+def type_of_folder(where: PathInfo) -> str | None:
     """The type whose notes belong in the folder of a note; None outside of all."""
     return _FOLDER_TYPES.get(where.folder) if where.folder else None
 

@@ -11,18 +11,26 @@ from operator import itemgetter
 
 from vaultsync.errors import UnsafeSpliceError
 from vaultsync.markdown import frontmatter
-from vaultsync.markdown.frontmatter import Parts
+from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.canonical import canonical, link_name
-from vaultsync.model.compare import differing
+from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import stem_of
-from vaultsync.model.schema import FIELD, FIELDS, OWN, Field, Kind, Owner, Value
+from vaultsync.model.schema import (
+    FIELDS,
+    FIELDS_BY_KEY,
+    OWN_FIELDS_BY_KEY,
+    Field,
+    FieldOwner,
+    Value,
+    ValueKind,
+)
 from vaultsync.notes import body as bodies
-from vaultsync.notes.body import Body
-from vaultsync.notes.edits import edited
+from vaultsync.notes.body import NoteBody
+from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.parse import Note, read_note
-from vaultsync.notes.view import CLEAR, Lens
-from vaultsync.privacy.redaction import MARK
+from vaultsync.notes.view import IDENTITY_VIEW, NoteView
+from vaultsync.privacy.redaction import REDACTION_PREFIX
 
 _IN_BODY = frozenset({"content", "scope"})
 _UNSET: tuple[Value, ...] = ("", (), [])
@@ -30,13 +38,13 @@ _SHOWN = [row for row in FIELDS if row.key not in ("id", "title", "context", *_I
 _MIDDLE = [row.key for row in _SHOWN].index("createdAt")
 
 
-_OF_ONE_NOTE = frozenset({Kind.ID, Kind.IDS, Kind.TIME})
+_OF_ONE_NOTE = frozenset({ValueKind.ID, ValueKind.IDS, ValueKind.TIME})
 """Kinds of values that hardly two notes share."""
-_MOST = 4096
+_MAX_CACHED_LINES = 4096
 """So many values of one field are kept as lines."""
 
 
-class _Rows:
+class _FieldLines:
     """Fields that stand together in a note; every fact is asked for all of them."""
 
     def __init__(self, rows: Sequence[Field]) -> None:
@@ -58,9 +66,9 @@ class _Rows:
 
 def _line(row: Field, value: Value, known: dict[Value, str]) -> str:
     """The lines of a field, kept: most values of a vault stand in many notes."""
-    made = frontmatter.emit(row.key, _written(row, value), "\n")
+    made = frontmatter.emit_property(row.key, _written(row, value), "\n")
     if row.kind not in _OF_ONE_NOTE:
-        if len(known) >= _MOST:
+        if len(known) >= _MAX_CACHED_LINES:
             known.clear()
         known[value] = made
     return made
@@ -68,17 +76,25 @@ def _line(row: Field, value: Value, known: dict[Value, str]) -> str:
 
 _COUNT = "accessCount"
 """The one field of which 0 says nothing."""
-_SAID = _Rows(_SHOWN[:_MIDDLE])
+_FIELDS_ABOVE = _FieldLines(_SHOWN[:_MIDDLE])
 """The fields above a type's own and the author's properties; below them stand others."""
-_KNOWN = _Rows(_SHOWN[_MIDDLE:])
+_KNOWN = _FieldLines(_SHOWN[_MIDDLE:])
 
 
-def render(fact: Fact, *, links: Mapping[str, str]) -> bytes:
+def render_note(fact: Fact, *, links: Mapping[str, str]) -> bytes:
     """A new note. `links` gives the text of the link to a fact by its id."""
-    others = {key: _written(OWN[key], value) for key, value in fact.own.items()}
+    others = {
+        key: _written(OWN_FIELDS_BY_KEY[key], value) for key, value in fact.own.items()
+    }
     others.update(fact.properties)
-    lines = ["---\n", frontmatter.emit("id", fact.id, "\n"), *_SAID.lines(fact)]
-    lines += [frontmatter.emit(key, value, "\n") for key, value in others.items()]
+    lines = [
+        "---\n",
+        frontmatter.emit_property("id", fact.id, "\n"),
+        *_FIELDS_ABOVE.lines(fact),
+    ]
+    lines += [
+        frontmatter.emit_property(key, value, "\n") for key, value in others.items()
+    ]
     lines += _KNOWN.lines(fact)
     body = bodies.render_body(
         title=fact.title,
@@ -87,13 +103,13 @@ def render(fact: Fact, *, links: Mapping[str, str]) -> bytes:
         block=bodies.render_block(
             related=[links[each] for each in fact.related_fact_ids if each in links],
             entities=[f"[[{each}]]" for each in fact.entities],
-            origin=origin(fact),
+            origin=provenance_line(fact),
         ),
     )
     return "".join((*lines, "---\n", body)).encode()
 
 
-def origin(fact: Fact) -> str:
+def provenance_line(fact: Fact) -> str:
     """The line of provenance."""
     return _origin(fact.agent_id or "", fact.created_at[:10])
 
@@ -108,38 +124,38 @@ def _origin(agent_id: str, day: str) -> str:
 def _written(row: Field, value: Value) -> Value:
     """A value as a note spells it: links quoted and in brackets."""
     if isinstance(value, (list, tuple)):
-        if row.kind is Kind.LINKS:
+        if row.kind is ValueKind.LINKS:
             return [f"[[{each}]]" for each in value]
         return list(value)
     return value
 
 
-def with_id(note: Note, fact_id: str) -> bytes:
+def add_id_line(note: Note, fact_id: str) -> bytes:
     """The text of a note with nothing but an `id` line added.
 
     Raises:
         UnsafeSpliceError: it could not be proved that nothing else changes.
     """
-    parts = frontmatter.splice(
+    parts = frontmatter.edit_properties(
         note.parts, {"id": fact_id}, note.path, before=dict(note.raw)
     )
     return parts.text.encode()
 
 
-def without_id(note: Note) -> bytes:
+def remove_id_line(note: Note) -> bytes:
     """The text of a note with its `id` line taken out, for the undo of an adoption."""
-    parts = frontmatter.splice(
+    parts = frontmatter.edit_properties(
         note.parts, {"id": None}, note.path, before=dict(note.raw)
     )
     text = parts.text if parts.yaml.strip() else _bom(parts) + parts.body
     return text.encode()
 
 
-def _bom(parts: Parts) -> str:
+def _bom(parts: NoteParts) -> str:
     return "\ufeff" if parts.head.startswith("\ufeff") else ""
 
 
-def stale(note: Note, vault: Fact, merged: Fact) -> tuple[str, ...]:
+def stale_keys(note: Note, vault: Fact, merged: Fact) -> tuple[str, ...]:
     """The keys that a note must be rewritten for, so that it says what was merged.
 
     What a note shows is compared with what it shows; what it does not show, with what it
@@ -150,10 +166,10 @@ def stale(note: Note, vault: Fact, merged: Fact) -> tuple[str, ...]:
     keys = dict.fromkeys([*(row.key for row in FIELDS), *vault.own, *merged.own])
     keys.update(dict.fromkeys([*vault.properties, *merged.properties]))
     for key in keys:
-        row = FIELD.get(key) or OWN.get(key)
-        if key in held or key == "scope" or (row and row.owner is Owner.VOLATILE):
+        row = FIELDS_BY_KEY.get(key) or OWN_FIELDS_BY_KEY.get(key)
+        if key in held or key == "scope" or (row and row.owner is FieldOwner.VOLATILE):
             continue
-        shown = note.id if key == "id" else _shown(note, key, vault)
+        shown = note.id if key == "id" else _shown_value(note, key, vault)
         hidden = key not in note.values and key not in note.properties
         if key != "id" and hidden and _is_unset(row, merged.value(key)):
             continue  # what it does not show, it need not take back
@@ -162,7 +178,7 @@ def stale(note: Note, vault: Fact, merged: Fact) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _shown(note: Note, key: str, vault: Fact) -> Value:
+def _shown_value(note: Note, key: str, vault: Fact) -> Value:
     for shown in (note.values, note.properties):
         if key in shown:
             return shown[key]
@@ -181,7 +197,11 @@ def _same(row: Field | None, one: Value, other: Value) -> bool:
             if isinstance(other, (list, tuple))
             else [other] * (other is not None)
         )
-        if row is not None and row.kind in (Kind.LINES, Kind.LINKS, Kind.IDS):
+        if row is not None and row.kind in (
+            ValueKind.LINES,
+            ValueKind.LINKS,
+            ValueKind.IDS,
+        ):
             return set(left) == set(right)
         return left == right
     return one == other or (_is_unset(row, one) and _is_unset(row, other))
@@ -192,13 +212,13 @@ def _is_unset(row: Field | None, value: Value) -> bool:
     return value is None or (row is not None and value in _UNSET)
 
 
-def rewrite(
+def rewrite_note(
     note: Note,
     vault: Fact,
     merged: Fact,
     *,
     links: Mapping[str, str],
-    lens: Lens = CLEAR,
+    lens: NoteView = IDENTITY_VIEW,
 ) -> bytes:
     """The text of a note that says `merged`, with only the lines changed that must.
 
@@ -208,17 +228,19 @@ def rewrite(
     Raises:
         UnsafeSpliceError: the result could not be proved to say `merged`.
     """
-    if MARK in note.parts.text:
+    if REDACTION_PREFIX in note.parts.text:
         # What a placeholder stands for is said by the fact that the note is to show.
         again = read_note(note.parts.text.encode(), note.path)
-        meant = lens.meant(again, merged, before=note)
+        meant = lens.from_note(again, merged, before=note)
         note = meant._replace(problems=note.problems)
-    changed = stale(note, vault, merged)
+    changed = stale_keys(note, vault, merged)
     parts = note.parts
-    told = lens.told(note, merged)
+    told = lens.to_note_wording(note, merged)
     properties = _property_changes(note, told, changed)
     if properties:
-        parts = frontmatter.splice(parts, properties, note.path, before=dict(note.raw))
+        parts = frontmatter.edit_properties(
+            parts, properties, note.path, before=dict(note.raw)
+        )
     body = _body_changes(note, told, changed, parts.eol, links)
     fence = parts.fence
     if body.text and fence and not fence.endswith("\n"):
@@ -237,7 +259,7 @@ def _property_changes(
             continue
         if key == "context" and (note.body.context or note.body.block):
             continue
-        row = FIELD.get(key) or OWN.get(key)
+        row = FIELDS_BY_KEY.get(key) or OWN_FIELDS_BY_KEY.get(key)
         value = merged.value(key)
         if row is not None and isinstance(value, (list, tuple)):
             value = _keep_spelling(row, note.raw.get(key), value)
@@ -263,7 +285,7 @@ def _volatile_changes(note: Note, merged: Fact) -> dict[str, Value | None]:
     """What comes up to date on the occasion, where the note shows it."""
     found: dict[str, Value | None] = {}
     for row in FIELDS:
-        if row.owner is Owner.VOLATILE and row.key in note.values:
+        if row.owner is FieldOwner.VOLATILE and row.key in note.values:
             value = _written(row, merged.value(row.key))
             if value not in (None, []) and value != note.raw.get(row.key):
                 found[row.key] = value
@@ -288,13 +310,13 @@ def _body_changes(
     changed: tuple[str, ...],
     eol: str,
     links: Mapping[str, str],
-) -> Body:
+) -> NoteBody:
     body = bodies.read_body(note.body.text) if note.spelled else note.body
     if "entities" in changed:
         had = {link_name(each): each for each in body.entities}
         body = bodies.set_links(
             body,
-            bodies.ENTITIES,
+            bodies.ENTITIES_HEADING,
             add=[f"[[{x}]]" for x in merged.entities if x not in had],
             remove=[text for name, text in had.items() if name not in merged.entities],
             eol=eol,
@@ -305,7 +327,7 @@ def _body_changes(
         known = {link_name(text) for text in links.values()}
         body = bodies.set_links(
             body,
-            bodies.RELATED,
+            bodies.RELATED_HEADING,
             add=[text for text in wanted if link_name(text) not in body.related],
             remove=[x for x in body.related if x in known and x not in had],
             eol=eol,
@@ -319,12 +341,12 @@ def _body_changes(
     return body
 
 
-def _prove(note: Note, vault: Fact, merged: Fact, made: bytes, lens: Lens) -> None:
-    again = lens.meant(read_note(made, note.path), merged, before=note)
+def _prove(note: Note, vault: Fact, merged: Fact, made: bytes, lens: NoteView) -> None:
+    again = lens.from_note(read_note(made, note.path), merged, before=note)
     held = {each.key for each in again.problems}.intersection(
         each.key for each in note.problems
     )  # what a person wrote there cannot be read, so it says nothing about the field
-    left = stale(again, merged, merged)
+    left = stale_keys(again, merged, merged)
     kept = tuple(
         key
         for key in {**vault.own, **vault.properties}
@@ -334,12 +356,14 @@ def _prove(note: Note, vault: Fact, merged: Fact, made: bytes, lens: Lens) -> No
     )
     others = tuple(
         key
-        for key in differing(edited(vault, note, again), merged)
+        for key in differing_keys(apply_note_edits(vault, note, again), merged)
         if key not in ("relatedFactIds", "scope", *held)
         and key not in again.values
         and (
             key in again.properties
-            or not _is_unset(FIELD.get(key) or OWN.get(key), merged.value(key))
+            or not _is_unset(
+                FIELDS_BY_KEY.get(key) or OWN_FIELDS_BY_KEY.get(key), merged.value(key)
+            )
         )
     )
     for keys, why in (

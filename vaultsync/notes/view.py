@@ -20,40 +20,47 @@ from typing import TYPE_CHECKING
 
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.privacy.detection import is_calm
-from vaultsync.privacy.fact_texts import LINKS, changed, gist, inside, mapped, pieces
+from vaultsync.privacy.detection import is_surely_clean
+from vaultsync.privacy.fact_texts import (
+    LINK_KEYS,
+    fact_text_pieces,
+    joined_texts,
+    map_fact_texts,
+    map_value_texts,
+    texts_in_value,
+)
 from vaultsync.privacy.providers import PROVIDERS
 from vaultsync.privacy.redaction import (
-    MARK,
+    NO_REDACTION,
     NO_SECRETS,
-    NOTHING_TO_HIDE,
-    Hiding,
+    REDACTION_PREFIX,
+    KnownSecrets,
+    Redaction,
     Redactor,
-    Secrets,
-    hiding,
-    joined,
+    join_secrets,
+    redaction_for,
 )
 
 if TYPE_CHECKING:  # answers are seen through a lens too, and know no notes
     from vaultsync.notes.parse import Note
 
-RULES = "1"
+DETECTION_RULES = "1"
 """Changes with what is a secret, where the table of providers does not."""
 
 
-MOST = 100_000
+MAX_CACHED_HASHES = 100_000
 """Hashes that are kept at most."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lens:
+class NoteView:
     """What of a fact a note may show."""
 
     redactor: Redactor | None = None
     """None: nothing is hidden, nothing is disarmed, notes are what they show."""
-    hides: bool = True
+    redacts: bool = True
     """Whether secrets are hidden. Placeholders are understood without, too."""
-    disarms: bool = True
+    escapes: bool = True
     """Whether what would run in Obsidian is escaped. What is, is read back without, too."""
     version: str = ""
     """Changes with what answers hide, as far as all processes of a vault agree on it."""
@@ -72,129 +79,137 @@ class Lens:
         )
 
     @staticmethod
-    def of(redactor: Redactor, *, hides: bool, disarms: bool) -> Lens:
+    def of(redactor: Redactor, *, hides: bool, disarms: bool) -> NoteView:
         """A lens that knows its version."""
         rules = [row.pattern for row in PROVIDERS]
         rules += [each.pattern for each in redactor.patterns]
-        rules += [RULES, str(hides), str(disarms), *sorted(redactor.optional)]
+        rules += [DETECTION_RULES, str(hides), str(disarms), *sorted(redactor.optional)]
         digest = hmac.new(redactor.key, "\0".join(rules).encode(), hashlib.sha256)
-        return Lens(redactor, hides, disarms, digest.hexdigest()[:12])
+        return NoteView(redactor, hides, disarms, digest.hexdigest()[:12])
 
     # ------------------------------------------------------------------ fact -> text
 
-    def hidden(self, fact: Fact) -> Fact:
+    def redact(self, fact: Fact) -> Fact:
         """The fact without its secrets, as answers and indexes have it."""
         how = self._hiding(fact)
         if not how.changes:
             return fact
-        return mapped(fact, lambda text, bare: how.hide(text, bare=bare))
+        return map_fact_texts(fact, lambda text, bare: how.hide(text, bare=bare))
 
-    def shown(self, fact: Fact) -> Fact:
+    def to_note(self, fact: Fact) -> Fact:
         """The fact as a new note shows it."""
         if self.redactor is None or self._shows_all(fact):
             return fact
-        from vaultsync.privacy.escaping import escaped  # noqa: PLC0415 - see above
+        from vaultsync.privacy.escaping import escape  # noqa: PLC0415 - see above
 
-        fact = self.hidden(fact)
-        runs = not self.disarms
-        return mapped(fact, lambda text, _: escaped(text, runs=runs))
+        fact = self.redact(fact)
+        runs = not self.escapes
+        return map_fact_texts(fact, lambda text, _: escape(text, runs=runs))
 
     def _shows_all(self, fact: Fact) -> bool:
         """Whether there is neither a secret in a fact nor anything that may run."""
-        words = gist(fact)
-        if is_calm(words) and not self._own:
+        words = joined_texts(fact)
+        if is_surely_clean(words) and not self._own:
             return True
         key = hash(words)
         safe = self._seen.get(key)
         if safe is None:
             if not self._is_plain(words, key):
                 return False
-            from vaultsync.privacy.escaping import may_run  # noqa: PLC0415 - see above
+            from vaultsync.privacy.escaping import may_have_active_content  # noqa: PLC0415 - see above
 
-            safe = self._seen[key] = not may_run(words)
+            safe = self._seen[key] = not may_have_active_content(words)
         return safe
 
     def _is_plain(self, words: str, key: int) -> bool:
         """Whether there is neither a secret in a text nor a placeholder."""
         if key in self._seen:
             return True
-        if MARK in words or (self.redactor is not None and self.redactor.spans(words)):
+        if REDACTION_PREFIX in words or (
+            self.redactor is not None and self.redactor.spans(words)
+        ):
             return False
-        if len(self._seen) >= MOST:
+        if len(self._seen) >= MAX_CACHED_HASHES:
             self._seen.clear()
         self._seen[key] = None
         return True
 
-    def text(self, text: str, *facts: Fact | None) -> str:
+    def redact_text(self, text: str, *facts: Fact | None) -> str:
         """A loose text without its secrets, as answers have it, nor those of `facts`."""
-        if self.redactor is None or not self.hides:
+        if self.redactor is None or not self.redacts:
             return text
-        return self.redactor.hide(text, self.secrets(*facts))
+        return self.redactor.hide(text, self.known_secrets(*facts))
 
-    def values(
+    def redact_values(
         self, many: Sequence[tuple[str, Value]], *facts: Fact | None
     ) -> list[Value]:
         """Values of fields without their secrets, as answers have them.
 
         What is a secret in one of them, or in one of `facts`, is hidden in all.
         """
-        if self.redactor is None or not self.hides:
+        if self.redactor is None or not self.redacts:
             return [value for _, value in many]
         parts = [
             piece
             for key, value in many
-            for piece in inside(value, key, bare=key in LINKS)
+            for piece in texts_in_value(value, key, bare=key in LINK_KEYS)
         ]
-        known = self.secrets(*facts)
-        how = hiding(self.redactor, parts, hides=True, also=known)
+        known = self.known_secrets(*facts)
+        how = redaction_for(self.redactor, parts, hides=True, also=known)
 
         def change(text: str, bare: bool) -> str:  # noqa: FBT001 - as `Change` is
             return how.hide(text, bare=bare)
 
-        return [changed(value, change, bare=key in LINKS) for key, value in many]
+        return [
+            map_value_texts(value, change, bare=key in LINK_KEYS) for key, value in many
+        ]
 
-    def value(self, key: str, value: Value, *facts: Fact | None) -> Value:
+    def redact_value(self, key: str, value: Value, *facts: Fact | None) -> Value:
         """One value of a field, as `values()`."""
-        return self.values([(key, value)], *facts)[0]
+        return self.redact_values([(key, value)], *facts)[0]
 
-    def disarmed(self, value: Value) -> Value:
+    def escape(self, value: Value) -> Value:
         """A value as a file of the vault may show it that is never read back."""
-        from vaultsync.privacy.escaping import escaped  # noqa: PLC0415 - see above
+        from vaultsync.privacy.escaping import escape  # noqa: PLC0415 - see above
 
-        if self.redactor is None or not self.disarms:
+        if self.redactor is None or not self.escapes:
             return value
-        return changed(value, lambda text, _: escaped(text))
+        return map_value_texts(value, lambda text, _: escape(text))
 
-    def _hiding(self, fact: Fact) -> Hiding:
+    def _hiding(self, fact: Fact) -> Redaction:
         if self.redactor is None:
-            return NOTHING_TO_HIDE
-        words = gist(fact)
-        if (is_calm(words) and not self._own) or self._is_plain(words, hash(words)):
-            return NOTHING_TO_HIDE
-        return hiding(self.redactor, list(pieces(fact)), hides=self.hides)
+            return NO_REDACTION
+        words = joined_texts(fact)
+        if (is_surely_clean(words) and not self._own) or self._is_plain(
+            words, hash(words)
+        ):
+            return NO_REDACTION
+        return redaction_for(
+            self.redactor, list(fact_text_pieces(fact)), hides=self.redacts
+        )
 
-    def secrets(self, *facts: Fact | None) -> Secrets:
+    def known_secrets(self, *facts: Fact | None) -> KnownSecrets:
         """What the placeholders of some versions of a fact stand for."""
         found = [self._hiding(each).secrets for each in facts if each is not None]
-        return joined(found) if any(each.known for each in found) else NO_SECRETS
+        return join_secrets(found) if any(each.known for each in found) else NO_SECRETS
 
     # ------------------------------------------------------------------ text -> fact
 
-    def agreed(self, note: Note, fact: Fact) -> Note:
+    def from_base_note(self, note: Note, fact: Fact) -> Note:
         """The note of a base as it is meant: what its fact says, where it shows that.
 
         Placeholders that were made with another key, or by other rules, are told from
         what the fact says in their place.
         """
-        from vaultsync.notes.view_read import Reading, is_marked  # noqa: PLC0415 - see above
+        from vaultsync.notes.view_read import NoteViewReader, may_be_redacted  # noqa: PLC0415 - see above
 
-        if self.redactor is None or not is_marked(note.parts.text):
+        if self.redactor is None or not may_be_redacted(note.parts.text):
             return note
         keys = ("entities", *note.values, *note.properties)
         told = {key: fact.value(key) for key in keys}
-        return Reading(
+        return NoteViewReader(
             note,
-            lambda: self.secrets(fact),
+            lambda: self.known_secrets(fact),
             note,
             told,
             known=True,
@@ -202,7 +217,7 @@ class Lens:
             proves=self.redactor.stands_for,
         ).done()
 
-    def meant(
+    def from_note(
         self, note: Note, *facts: Fact | None, before: Note | None = None
     ) -> Note:
         """The note as it is meant: with what its placeholders stand for, un-escaped.
@@ -215,17 +230,17 @@ class Lens:
             facts: the versions of its fact that are known, of base and store.
             before: what `agreed()` said of the note of the base.
         """
-        from vaultsync.notes.view_read import Reading, is_marked  # noqa: PLC0415 - see above
+        from vaultsync.notes.view_read import NoteViewReader, may_be_redacted  # noqa: PLC0415 - see above
 
-        if self.redactor is None or not is_marked(note.parts.text):
+        if self.redactor is None or not may_be_redacted(note.parts.text):
             return note
         told: dict[str, Value] = {}
         if before is not None:
             told = {"entities": before.body.entities}
             told |= {**before.values, **before.properties}
-        return Reading(
+        return NoteViewReader(
             note,
-            lambda: self.secrets(*facts),
+            lambda: self.known_secrets(*facts),
             before or note,
             told,
             known=any(each is not None for each in facts),
@@ -233,7 +248,7 @@ class Lens:
             proves=self.redactor.stands_for,
         ).done()
 
-    def taken(
+    def restore_values(
         self, values: Mapping[str, Value], *facts: Fact | None
     ) -> tuple[dict[str, Value], str]:
         """What an agent means by values that it made of an answer.
@@ -242,39 +257,39 @@ class Lens:
         versions of the fact, if any.
         """
         found = dict(values)
-        if self.redactor is None or MARK not in repr(values):
+        if self.redactor is None or REDACTION_PREFIX not in repr(values):
             return found, ""
-        secrets = self.secrets(*facts)
+        secrets = self.known_secrets(*facts)
         unknown: list[str] = []
         for key, value in values.items():
-            found[key] = _restored(value, secrets, unknown, bare=key in LINKS)
+            found[key] = _restore_value(value, secrets, unknown, bare=key in LINK_KEYS)
         return found, unknown[0] if unknown else ""
 
     # -------------------------------------------------------------- merged -> spelling
 
-    def told(self, note: Note, merged: Fact) -> Fact:
+    def to_note_wording(self, note: Note, merged: Fact) -> Fact:
         """The merged fact as this note is to spell it: what it shows already, as it does."""
-        from vaultsync.notes.view_write import Telling  # noqa: PLC0415 - see above
+        from vaultsync.notes.view_write import NoteViewWriter  # noqa: PLC0415 - see above
 
         if self.redactor is None:
             return merged
         if not note.spelled and self._shows_all(merged):
             return merged
         how = self._hiding(merged)
-        tell = Telling(note, how, runs=not self.disarms)
+        tell = NoteViewWriter(note, how, runs=not self.escapes)
         return tell.fact(merged)
 
 
-CLEAR = Lens()
+IDENTITY_VIEW = NoteView()
 """Through it, notes are what they show."""
 
 
-def _restored(
-    value: Value, secrets: Secrets, unknown: list[str], *, bare: bool
+def _restore_value(
+    value: Value, secrets: KnownSecrets, unknown: list[str], *, bare: bool
 ) -> Value:
     def change(text: str, bare: bool) -> str:  # noqa: FBT001 - as `Change` is
         said, missing = secrets.restore(text, bare=bare)
         unknown.extend(missing)
         return said
 
-    return changed(value, change, bare=bare)
+    return map_value_texts(value, change, bare=bare)

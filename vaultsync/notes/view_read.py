@@ -6,27 +6,31 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from vaultsync.model.schema import Value
-from vaultsync.notes.parse import Note, Problem, UnknownPlaceholder
-from vaultsync.privacy.escaping import unescaped
-from vaultsync.privacy.fact_texts import LINKS, changed, spellings
-from vaultsync.privacy.redaction import MARK, Secrets, learned
+from vaultsync.notes.parse import FieldProblem, Note, UnknownPlaceholder
+from vaultsync.privacy.escaping import unescape
+from vaultsync.privacy.fact_texts import LINK_KEYS, map_value_texts, text_spellings
+from vaultsync.privacy.redaction import (
+    REDACTION_PREFIX,
+    KnownSecrets,
+    learn_placeholders,
+)
 
-_MARK = MARK.encode()
+_MARK = REDACTION_PREFIX.encode()
 
 
-def is_marked(text: str | bytes) -> bool:
+def may_be_redacted(text: str | bytes) -> bool:
     """Whether a text can mean something else than it shows."""
     if isinstance(text, bytes):
         return b"\\" in text or _MARK in text
-    return "\\" in text or MARK in text
+    return "\\" in text or REDACTION_PREFIX in text
 
 
 @dataclass(slots=True)
-class Reading:
+class NoteViewReader:
     """One note, being read for what it means."""
 
     note: Note
-    find: Callable[[], Secrets]
+    find: Callable[[], KnownSecrets]
     shown: Note
     """What placeholders are learned from, when they are not known: where this shows them,"""
     told: Mapping[str, Value]
@@ -36,13 +40,13 @@ class Reading:
     """Whether it surely is said there; else only what is proved is believed."""
     proves: Callable[[str, str], bool]
     """Whether a placeholder was made of a text."""
-    _secrets: Secrets | None = None
+    _secrets: KnownSecrets | None = None
 
     def done(self) -> Note:
         """The note as it is meant."""
         note = self.note
         spelled: dict[str, Value] = {}
-        problems: list[Problem] = list(note.problems)
+        problems: list[FieldProblem] = list(note.problems)
         values = self._read(note.values, spelled, problems)
         properties = self._read(note.properties, spelled, problems)
         body = note.body
@@ -64,12 +68,12 @@ class Reading:
         self,
         shown: Mapping[str, Value],
         spelled: dict[str, Value],
-        problems: list[Problem],
+        problems: list[FieldProblem],
     ) -> dict[str, Value]:
         read: dict[str, Value] = {}
         for key, value in shown.items():
             unknown: list[str] = []
-            read[key] = meant = self._value(value, unknown, bare=key in LINKS)
+            read[key] = meant = self._value(value, unknown, bare=key in LINK_KEYS)
             if meant != value:
                 spelled[key] = value
             if unknown and self.known:
@@ -82,31 +86,33 @@ class Reading:
             unknown.extend(missing)
             return said
 
-        return changed(value, change, bare=bare)
+        return map_value_texts(value, change, bare=bare)
 
     def _meaning(self, text: str, *, bare: bool) -> tuple[str, list[str]]:
-        if not is_marked(text):
+        if not may_be_redacted(text):
             return text, []
-        text = unescaped(text)
-        if MARK not in text:
+        text = unescape(text)
+        if REDACTION_PREFIX not in text:
             return text, []
         if self._secrets is None:
             self._secrets = self.find()
         said, unknown = self._secrets.restore(text, bare=bare)
         if unknown and (more := self._learned(self._secrets)):
-            self._secrets = Secrets({**more, **self._secrets.known})
+            self._secrets = KnownSecrets({**more, **self._secrets.known})
             said, unknown = self._secrets.restore(text, bare=bare)
         return said, unknown
 
-    def _learned(self, secrets: Secrets) -> dict[str, str]:
+    def _learned(self, secrets: KnownSecrets) -> dict[str, str]:
         """What placeholders stand for by what is said where they are shown."""
         found: dict[str, str] = {}
         told, shown = self.told, self.shown
         seen = {"entities": shown.body.entities, **shown.values, **shown.properties}
         for key, value in {**seen, **shown.spelled}.items():
-            for true, text in spellings(told.get(key), value):
-                if MARK in text:
-                    found |= learned(unescaped(text), true, bare=key in LINKS)
+            for true, text in text_spellings(told.get(key), value):
+                if REDACTION_PREFIX in text:
+                    found |= learn_placeholders(
+                        unescape(text), true, bare=key in LINK_KEYS
+                    )
         if self.sure:
             return found
         # A person may have written one over a word that is no secret.

@@ -9,47 +9,58 @@ from vaultsync.markdown.diff3 import common_lines
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 from vaultsync.notes.parse import Note
-from vaultsync.privacy.escaping import disarmed, escaped, running, unescaped
-from vaultsync.privacy.fact_texts import LINKS, LISTS, TEXTS, changed, spellings
-from vaultsync.privacy.redaction import Hiding
+from vaultsync.privacy.escaping import (
+    active_constructs,
+    escape,
+    escape_active,
+    unescape,
+)
+from vaultsync.privacy.fact_texts import (
+    LINK_KEYS,
+    LIST_FIELDS,
+    TEXT_FIELDS,
+    map_value_texts,
+    text_spellings,
+)
+from vaultsync.privacy.redaction import Redaction
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class NoteViewWriter:
     """One note, being told what it is to show."""
 
     note: Note
-    how: Hiding
+    how: Redaction
     runs: bool
 
     def fact(self, merged: Fact) -> Fact:
         """The merged fact in the note's spelling."""
         attrs: dict[str, object] = {}
-        for row in (*TEXTS, *LISTS):
+        for row in (*TEXT_FIELDS, *LIST_FIELDS):
             value = getattr(merged, row.attr)
             if value:
                 attrs[row.attr] = self._told(row.key, value)
         for name, values in (("own", merged.own), ("properties", merged.properties)):
             attrs[name] = {key: self._told(key, value) for key, value in values.items()}
-        return merged.but(**attrs)
+        return merged.evolve(**attrs)
 
     def _told(self, key: str, value: Value) -> Value:
         shown = self._shown(key)
-        bare = key in LINKS
+        bare = key in LINK_KEYS
         if isinstance(value, str):
             return self._text(value, shown if isinstance(shown, str) else "")
         meant = self.note.values.get(key, self.note.properties.get(key))
         if meant is None and key == "entities":
             meant = self.note.body.entities
-        spelling = dict(spellings(meant, shown))
+        spelling = dict(text_spellings(meant, shown))
 
         def change(text: str, bare: bool) -> str:  # noqa: FBT001 - as `Change` is
             kept = spelling.get(text)
             if kept is not None:
                 return kept
-            return escaped(self.how.hide(text, bare=bare), runs=self.runs)
+            return escape(self.how.hide(text, bare=bare), runs=self.runs)
 
-        return changed(value, change, bare=bare)
+        return map_value_texts(value, change, bare=bare)
 
     def _shown(self, key: str) -> Value:
         for shown in (self.note.spelled, self.note.values, self.note.properties):
@@ -59,16 +70,16 @@ class Telling:
 
     def _text(self, text: str, shown: str) -> str:
         """A text in which the lines that the note shows already stay as they are."""
-        fresh = escaped(self.how.hide(text, shown=shown), runs=True)
+        fresh = escape(self.how.hide(text, shown=shown), runs=True)
         if shown:
-            fresh = _aligned(fresh, shown, self._line)
-        return fresh if self.runs else disarmed(fresh, running(shown))
+            fresh = _aligned_lines(fresh, shown, self._line)
+        return fresh if self.runs else escape_active(fresh, active_constructs(shown))
 
     def _line(self, line: str) -> str:
-        return self.how.secrets.restore(unescaped(line))[0]
+        return self.how.secrets.restore(unescape(line))[0]
 
 
-def _aligned(fresh: str, shown: str, meaning: Callable[[str], str]) -> str:
+def _aligned_lines(fresh: str, shown: str, meaning: Callable[[str], str]) -> str:
     """A text with each line that means the same as one shown, in order, spelled as it."""
     lines, others = fresh.split("\n"), shown.split("\n")
     pairs = common_lines(

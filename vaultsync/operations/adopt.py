@@ -10,25 +10,25 @@ from vaultsync.model.canonical import check_id
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import (
     VaultPath,
+    file_name_of,
     is_foreign_conflict_copy,
     is_note_name,
-    name_of,
 )
 from vaultsync.model.scope import check_scope
 from vaultsync.notes.conflict_note import is_conflict_note
 from vaultsync.notes.kinds import is_table
 from vaultsync.notes.parse import read_note
-from vaultsync.storage.archive import Attention
-from vaultsync.sync.context import Mirror
-from vaultsync.sync.identity import adopted_folders, leave_alone, left_alone
-from vaultsync.sync.pass_types import Request
+from vaultsync.storage.archive import Notice
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.identity import adopted_folders, remember_unadopted, unadopted_paths
+from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Progress, Report
-from vaultsync.sync.run import sync
+from vaultsync.sync.run import sync_once
 from vaultsync.sync.snapshot import path_in
 
 
-def adopt(
-    mirror: Mirror,
+def adopt_notes(
+    mirror: SyncContext,
     paths: Sequence[VaultPath],
     *,
     scope: str | None = None,
@@ -48,7 +48,7 @@ def adopt(
     if scope is not None:
         check_scope(scope)
     if type_name is not None:
-        type_name = Fact("").changed({"type": type_name}).type
+        type_name = Fact("").replace({"type": type_name}).type
     scan = mirror.vault.scan()
     known = mirror.archive.paths()
     wanted: set[VaultPath] = set()
@@ -70,7 +70,7 @@ def adopt(
             named.append(path)
         else:
             raise NoteMissingError(path)
-    request = Request(
+    request = SyncRequest(
         kind="adopt",
         dry_run=dry_run,
         adopt=frozenset(path for path in wanted if path not in known),
@@ -78,29 +78,27 @@ def adopt(
         adopt_type=type_name,
         actor=actor,
     )
-    alone = left_alone(mirror)
+    alone = unadopted_paths(mirror)
     if alone & wanted and not dry_run:
-        leave_alone(mirror, alone - wanted)
+        remember_unadopted(mirror, alone - wanted)
     if folders and not dry_run:
         listed = dict.fromkeys([*adopted_folders(mirror), *folders])
         with mirror.archive.transaction():
             mirror.archive.set_setting("adopted_folders", "\n".join(listed))
-    report = sync(mirror, request, progress=progress)
+    report = sync_once(mirror, request, progress=progress)
     told = {action.path for action in report.actions}
     told |= {notice.path for notice in report.attention}
-    left = [
-        _not_taken(mirror, path) for path in named if path not in told | known.keys()
-    ]
+    left = [_refusal(mirror, path) for path in named if path not in told | known.keys()]
     return replace(report, attention=[*report.attention, *left])
 
 
-def _not_taken(mirror: Mirror, path: VaultPath) -> Attention:
+def _refusal(mirror: SyncContext, path: VaultPath) -> Notice:
     """Why a file that somebody named does not become a fact."""
-    if not is_note_name(name_of(path)):
+    if not is_note_name(file_name_of(path)):
         why, hint = "it is no note", "the name of a note ends in `.md`"
     elif is_conflict_note(path):
         why, hint = "it is named like a conflict note", "give it another name"
-    elif is_foreign_conflict_copy(name_of(path)):
+    elif is_foreign_conflict_copy(file_name_of(path)):
         why = "a sync tool made it of another note"
         hint = "move what you want of it into that note, or give it another name"
     elif not (data := mirror.vault.read(path).data).strip():
@@ -111,10 +109,10 @@ def _not_taken(mirror: Mirror, path: VaultPath) -> Attention:
         why = "`ignore` leaves it out, or its editor is still writing it"
         hint = "see `ignore` in `.meta/config.toml`, or adopt it again"
     text = f"{path}: was not taken: {why}"
-    return Attention("not_taken", path, text, hint, seen=mirror.now())
+    return Notice("not_taken", path, text, hint, seen=mirror.now())
 
 
-def note_of_id(mirror: Mirror, fact_id: str) -> VaultPath:
+def find_note_with_id(mirror: SyncContext, fact_id: str) -> VaultPath:
     """The note whose frontmatter bears an id; of several, the one that was saved last.
 
     Raises:
@@ -124,7 +122,7 @@ def note_of_id(mirror: Mirror, fact_id: str) -> VaultPath:
     """
     fact_id = check_id(fact_id)
     base = mirror.archive.find_base(fact_id)
-    if base is not None and _bears(mirror, base.path, fact_id):
+    if base is not None and _has_id(mirror, base.path, fact_id):
         return base.path
     scan = mirror.vault.scan()
     newest = sorted(
@@ -135,12 +133,12 @@ def note_of_id(mirror: Mirror, fact_id: str) -> VaultPath:
     )
     known = mirror.archive.paths()
     for _, path in newest:
-        if path not in known and _bears(mirror, path, fact_id):
+        if path not in known and _has_id(mirror, path, fact_id):
             return path
     raise IdNotInVaultError(fact_id)
 
 
-def _bears(mirror: Mirror, path: VaultPath, fact_id: str) -> bool:
+def _has_id(mirror: SyncContext, path: VaultPath, fact_id: str) -> bool:
     try:
         data = mirror.vault.read(path).data
         return fact_id.encode() in data and read_note(data, path).id == fact_id

@@ -12,25 +12,30 @@ from vaultsync.links.check import (
     ALIAS_ONLY,
     AMBIGUOUS,
     BROKEN,
-    Survey,
-    Verdict,
+    LinkSurvey,
+    LinkTargetCheck,
     aliases_of,
 )
-from vaultsync.links.references import References, references
-from vaultsync.links.rewrite import Turner, relink
-from vaultsync.links.wikilinks import Link, Names
+from vaultsync.links.references import NoteReferences, note_references
+from vaultsync.links.rewrite import RetargetLink, rewrite_links
+from vaultsync.links.wikilinks import Link, LinkResolver
 from vaultsync.markdown import frontmatter
-from vaultsync.markdown.frontmatter import Parts
+from vaultsync.markdown.frontmatter import NoteParts
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.body import read_body
 from vaultsync.notes.conflict_note import is_conflict_note
-from vaultsync.notes.view import Lens
-from vaultsync.operations.relink import ACTOR, Files, respell, vault_notes
-from vaultsync.sync.context import Mirror
+from vaultsync.notes.view import NoteView
+from vaultsync.operations.relink import (
+    LINKS_ACTOR,
+    VaultFiles,
+    list_vault_notes,
+    rewrite_note_links_of,
+)
+from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
 
-REASON = "links that left no doubt were mended"
+FIX_REASON = "links that left no doubt were mended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +109,7 @@ class LinkReport:
         }
 
 
-def link_report_of(said: Mapping[str, Any]) -> LinkReport:
+def link_report_from_json(said: Mapping[str, Any]) -> LinkReport:
     """The report that `as_json()` made this of, but for what was wrong with mended links."""
 
     def problems(kind: str, key: str) -> list[LinkProblem]:
@@ -140,84 +145,86 @@ def link_report_of(said: Mapping[str, Any]) -> LinkReport:
 
 
 def check_links(
-    mirror: Mirror, *, files: Files = tuple, progress: Progress | None = None
+    mirror: SyncContext, *, files: VaultFiles = tuple, progress: Progress | None = None
 ) -> LinkReport:
     """Judge every link of every note, as Obsidian would follow it; changes nothing.
 
     Raises:
         VaultMissingError: the vault cannot be listed.
     """
-    return _Check(mirror, files, progress).report()
+    return _LinkChecker(mirror, files, progress).report()
 
 
 def fix_links(
-    mirror: Mirror, *, files: Files = tuple, progress: Progress | None = None
+    mirror: SyncContext, *, files: VaultFiles = tuple, progress: Progress | None = None
 ) -> LinkReport:
     """Mend the links that leave no doubt, in the notes of facts; then check again.
 
     Raises: as `sync_with()`.
     """
-    check = _Check(mirror, files, progress)
+    check = _LinkChecker(mirror, files, progress)
     found = check.report()
     bases = mirror.archive.paths()
     mending = [p for p in found.problems if p.fix is not None and p.path in bases]
     if not mending:
         return found
     named = {bases[problem.path] for problem in mending}
-    done = respell(
+    done = rewrite_note_links_of(
         mirror,
         named,
-        _Mending(check.survey),
-        reason=REASON,
-        actor=ACTOR,
+        _LinkFixes(check.survey),
+        reason=FIX_REASON,
+        actor=LINKS_ACTOR,
         progress=progress,
     )
-    left = _Check(mirror, files, progress).report()
+    left = _LinkChecker(mirror, files, progress).report()
     still = {(each.path, each.key, each.link) for each in left.problems}
     fixed = tuple(p for p in mending if (p.path, p.key, p.link) not in still)
     return replace(left, fixed=fixed, run=done.run if done else None)
 
 
 @dataclass(frozen=True, slots=True)
-class _Mending:
+class _LinkFixes:
     """Links as they are to be mended; all others mean what they mean."""
 
-    survey: Survey
+    survey: LinkSurvey
 
-    def turner(self, path: VaultPath) -> Turner:
+    def retarget(self, path: VaultPath) -> RetargetLink:
         return lambda link: self.survey.judge(link, path).turn
 
-    def led(self, target: str, path: VaultPath) -> VaultPath | None:
+    def target_before(self, target: str, path: VaultPath) -> VaultPath | None:
         return self.survey.names.resolve(target, path)
 
-    leads = led
+    target_now = target_before
 
 
 @dataclass(frozen=True, slots=True)
-class _Note:
+class _CheckedNote:
     path: VaultPath
-    parts: Parts
-    refs: References
+    parts: NoteParts
+    refs: NoteReferences
     aliases: list[str]
     titles: list[str]
 
 
-class _Check:
+class _LinkChecker:
     """One look at all notes."""
 
-    def __init__(self, mirror: Mirror, files: Files, progress: Progress | None) -> None:
+    def __init__(
+        self, mirror: SyncContext, files: VaultFiles, progress: Progress | None
+    ) -> None:
         self._mirror = mirror
         self._progress = progress
         self._unreadable: list[VaultPath] = []
-        paths = vault_notes(mirror)
-        self._notes: list[_Note] = []
+        paths = list_vault_notes(mirror)
+        self._notes: list[_CheckedNote] = []
         for number, path in enumerate(sorted(paths)):
             if not is_conflict_note(path):
                 self._read(path)
             if progress is not None:
                 progress("links", number + 1, len(paths))
         anchors = {note.path: note.refs.anchors for note in self._notes}
-        self.survey = Survey.of(
+        self.survey = LinkSurvey.of(
             [*paths, *files()],
             anchors,
             {note.path: note.aliases for note in self._notes},
@@ -234,14 +241,14 @@ class _Check:
             parts, properties = frontmatter.split_note(text, path)
         except UnreadableNoteError:
             # Obsidian shows no properties then, and the rest as ever.
-            parts, properties = frontmatter.split(text), {}
+            parts, properties = frontmatter.split_frontmatter(text), {}
             self._unreadable.append(path)
         title = read_body(parts.body).title
         self._notes.append(
-            _Note(
+            _CheckedNote(
                 path,
                 parts,
-                references(parts.body, properties),
+                note_references(parts.body, properties),
                 aliases_of(properties),
                 [title] if title else [],
             )
@@ -273,17 +280,17 @@ class _Check:
                 tally[kind, _how(verdict, link)] += 1
                 if verdict.problem:
                     found = _problem(note, kind, key, link, verdict)
-                    problems.append(_hidden(found, self._mirror.lens))
+                    problems.append(_redacted_problem(found, self._mirror.lens))
         return problems
 
 
-def _links(note: _Note) -> Iterator[tuple[str, Link]]:
+def _links(note: _CheckedNote) -> Iterator[tuple[str, Link]]:
     yield from note.refs.properties
     for link in note.refs.links:
         yield "", link
 
 
-def _how(verdict: Verdict, link: Link) -> str:
+def _how(verdict: LinkTargetCheck, link: Link) -> str:
     """How a link was resolved, in words for a table."""
     if verdict.problem and verdict.problem != AMBIGUOUS:
         return verdict.problem.replace("_", " ")
@@ -294,7 +301,7 @@ def _how(verdict: Verdict, link: Link) -> str:
 
 
 def _problem(
-    note: _Note, kind: str, key: str, link: Link, verdict: Verdict
+    note: _CheckedNote, kind: str, key: str, link: Link, verdict: LinkTargetCheck
 ) -> LinkProblem:
     above = note.parts.head + note.parts.yaml
     if key:
@@ -303,7 +310,7 @@ def _problem(
     else:
         written = note.parts.body[link.start : link.end]
         at = len(above + note.parts.fence) + link.start
-    fix = relink(
+    fix = rewrite_links(
         written, lambda each: verdict.turn if each.target == link.target else None
     )
     return LinkProblem(
@@ -319,13 +326,13 @@ def _problem(
     )
 
 
-def _hidden(found: LinkProblem, lens: Lens) -> LinkProblem:
+def _redacted_problem(found: LinkProblem, lens: NoteView) -> LinkProblem:
     """The problem without the secrets that a person typed into a link."""
     return replace(
         found,
-        link=lens.text(found.link),
-        why=lens.text(found.why),
-        fix=found.fix and lens.text(found.fix),
+        link=lens.redact_text(found.link),
+        why=lens.redact_text(found.why),
+        fix=found.fix and lens.redact_text(found.fix),
     )
 
 
@@ -335,7 +342,7 @@ def _written(link: Link) -> str:
     return f"[[{link.target}{link.subpath}{shown}]]"
 
 
-def _with_history(mirror: Mirror, survey: Survey) -> Survey:
+def _with_history(mirror: SyncContext, survey: LinkSurvey) -> LinkSurvey:
     """The survey with where notes once were, as the history tells it."""
     now = {fact_id: path for path, fact_id in mirror.archive.paths().items()}
     once: dict[VaultPath, set[str]] = {}
@@ -347,4 +354,4 @@ def _with_history(mirror: Mirror, survey: Survey) -> Survey:
         for path, facts in once.items()
         if len(facts) == 1 and facts <= now.keys()
     }
-    return replace(survey, moved=moved, once=Names.of(moved))
+    return replace(survey, moved=moved, once=LinkResolver.of(moved))

@@ -13,29 +13,34 @@ from vaultsync.errors import (
     UsageError,
 )
 from vaultsync.model.fact import Fact, make_fact
-from vaultsync.model.schema import FIELD, NO_FIELDS, OWN, Value
-from vaultsync.model.scope import sees
-from vaultsync.model.serialization import to_json, to_values
-from vaultsync.storage.store import RevisionMismatch, Write
-from vaultsync.sync.context import Mirror
+from vaultsync.model.schema import (
+    FIELDS_BY_KEY,
+    NON_FIELD_KEYS,
+    OWN_FIELDS_BY_KEY,
+    Value,
+)
+from vaultsync.model.scope import can_see
+from vaultsync.model.serialization import fact_to_json, fact_to_values
+from vaultsync.storage.store import RevisionMismatch, StoreWrite
+from vaultsync.sync.context import SyncContext
 
-BATCH = 1000
+FACTS_PER_WRITE = 1000
 
 
-def export(
-    mirror: Mirror, write: Callable[[str], object], *, agent: str | None = None
+def export_facts(
+    mirror: SyncContext, write: Callable[[str], object], *, agent: str | None = None
 ) -> int:
     """Write each fact as one line of JSON; returns how many."""
     count = 0
     for fact in mirror.store.iter_facts():
-        if sees(agent, fact.scope):
-            write(to_json(fact) + "\n")
+        if can_see(agent, fact.scope):
+            write(fact_to_json(fact) + "\n")
             count += 1
     return count
 
 
-def import_lines(
-    mirror: Mirror, lines: Iterable[str], *, agent: str | None = None
+def import_facts(
+    mirror: SyncContext, lines: Iterable[str], *, agent: str | None = None
 ) -> int:
     """Take facts from lines of JSON; all of them or, when one is bad, none.
 
@@ -56,12 +61,12 @@ def import_lines(
         facts[fact.id] = fact
         count += 1
     everything = list(facts.values())
-    for start in range(0, len(everything), BATCH):
-        _write(mirror, everything[start : start + BATCH], agent)
+    for start in range(0, len(everything), FACTS_PER_WRITE):
+        _write(mirror, everything[start : start + FACTS_PER_WRITE], agent)
     return count
 
 
-def _read(mirror: Mirror, number: int, line: str, agent: str | None) -> Fact:
+def _read(mirror: SyncContext, number: int, line: str, agent: str | None) -> Fact:
     try:
         said = json.loads(line)
     except json.JSONDecodeError as broken:
@@ -86,7 +91,7 @@ def _read(mirror: Mirror, number: int, line: str, agent: str | None) -> Fact:
         raise ImportLineError(number, wrong.message) from None
     if not str(filled.get("content") or filled.get("title") or "").strip():
         raise ImportLineError(number, "it has neither content nor title")
-    if not sees(agent, fact.scope):
+    if not can_see(agent, fact.scope):
         raise ImportLineError(number, ScopeDeniedError(agent or "", fact.scope).message)
     return fact
 
@@ -96,26 +101,26 @@ def _values(said: Mapping[str, Value]) -> dict[str, Value]:
     for key, value in said.items():
         if key == "properties" and isinstance(value, Mapping):
             for name, held in value.items():
-                if name in FIELD or name in OWN:
+                if name in FIELDS_BY_KEY or name in OWN_FIELDS_BY_KEY:
                     raise InvalidFieldError("a property's name", name, "no field's key")
                 found[name] = held
-        elif key not in NO_FIELDS:
+        elif key not in NON_FIELD_KEYS:
             found[key] = value
     return found
 
 
-def _write(mirror: Mirror, facts: list[Fact], agent: str | None) -> None:
+def _write(mirror: SyncContext, facts: list[Fact], agent: str | None) -> None:
     todo = facts
     for _ in range(20):
         known = mirror.store.find_many([fact.id for fact in todo])
         writes = []
         for fact in todo:
-            current = known.get(fact.id) or mirror.store.buried(fact.id)
+            current = known.get(fact.id) or mirror.store.tombstone(fact.id)
             held = known.get(fact.id)
-            if held is not None and to_values(held) == to_values(fact):
+            if held is not None and fact_to_values(held) == fact_to_values(fact):
                 continue
             expect = current.revision if current else None
-            writes.append(Write(fact.id, fact, expect, agent or "import"))
+            writes.append(StoreWrite(fact.id, fact, expect, agent or "import"))
         results = mirror.store.write(writes) if writes else []
         refused = {r.fact_id for r in results if isinstance(r, RevisionMismatch)}
         todo = [fact for fact in todo if fact.id in refused]

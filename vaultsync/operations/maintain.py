@@ -13,17 +13,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from vaultsync.errors import GuardError
-from vaultsync.model.decay import FLOOR
-from vaultsync.operations.retention import LONGEST, Duty, upkeep
-from vaultsync.storage.store import RevisionMismatch, Write
-from vaultsync.sync.context import Mirror
-from vaultsync.sync.decision_table import Action, Do, guard
-from vaultsync.sync.pass_types import Request
+from vaultsync.model.decay import FADED_DECAY
+from vaultsync.operations.retention import (
+    MAX_CHAIN_LENGTH,
+    RetentionAction,
+    plan_retention,
+)
+from vaultsync.storage.store import RevisionMismatch, StoreWrite
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.decision_table import ActionKind, PlannedAction, guard
+from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import ActionTaken, Progress, Report
-from vaultsync.sync.run import remember_run, sync
+from vaultsync.sync.run import record_run, sync_once
 
 
-def look_again(mirror: Mirror) -> list[str]:
+def full_compare(mirror: SyncContext) -> list[str]:
     """Have the next pass look at what was overlooked; returns which facts that are.
 
     Raises:
@@ -41,8 +45,8 @@ def look_again(mirror: Mirror) -> list[str]:
     return found
 
 
-BATCH = 500
-STOPPED = "stopped_upkeep"
+FACTS_PER_BATCH = 500
+STOPPED_SETTING = "stopped_upkeep"
 """The setting that names the upkeep that the guard stopped last: passes come between it
 and the word of a person, and none of them is that run."""
 _WORDS = {
@@ -51,12 +55,12 @@ _WORDS = {
 }
 
 
-def maintain(
-    mirror: Mirror,
+def run_maintenance(
+    mirror: SyncContext,
     *,
     dry_run: bool = False,
-    floor: float = FLOOR,
-    longest: int = LONGEST,
+    floor: float = FADED_DECAY,
+    longest: int = MAX_CHAIN_LENGTH,
     max_delete: int | None = None,
     confirm: str | None = None,
     actor: str = "person",
@@ -74,48 +78,52 @@ def maintain(
         GuardError: it would delete too much to be plausible; nothing was done.
     """
     began = mirror.clock.monotonic()
-    request = Request(
+    request = SyncRequest(
         kind="maintain",
         actor=actor,
         confirm=confirm,
         max_delete=max_delete,
         run=mirror.clock.new_id(),
     )
-    meant = confirm is not None and confirm == mirror.archive.setting(STOPPED)
+    meant = confirm is not None and confirm == mirror.archive.setting(STOPPED_SETTING)
     if not dry_run:
-        look_again(mirror)
-        sync(mirror, Request(actor=actor))
+        full_compare(mirror)
+        sync_once(mirror, SyncRequest(actor=actor))
     facts = mirror.store.iter_facts()
-    duties = upkeep(facts, mirror.clock.now(), floor=floor, longest=longest)
+    duties = plan_retention(facts, mirror.clock.now(), floor=floor, longest=longest)
     if not dry_run:
         if not meant:
             _check(mirror, request, duties)
         duties = _carry_out(mirror, duties, actor, progress)
-        _remember_stopped(mirror, None)
+        _record_stopped(mirror, None)
     told = _report(mirror, request, duties, began, dry_run=dry_run)
     if dry_run or not duties:
         return told
     named = tuple(duty.fact.id for duty in duties)
-    after = replace(request, named=named, unguarded=frozenset(named), confirm=None)
-    followed = sync(mirror, after, progress=progress)
+    after = replace(
+        request, named=named, exempt_from_guard=frozenset(named), confirm=None
+    )
+    followed = sync_once(mirror, after, progress=progress)
     whole = replace(
         followed,
         seconds=mirror.clock.monotonic() - began,
         counts=dict(Counter(told.counts) + Counter(followed.counts)),
         actions=[*told.actions, *followed.actions],
     )
-    remember_run(mirror, request, whole)
+    record_run(mirror, request, whole)
     return whole
 
 
-def _check(mirror: Mirror, request: Request, duties: Sequence[Duty]) -> None:
+def _check(
+    mirror: SyncContext, request: SyncRequest, duties: Sequence[RetentionAction]
+) -> None:
     """See that no more goes than is plausible.
 
     Raises:
         GuardError: it would.
     """
     gone = [
-        Action(Do.DELETE_FACT, duty.fact.id, duty.reason)
+        PlannedAction(ActionKind.DELETE_FACT, duty.fact.id, duty.reason)
         for duty in duties
         if duty.becomes is None
     ]
@@ -124,7 +132,7 @@ def _check(mirror: Mirror, request: Request, duties: Sequence[Duty]) -> None:
     if why is None:
         return
     run = request.run or ""
-    _remember_stopped(mirror, run)
+    _record_stopped(mirror, run)
     stopped = GuardError(why, run)
     stopped.hint = (
         "look at it with `vaultsync maintain --dry-run`; if it is meant, say"
@@ -133,25 +141,28 @@ def _check(mirror: Mirror, request: Request, duties: Sequence[Duty]) -> None:
     raise stopped
 
 
-def _remember_stopped(mirror: Mirror, run: str | None) -> None:
-    if mirror.archive.setting(STOPPED) != run:
+def _record_stopped(mirror: SyncContext, run: str | None) -> None:
+    if mirror.archive.setting(STOPPED_SETTING) != run:
         with mirror.archive.transaction():
-            mirror.archive.set_setting(STOPPED, run)
+            mirror.archive.set_setting(STOPPED_SETTING, run)
 
 
 def _carry_out(
-    mirror: Mirror, duties: Sequence[Duty], actor: str, progress: Progress | None
-) -> list[Duty]:
+    mirror: SyncContext,
+    duties: Sequence[RetentionAction],
+    actor: str,
+    progress: Progress | None,
+) -> list[RetentionAction]:
     """Write to the store; returns what was done. Who was faster than this stays."""
-    done: list[Duty] = []
+    done: list[RetentionAction] = []
     at = mirror.today()
-    for start in range(0, len(duties), BATCH):
-        some = duties[start : start + BATCH]
+    for start in range(0, len(duties), FACTS_PER_BATCH):
+        some = duties[start : start + FACTS_PER_BATCH]
         answers = mirror.store.write(
             [
-                Write(
+                StoreWrite(
                     duty.fact.id,
-                    duty.becomes and duty.becomes.but(updated_at=at),
+                    duty.becomes and duty.becomes.evolve(updated_at=at),
                     duty.fact.revision,
                     actor,
                 )
@@ -169,9 +180,9 @@ def _carry_out(
 
 
 def _report(
-    mirror: Mirror,
-    request: Request,
-    duties: Sequence[Duty],
+    mirror: SyncContext,
+    request: SyncRequest,
+    duties: Sequence[RetentionAction],
     began: float,
     *,
     dry_run: bool,

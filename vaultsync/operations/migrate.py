@@ -9,19 +9,19 @@ from vaultsync.errors import MigrationError
 from vaultsync.indexing.ports import VectorIndex, VectorRow
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.model.serialization import to_json
-from vaultsync.storage.store import Store, Write, Written
-from vaultsync.sync.context import Mirror
+from vaultsync.model.serialization import fact_to_json
+from vaultsync.storage.store import FeedRow, Store, StoreWrite
+from vaultsync.sync.context import SyncContext
 from vaultsync.sync.report import Progress
 
-ACTOR = "migrate"
+MIGRATION_ACTOR = "migrate"
 """Who writes, in the feed of the new store."""
-BATCH = 500
-TRIES = 20
+ROWS_PER_BATCH = 500
+MAX_COPY_TRIES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Migrated:
+class MigrationReport:
     """What a migration did."""
 
     store: str
@@ -45,7 +45,9 @@ class Migrated:
         }
 
 
-def copy(source: Store, target: Store, *, progress: Progress | None = None) -> int:
+def copy_store(
+    source: Store, target: Store, *, progress: Progress | None = None
+) -> int:
     """Bring every fact and tombstone over; returns how many were not there yet.
 
     It may break off at any point and be begun again. What others wrote into the target
@@ -56,11 +58,11 @@ def copy(source: Store, target: Store, *, progress: Progress | None = None) -> i
         MigrationError: others write to the same facts without a pause.
     """
     rows = source.feed()
-    there = _Feed(target)
+    there = _FeedSnapshot(target)
     copied = 0
-    for start in range(0, len(rows), BATCH):
-        page = rows[start : start + BATCH]
-        for _ in range(TRIES):
+    for start in range(0, len(rows), ROWS_PER_BATCH):
+        page = rows[start : start + ROWS_PER_BATCH]
+        for _ in range(MAX_COPY_TRIES):
             writes = _missing(source, target, page, there.last)
             if not writes:
                 break
@@ -73,13 +75,13 @@ def copy(source: Store, target: Store, *, progress: Progress | None = None) -> i
     return copied
 
 
-class _Feed:
+class _FeedSnapshot:
     """The last write of every fact of a store, as far as it was followed."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._seq = 0
-        self.last: dict[str, Written] = {}
+        self.last: dict[str, FeedRow] = {}
         self.follow()
 
     def follow(self) -> None:
@@ -92,20 +94,20 @@ class _Feed:
 def _missing(
     source: Store,
     target: Store,
-    page: Sequence[Written],
-    known: Mapping[str, Written],
-) -> list[Write]:
+    page: Sequence[FeedRow],
+    known: Mapping[str, FeedRow],
+) -> list[StoreWrite]:
     """What has to be written so that a page of rows is in the target.
 
     `known` is the last write of each fact there. A tombstone that says something is
     written in two turns: first what it says.
     """
-    alive = _said(source, page)
-    held = _said(target, [known[e.fact_id] for e in page if e.fact_id in known])
+    alive = _fact_bodies(source, page)
+    held = _fact_bodies(target, [known[e.fact_id] for e in page if e.fact_id in known])
     writes = []
     for row in page:
         there = known.get(row.fact_id)
-        if there is not None and there.actor != ACTOR:
+        if there is not None and there.actor != MIGRATION_ACTOR:
             continue
         said, has = alive.get(row.fact_id), held.get(row.fact_id)
         same = _text(said) == _text(has)
@@ -113,32 +115,32 @@ def _missing(
             continue
         bury = row.deleted and (same or said is None)
         writes.append(
-            Write(
+            StoreWrite(
                 row.fact_id,
                 None if bury else said,
                 there.revision if there else None,
-                ACTOR,
+                MIGRATION_ACTOR,
             )
         )
     return writes
 
 
-def _said(store: Store, page: Sequence[Written]) -> dict[str, Fact]:
+def _fact_bodies(store: Store, page: Sequence[FeedRow]) -> dict[str, Fact]:
     """What a store says of facts; of tombstones what they last said."""
     found = store.find_many([row.fact_id for row in page])
     for row in page:
         if row.fact_id not in found:
-            buried = store.buried(row.fact_id)
+            buried = store.tombstone(row.fact_id)
             if buried is not None:
                 found[row.fact_id] = buried
     return found
 
 
 def _text(fact: Fact | None) -> str | None:
-    return None if fact is None else to_json(fact)
+    return None if fact is None else fact_to_json(fact)
 
 
-def check(
+def check_copied(
     source: Store, target: Store, *, progress: Progress | None = None
 ) -> tuple[int, int]:
     """Prove that the target holds all that the source holds: by count and by content.
@@ -149,10 +151,10 @@ def check(
         MigrationError: it does not; nothing was switched.
     """
     rows = source.feed()
-    there = _Feed(target).last
+    there = _FeedSnapshot(target).last
     lacking: list[str] = []
-    for start in range(0, len(rows), BATCH):
-        page = rows[start : start + BATCH]
+    for start in range(0, len(rows), ROWS_PER_BATCH):
+        page = rows[start : start + ROWS_PER_BATCH]
         lacking += [write.fact_id for write in _missing(source, target, page, there)]
         if progress is not None:
             progress("verify", start + len(page), len(rows))
@@ -160,14 +162,14 @@ def check(
     facts = len(rows) - tombstones
     if source.state().facts != facts or lacking:
         raise MigrationError(f"{len(lacking) or 'some'} facts differ: {lacking[:3]}")
-    ours = {key for key, row in there.items() if row.actor == ACTOR}
+    ours = {key for key, row in there.items() if row.actor == MIGRATION_ACTOR}
     extra = ours - {row.fact_id for row in rows}
     if extra:
         raise MigrationError(f"it holds {len(extra)} facts that are not here")
     return facts, tombstones
 
 
-def carry_vectors(
+def copy_vectors(
     source: VectorIndex,
     target: VectorIndex,
     store: Store,
@@ -186,8 +188,8 @@ def carry_vectors(
     chunks = source.chunks()
     ids = sorted(chunks)
     carried = 0
-    for start in range(0, len(ids), BATCH):
-        page = ids[start : start + BATCH]
+    for start in range(0, len(ids), ROWS_PER_BATCH):
+        page = ids[start : start + ROWS_PER_BATCH]
         held = target.chunks(page)
         facts = store.find_many(
             [each for each in page if held.get(each) != chunks[each]]
@@ -215,7 +217,7 @@ def _rows(
     ]
 
 
-def expect_store(mirror: Mirror, store: Store) -> None:
+def expect_store(mirror: SyncContext, store: Store) -> None:
     """Let the archive know which store comes next, before the settings name it."""
     state = store.state()
     with mirror.archive.transaction():

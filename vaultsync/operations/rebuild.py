@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vaultsync.model.compare import differing, plain
-from vaultsync.notes.render import stale
+from vaultsync.model.compare import differing_keys, plain_value
+from vaultsync.notes.render import stale_keys
 from vaultsync.storage.archive import Base
 from vaultsync.sync.changes import StoreChange, VaultChange, VaultSide
-from vaultsync.sync.context import Mirror
-from vaultsync.sync.decision_table import Action, Do
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.identity import Case, base_note
-from vaultsync.sync.pass_types import Request
-from vaultsync.sync.planning import Rules, laid_over, shown_by
+from vaultsync.sync.pass_types import SyncRequest
+from vaultsync.sync.planning import PlanRules, overlay_note, values_shown
 from vaultsync.sync.report import Progress, Report
-from vaultsync.sync.run import ByTheTable, sync_with
+from vaultsync.sync.run import TablePlanner, sync_with
 from vaultsync.sync.snapshot import path_in
 
-_TOMBSTONE = (StoreChange.DELETED, StoreChange.BURIED)
+_TOMBSTONE = (StoreChange.DELETED, StoreChange.TOMBSTONE)
 _ABSENT = (StoreChange.NONE, StoreChange.MISSING)
 _NO_NOTE = (VaultChange.NONE, VaultChange.GONE, VaultChange.DELETED)
 _HANDS_OFF = (
@@ -29,7 +29,7 @@ _HANDS_OFF = (
 
 
 def rebuild(
-    mirror: Mirror,
+    mirror: SyncContext,
     source: str,
     *,
     actor: str = "person",
@@ -57,20 +57,22 @@ def rebuild(
         for folder in scan.folders.values()
         for name in folder.files
     )
-    request = Request(
+    request = SyncRequest(
         kind=f"rebuild-from-{source}",
-        look_again=everything,
+        reread=everything,
         named=tuple(base.fact.id for base in mirror.archive.iter_bases()),
         actor=actor,
         trust_store=True,
-        deliver=source != "vault",
+        drain_outbox_first=source != "vault",
     )
-    planner = FromVault(mirror) if source == "vault" else FromStore()
+    planner = (
+        VaultRebuildPlanner(mirror) if source == "vault" else StoreRebuildPlanner()
+    )
     return sync_with(mirror, request, planner, progress=progress)
 
 
-def _action(case: Case, do: Do, reason: str) -> Action:
-    return Action(
+def _action(case: Case, do: ActionKind, reason: str) -> PlannedAction:
+    return PlannedAction(
         do,
         case.fact_id,
         reason,
@@ -86,56 +88,68 @@ def _action(case: Case, do: Do, reason: str) -> Action:
     )
 
 
-def _left_alone(case: Case, why: str) -> Action:
+def _left_alone(case: Case, why: str) -> PlannedAction:
     """What one side does not have: the pass that follows decides by the table."""
-    return _action(case, Do.WAIT if case.base else Do.NOTHING, why)
+    return _action(case, ActionKind.WAIT if case.base else ActionKind.NOTHING, why)
 
 
-class FromVault(ByTheTable):
+class VaultRebuildPlanner(TablePlanner):
     """Plans that the store says what the notes say."""
 
-    def __init__(self, mirror: Mirror) -> None:
+    def __init__(self, mirror: SyncContext) -> None:
         self._mirror = mirror
 
-    def plan(self, case: Case, rules: Rules) -> Action:
+    def plan(self, case: Case, rules: PlanRules) -> PlannedAction:
         """What to do about one fact."""
         change, how = case.vault.change, "from its note"
         if change in _HANDS_OFF:
             if case.base is None or not self._is_past(case, case.base):
                 why = "the note cannot be read; it is left alone"
-                return _action(case, Do.ATTEND, why)
+                return _action(case, ActionKind.NEEDS_REVIEW, why)
             # Else what the note has moved on from would overrule it in the next pass.
             case, how = self._as_last_read(case, case.base), "as its note was read last"
         action = _left_alone(case, "it has no note")
         if change is VaultChange.NONE and case.store.change is StoreChange.CREATED:
             return replace(
-                self.plan_note(action, case), do=Do.CREATE_NOTE, reason="a new fact"
+                self.plan_note(action, case),
+                do=ActionKind.CREATE_NOTE,
+                reason="a new fact",
             )
         if change in _NO_NOTE:
             return action
-        action = action.but(do=Do.RECORD, reason="both say the same")
+        action = action.evolve(do=ActionKind.RECORD, reason="both say the same")
         gone = case.store.change in (*_ABSENT, *_TOMBSTONE)
-        fact = case.vault.fact or laid_over(
+        fact = case.vault.fact or overlay_note(
             None if gone else case.store.fact, action, rules
         )
         store = case.store.fact
         if store is not None and case.vault.fact is None:
-            fact = fact.but(scope=store.scope)  # nobody else may see it for its folder
+            fact = fact.evolve(
+                scope=store.scope
+            )  # nobody else may see it for its folder
         if gone:
-            do = Do.CREATE_FACT if case.store.change in _ABSENT else Do.RESTORE_FACT
-            return action.but(do=do, vault=fact, merged=fact, reason=how)
+            do = (
+                ActionKind.CREATE_FACT
+                if case.store.change in _ABSENT
+                else ActionKind.RESTORE_FACT
+            )
+            return action.evolve(do=do, vault=fact, merged=fact, reason=how)
         assert store is not None  # noqa: S101 - it exists
-        keys = differing(fact, store)
+        keys = differing_keys(fact, store)
         if keys:
-            action = action.but(do=Do.UPDATE_STORE, reason=how, replaces=True)
+            action = action.evolve(
+                do=ActionKind.UPDATE_STORE, reason=how, replaces=True
+            )
         note, vault = action.note, fact
         assert note is not None  # noqa: S101 - there is one
         if case.vault.fact is None:
-            vault = shown_by(fact, note)
-        if change not in _HANDS_OFF and stale(note, vault, fact):
+            vault = values_shown(fact, note)
+        if change not in _HANDS_OFF and stale_keys(note, vault, fact):
             # Its id was not written yet, or taken out, or only the store knows a field.
-            action = action.but(do=Do.MERGE if keys else Do.UPDATE_VAULT, reason=how)
-        return action.but(vault=vault, merged=fact, fields=keys)
+            action = action.evolve(
+                do=ActionKind.MERGE if keys else ActionKind.UPDATE_VAULT, reason=how
+            )
+        return action.evolve(vault=vault, merged=fact, fields=keys)
 
     def _is_past(self, case: Case, base: Base) -> bool:
         """Whether the store, an older one, lost the fact or says what it said before.
@@ -152,8 +166,8 @@ class FromVault(ByTheTable):
             (each.field, old) for each in entries for old in (each.before, each.after)
         ]
         return all(
-            (key, plain(store.value(key))) in said
-            for key in differing(base.fact, store)
+            (key, plain_value(store.value(key))) in said
+            for key in differing_keys(base.fact, store)
         )
 
     def _as_last_read(self, case: Case, base: Base) -> Case:
@@ -162,40 +176,46 @@ class FromVault(ByTheTable):
         return case._replace(vault=side)
 
 
-class FromStore(ByTheTable):
+class StoreRebuildPlanner(TablePlanner):
     """Plans that the notes say what the store says."""
 
-    def plan(self, case: Case, rules: Rules) -> Action:
+    def plan(self, case: Case, rules: PlanRules) -> PlannedAction:
         """What to do about one fact."""
         change = case.vault.change
         if change in _HANDS_OFF:
-            return _action(case, Do.ATTEND, "the note cannot be read; it is left alone")
+            return _action(
+                case,
+                ActionKind.NEEDS_REVIEW,
+                "the note cannot be read; it is left alone",
+            )
         action = _left_alone(case, "the store does not know it")
         if case.store.change in _ABSENT:
             return action
         if case.store.change in _TOMBSTONE:
             if change in _NO_NOTE:
-                do = Do.DROP_BASE if case.base else Do.NOTHING
-                return action.but(do=do, reason="deleted on both sides")
+                do = ActionKind.DROP_BASE if case.base else ActionKind.NOTHING
+                return action.evolve(do=do, reason="deleted on both sides")
             action = _overruling(action, rules)
-            return action.but(do=Do.DELETE_NOTE, reason="deleted in the store")
+            return action.evolve(
+                do=ActionKind.DELETE_NOTE, reason="deleted in the store"
+            )
         if change in _NO_NOTE:
             made = self.plan_note(action, case)
-            return made.but(do=Do.CREATE_NOTE, reason="from the store")
+            return made.evolve(do=ActionKind.CREATE_NOTE, reason="from the store")
         action = _overruling(action, rules)
         note, vault, store = action.note, action.vault, action.store
         assert note and vault and store  # noqa: S101, PT018 - both sides are there
         merged = replace(store, path=note.path)
-        keys = stale(note, vault, merged)
-        do = Do.UPDATE_VAULT if keys else Do.RECORD
-        return action.but(do=do, merged=merged, fields=keys, reason="from the store")
+        keys = stale_keys(note, vault, merged)
+        do = ActionKind.UPDATE_VAULT if keys else ActionKind.RECORD
+        return action.evolve(do=do, merged=merged, fields=keys, reason="from the store")
 
 
-def _overruling(action: Action, rules: Rules) -> Action:
+def _overruling(action: PlannedAction, rules: PlanRules) -> PlannedAction:
     """The action with what the note is taken to mean, and what of that is lost to it."""
     store, base = action.store, action.base
     assert store is not None  # noqa: S101 - it exists, or is buried
-    vault = action.vault or laid_over(store, action, rules)
-    edits = None if base is None else differing(base, vault)
-    lost = (x for x in differing(vault, store) if edits is None or x in edits)
-    return action.but(vault=vault, overruled=tuple(lost))
+    vault = action.vault or overlay_note(store, action, rules)
+    edits = None if base is None else differing_keys(base, vault)
+    lost = (x for x in differing_keys(vault, store) if edits is None or x in edits)
+    return action.evolve(vault=vault, discarded_fields=tuple(lost))

@@ -17,50 +17,50 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from vaultsync.errors import DerivedError, NoteError, StoreUnavailableError
-from vaultsync.facts.backlinks import catch_up
-from vaultsync.links.index_sync import RELATED
-from vaultsync.links.ports import LinkIndex, Reference
-from vaultsync.links.rewrite import Shift, Turner, relink_note
-from vaultsync.links.wikilinks import MARKDOWN, WIKI, Link, Names
-from vaultsync.model.compare import differing
+from vaultsync.facts.backlinks import catch_up_link_index
+from vaultsync.links.index_sync import RELATED_KEY
+from vaultsync.links.ports import LinkIndex, LinkReference
+from vaultsync.links.rewrite import MovedFiles, RetargetLink, rewrite_note_links
+from vaultsync.links.wikilinks import MARKDOWN_LINK, WIKI_LINK, Link, LinkResolver
+from vaultsync.model.compare import differing_keys
 from vaultsync.model.paths import VaultPath
-from vaultsync.notes.edits import edited
+from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.parse import Note, read_note
 from vaultsync.sync.changes import StoreChange
-from vaultsync.sync.conflict_notes import relink_conflict_notes
-from vaultsync.sync.context import Mirror
-from vaultsync.sync.decision_table import Action, Do
+from vaultsync.sync.conflict_notes import rewrite_conflict_note_links
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.decision_table import ActionKind, PlannedAction
 from vaultsync.sync.identity import Case
-from vaultsync.sync.pass_types import Pass, Request
-from vaultsync.sync.planning import Rules
+from vaultsync.sync.pass_types import SyncRequest, SyncRun
+from vaultsync.sync.planning import PlanRules
 from vaultsync.sync.report import Progress, Report
-from vaultsync.sync.run import ByTheTable, sync, sync_with
+from vaultsync.sync.run import TablePlanner, sync_once, sync_with
 from vaultsync.sync.snapshot import path_in
 
-ROUNDS = 3
+MAX_REWRITE_ROUNDS = 3
 """How often notes are tried that somebody writes to meanwhile."""
 
 
-class Sense(Protocol):
+class LinkTargets(Protocol):
     """What links mean, and shall mean."""
 
-    def turner(self, path: VaultPath) -> Turner:
+    def retarget(self, path: VaultPath) -> RetargetLink:
         """Says where the links of the note at a path shall lead."""
         ...
 
-    def led(self, target: str, path: VaultPath) -> VaultPath | None:
+    def target_before(self, target: str, path: VaultPath) -> VaultPath | None:
         """Where the note lies now that a link in the note at `path` led to before."""
         ...
 
-    def leads(self, target: str, path: VaultPath) -> VaultPath | None:
+    def target_now(self, target: str, path: VaultPath) -> VaultPath | None:
         """Where a link in the note at `path` leads now."""
         ...
 
 
-def respell(
-    mirror: Mirror,
+def rewrite_note_links_of(
+    mirror: SyncContext,
     fact_ids: Iterable[str],
-    sense: Sense,
+    sense: LinkTargets,
     *,
     reason: str,
     actor: str,
@@ -73,12 +73,12 @@ def respell(
     """
     named = tuple(sorted(set(fact_ids)))
     done = after
-    for _ in range(ROUNDS):
+    for _ in range(MAX_REWRITE_ROUNDS):
         if not named:
             break
-        planner = Respelling(sense, reason)
-        request = Request(
-            kind="links", named=named, only_named=True, actor=actor, after=done
+        planner = LinkRewriter(sense, reason)
+        request = SyncRequest(
+            kind="links", named=named, facts_only=True, actor=actor, after=done
         )
         report = sync_with(mirror, request, planner, progress=progress)
         if not report.quiet:
@@ -87,10 +87,10 @@ def respell(
     return done if done is not after else None
 
 
-class Respelling(ByTheTable):
+class LinkRewriter(TablePlanner):
     """Plans by the table; where that has nothing to do, the links are rewritten."""
 
-    def __init__(self, sense: Sense, reason: str) -> None:
+    def __init__(self, sense: LinkTargets, reason: str) -> None:
         super().__init__()
         self._sense = sense
         self._reason = reason
@@ -98,15 +98,15 @@ class Respelling(ByTheTable):
         self.later: list[str] = []
         """Facts that something else was done about."""
 
-    def prepare(self, work: Pass) -> None:
+    def prepare(self, work: SyncRun) -> None:
         """Note which paths are taken, and by which facts."""
         super().prepare(work)
         self._paths = work.mirror.archive.paths()
 
-    def plan(self, case: Case, rules: Rules) -> Action:
+    def plan(self, case: Case, rules: PlanRules) -> PlannedAction:
         """The row of the table, or the rewritten note."""
         action = super().plan(case, rules)
-        if action.do is not Do.NOTHING:
+        if action.do is not ActionKind.NOTHING:
             self.later.append(case.fact_id)
             return action
         if case.base is None or case.store.change is not StoreChange.UNCHANGED:
@@ -114,23 +114,23 @@ class Respelling(ByTheTable):
         note = case.vault.note
         return action if note is None else self._rewritten(action, note)
 
-    def _rewritten(self, action: Action, note: Note) -> Action:
+    def _rewritten(self, action: PlannedAction, note: Note) -> PlannedAction:
         base = action.base
         assert base is not None  # noqa: S101 - the caller asked
         try:
-            text = relink_note(
-                note.parts.text, note.path, self._sense.turner(note.path)
+            text = rewrite_note_links(
+                note.parts.text, note.path, self._sense.retarget(note.path)
             )
             if text == note.parts.text:
                 return action
             now = read_note(text.encode(), note.path)
-            now = self._lens.meant(now, base, before=note)
+            now = self._lens.from_note(now, base, before=note)
         except NoteError:
             return action  # `links check` goes on naming the link
-        fact = edited(base, note, now, ids=self._ids(note, now))
-        fields = differing(base, fact)
-        return action.but(
-            do=Do.MERGE if fields else Do.UPDATE_VAULT,
+        fact = apply_note_edits(base, note, now, ids=self._ids(note, now))
+        fields = differing_keys(base, fact)
+        return action.evolve(
+            do=ActionKind.MERGE if fields else ActionKind.UPDATE_VAULT,
             reason=self._reason,
             vault=base,
             merged=fact,
@@ -142,8 +142,8 @@ class Respelling(ByTheTable):
         """The facts that links under Related Facts led to, and lead to."""
         found = {}
         for targets, lead in (
-            (before.links - now.links, self._sense.led),
-            (now.links - before.links, self._sense.leads),
+            (before.links - now.links, self._sense.target_before),
+            (now.links - before.links, self._sense.target_now),
         ):
             for target in targets:
                 path = lead(target.partition("#")[0], now.path)
@@ -152,37 +152,37 @@ class Respelling(ByTheTable):
         return found
 
 
-ACTOR = "links"
+LINKS_ACTOR = "links"
 """Who rewrites links, in the history."""
-REASON = "a note that it links to moved"
-Files: TypeAlias = Callable[[], Iterable[VaultPath]]
+RELINK_REASON = "a note that it links to moved"
+VaultFiles: TypeAlias = Callable[[], Iterable[VaultPath]]
 """All files of the vault, whatever they are; asked for when they are needed."""
 
 
 def sync_and_relink(
-    mirror: Mirror,
+    mirror: SyncContext,
     links: LinkIndex,
-    request: Request | None = None,
+    request: SyncRequest | None = None,
     *,
-    files: Files = tuple,
+    files: VaultFiles = tuple,
     progress: Progress | None = None,
 ) -> Report:
     """One pass, and the links to the notes that it found moved: one run, one report.
 
     Raises: as `sync()`.
     """
-    report = sync(mirror, request, progress=progress)
+    report = sync_once(mirror, request, progress=progress)
     if report.dry_run or not report.counts["moved"]:
         return report
-    return relink(mirror, links, report, files=files, progress=progress)
+    return rewrite_moved_links(mirror, links, report, files=files, progress=progress)
 
 
-def relink(
-    mirror: Mirror,
+def rewrite_moved_links(
+    mirror: SyncContext,
     links: LinkIndex,
     report: Report,
     *,
-    files: Files = tuple,
+    files: VaultFiles = tuple,
     progress: Progress | None = None,
 ) -> Report:
     """Rewrite the links to the notes that a pass moved; the report of both.
@@ -191,21 +191,21 @@ def relink(
 
     Raises: as `sync()`.
     """
-    sense = shifted(mirror, report.run, files)
+    sense = moved_files(mirror, report.run, files)
     if not sense.shift.moved:
         return report
-    relink_conflict_notes(mirror, sense.shift.moved, sense.turner)
+    rewrite_conflict_note_links(mirror, sense.shift.moved, sense.retarget)
     try:
-        catch_up(mirror, links)
+        catch_up_link_index(mirror, links)
         named = _linking(mirror, links, sense)
     except (DerivedError, StoreUnavailableError, OSError):
         return report
-    done = respell(
+    done = rewrite_note_links_of(
         mirror,
         named,
         sense,
-        reason=REASON,
-        actor=ACTOR,
+        reason=RELINK_REASON,
+        actor=LINKS_ACTOR,
         after=report,
         progress=progress,
     )
@@ -213,25 +213,25 @@ def relink(
 
 
 @dataclass(frozen=True, slots=True)
-class _Moves:
+class _MovedLinks:
     """What links meant before a run, and what they mean now."""
 
-    shift: Shift
+    shift: MovedFiles
 
-    def turner(self, path: VaultPath) -> Turner:
-        return self.shift.turner(path)
+    def retarget(self, path: VaultPath) -> RetargetLink:
+        return self.shift.retarget(path)
 
-    def led(self, target: str, path: VaultPath) -> VaultPath | None:
+    def target_before(self, target: str, path: VaultPath) -> VaultPath | None:
         was = self.shift.before.resolve(target, self.shift.source(path))
         return self.shift.moved.get(was, was) if was is not None else None
 
-    def leads(self, target: str, path: VaultPath) -> VaultPath | None:
+    def target_now(self, target: str, path: VaultPath) -> VaultPath | None:
         return self.shift.now.resolve(target, path)
 
 
-def shifted(mirror: Mirror, run: str, files: Files) -> _Moves:
+def moved_files(mirror: SyncContext, run: str, files: VaultFiles) -> _MovedLinks:
     """What a run moved, from its history, among all files of the vault."""
-    now = set(vault_notes(mirror)) | set(files())
+    now = set(list_vault_notes(mirror)) | set(files())
     before = set(now)
     moved: dict[VaultPath, VaultPath] = {}
     for entry in mirror.archive.history(run=run):
@@ -243,10 +243,10 @@ def shifted(mirror: Mirror, run: str, files: Files) -> _Moves:
         elif entry.field == "note" and isinstance(entry.before, dict):
             before.add(VaultPath(str(entry.before.get("path"))))
     before = (before - set(moved.values())) | set(moved)
-    return _Moves(Shift(Names.of(before), Names.of(now), moved))
+    return _MovedLinks(MovedFiles(LinkResolver.of(before), LinkResolver.of(now), moved))
 
 
-def vault_notes(mirror: Mirror) -> list[VaultPath]:
+def list_vault_notes(mirror: SyncContext) -> list[VaultPath]:
     """All notes of the vault, those of nobody too."""
     return [
         path_in(folder.path, name)
@@ -255,7 +255,7 @@ def vault_notes(mirror: Mirror) -> list[VaultPath]:
     ]
 
 
-def _linking(mirror: Mirror, links: LinkIndex, sense: _Moves) -> set[str]:
+def _linking(mirror: SyncContext, links: LinkIndex, sense: _MovedLinks) -> set[str]:
     """The facts with a link that means something else now."""
     moved = sense.shift.moved
     bases = mirror.archive.paths()
@@ -264,20 +264,20 @@ def _linking(mirror: Mirror, links: LinkIndex, sense: _Moves) -> set[str]:
     for fact_id in ids:
         found += links.links_from(fact_id)
     paths = {fact_id: path for path, fact_id in bases.items()}
-    turners: dict[str, Turner] = {}
+    turners: dict[str, RetargetLink] = {}
     named = set()
     for reference in found:
         path = paths.get(reference.fact_id)
         if path is None or reference.fact_id in named:
             continue
-        turner = turners.setdefault(reference.fact_id, sense.turner(path))
+        turner = turners.setdefault(reference.fact_id, sense.retarget(path))
         if turner(_as_link(reference)) is not None:
             named.add(reference.fact_id)
     # Lines under Related Facts stand for ids: only the note tells what they say.
     related = links.links_to(ids)
-    return named | {each.fact_id for each in related if each.key == RELATED}
+    return named | {each.fact_id for each in related if each.key == RELATED_KEY}
 
 
-def _as_link(reference: Reference) -> Link:
-    kind = MARKDOWN if reference.kind == MARKDOWN else WIKI
+def _as_link(reference: LinkReference) -> Link:
+    kind = MARKDOWN_LINK if reference.kind == MARKDOWN_LINK else WIKI_LINK
     return Link(reference.target, reference.subpath, None, False, 0, 0, kind)  # noqa: FBT003 - no embed

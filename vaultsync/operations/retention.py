@@ -14,12 +14,12 @@ from vaultsync.model.decay import recency
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import TYPES
 
-LONGEST = 5
+MAX_CHAIN_LENGTH = 5
 """Versions of a fact that may be (seed 001); of a longer chain the first and the newest
 stay."""
 
 
-class Duty(NamedTuple):
+class RetentionAction(NamedTuple):
     """One thing that is to be done to a fact."""
 
     fact: Fact
@@ -28,16 +28,16 @@ class Duty(NamedTuple):
     reason: str
 
 
-def upkeep(
+def plan_retention(
     facts: Iterable[Fact], now: datetime, *, floor: float, longest: int
-) -> list[Duty]:
+) -> list[RetentionAction]:
     """What is to be done to facts, in their order; the edits of chains come last."""
-    duties: list[Duty] = []
+    duties: list[RetentionAction] = []
     linked: dict[str, Fact] = {}
     for fact in facts:
         reason = _expired(fact, now) or _faded(fact, now, floor)
         if reason:
-            duties.append(Duty(fact, None, reason))
+            duties.append(RetentionAction(fact, None, reason))
         elif fact.supersedes_id or fact.superseded_by_id:
             linked[fact.id] = fact
     for chain in _chains(linked):
@@ -81,12 +81,16 @@ def _chains(linked: Mapping[str, Fact]) -> list[list[Fact]]:
     return chains
 
 
-def _collapsed(chain: list[Fact]) -> list[Duty]:
+def _collapsed(chain: list[Fact]) -> list[RetentionAction]:
     newest, *between, oldest = chain
     why = f"it is one of {len(between)} versions between the first and the newest"
     told = f"the versions between it and {{}} are gone: {len(between)}"
     return [
-        *(Duty(fact, None, why) for fact in between),
-        Duty(newest, newest.but(supersedes_id=oldest.id), told.format("the first")),
-        Duty(oldest, oldest.but(superseded_by_id=newest.id), told.format("the newest")),
+        *(RetentionAction(fact, None, why) for fact in between),
+        RetentionAction(
+            newest, newest.evolve(supersedes_id=oldest.id), told.format("the first")
+        ),
+        RetentionAction(
+            oldest, oldest.evolve(superseded_by_id=newest.id), told.format("the newest")
+        ),
     ]

@@ -12,24 +12,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vaultsync.errors import NoteChangedError, NoteError
-from vaultsync.model.compare import differing
+from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath, parent
+from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.notes.parse import read_note
-from vaultsync.notes.render import with_id, without_id
-from vaultsync.storage.archive import Base, Linger
-from vaultsync.storage.store import RevisionMismatch, Write
+from vaultsync.notes.render import add_id_line, remove_id_line
+from vaultsync.storage.archive import Base, DisplacedFile
+from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.storage.vault import NoteFile
-from vaultsync.sync.context import Mirror
-from vaultsync.sync.identity import leave_alone, left_alone
-from vaultsync.sync.item import FEW_LINGERS, MANY_UNTIL
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.identity import remember_unadopted, unadopted_paths
+from vaultsync.sync.item import DISPLACED_WAIT_SETTING, FEW_DISPLACED
 
-TOGETHER = FEW_LINGERS
+NOTES_PER_FSYNC = FEW_DISPLACED
 """How many notes share their waits for the disk."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Swap:
+class _NoteSwap:
     """A note that is to get other bytes."""
 
     fact_id: str
@@ -39,8 +39,8 @@ class _Swap:
     data: bytes
 
 
-def give_back(
-    mirror: Mirror, fact_ids: Sequence[str], *, word: str
+def unadopt(
+    mirror: SyncContext, fact_ids: Sequence[str], *, word: str
 ) -> tuple[dict[str, VaultPath], dict[str, str]]:
     """Take facts out of the store and their ids out of their notes.
 
@@ -48,8 +48,8 @@ def give_back(
     """
     given: dict[str, VaultPath] = {}
     refused: dict[str, str] = {}
-    for start in range(0, len(fact_ids), TOGETHER):
-        some = fact_ids[start : start + TOGETHER]
+    for start in range(0, len(fact_ids), NOTES_PER_FSYNC):
+        some = fact_ids[start : start + NOTES_PER_FSYNC]
         bases = mirror.archive.find_bases(some)
         facts = mirror.store.find_many(some)
         swaps = list(_without_ids(mirror, some, bases, facts, refused))
@@ -57,10 +57,14 @@ def give_back(
         with mirror.archive.transaction():
             mirror.archive.drop_bases([each.fact_id for each in swaps])
             # Notes that keep their ids, should it end here, have to be seen.
-            mirror.archive.set_folders({parent(each.path): b"" for each in swaps})
-        leave_alone(mirror, left_alone(mirror) | {each.path for each in swaps})
+            mirror.archive.set_folders(
+                {parent_folder(each.path): b"" for each in swaps}
+            )
+        remember_unadopted(
+            mirror, unadopted_paths(mirror) | {each.path for each in swaps}
+        )
         writes = [
-            Write(x.fact_id, None, facts[x.fact_id].revision, word) for x in swaps
+            StoreWrite(x.fact_id, None, facts[x.fact_id].revision, word) for x in swaps
         ]
         buried = []
         for each, result in zip(swaps, mirror.store.write(writes), strict=True):
@@ -76,7 +80,7 @@ def give_back(
     return given, refused
 
 
-def take_again(mirror: Mirror, notes: Mapping[str, VaultPath]) -> set[str]:
+def readopt(mirror: SyncContext, notes: Mapping[str, VaultPath]) -> set[str]:
     """Put the ids of facts back into notes that were given back, where that can be done.
 
     The next pass finds notes with the ids of buried facts, and restores these.
@@ -85,51 +89,57 @@ def take_again(mirror: Mirror, notes: Mapping[str, VaultPath]) -> set[str]:
     _stage(mirror, swaps)
     refused = _exchange(mirror, swaps)
     taken = {each.fact_id for each in swaps} - refused.keys()
-    leave_alone(mirror, left_alone(mirror) - {notes[each] for each in taken})
+    remember_unadopted(
+        mirror, unadopted_paths(mirror) - {notes[each] for each in taken}
+    )
     return taken
 
 
 def _without_ids(
-    mirror: Mirror,
+    mirror: SyncContext,
     fact_ids: Sequence[str],
     bases: Mapping[str, Base],
     facts: Mapping[str, Fact],
     refused: dict[str, str],
-) -> Iterator[_Swap]:
+) -> Iterator[_NoteSwap]:
     for fact_id in fact_ids:
         base, fact = bases.get(fact_id), facts.get(fact_id)
         if base is None or fact is None:
             refused[fact_id] = "nothing is known of its note"
             continue
-        if differing(base.fact, fact):
+        if differing_keys(base.fact, fact):
             refused[fact_id] = "its note does not say yet what an agent made of it"
             continue
         try:
             file = mirror.vault.read(base.path)
-            data = without_id(read_note(file.data, base.path))
+            data = remove_id_line(read_note(file.data, base.path))
         except NoteError as trouble:
             refused[fact_id] = trouble.message
         else:
-            yield _Swap(fact_id, base.path, _op(mirror), file, data)
+            yield _NoteSwap(fact_id, base.path, _op(mirror), file, data)
 
 
-def _with_ids(mirror: Mirror, notes: Mapping[str, VaultPath]) -> Iterator[_Swap]:
+def _with_ids(
+    mirror: SyncContext, notes: Mapping[str, VaultPath]
+) -> Iterator[_NoteSwap]:
     known = mirror.archive.paths()
     for fact_id, path in notes.items():
         try:
             file = mirror.vault.read(path)
             note = read_note(file.data, path)
             if note.id is None and path not in known:
-                yield _Swap(fact_id, path, _op(mirror), file, with_id(note, fact_id))
+                yield _NoteSwap(
+                    fact_id, path, _op(mirror), file, add_id_line(note, fact_id)
+                )
         except NoteError:
             continue  # it went elsewhere: the fact gets a note of its own
 
 
-def _op(mirror: Mirror) -> str:
+def _op(mirror: SyncContext) -> str:
     return mirror.clock.new_id().replace("-", "")
 
 
-def _stage(mirror: Mirror, swaps: Sequence[_Swap]) -> None:
+def _stage(mirror: SyncContext, swaps: Sequence[_NoteSwap]) -> None:
     for each in swaps:
         mirror.vault.stage(each.op, each.data)
     mirror.vault.sync()
@@ -137,10 +147,10 @@ def _stage(mirror: Mirror, swaps: Sequence[_Swap]) -> None:
         mirror.archive.put_blobs({each.file.sha: each.file.data for each in swaps})
 
 
-def _exchange(mirror: Mirror, swaps: Sequence[_Swap]) -> dict[str, str]:
+def _exchange(mirror: SyncContext, swaps: Sequence[_NoteSwap]) -> dict[str, str]:
     """Put what is staged in the place of the notes; says why where it cannot be."""
     refused: dict[str, str] = {}
-    lingers: list[Linger] = []
+    lingers: list[DisplacedFile] = []
     kept: dict[str, bytes] = {}
     due = mirror.clock.now().timestamp() + mirror.policy.linger_seconds
     for each in swaps:
@@ -154,13 +164,15 @@ def _exchange(mirror: Mirror, swaps: Sequence[_Swap]) -> dict[str, str]:
             why = f"{each.path}: the note cannot be written: {denied.strerror}"
             refused[each.fact_id] = why
         else:
-            lingers.append(Linger(each.op, each.fact_id, each.path, each.file.sha, due))
+            lingers.append(
+                DisplacedFile(each.op, each.fact_id, each.path, each.file.sha, due)
+            )
             continue
         mirror.vault.discard(each.op)
     mirror.vault.sync()
     with mirror.archive.transaction():
         mirror.archive.put_blobs(kept)
-        mirror.archive.put_lingers(lingers)
-        if len(lingers) == TOGETHER:  # and more may follow
-            mirror.archive.set_setting(MANY_UNTIL, str(due))
+        mirror.archive.put_displaced_files(lingers)
+        if len(lingers) == NOTES_PER_FSYNC:  # and more may follow
+            mirror.archive.set_setting(DISPLACED_WAIT_SETTING, str(due))
     return refused

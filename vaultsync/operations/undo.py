@@ -8,32 +8,32 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from vaultsync.errors import RevisionMismatchError, RunNotFoundError
-from vaultsync.model.compare import differing
+from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import FIELD, Owner, Value
-from vaultsync.operations.unadopt import give_back, take_again
-from vaultsync.storage.archive import Attention, HistoryEntry
-from vaultsync.storage.store import RevisionMismatch, Write
-from vaultsync.sync.context import Mirror
-from vaultsync.sync.decision_table import Do
-from vaultsync.sync.history import place_of_grave
+from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner, Value
+from vaultsync.operations.unadopt import readopt, unadopt
+from vaultsync.storage.archive import HistoryEntry, Notice
+from vaultsync.storage.store import RevisionMismatch, StoreWrite
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.decision_table import ActionKind
+from vaultsync.sync.history import tombstone_path
 from vaultsync.sync.merge import merge
-from vaultsync.sync.pass_types import Request
+from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import ActionTaken, Progress, Report
-from vaultsync.sync.run import remember_run, sync
+from vaultsync.sync.run import record_run, sync_once
 
-TRIES = 20
-EVENTS = frozenset({"fact", "note", "path", "outbox"})
-KEEP = "keep"
+MAX_UNDO_TRIES = 20
+EVENT_FIELDS = frozenset({"fact", "note", "path", "outbox"})
+ACTION_KEEP = "keep"
 """What is done to what was changed again since."""
 _HINT = "`vaultsync sync`, then take the run back once more"
 
-Entries = Sequence[HistoryEntry]
+HistoryEntries = Sequence[HistoryEntry]
 
 
-def undo(
-    mirror: Mirror,
+def undo_run(
+    mirror: SyncContext,
     run: str,
     *,
     actor: str = "person",
@@ -54,20 +54,20 @@ def undo(
     if not entries and mirror.archive.find_run(run) is None:
         raise RunNotFoundError(run)
     mirror.store.state()
-    sync(mirror, Request(actor=actor))
+    sync_once(mirror, SyncRequest(actor=actor))
     by_fact: dict[str, list[HistoryEntry]] = {}
     for entry in entries:
         by_fact.setdefault(entry.fact_id, []).append(entry)
-    request = Request(
+    request = SyncRequest(
         kind=f"undo {run}",
         named=tuple(by_fact),
         actor=actor,
         run=mirror.clock.new_id(),
-        unguarded=frozenset(by_fact),
+        exempt_from_guard=frozenset(by_fact),
     )
     work = _Undo(mirror, request)
     work.take_back(run, by_fact)
-    report = sync(mirror, request, progress=progress)
+    report = sync_once(mirror, request, progress=progress)
     told = replace(
         report,
         counts=dict(work.counts + Counter(report.counts)),
@@ -75,7 +75,7 @@ def undo(
         attention=[*report.attention, *work.notices],
     )
     if not told.quiet:
-        remember_run(mirror, request, told)
+        record_run(mirror, request, told)
     return told
 
 
@@ -83,14 +83,14 @@ def undo(
 class _Undo:
     """What is done to the store before the pass, and to notes that are given back."""
 
-    mirror: Mirror
-    request: Request
+    mirror: SyncContext
+    request: SyncRequest
     counts: Counter[str] = field(default_factory=Counter)
     actions: list[ActionTaken] = field(default_factory=list)
     kept: list[ActionTaken] = field(default_factory=list)
-    notices: list[Attention] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
 
-    def take_back(self, run: str, by_fact: Mapping[str, Entries]) -> None:
+    def take_back(self, run: str, by_fact: Mapping[str, HistoryEntries]) -> None:
         """Take everything back that still can be."""
         found = self.mirror.archive.find_run(run)
         rebuilt = found is not None and found.kind.startswith("rebuild")
@@ -103,7 +103,7 @@ class _Undo:
             if gone is not None and gone.field == "fact":
                 given[fact_id] = VaultPath(str(gone.before))
             elif gone is not None:
-                self._bring_back(fact_id, entries, place_of_grave(gone))
+                self._bring_back(fact_id, entries, tombstone_path(gone))
             elif made is None:
                 self._restore_fields(fact_id, entries)
             elif made.before is not None:
@@ -126,7 +126,7 @@ class _Undo:
 
     def _told(
         self,
-        do: Do,
+        do: ActionKind,
         fact_id: str,
         reason: str,
         *,
@@ -147,30 +147,37 @@ class _Undo:
         fields: tuple[str, ...] = (),
     ) -> None:
         where = self._where(fact_id, path)
-        self.kept.append(ActionTaken(KEEP, fact_id, where, fields, reason))
+        self.kept.append(ActionTaken(ACTION_KEEP, fact_id, where, fields, reason))
 
     def _where(self, fact_id: str, path: str | None) -> str | None:
         base = self.mirror.archive.find_base(fact_id)
         return base.path if base else path
 
-    def _bring_back(self, fact_id: str, entries: Entries, path: str | None) -> None:
-        def brought_back() -> Write | None:
-            buried = self.mirror.store.buried(fact_id)
+    def _bring_back(
+        self, fact_id: str, entries: HistoryEntries, path: str | None
+    ) -> None:
+        def brought_back() -> StoreWrite | None:
+            buried = self.mirror.store.tombstone(fact_id)
             if buried is None:
                 return None
-            fact = _undone(buried, entries)[1].but(updated_at=self.mirror.today())
-            return Write(fact_id, fact, buried.revision, self.request.kind)
+            fact = _reverted_fact(buried, entries)[1].evolve(
+                updated_at=self.mirror.today()
+            )
+            return StoreWrite(fact_id, fact, buried.revision, self.request.kind)
 
         if self._insist(fact_id, brought_back):
             self._told(
-                Do.RESTORE_FACT, fact_id, "its deletion is taken back", path=path
+                ActionKind.RESTORE_FACT,
+                fact_id,
+                "its deletion is taken back",
+                path=path,
             )
         else:
             self._keep(fact_id, "it came back since, and stays as it is", path=path)
 
-    def _insist(self, fact_id: str, make: Callable[[], Write | None]) -> bool:
+    def _insist(self, fact_id: str, make: Callable[[], StoreWrite | None]) -> bool:
         """Write what is to be written now, anew whenever somebody else was faster."""
-        for _ in range(TRIES):
+        for _ in range(MAX_UNDO_TRIES):
             write = make()
             if write is None:
                 return False
@@ -181,14 +188,18 @@ class _Undo:
         )
 
     def _take_out(self, fact_id: str, path: str) -> None:
-        def taken_out() -> Write | None:
+        def taken_out() -> StoreWrite | None:
             now = self._current(fact_id)
             return (
-                Write(fact_id, None, now.revision, self.request.kind) if now else None
+                StoreWrite(fact_id, None, now.revision, self.request.kind)
+                if now
+                else None
             )
 
         if self._insist(fact_id, taken_out):
-            self._told(Do.DELETE_FACT, fact_id, "that it was made is taken back")
+            self._told(
+                ActionKind.DELETE_FACT, fact_id, "that it was made is taken back"
+            )
         else:
             self._keep(fact_id, "it was deleted since, and stays so", path=path)
 
@@ -198,16 +209,16 @@ class _Undo:
     def _give_back(self, adopted: Mapping[str, VaultPath]) -> None:
         alive = self.mirror.store.find_many(list(adopted))
         named = [fact_id for fact_id in adopted if fact_id in alive]
-        given, refused = give_back(self.mirror, named, word=self.request.kind)
+        given, refused = unadopt(self.mirror, named, word=self.request.kind)
         at = self.mirror.now()
         for fact_id, path in adopted.items():
             if fact_id in given:
                 now = given[fact_id]
                 reason = "its adoption is taken back; the note stays, without the id"
-                self._told(Do.DELETE_FACT, fact_id, reason, path=now)
+                self._told(ActionKind.DELETE_FACT, fact_id, reason, path=now)
             elif fact_id in refused:
                 text = f"{path}: its adoption is not taken back: {refused[fact_id]}"
-                self.notices.append(Attention("not_undone", path, text, _HINT, seen=at))
+                self.notices.append(Notice("not_undone", path, text, _HINT, seen=at))
             else:
                 why = "it was deleted since, and stays so"
                 self._keep(fact_id, why, path=path)
@@ -224,58 +235,58 @@ class _Undo:
             )
 
     def _take_again(self, given: Mapping[str, VaultPath]) -> None:
-        buried = {x: p for x, p in given.items() if self.mirror.store.buried(x)}
-        taken = take_again(self.mirror, buried)
+        buried = {x: p for x, p in given.items() if self.mirror.store.tombstone(x)}
+        taken = readopt(self.mirror, buried)
         self._remember((each, None, buried[each]) for each in taken)
         for fact_id in given:
             if fact_id not in taken:
                 self._bring_back(fact_id, (), given[fact_id])
 
-    def _restore_fields(self, fact_id: str, entries: Entries) -> None:
+    def _restore_fields(self, fact_id: str, entries: HistoryEntries) -> None:
         done: list[tuple[Fact, Fact, Fact]] = []
 
-        def restored() -> Write | None:
+        def restored() -> StoreWrite | None:
             current = self._current(fact_id)
             if current is None:
                 return None
-            earlier, fact = _undone(current, entries)
+            earlier, fact = _reverted_fact(current, entries)
             done[:] = [(earlier, current, fact)]
             if fact == current:
                 return None
-            fact = fact.but(updated_at=self.mirror.today())
-            return Write(fact_id, fact, current.revision, self.request.kind)
+            fact = fact.evolve(updated_at=self.mirror.today())
+            return StoreWrite(fact_id, fact, current.revision, self.request.kind)
 
         changed = self._insist(fact_id, restored)
         if not done:
             self._keep(fact_id, "it was deleted since, and stays so")
             return
         earlier, current, fact = done[0]
-        fields = differing(current, fact)
+        fields = differing_keys(current, fact)
         if changed:
-            self._told(Do.UPDATE_STORE, fact_id, "taken back", fields=fields)
-        kept = tuple(key for key in differing(fact, earlier) if key not in fields)
+            self._told(ActionKind.UPDATE_STORE, fact_id, "taken back", fields=fields)
+        kept = tuple(key for key in differing_keys(fact, earlier) if key not in fields)
         if kept:
             reason = "changed again since, and stays as it is"
             self._keep(fact_id, reason, fields=kept)
 
 
 _COUNTED = {
-    Do.UPDATE_STORE: "updated_in_store",
-    Do.RESTORE_FACT: "created_in_store",
-    Do.DELETE_FACT: "deleted_in_store",
+    ActionKind.UPDATE_STORE: "updated_in_store",
+    ActionKind.RESTORE_FACT: "created_in_store",
+    ActionKind.DELETE_FACT: "deleted_in_store",
 }
 
 
-def _undone(current: Fact, entries: Entries) -> tuple[Fact, Fact]:
+def _reverted_fact(current: Fact, entries: HistoryEntries) -> tuple[Fact, Fact]:
     """The fact as it was, and with the entries taken back that are still the last word."""
     before: dict[str, Value] = {}
     after: dict[str, Value] = {}
     for entry in entries:
-        row = FIELD.get(entry.field)
-        if entry.field in EVENTS or (row and row.owner is Owner.VOLATILE):
+        row = FIELDS_BY_KEY.get(entry.field)
+        if entry.field in EVENT_FIELDS or (row and row.owner is FieldOwner.VOLATILE):
             continue
         before.setdefault(entry.field, entry.before)
         after[entry.field] = entry.after
-    then = current.changed(after)
-    earlier = current.changed(before)
+    then = current.replace(after)
+    earlier = current.replace(before)
     return earlier, merge(then, current, earlier).fact

@@ -6,21 +6,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from vaultsync.errors import NoteError
-from vaultsync.model.compare import differing
+from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
-from vaultsync.notes.edits import edited
+from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.parse import read_note
-from vaultsync.notes.render import stale
-from vaultsync.notes.view import Lens
+from vaultsync.notes.render import stale_keys
+from vaultsync.notes.view import NoteView
 from vaultsync.storage.archive import Base
-from vaultsync.sync.context import Mirror
+from vaultsync.sync.context import SyncContext
 from vaultsync.sync.identity import base_note
 from vaultsync.sync.report import Difference, Progress, Verification
 
-CHUNK = 500
+FACTS_PER_CHUNK = 500
 
 
-def verify(mirror: Mirror, *, progress: Progress | None = None) -> Verification:
+def verify_all(
+    mirror: SyncContext, *, progress: Progress | None = None
+) -> Verification:
     """Read every note and every fact anew and compare all three, trusting no stamp.
 
     Raises:
@@ -34,7 +36,7 @@ def verify(mirror: Mirror, *, progress: Progress | None = None) -> Verification:
     for base in mirror.archive.iter_bases():
         with_base.add(base.fact.id)
         chunk.append(base)
-        if len(chunk) == CHUNK:
+        if len(chunk) == FACTS_PER_CHUNK:
             differences += _chunk(mirror, chunk)
             checked += len(chunk)
             chunk = []
@@ -47,7 +49,7 @@ def verify(mirror: Mirror, *, progress: Progress | None = None) -> Verification:
             checked += 1
             why = "it has no note yet"
             missing = Difference(fact.id, None, "note", None, fact.title, None, why)
-            differences += _hidden(mirror.lens, [missing], fact)
+            differences += _redacted_difference(mirror.lens, [missing], fact)
     if progress is not None:
         progress("verify", total, total)
     return Verification(
@@ -57,20 +59,20 @@ def verify(mirror: Mirror, *, progress: Progress | None = None) -> Verification:
     )
 
 
-def _chunk(mirror: Mirror, bases: list[Base]) -> Iterator[Difference]:
+def _chunk(mirror: SyncContext, bases: list[Base]) -> Iterator[Difference]:
     facts = mirror.store.find_many([base.fact.id for base in bases])
     for base in bases:
         store = facts.get(base.fact.id)
         found = list(_compare(mirror, base, store))
-        yield from _hidden(mirror.lens, found, base.fact, store)
+        yield from _redacted_difference(mirror.lens, found, base.fact, store)
 
 
-def _hidden(
-    lens: Lens, found: Sequence[Difference], *facts: Fact | None
+def _redacted_difference(
+    lens: NoteView, found: Sequence[Difference], *facts: Fact | None
 ) -> Iterator[Difference]:
     """What differs, without the secrets of the fact."""
     sides = [
-        lens.values(
+        lens.redact_values(
             [(each.field, value) for each, value in zip(found, side, strict=True)],
             *facts,
         )
@@ -81,11 +83,13 @@ def _hidden(
         )
     ]
     for each, vault, store, base in zip(found, *sides, strict=True):
-        why = lens.text(each.why, *facts)
+        why = lens.redact_text(each.why, *facts)
         yield replace(each, vault=vault, store=store, base=base, why=why)
 
 
-def _compare(mirror: Mirror, base: Base, store: Fact | None) -> Iterator[Difference]:
+def _compare(
+    mirror: SyncContext, base: Base, store: Fact | None
+) -> Iterator[Difference]:
     fact_id, path = base.fact.id, base.path
     if store is None:
         yield Difference(
@@ -111,18 +115,18 @@ def _compare(mirror: Mirror, base: Base, store: Fact | None) -> Iterator[Differe
         said = note.raw.get(key), store.value(key), base.fact.value(key)
         yield Difference(fact_id, path, key, *said, problem.message, held=True)
     vault = base.fact
-    if file.sha == base.sha and not differing(base.fact, store):
+    if file.sha == base.sha and not differing_keys(base.fact, store):
         return
     before = base_note(mirror, base)
-    note = mirror.lens.meant(note, base.fact, store, before=before)
+    note = mirror.lens.from_note(note, base.fact, store, before=before)
     if file.sha != base.sha:
         ids = mirror.ids(before.links ^ note.links, path)
-        vault = edited(base.fact, before, note, ids=ids)
+        vault = apply_note_edits(base.fact, before, note, ids=ids)
     keys = dict.fromkeys(
         [
-            *differing(base.fact, store),
-            *differing(vault, store),
-            *stale(note, vault, store),
+            *differing_keys(base.fact, store),
+            *differing_keys(vault, store),
+            *stale_keys(note, vault, store),
         ]
     )
     if vault.scope != store.scope:

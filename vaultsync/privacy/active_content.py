@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-TAGS = (
+ACTIVE_TAGS = (
     "script", "iframe", "frame", "frameset", "object", "embed", "applet", "webview",
     "portal", "img", "image", "picture", "source", "track", "video", "audio", "svg",
     "math", "link", "meta", "base", "style", "form", "input", "button", "textarea",
@@ -17,19 +17,19 @@ TAGS = (
 )  # fmt: skip
 """HTML that loads, runs or sends something by itself, or at one click."""
 
-LANGUAGES = re.compile(
+ACTIVE_FENCES = re.compile(
     r"(?i)(?:dataview(?:js)?|datacore(?:js|jsx|ts|tsx)?|templater[\w-]*|js-engine|jse"
     r"|meta-bind[\w-]*|execute[\w-]*|run-[\w-]+|button|buttons|tasks|customjs|shell-command"
     r"|plantuml[\w-]*|kroki|query|sqlseal|jsx?:[\w-]+|html-render|iframe|dynamic-embed)(?![\w-])"
 )
 """Fences that a plugin, or Obsidian, runs: as code, as a query, or by a service."""
 
-TAG_NAMES = "|".join(TAGS)
-_OTHER_TAG = re.compile(rf"<(?=[A-Za-z])(?!(?i:{TAG_NAMES})(?![A-Za-z0-9-]))")
+ACTIVE_TAG_PATTERN = "|".join(ACTIVE_TAGS)
+_OTHER_TAG = re.compile(rf"<(?=[A-Za-z])(?!(?i:{ACTIVE_TAG_PATTERN})(?![A-Za-z0-9-]))")
 """A tag that does nothing, but for its attributes."""
 
 
-class Site(NamedTuple):
+class ActiveSite(NamedTuple):
     """A place where a backslash disarms a text."""
 
     kind: str
@@ -47,12 +47,12 @@ _UNSURE = re.compile(r"%%|\$\$|<[A-Za-z!?/]")
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")
 _REACH = 2_000
 """Letters in which a tag, or the text of a link, ends."""
-_DEEP = 8
+_MAX_BRACKET_DEPTH = 8
 """Brackets in brackets, from which on it is not looked for where they are closed."""
 _IN_CODE_TOO = frozenset({"templater", "fence", "tick"})
 
 
-class Look:
+class ActiveContent:
     """What has to be known of a whole text to judge its sites."""
 
     def __init__(self, text: str) -> None:
@@ -60,14 +60,14 @@ class Look:
         self._code: list[tuple[int, int]] | None = None
         self._remote_names: bool | None = None
 
-    def runs(self, site: Site) -> bool:
+    def runs(self, site: ActiveSite) -> bool:
         """Whether something would run, load or lead out of the vault there."""
         text, at = self._text, site.at
         if site.kind not in _IN_CODE_TOO and self._is_code(at):
             return False
         match site.kind:
             case "fence":
-                return is_run(text, at)
+                return is_active_fence(text, at)
             case "tick":
                 return text[site.start : at].strip() != "" or _after_tick(text, site)
             case "image":
@@ -86,7 +86,7 @@ class Look:
             self._code = list(_code_of(self._text))
         return any(start <= at < end for start, end in self._code)
 
-    def construct(self, site: Site) -> str:
+    def construct(self, site: ActiveSite) -> str:
         """The text of what runs, so that another in its place is told from it."""
         text, start = self._text, site.start
         return text[start : _end_of(site, text)]
@@ -119,7 +119,7 @@ class Look:
             )
         return self._remote_names
 
-    def _is_in_tag(self, site: Site) -> bool:
+    def _is_in_tag(self, site: ActiveSite) -> bool:
         text = self._text
         near = text[max(site.start - _REACH, 0) : site.start]
         for found in _OTHER_TAG.finditer(near):
@@ -131,14 +131,14 @@ class Look:
         return False
 
 
-def is_run(text: str, at: int) -> bool:
+def is_active_fence(text: str, at: int) -> bool:
     """Whether a fence whose language begins at a place is one that runs."""
     line = text[at : at + 200].partition("\n")[0]
     said = _unspelled(line).lstrip("{. \t")
-    return LANGUAGES.match(said) is not None or line.startswith("$=")
+    return ACTIVE_FENCES.match(said) is not None or line.startswith("$=")
 
 
-def _after_tick(text: str, site: Site) -> bool:
+def _after_tick(text: str, site: ActiveSite) -> bool:
     return text[: site.start].rstrip().endswith("`")
 
 
@@ -156,7 +156,7 @@ def _closing(text: str, at: int) -> int | None:
             return None
         elif letter == "[":
             depth += 1
-            if depth > _DEEP:
+            if depth > _MAX_BRACKET_DEPTH:
                 return None
         elif letter == "]":
             depth -= 1
@@ -245,7 +245,7 @@ _ENDS = {
 }
 
 
-def _end_of(site: Site, text: str) -> int:
+def _end_of(site: ActiveSite, text: str) -> int:
     at = site.at
     if site.kind == "fence":
         mark = text[site.start]

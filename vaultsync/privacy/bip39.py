@@ -9,13 +9,13 @@ from functools import cache
 
 from vaultsync.privacy.seed_words import WORDS
 
-SIZES = (24, 21, 18, 15, 12)
-MOST = 60
+PHRASE_SIZES = (24, 21, 18, 15, 12)
+MAX_RUN_WORDS = 60
 """Words in a row from which on they are a list of words, and no phrase."""
 _WORD = re.compile(r"[A-Za-z]+")
 _BETWEEN = re.compile(r"[\s\d,.;:)|*\"'`-]{1,12}")
 """What stands between two words: blanks, a comma, a number with a dot, a bullet."""
-_TWICE = 2
+_MAX_REPEATS = 2
 """Words of a phrase that may be in it a second time; of samples, and of code, more are."""
 _BITS = 11
 """Of each word."""
@@ -47,13 +47,13 @@ def _phrases_in(
     row: Sequence[int], places: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
     """The longest phrases in some words of the list that stand in a row."""
-    if len(row) > MOST:
+    if len(row) > MAX_RUN_WORDS:
         return
-    for size in SIZES:
+    for size in PHRASE_SIZES:
         found = [
             at
             for at in range(len(row) - size + 1)
-            if len(set(row[at : at + size])) >= size - _TWICE
+            if len(set(row[at : at + size])) >= size - _MAX_REPEATS
             and _has_checksum(row[at : at + size])
         ]
         for at in found:

@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from vaultsync.privacy.providers import PROVIDERS, SHORTEST
+from vaultsync.privacy.providers import MIN_TOKEN_RUN, PROVIDERS
 from vaultsync.privacy.secret_forms import (
-    ASSIGNED,
-    KEYS_OF,
-    OPTIONAL,
+    ASSIGNED_VALUE,
+    KEY_WORDS,
+    OPTIONAL_FORMS,
     PRIVATE_KEY,
-    SEED,
-    STEMS,
+    SECRET_WORDS,
+    SEED_PHRASE_KIND,
     URL_LOGIN,
 )
 
@@ -28,7 +28,7 @@ compiled = cache(re.compile)
 """Most texts need none of the patterns, so none is compiled before it is needed."""
 
 
-class Span(NamedTuple):
+class SecretSpan(NamedTuple):
     """Where a secret stands in a text."""
 
     start: int
@@ -36,13 +36,13 @@ class Span(NamedTuple):
     kind: str
 
 
-def merged(spans: Sequence[Span]) -> list[Span]:
+def merge_spans(spans: Sequence[SecretSpan]) -> list[SecretSpan]:
     """Spans in order, those that overlap as one, named by the one that begins first."""
-    made: list[Span] = []
+    made: list[SecretSpan] = []
     for span in sorted(spans, key=lambda each: (each.start, -each.end)):
         if made and span.start < made[-1].end:
             last = made[-1]
-            made[-1] = Span(last.start, max(last.end, span.end), last.kind)
+            made[-1] = SecretSpan(last.start, max(last.end, span.end), last.kind)
         else:
             made.append(span)
     return made
@@ -60,7 +60,7 @@ def _kind(letter: str) -> str:
 
 _KINDS = "".join(_kind(chr(each)) for each in range(256)).encode()
 _RUNS = _KINDS.replace(b"!", b" ")
-_LONG = b"x" * SHORTEST
+_LONG = b"x" * MIN_TOKEN_RUN
 _BEFORE, _FAR, _AFTER = 24, 80, 4
 """Letters around a long word in which the literals of its kind are looked for."""
 
@@ -82,21 +82,23 @@ def _has_unseen(letters: bytes) -> bool:
     return bool(others) and any(letter in others for letter in _UNSEEN)
 
 
-def spans_of(text: str) -> Iterator[Span]:
+def find_secrets(text: str) -> Iterator[SecretSpan]:
     """The secrets of the tables. A text without any costs a few microseconds."""
-    return and_unseen(_spans_of, text)
+    return with_invisible_removed(_spans_of, text)
 
 
-def and_unseen(find: Callable[[str], Iterator[Span]], text: str) -> Iterator[Span]:
+def with_invisible_removed(
+    find: Callable[[str], Iterator[SecretSpan]], text: str
+) -> Iterator[SecretSpan]:
     """What is found in a text, and what is found in it without letters nobody sees."""
     yield from find(text)
     if not text.isascii() and _has_unseen(text.encode(errors="replace")):
         seen = [at for at, letter in enumerate(text) if letter not in _UNSEEN]
         for start, end, kind in find("".join(text[at] for at in seen)):
-            yield Span(seen[start], seen[end - 1] + 1, kind)
+            yield SecretSpan(seen[start], seen[end - 1] + 1, kind)
 
 
-def _spans_of(text: str) -> Iterator[Span]:
+def _spans_of(text: str) -> Iterator[SecretSpan]:
     letters = text.encode(errors="replace")
     if _LONG in letters.translate(_RUNS):
         yield from _tokens(text)
@@ -106,14 +108,14 @@ def _spans_of(text: str) -> Iterator[Span]:
             for match in compiled(URL_LOGIN).finditer(text):
                 likely = match["user"] or _is_random(match["s"])
                 if likely and not _is_dummy(match["s"]):
-                    yield Span(*match.span("s"), "url-password")
+                    yield SecretSpan(*match.span("s"), "url-password")
 
 
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
-_STEMS = tuple(stem.encode() for stem in STEMS)
+_STEMS = tuple(stem.encode() for stem in SECRET_WORDS)
 
 
-def is_calm(text: str) -> bool:
+def is_surely_clean(text: str) -> bool:
     """Whether a text has neither a long word nor a sign that a secret or a script needs.
 
     Most texts are, and it costs two microseconds to know of a thousand letters.
@@ -128,7 +130,7 @@ def _one_by_one(text: str) -> bytes:
     return text.encode("latin-1", "replace")
 
 
-def _tokens(text: str) -> Iterator[Span]:
+def _tokens(text: str) -> Iterator[SecretSpan]:
     near, far = [], []
     runs = _one_by_one(text).translate(_RUNS)
     at = runs.find(_LONG)
@@ -152,10 +154,10 @@ def _tokens(text: str) -> Iterator[Span]:
                     # What is glued to a token is a part of it, or another one.
                     while text[end : end + 1] in _WORD and end < len(text):
                         end += 1
-                    yield Span(start, end, row.kind)
+                    yield SecretSpan(start, end, row.kind)
     if "-----BEGIN" in text:
         for match in compiled(PRIVATE_KEY).finditer(text):
-            yield Span(*match.span(), "private-key")
+            yield SecretSpan(*match.span(), "private-key")
 
 
 def _is_sample(token: str) -> bool:
@@ -167,7 +169,7 @@ _SIGN_WITHIN = 60
 """Letters from a stem within which `ASSIGNED` has its sign."""
 
 
-def _assigned(text: str, low: bytes) -> Iterator[Span]:
+def _assigned(text: str, low: bytes) -> Iterator[SecretSpan]:
     for stem in _STEMS:
         at = low.find(stem)
         while at >= 0:
@@ -177,13 +179,13 @@ def _assigned(text: str, low: bytes) -> Iterator[Span]:
             at = low.find(stem, at + len(stem))
 
 
-def _assigned_at(text: str, at: int) -> Iterator[Span]:
-    match = compiled(ASSIGNED).match(text, at)
+def _assigned_at(text: str, at: int) -> Iterator[SecretSpan]:
+    match = compiled(ASSIGNED_VALUE).match(text, at)
     if match is None:
         return
     if match["key"]:
         before = text[max(at - 12, 0) : at].rstrip(" _-").lower()
-        if not before.endswith(KEYS_OF):
+        if not before.endswith(KEY_WORDS):
             return
     value = match["s"]
     if _is_in_query(text, at):
@@ -192,7 +194,9 @@ def _assigned_at(text: str, at: int) -> Iterator[Span]:
     likely = _is_password if match["pass"] else _is_random
     if len(value) >= 6 and not _is_dummy(value) and likely(value):  # noqa: PLR2004
         start = match.start("s")
-        yield Span(start, start + len(value), "password" if match["pass"] else "secret")
+        yield SecretSpan(
+            start, start + len(value), "password" if match["pass"] else "secret"
+        )
 
 
 _LONGEST_ADDRESS = 500
@@ -277,21 +281,21 @@ def _is_iban(text: str) -> bool:
 _CHECKED = {"card": _is_card, "iban": _is_iban}
 
 
-def optional_spans(text: str, kind: str) -> Iterator[Span]:
+def optional_spans(text: str, kind: str) -> Iterator[SecretSpan]:
     """The secrets of a kind that is looked for only when it is asked for."""
-    if kind == SEED:
+    if kind == SEED_PHRASE_KIND:
         from vaultsync.privacy.bip39 import seed_phrases  # noqa: PLC0415 - its list is long
 
-        yield from (Span(start, end, kind) for start, end in seed_phrases(text))
+        yield from (SecretSpan(start, end, kind) for start, end in seed_phrases(text))
         return
-    for match in compiled(OPTIONAL[kind]).finditer(text):
+    for match in compiled(OPTIONAL_FORMS[kind]).finditer(text):
         if _CHECKED[kind](match[0]):
-            yield Span(*match.span(), kind)
+            yield SecretSpan(*match.span(), kind)
 
 
-def everywhere(text: str, value: str, kind: str) -> Iterator[Span]:
+def find_all(text: str, value: str, kind: str) -> Iterator[SecretSpan]:
     """Wherever a text stands in another."""
     at = text.find(value) if value else -1
     while at >= 0:
-        yield Span(at, at + len(value), kind)
+        yield SecretSpan(at, at + len(value), kind)
         at = text.find(value, at + len(value))

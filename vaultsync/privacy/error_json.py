@@ -9,16 +9,16 @@ from vaultsync.model.schema import Value
 from vaultsync.privacy.redaction import scrub
 
 
-def trouble(kind: str, message: str, hint: str = "") -> dict[str, Value]:
+def error_values(kind: str, message: str, hint: str = "") -> dict[str, Value]:
     """What went wrong, without the secrets that its words repeat."""
     return {"kind": kind, "message": scrub(message), "hint": scrub(hint)}
 
 
-def trouble_json(
+def error_values_json(
     kind: str, message: str, hint: str = "", *, run: str | None = None
 ) -> dict[str, Value]:
     """The same as an answer."""
-    said = trouble(kind, message, hint)
+    said = error_values(kind, message, hint)
     return {"error": said if run is None else {**said, "run": run}}
 
 
@@ -27,10 +27,10 @@ def error_json(
 ) -> dict[str, Value]:
     """An error; with another hint where its own is of no use."""
     own = error.hint if hint is None else hint
-    return trouble_json(type(error).__name__, error.message, own, run=error.run)
+    return error_values_json(type(error).__name__, error.message, own, run=error.run)
 
 
-def error_of(said: Mapping[str, str]) -> errors.VaultsyncError:
+def error_from_json(said: Mapping[str, str]) -> errors.VaultsyncError:
     """The error that `error_json()` told of, by its kind, in the same words."""
     kind = getattr(errors, said["kind"], None)
     if not (isinstance(kind, type) and issubclass(kind, errors.VaultsyncError)):

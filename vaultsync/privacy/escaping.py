@@ -16,12 +16,17 @@ from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import cache
 
-from vaultsync.privacy.active_content import TAG_NAMES, Look, Site, is_run
+from vaultsync.privacy.active_content import (
+    ACTIVE_TAG_PATTERN,
+    ActiveContent,
+    ActiveSite,
+    is_active_fence,
+)
 
 _FOLLOWED = r"\\*(?=\$=|(?:INPUT|VIEW|BUTTON)\[)"
 _SIGNS = (
     ("templater", r"<\\*(?=%)"),
-    ("tag", rf"<\\*(?=(?i:{TAG_NAMES})(?![A-Za-z0-9-]))"),
+    ("tag", rf"<\\*(?=(?i:{ACTIVE_TAG_PATTERN})(?![A-Za-z0-9-]))"),
     ("fence", r"`(?<!``)`{2,}+[ \t]{0,40}+\\*(?=[^\s`~\\])"),
     ("fence", r"~(?<!~~)~{2,}+[ \t]{0,40}+\\*(?=[^\s`~\\])"),
     ("tick", r"`(?<!``)`*+[ \t]{0,40}+" + _FOLLOWED),
@@ -73,7 +78,7 @@ def _pattern(
     return re.compile(pattern), ("", *(kind for kind, _ in forms))
 
 
-def may_run(text: str) -> bool:
+def may_have_active_content(text: str) -> bool:
     """Whether a text has to be looked at; that most need not costs about a microsecond."""
     return (
         ("\\" in text and _SLASHED.search(text) is not None)
@@ -91,7 +96,7 @@ _SLASHED = re.compile(r"\\(?<![^<`~!\]jJvVoOfFdDsShHbBpP \t\n]\\)")
 """A backslash where one of ours may be."""
 _OPEN_TAG = r"<[A-Za-z](?![A-Za-z0-9.-]*>)"
 """A tag that may have attributes."""
-_TAGGED = re.compile(rf"<(?:%|(?i:{TAG_NAMES})(?![A-Za-z0-9-]))|{_OPEN_TAG}")
+_TAGGED = re.compile(rf"<(?:%|(?i:{ACTIVE_TAG_PATTERN})(?![A-Za-z0-9-]))|{_OPEN_TAG}")
 _ATTRIBUTED = re.compile(rf"{_OPEN_TAG}|\\(?<![^oOsShHbBpP]\\)")
 """Where an attribute may be that runs, or is escaped."""
 _RESPELLED = re.compile(
@@ -125,7 +130,7 @@ def _runs_code(text: str, fence: str) -> bool:
     while at >= 0:
         while text[at : at + 1] == fence[0]:
             at += 1
-        if text[at : at + 1] != "\n" and is_run(text, at):
+        if text[at : at + 1] != "\n" and is_active_fence(text, at):
             return True
         at = text.find(fence, at)
     return fence == "```" and any(each in text for each in _BUTTONS)
@@ -134,7 +139,7 @@ def _runs_code(text: str, fence: str) -> bool:
 _BUTTONS = ("INPUT[", "VIEW[", "BUTTON[")
 
 
-def _sites(text: str) -> Iterator[Site]:
+def _escape_sites(text: str) -> Iterator[ActiveSite]:
     """The sites of a text that run or are escaped, and others."""
     spelled = _has_scheme(text)
     pattern, kinds = _pattern(
@@ -147,23 +152,23 @@ def _sites(text: str) -> Iterator[Site]:
         at = end
         while text[at - 1 : at] == "\\":
             at -= 1
-        yield Site(kinds[match.lastindex or 0], match.start(), at, end - at)
+        yield ActiveSite(kinds[match.lastindex or 0], match.start(), at, end - at)
 
 
-def escaped(text: str, *, runs: bool = False) -> str:
+def escape(text: str, *, runs: bool = False) -> str:
     """A text of which nothing runs; with `runs`, only what looks escaped is escaped again."""
-    return _with_backslashes(
+    return _add_backslashes(
         text,
         lambda look, site: bool(site.slashes) or (not runs and look.runs(site)),
     )
 
 
-def disarmed(text: str, live: AbstractSet[str]) -> str:
+def escape_active(text: str, live: AbstractSet[str]) -> str:
     """A text that is escaped in part, with what runs in it escaped too.
 
     What stands in `live`, as `running()` gives it, may run.
     """
-    return _with_backslashes(
+    return _add_backslashes(
         text,
         lambda look, site: (
             not site.slashes and look.runs(site) and look.construct(site) not in live
@@ -171,12 +176,14 @@ def disarmed(text: str, live: AbstractSet[str]) -> str:
     )
 
 
-def _with_backslashes(text: str, wanted: Callable[[Look, Site], bool]) -> str:
+def _add_backslashes(
+    text: str, wanted: Callable[[ActiveContent, ActiveSite], bool]
+) -> str:
     """A text with one more backslash at each site that is wanted."""
-    if not may_run(text):
+    if not may_have_active_content(text):
         return text
-    look = Look(text)
-    cuts = [site.at for site in _sites(text) if wanted(look, site)]
+    look = ActiveContent(text)
+    cuts = [site.at for site in _escape_sites(text) if wanted(look, site)]
     if not cuts:
         return text
     made = [text[: cuts[0]]]
@@ -185,26 +192,26 @@ def _with_backslashes(text: str, wanted: Callable[[Look, Site], bool]) -> str:
     return "".join(made)
 
 
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     """What was escaped; a text that is not, is itself."""
     if "\\" not in text:
         return text
     made = []
     at = 0
-    for site in _sites(text):
+    for site in _escape_sites(text):
         if site.slashes:
             made.append(text[at : site.at])
             at = site.at + 1
     return "".join((*made, text[at:])) if made else text
 
 
-def running(text: str) -> frozenset[str]:
+def active_constructs(text: str) -> frozenset[str]:
     """The constructs of a text that run, each with all that belongs to it."""
-    if not may_run(text):
+    if not may_have_active_content(text):
         return frozenset()
-    look = Look(text)
+    look = ActiveContent(text)
     return frozenset(
         look.construct(site)
-        for site in _sites(text)
+        for site in _escape_sites(text)
         if not site.slashes and look.runs(site)
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-SHORTEST = 20
+MIN_TOKEN_RUN = 20
 """Each token of the table has a run of so many of `[A-Za-z0-9_-]` at least."""
 
 

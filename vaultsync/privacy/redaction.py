@@ -16,26 +16,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from vaultsync.privacy.detection import (
-    Span,
-    and_unseen,
-    everywhere,
-    merged,
+    SecretSpan,
+    find_all,
+    find_secrets,
+    merge_spans,
     optional_spans,
-    spans_of,
+    with_invisible_removed,
 )
 
-MARK = "REDACTED:"
+REDACTION_PREFIX = "REDACTED:"
 PLACEHOLDER = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}:[0-9a-f]{8}\]")
-BARE = re.compile(r"REDACTED:[a-z0-9-]{1,40}:[0-9a-f]{8}")
+BARE_PLACEHOLDER = re.compile(r"REDACTED:[a-z0-9-]{1,40}:[0-9a-f]{8}")
 """The form in names of notes, which cannot hold brackets."""
 
-QUOTED = "quoted"
+QUOTED_KIND = "quoted"
 """The kind of a placeholder that stands in a true text, where it would be taken for a
 secret of the same text."""
-LONG_ENOUGH = 8
+MIN_ANYWHERE_LENGTH = 8
 """Letters of a secret that is hidden wherever it stands in a fact; shorter ones may be
 parts of words."""
-NO_WORD = 16
+MIN_INSIDE_WORD_LENGTH = 16
 """Letters of a secret that is hidden in the middle of words, too."""
 
 
@@ -51,34 +51,34 @@ class Redactor(NamedTuple):
     optional: frozenset[str] = frozenset()
     """Kinds of `OPTIONAL` that are looked for too."""
 
-    def spans(self, text: str, known: Iterable[Span] = ()) -> list[Span]:
+    def spans(self, text: str, known: Iterable[SecretSpan] = ()) -> list[SecretSpan]:
         """Where the secrets of a text are, in order; none overlaps another.
 
         Those that are `known` are among them.
         """
-        found = [*spans_of(text), *known]
+        found = [*find_secrets(text), *known]
         if self.own:
-            found += and_unseen(self._own_spans, text)
+            found += with_invisible_removed(self._own_spans, text)
         while found:
             found = _unquoted(text, found)
             # What stood right beside a secret is a word of its own without it.
             blank = ((s.start, s.end, "\0" * (s.end - s.start)) for s in found)
-            rest = replaced(text, blank)
-            more = [s for s in spans_of(rest) if "\0" not in rest[s.start : s.end]]
+            rest = replace_spans(text, blank)
+            more = [s for s in find_secrets(rest) if "\0" not in rest[s.start : s.end]]
             if not _unquoted(text, more):
                 break
             found += more
         return found
 
-    def _own_spans(self, text: str) -> Iterator[Span]:
+    def _own_spans(self, text: str) -> Iterator[SecretSpan]:
         """Those of the user's rules."""
         for value in self.values:
-            yield from everywhere(text, value, "environment")
+            yield from find_all(text, value, "environment")
         for pattern in self.patterns:
             for match in pattern.finditer(text):
                 start, end = match.span(1 if pattern.groups else 0)
                 if start < end:
-                    yield Span(start, end, "custom")
+                    yield SecretSpan(start, end, "custom")
         for kind in self.optional:
             yield from optional_spans(text, kind)
 
@@ -98,11 +98,11 @@ class Redactor(NamedTuple):
         """Whether a placeholder was made of a text, with this key."""
         return self.placeholder(name.split(":")[1], secret) == name
 
-    def hide(self, text: str, also: Secrets | None = None) -> str:
+    def hide(self, text: str, also: KnownSecrets | None = None) -> str:
         """A text that stands alone, with its secrets hidden, and those of `also`."""
         names = also.names if also else {}
         more = [*_repeated(text, names), *_cut_off(text, names)] if names else ()
-        return replaced(
+        return replace_spans(
             text,
             (
                 (s.start, s.end, names.get(said) or self.placeholder(s.kind, said))
@@ -112,37 +112,39 @@ class Redactor(NamedTuple):
         )
 
 
-def _unquoted(text: str, spans: list[Span]) -> list[Span]:
+def _unquoted(text: str, spans: list[SecretSpan]) -> list[SecretSpan]:
     """Spans in order, without those that are parts of placeholders."""
-    if spans and MARK in text:
+    if spans and REDACTION_PREFIX in text:
         taken = [match.span() for match in PLACEHOLDER.finditer(text)]
         spans = [
             span
             for span in spans
             if not any(at <= span.start and span.end <= end for at, end in taken)
         ]
-    return merged(spans)
+    return merge_spans(spans)
 
 
-_OWN: dict[Redactor, None] = {}
+_REGISTERED_RULES: dict[Redactor, None] = {}
 """The rules of the vaults of this process, each once. Errors and logs come from anywhere,
 and know no vault."""
 
 
-def never_tell(redactor: Redactor) -> None:
+def register_rules(redactor: Redactor) -> None:
     """Have `scrub()` cut out what the user's rules find, too, from now on."""
     if redactor.own:
-        _OWN[redactor._replace(key=b"")] = None
+        _REGISTERED_RULES[redactor._replace(key=b"")] = None
 
 
 def scrub(text: str) -> str:
     """A text with its secrets cut out, where no key is at hand: for errors and logs."""
-    found = [span for rules in tuple(_OWN) for span in rules.spans(text)]
-    spans = merged([*spans_of(text), *found])
-    return replaced(text, ((s.start, s.end, f"[REDACTED:{s.kind}]") for s in spans))
+    found = [span for rules in tuple(_REGISTERED_RULES) for span in rules.spans(text)]
+    spans = merge_spans([*find_secrets(text), *found])
+    return replace_spans(
+        text, ((s.start, s.end, f"[REDACTED:{s.kind}]") for s in spans)
+    )
 
 
-def replaced(text: str, changes: Iterable[tuple[int, int, str]]) -> str:
+def replace_spans(text: str, changes: Iterable[tuple[int, int, str]]) -> str:
     """A text with other words at some spans, which are in order."""
     made: list[str] = []
     at = 0
@@ -152,7 +154,7 @@ def replaced(text: str, changes: Iterable[tuple[int, int, str]]) -> str:
     return "".join((*made, text[at:])) if made else text
 
 
-class Secrets(NamedTuple):
+class KnownSecrets(NamedTuple):
     """The secrets of some texts that belong together, by what stands for them."""
 
     known: Mapping[str, str]
@@ -163,7 +165,7 @@ class Secrets(NamedTuple):
 
         `bare` is for names of notes, in which placeholders have no brackets.
         """
-        if MARK not in text:
+        if REDACTION_PREFIX not in text:
             return text, []
         unknown: list[str] = []
 
@@ -175,7 +177,7 @@ class Secrets(NamedTuple):
                 return match[0]
             return secret[1:-1] if bare and secret == name else secret
 
-        return (BARE if bare else PLACEHOLDER).sub(said, text), unknown
+        return (BARE_PLACEHOLDER if bare else PLACEHOLDER).sub(said, text), unknown
 
     @property
     def names(self) -> dict[str, str]:
@@ -183,12 +185,12 @@ class Secrets(NamedTuple):
         return {secret: name for name, secret in self.known.items() if secret != name}
 
 
-NO_SECRETS = Secrets({})
+NO_SECRETS = KnownSecrets({})
 
 
-def learned(shown: str, true: str, *, bare: bool = False) -> dict[str, str]:
+def learn_placeholders(shown: str, true: str, *, bare: bool = False) -> dict[str, str]:
     """What the placeholders of a text stand for, when it shows a true text; else nothing."""
-    form = BARE if bare else PLACEHOLDER
+    form = BARE_PLACEHOLDER if bare else PLACEHOLDER
     names = [f"[{each}]" if bare else each for each in form.findall(shown)]
     first, *parts = form.split(shown)
     if not names or not true.startswith(first):
@@ -208,7 +210,7 @@ def learned(shown: str, true: str, *, bare: bool = False) -> dict[str, str]:
     return {x: said for x, said in found.items() if said not in (x, x[1:-1])}
 
 
-def joined(many: Iterable[Secrets]) -> Secrets:
+def join_secrets(many: Iterable[KnownSecrets]) -> KnownSecrets:
     """The secrets of several facts.
 
     A placeholder that would stand for two of them stands for none. Where it is itself in
@@ -223,10 +225,10 @@ def joined(many: Iterable[Secrets]) -> Secrets:
                 known[name] = secret
             elif secret not in (held, name):
                 doubtful.add(name)
-    return Secrets({k: v for k, v in known.items() if k not in doubtful})
+    return KnownSecrets({k: v for k, v in known.items() if k not in doubtful})
 
 
-class Piece(NamedTuple):
+class RedactionText(NamedTuple):
     """One text of several that belong together."""
 
     text: str
@@ -236,10 +238,10 @@ class Piece(NamedTuple):
     """Whether it is the name of a note, which cannot hold brackets."""
 
 
-class Hiding(NamedTuple):
+class Redaction(NamedTuple):
     """How the secrets of some texts that belong together are hidden."""
 
-    secrets: Secrets
+    secrets: KnownSecrets
     changes: Mapping[tuple[str, bool], Sequence[tuple[int, int, str]]]
     """By text, and by whether it is a bare name: what is put where."""
 
@@ -249,7 +251,7 @@ class Hiding(NamedTuple):
         A secret of several lines that `shown` shows stays as it is.
         """
         changes = self.changes.get((text, bare), ())
-        return replaced(
+        return replace_spans(
             text,
             (
                 each
@@ -261,16 +263,16 @@ class Hiding(NamedTuple):
         )
 
 
-NOTHING_TO_HIDE = Hiding(NO_SECRETS, {})
+NO_REDACTION = Redaction(NO_SECRETS, {})
 
 
-def hiding(
+def redaction_for(
     redactor: Redactor,
-    pieces: Sequence[Piece],
+    pieces: Sequence[RedactionText],
     *,
     hides: bool,
-    also: Secrets = NO_SECRETS,
-) -> Hiding:
+    also: KnownSecrets = NO_SECRETS,
+) -> Redaction:
     """How to hide the secrets of texts that belong together.
 
     A secret of one of them, or of `also`, is hidden in all, and so is what was left of it
@@ -296,22 +298,22 @@ def hiding(
     for piece, spans in found.items():
         hidden = spans if hides else ()
         quoted = _taken_for_secrets(redactor, piece, hidden, known, names)
-        shown = merged([*hidden, *quoted])
+        shown = merge_spans([*hidden, *quoted])
         if shown:
             changes[piece.text, piece.bare] = [
                 (start, end, _named(names, piece, start, end))
                 for start, end, _ in shown
             ]
-    return Hiding(Secrets(known), changes) if known else NOTHING_TO_HIDE
+    return Redaction(KnownSecrets(known), changes) if known else NO_REDACTION
 
 
 def _taken_for_secrets(
     redactor: Redactor,
-    piece: Piece,
-    spans: Sequence[Span],
+    piece: RedactionText,
+    spans: Sequence[SecretSpan],
     known: dict[str, str],
     names: dict[str, str],
-) -> Iterator[Span]:
+) -> Iterator[SecretSpan]:
     """The placeholders that a true text quotes and that stand for something in it.
 
     All others that it quotes are known as what they are.
@@ -322,17 +324,17 @@ def _taken_for_secrets(
         said = piece.text[span.start : span.end]
         name = f"[{said}]" if piece.bare else said
         if known.setdefault(name, name) != name:
-            names[said] = redactor.placeholder(QUOTED, said)
+            names[said] = redactor.placeholder(QUOTED_KIND, said)
             known[names[said]] = said
             yield span
 
 
-def _named(names: Mapping[str, str], piece: Piece, start: int, end: int) -> str:
+def _named(names: Mapping[str, str], piece: RedactionText, start: int, end: int) -> str:
     name = names[piece.text[start:end]]
     return name[1:-1] if piece.bare else name
 
 
-def _labelled(redactor: Redactor, piece: Piece) -> list[Span]:
+def _labelled(redactor: Redactor, piece: RedactionText) -> list[SecretSpan]:
     """The spans of a text, those that are secrets for what it is called among them."""
     spans = redactor.spans(piece.text)
     if not piece.label or "\n" in piece.text:
@@ -341,37 +343,43 @@ def _labelled(redactor: Redactor, piece: Piece) -> list[Span]:
     size = len(before)
     for start, end, kind in redactor.spans(before + piece.text):
         if start >= size:
-            spans.append(Span(start - size, end - size, kind))
-    return merged(spans)
+            spans.append(SecretSpan(start - size, end - size, kind))
+    return merge_spans(spans)
 
 
-def _repeated(text: str, secrets: Iterable[str]) -> Iterator[Span]:
+def _repeated(text: str, secrets: Iterable[str]) -> Iterator[SecretSpan]:
     """Where secrets that were found elsewhere stand; short ones as words of their own."""
     for secret in secrets:
-        if len(secret) >= LONG_ENOUGH and not secret.isalpha():
-            for span in everywhere(text, secret, "secret"):
+        if len(secret) >= MIN_ANYWHERE_LENGTH and not secret.isalpha():
+            for span in find_all(text, secret, "secret"):
                 before, after = text[: span.start][-1:], text[span.end :][:1]
                 alone = not before.isalnum() and not after.isalnum()
-                if alone or len(secret) >= NO_WORD:
+                if alone or len(secret) >= MIN_INSIDE_WORD_LENGTH:
                     yield span
 
 
-def _cut_off(text: str, secrets: Iterable[str]) -> Iterator[Span]:
+def _cut_off(text: str, secrets: Iterable[str]) -> Iterator[SecretSpan]:
     """What is left of a secret that was cut at the end of a title."""
     if not text.endswith("…"):
         return
     kept = text[:-1]
     for secret in secrets:
-        at = kept.rfind(secret[:LONG_ENOUGH])
-        if at >= 0 and len(kept) - at >= LONG_ENOUGH and secret.startswith(kept[at:]):
-            yield Span(at, len(kept), "part")
+        at = kept.rfind(secret[:MIN_ANYWHERE_LENGTH])
+        if (
+            at >= 0
+            and len(kept) - at >= MIN_ANYWHERE_LENGTH
+            and secret.startswith(kept[at:])
+        ):
+            yield SecretSpan(at, len(kept), "part")
 
 
-def _quoted(piece: Piece) -> Iterator[Span]:
-    if MARK in piece.text:
-        for match in (BARE if piece.bare else PLACEHOLDER).finditer(piece.text):
-            yield Span(*match.span(), QUOTED)
+def _quoted(piece: RedactionText) -> Iterator[SecretSpan]:
+    if REDACTION_PREFIX in piece.text:
+        for match in (BARE_PLACEHOLDER if piece.bare else PLACEHOLDER).finditer(
+            piece.text
+        ):
+            yield SecretSpan(*match.span(), QUOTED_KIND)
 
 
-def _inside(span: Span, others: Iterable[Span]) -> bool:
+def _inside(span: SecretSpan, others: Iterable[SecretSpan]) -> bool:
     return any(each.start < span.end and span.start < each.end for each in others)

@@ -7,23 +7,23 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from vaultsync.errors import DerivedError, StoreUnavailableError
-from vaultsync.indexing.note_index_sync import SCHEMA
-from vaultsync.storage.feed_cursor import version_at
-from vaultsync.storage.store import Write
+from vaultsync.indexing.note_index_sync import NOTE_INDEX_SCHEMA
+from vaultsync.storage.feed_cursor import make_version
+from vaultsync.storage.store import StoreWrite
 
 if TYPE_CHECKING:  # loaded with every question
     from vaultsync.indexing.ports import NoteIndex
     from vaultsync.recall.ports import RecallLog
     from vaultsync.storage.store import StoreState
-    from vaultsync.sync.context import Mirror
+    from vaultsync.sync.context import SyncContext
 
-ACTOR = "recall"
+RECALL_ACTOR = "recall"
 """Who writes, in the store's feed."""
-FULL = 64 << 10
+FLUSH_BYTES = 64 << 10
 """Bytes of recalls, some 1,500, that are written even when nobody asks for counts."""
 
 
-class Accesses:
+class AccessCounter:
     """Counts what was recalled: noted with each answer, written when somebody looks.
 
     To write a hundred counts takes as long as two answers, so no answer waits for it but
@@ -33,11 +33,11 @@ class Accesses:
 
     def __init__(
         self,
-        mirror: Mirror,
+        mirror: SyncContext,
         log: RecallLog,
         *,
         index: Callable[[], NoteIndex] | None = None,
-        full: int = FULL,
+        full: int = FLUSH_BYTES,
     ) -> None:
         self._mirror = mirror
         self._log = log
@@ -59,16 +59,16 @@ class Accesses:
             return 0
         store = self._mirror.store
         try:
-            before = self._mirror.shown.state()
+            before = self._mirror.redacted_store.state()
             writes = [
-                Write(
+                StoreWrite(
                     key,
-                    fact.but(
+                    fact.evolve(
                         access_count=fact.access_count + counts[key].times,
                         last_accessed_at=counts[key].at,
                     ),
                     fact.revision,
-                    ACTOR,
+                    RECALL_ACTOR,
                 )
                 for key, fact in store.find_many(counts).items()
             ]
@@ -87,11 +87,13 @@ class Accesses:
         """
         if self._index is None:
             return
-        index, store = self._index(), self._mirror.shown
+        index, store = self._index(), self._mirror.redacted_store
         seq, end = before.seq, before.seq + len(written)
-        if index.version() != version_at(store, before.store_id, seq, SCHEMA):
+        if index.version() != make_version(
+            store, before.store_id, seq, NOTE_INDEX_SCHEMA
+        ):
             return
         ours = {row.seq for row in store.feed(seq) if row.revision in written}
         if ours == set(range(seq + 1, end + 1)):
-            version = version_at(store, before.store_id, end, SCHEMA)
+            version = make_version(store, before.store_id, end, NOTE_INDEX_SCHEMA)
             index.update([], [], version=version)

@@ -11,17 +11,17 @@ from itertools import islice
 
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.model.fact import Fact
-from vaultsync.model.filters import Filters
-from vaultsync.model.scope import sees
-from vaultsync.recall.explanation import has_all, said_by
-from vaultsync.recall.query import Question
-from vaultsync.recall.ranking import similarities
-from vaultsync.sync.context import Mirror
+from vaultsync.model.filters import FactFilters
+from vaultsync.model.scope import can_see
+from vaultsync.recall.explanation import fact_text, has_phrases
+from vaultsync.recall.query import ParsedQuery
+from vaultsync.recall.ranking import rescale_similarities
+from vaultsync.sync.context import SyncContext
 
-POOL = 30
+POOL_SIZE = 30
 """How many of the best fitting facts are loaded, and scored with their time and use; three
 times the limit where that is more (seed 001)."""
-JUDGED = 5
+CONFIDENCE_HITS = 5
 """Confidence is about the first five hits, so it looks at these."""
 
 
@@ -41,9 +41,9 @@ class Candidates:
 
     def __init__(
         self,
-        mirror: Mirror,
-        asked: Question,
-        filters: Filters,
+        mirror: SyncContext,
+        asked: ParsedQuery,
+        filters: FactFilters,
         agent: str | None,
         *,
         by_words: Container[str],
@@ -56,7 +56,7 @@ class Candidates:
         self._agent = agent
         self._by_words = by_words
         self._fitting = fitting
-        self.wanted = max(POOL, 3 * limit)
+        self.wanted = max(POOL_SIZE, 3 * limit)
         """So many of the best are scored."""
         self.degraded: list[str] = []
         """What was missing, a sentence each."""
@@ -88,7 +88,7 @@ class Candidates:
                 each
                 for place, each in enumerate(kept)
                 if each not in facts
-                and (place < JUDGED or self.fits(similar.get(each, 0.0)))
+                and (place < CONFIDENCE_HITS or self.fits(similar.get(each, 0.0)))
             ]
             if not unread:
                 return kept
@@ -100,7 +100,7 @@ class Candidates:
         """How far the facts that are wanted stand out from the first that is left out."""
         some = {each: fits[each] for each in kept[: self.wanted]}
         floor = fits[kept[-1]] if len(kept) > self.wanted else 0.0
-        return similarities(some, floor=floor)
+        return rescale_similarities(some, floor=floor)
 
     def read(self, similar: Mapping[str, float]) -> dict[str, float]:
         """Those of some facts that pass, when all of them are looked at."""
@@ -120,19 +120,20 @@ class Candidates:
     def _found(self, ids: Iterable[str]) -> Mapping[str, Fact]:
         mirror = self._mirror
         try:
-            return mirror.shown.find_many(ids)
+            return mirror.redacted_store.find_many(ids)
         except StoreUnavailableError as error:
             self.degraded.append(
                 f"The facts are as the last pass saw them: {error.message}."
             )
         bases = mirror.archive.find_bases(ids)
-        return {each: mirror.lens.hidden(base.fact) for each, base in bases.items()}
+        return {each: mirror.lens.redact(base.fact) for each, base in bases.items()}
 
     def _passes(self, fact: Fact) -> bool:
         return (
-            sees(self._agent, fact.scope)
+            can_see(self._agent, fact.scope)
             and self._filters.admits(fact)
             and (
-                fact.id in self._by_words or has_all(self._asked.phrases, said_by(fact))
+                fact.id in self._by_words
+                or has_phrases(self._asked.phrases, fact_text(fact))
             )
         )

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from math import exp, log1p
 from typing import NamedTuple
 
-TENTH = 9
+TENTH_HIT = 9
 """An answer that stands out is far ahead of the tenth hit, not only of the second: what
 is written down twice is not less sure."""
 
@@ -46,28 +46,28 @@ class _Curve(NamedTuple):
         return 1 / (1 + exp(-self.base - told))
 
 
-BY_WORDS = _Curve(base=-5.6, lead=1.5, coverage=3.0, strength=2.0)
+KEYWORD_CURVE = _Curve(base=-5.6, lead=1.5, coverage=3.0, strength=2.0)
 """`lead`: how much less the tenth hit scores, as a share. `coverage`: the share of the
 terms that the best of the first hits has. `strength`: the logarithm of the best score,
 as a multiple of the most that one rare term is worth among so many facts."""
-BY_VECTORS = _Curve(base=-4.3, lead=11.0, coverage=3.0)
+VECTOR_CURVE = _Curve(base=-4.3, lead=11.0, coverage=3.0)
 """`lead`: how much farther the tenth hit is, in cosines."""
 
 
-def coverage_of(evidence: Evidence) -> float:
+def term_coverage(evidence: Evidence) -> float:
     """The share of the terms that the best of the first hits has."""
     return max(evidence.held, default=0) / max(evidence.terms, 1)
 
 
 def confidence(evidence: Evidence) -> float:
     """The chance that one of the first five hits is relevant, rather too low."""
-    coverage = coverage_of(evidence)
+    coverage = term_coverage(evidence)
     words = sorted(evidence.words, reverse=True)
     if words:
         strength = log1p(words[0] / _rare(evidence.facts))
-        return BY_WORDS(1 - _tenth(words) / words[0], coverage, strength)
+        return KEYWORD_CURVE(1 - _tenth(words) / words[0], coverage, strength)
     near = sorted(evidence.near, reverse=True)
-    return BY_VECTORS(near[0] - _tenth(near), coverage) if near else 0.0
+    return VECTOR_CURVE(near[0] - _tenth(near), coverage) if near else 0.0
 
 
 def _rare(facts: int) -> float:
@@ -76,4 +76,4 @@ def _rare(facts: int) -> float:
 
 
 def _tenth(scores: Sequence[float]) -> float:
-    return scores[TENTH] if len(scores) > TENTH else 0.0
+    return scores[TENTH_HIT] if len(scores) > TENTH_HIT else 0.0

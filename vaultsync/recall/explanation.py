@@ -8,11 +8,11 @@ from itertools import islice
 from typing import NamedTuple
 
 from vaultsync.model.fact import Fact
-from vaultsync.recall.query import kind_of
+from vaultsync.recall.query import type_hint
 
-LENGTH = 200
+SNIPPET_LENGTH = 200
 """Letters of a passage, some more where a word ends."""
-MOST = 30
+MAX_TERM_POSITIONS = 30
 """Places of one term that are looked at to find a passage."""
 _ENDINGS = 5
 """Letters that may follow a stem; more make another word."""
@@ -24,7 +24,7 @@ _MARKS = re.compile(
 _ENDS = re.compile(r"[.!?…]+[\"”’)\]]*\s+|[。！？]|\n")
 
 
-class Terms:
+class QueryTerms:
     """The terms of a question, as they are looked for in texts.
 
     A term is a stem, as the index has it: in a text it begins a word. Texts are searched
@@ -45,7 +45,7 @@ class Terms:
             (start, end, number)
             for number, stems in enumerate(self._spelled)
             for stem in stems
-            for start, end in islice(_occurrences(low, stem), MOST)
+            for start, end in islice(_occurrences(low, stem), MAX_TERM_POSITIONS)
         )
 
     def held(self, text: str) -> dict[int, str]:
@@ -88,7 +88,7 @@ def _occurrences(text: str, stem: str) -> Iterator[tuple[int, int]]:
         at = text.find(stem, end)
 
 
-def said_by(fact: Fact) -> str:
+def fact_text(fact: Fact) -> str:
     """All that a fact says in words, its date too."""
     return "\n".join(
         [
@@ -96,7 +96,7 @@ def said_by(fact: Fact) -> str:
             fact.context or "",
             *fact.aliases,
             *fact.tags,
-            kind_of(fact),
+            type_hint(fact),
             *fact.entities,
             fact.agent_id or "",
             fact.created_at[:10],
@@ -106,7 +106,7 @@ def said_by(fact: Fact) -> str:
     )
 
 
-def has_all(phrases: Iterable[str], text: str) -> bool:
+def has_phrases(phrases: Iterable[str], text: str) -> bool:
     """Whether a text has all of some phrases, however they are broken and capitalised."""
     if not phrases:
         return True
@@ -114,7 +114,7 @@ def has_all(phrases: Iterable[str], text: str) -> bool:
     return all(" ".join(each.casefold().split()) in said for each in phrases)
 
 
-def passage(text: str, terms: Terms, *, length: int = LENGTH) -> str:
+def snippet(text: str, terms: QueryTerms, *, length: int = SNIPPET_LENGTH) -> str:
     """The part of a text that has most of the terms, in one line; its start if none."""
     text = _unlinked(text)
     start = _densest(terms.found(text), length)
@@ -168,7 +168,7 @@ def _begin(text: str, start: int, length: int) -> int:
     return blank + 1 if blank >= 0 else start
 
 
-class Reasons(NamedTuple):
+class HitReasons(NamedTuple):
     """What speaks for a hit, for the sentence that says so."""
 
     words: Sequence[str] = ()
@@ -192,7 +192,7 @@ _MOST = 5
 """How many words are named."""
 
 
-def why(reasons: Reasons) -> str:
+def explain_hit(reasons: HitReasons) -> str:
     """One readable sentence."""
     parts = []
     if reasons.words:

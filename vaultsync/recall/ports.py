@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 
-class Recalled(NamedTuple):
+class RecallCount(NamedTuple):
     """How often a fact was recalled, and when last."""
 
     times: int
@@ -31,7 +31,7 @@ class RecallLog(Protocol):
         """How many bytes wait, about; 0 when nothing does."""
         ...
 
-    def take(self) -> dict[str, Recalled]:
+    def take(self) -> dict[str, RecallCount]:
         """What was noted since it was taken last, by fact; nobody else is given it."""
         ...
 

@@ -16,10 +16,10 @@ from typing import NamedTuple
 from vaultsync.indexing.session_context import MONTHS
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import TIERS, TYPES
-from vaultsync.model.time_span import ISO_DAY, Span, days_between, days_of
+from vaultsync.model.time_span import ISO_DAY, TimeSpan, day_span, days_between
 
 
-class Question(NamedTuple):
+class ParsedQuery(NamedTuple):
     """What is asked for."""
 
     text: str
@@ -33,11 +33,11 @@ class Question(NamedTuple):
     types: frozenset[str] = frozenset()
     tags: frozenset[str] = frozenset()
     tiers: frozenset[str] = frozenset()
-    span: Span = Span()
+    span: TimeSpan = TimeSpan()
     """Written as filters, like the three above."""
     hinted_types: frozenset[str] = frozenset()
     hinted_tiers: frozenset[str] = frozenset()
-    hinted_span: Span | None = None
+    hinted_span: TimeSpan | None = None
     """What plain words hint at."""
 
     @property
@@ -77,7 +77,7 @@ _HINTED: Mapping[str, str] = MappingProxyType(
 )
 
 
-def kind_of(fact: Fact) -> str:
+def type_hint(fact: Fact) -> str:
     """The type of a fact, where its name is a word that people ask with; else empty."""
     return fact.type if fact.type in _TYPE_WORDS else ""
 
@@ -123,7 +123,7 @@ _OPEN_END = ("since", "after")
 _OPEN_START = ("before", "until", "till", "by")
 
 
-def parse(text: str, *, today: date) -> Question:
+def parse_query(text: str, *, today: date) -> ParsedQuery:
     """What a question asks for. Any text is a question; nothing in it is an error."""
     rest, types, tags, tiers = text, set[str](), set[str](), set[str]()
     since = until = None
@@ -135,7 +135,7 @@ def parse(text: str, *, today: date) -> Question:
             tags.add(value.lstrip("#"))
         elif key == "tier" and value.lower() in TIERS:
             tiers.add(value.lower())
-        elif key not in ("type", "tier") and (days := days_of(value)):
+        elif key not in ("type", "tier") and (days := day_span(value)):
             first, after = days
             since = first if key == "since" else after if key == "after" else since
             until = after if key == "until" else first if key == "before" else until
@@ -151,7 +151,7 @@ def parse(text: str, *, today: date) -> Question:
         for found in _each(_QUOTED, rest, '"')
         if (phrase := " ".join("".join(filter(None, found.groups())).split()))
     )
-    return Question(
+    return ParsedQuery(
         text=text,
         said=said,
         words=" ".join(rest.split()),
@@ -159,7 +159,7 @@ def parse(text: str, *, today: date) -> Question:
         types=frozenset(types),
         tags=frozenset(tags),
         tiers=frozenset(tiers),
-        span=Span(since, until),
+        span=TimeSpan(since, until),
         hinted_types=frozenset(
             _HINTED[word] for word in _WORD.findall(rest.lower()) if word in _HINTED
         ),
@@ -178,7 +178,7 @@ def _each(pattern: str, text: str, *needs: str) -> Iterator[re.Match[str]]:
     return re.finditer(pattern, text, re.IGNORECASE)
 
 
-def named(text: str, names: Iterable[str]) -> tuple[str, ...]:
+def names_in_text(text: str, names: Iterable[str]) -> tuple[str, ...]:
     """Those of the names that occur in a text as whole words, the longest first.
 
     A name inside a longer one that occurs at the same place does not count.
@@ -193,7 +193,7 @@ def named(text: str, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _relative(text: str, today: date) -> tuple[Span | None, str]:
+def _relative(text: str, today: date) -> tuple[TimeSpan | None, str]:
     """The days that are said by their distance from today, and the text without them."""
     found = next(_each(_AGO, text, *_AGO_WORDS), None)
     if found is None:
@@ -215,7 +215,7 @@ def _relative(text: str, today: date) -> tuple[Span | None, str]:
     return _days(_before(today, days), None), rest
 
 
-def _said(text: str, today: date) -> Span | None:
+def _said(text: str, today: date) -> TimeSpan | None:
     """The days of the first date that is said."""
     found = next(_each(_SAID, text, *_DATE_SIGNS), None)
     if found is None:
@@ -226,16 +226,16 @@ def _said(text: str, today: date) -> Span | None:
         return None
     first, after = span
     if how in _OPEN_END:
-        return Span(since=first if how == "since" else after)
+        return TimeSpan(since=first if how == "since" else after)
     if how in _OPEN_START:
-        return Span(until=first if how == "before" else after)
-    return Span(first, after)
+        return TimeSpan(until=first if how == "before" else after)
+    return TimeSpan(first, after)
 
 
 def _span(found: re.Match[str], today: date) -> tuple[str, str] | None:
     """The first day that a date names, and the day after the last."""
     if found["iso"]:
-        return days_of(found["iso"])
+        return day_span(found["iso"])
     if found["year4"]:
         return days_between(int(found["year4"]), None, None)
     name = found["month"] or found["month2"] or found["month3"]
@@ -249,8 +249,8 @@ def _span(found: re.Match[str], today: date) -> tuple[str, str] | None:
     return days_between(year, month, int(day) if day else None)
 
 
-def _days(first: date, after: date | None) -> Span:
-    return Span(first.isoformat(), after.isoformat() if after else None)
+def _days(first: date, after: date | None) -> TimeSpan:
+    return TimeSpan(first.isoformat(), after.isoformat() if after else None)
 
 
 def _before(today: date, days: int) -> date:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-FIELDS: Mapping[str, float] = MappingProxyType(
+FIELD_WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
         "title": 2.0,
         "aliases": 0.5,
@@ -35,12 +35,12 @@ again.
 Measured on the dialogues of LoCoMo and the help of Obsidian, where aliases and headings
 that count more push notes up that only mention a thing."""
 
-NAMED = 6.0
+NAME_MATCH_WEIGHT = 6.0
 """What each term of a question counts, beside its matches, for a fact that is called just
 so: whoever asks for a whole title or alias wants that note, and then those about it."""
 
 
-class Weights(NamedTuple):
+class RankingWeights(NamedTuple):
     """What each signal counts; a setting. The first three are those of the design (§8)."""
 
     similarity: float = 0.5
@@ -51,12 +51,12 @@ class Weights(NamedTuple):
     the square of the trust the turn recall@5 of LoCoMo is 0.69 to 0.71 from 0.5 to 2; with
     the trust itself, from 1 to 2.5, it is the same or less. Adding ranks (RRF) fell below
     words alone."""
-    fields: Mapping[str, float] = FIELDS
+    fields: Mapping[str, float] = FIELD_WEIGHTS
     least: float = 0.0
     """What scores less is not told. Seed 001 cuts at 0.3, which costs right answers."""
 
 
-class Signals(NamedTuple):
+class RankingSignals(NamedTuple):
     """What speaks for a fact, each from 0 to 1."""
 
     similarity: float
@@ -65,7 +65,7 @@ class Signals(NamedTuple):
     utility: float
 
 
-def score(signals: Signals, weights: Weights) -> float:
+def weighted_score(signals: RankingSignals, weights: RankingWeights) -> float:
     """The weighted sum by which hits are ordered."""
     return (
         weights.similarity * signals.similarity
@@ -74,13 +74,13 @@ def score(signals: Signals, weights: Weights) -> float:
     )
 
 
-MISFIT = 0.7
+HINT_MISMATCH_FACTOR = 0.7
 """What is left of the fit of a fact that is not what the question hints at. In dialogues a
 hint is worth little (the turn recall@5 of LoCoMo is 0.67 from 0.5 to 1), where facts have
 types it is worth much."""
 
 
-def fused(
+def fuse(
     words: Mapping[str, float],
     near: Mapping[str, float],
     *,
@@ -106,7 +106,9 @@ def fused(
     }
 
 
-def similarities(fits: Mapping[str, float], *, floor: float = 0.0) -> dict[str, float]:
+def rescale_similarities(
+    fits: Mapping[str, float], *, floor: float = 0.0
+) -> dict[str, float]:
     """Fits between the best and `floor`, the fit of the first fact that was left out.
 
     Cosines lie close together and BM25 scores do not; what counts is how far a fact
@@ -118,7 +120,7 @@ def similarities(fits: Mapping[str, float], *, floor: float = 0.0) -> dict[str, 
     return {key: (fit - floor) / room if room > 0 else 1.0 for key, fit in fits.items()}
 
 
-def blended(
+def blend_reranked(
     known: Mapping[str, float], scores: Mapping[str, float]
 ) -> dict[str, float]:
     """Similarities after a reranker read the best: half its verdict, half what was known.

@@ -7,14 +7,14 @@ from datetime import date
 
 from vaultsync.errors import InvalidFieldError
 from vaultsync.model.canonical import check_type
-from vaultsync.model.filters import Filters
+from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import TIERS
 from vaultsync.model.scope import check_scope
-from vaultsync.model.time_span import span_of
-from vaultsync.recall.query import Question, parse
+from vaultsync.model.time_span import time_span
+from vaultsync.recall.query import ParsedQuery, parse_query
 
 
-def asked_for(
+def parse_request(
     question: str,
     *,
     today: date,
@@ -28,7 +28,7 @@ def asked_for(
     since: str | None = None,
     until: str | None = None,
     user: str | None = None,
-) -> tuple[Question, Filters]:
+) -> tuple[ParsedQuery, FactFilters]:
     """What a question asks for, and which facts may answer it.
 
     Raises:
@@ -36,9 +36,9 @@ def asked_for(
     """
     if limit < 1:
         raise InvalidFieldError("limit", limit, "1 or more")
-    asked = parse(question, today=today)
-    span = asked.span.within(span_of(since, until))
-    return asked, Filters(
+    asked = parse_query(question, today=today)
+    span = asked.span.within(time_span(since, until))
+    return asked, FactFilters(
         scopes=frozenset(map(check_scope, scopes)) or None,
         types=frozenset(map(check_type, types)) | asked.types,
         tags=frozenset(tags) | asked.tags,
@@ -52,7 +52,7 @@ def asked_for(
     )
 
 
-def _lowest(asked: Question, given: int) -> int:
+def _lowest(asked: ParsedQuery, given: int) -> int:
     """The lowest priority that may be found: that of a tier that is asked for may."""
     if asked.tiers:
         return max(each for tier in asked.tiers for each in TIERS[tier])

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.recall.ranking import Weights
+from vaultsync.recall.ranking import RankingWeights
 
 if TYPE_CHECKING:  # an answer that is only shown needs none of them
     from vaultsync.indexing.ports import Embedder, NoteIndex, VectorIndex
     from vaultsync.recall.ports import Reranker
-    from vaultsync.sync.context import Mirror
+    from vaultsync.sync.context import SyncContext
 
 
 def _nothing() -> None:
@@ -22,19 +22,19 @@ def _nothing() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class RecallSources:
     """What a question is answered from.
 
     Models and vectors are asked for when they are needed, for to load them is dear; None
     is not there, and the answer says so.
     """
 
-    mirror: Mirror
+    mirror: SyncContext
     index: NoteIndex
     vectors: Callable[[], VectorIndex | None] = _nothing
     embedder: Callable[[], Embedder | None] = _nothing
     reranker: Callable[[], Reranker | None] = _nothing
-    weights: Weights = field(default_factory=Weights)
+    weights: RankingWeights = field(default_factory=RankingWeights)
 
 
 class Hit(NamedTuple):
@@ -90,19 +90,19 @@ class Hit(NamedTuple):
         }
 
 
-class Seen(NamedTuple):
+class StageCandidate(NamedTuple):
     """A candidate of a stage, and its score there."""
 
     id: str
     score: float
 
 
-class Stage(NamedTuple):
+class RecallStage(NamedTuple):
     """What one stage did."""
 
     name: str
     seconds: float
-    candidates: tuple[Seen, ...] = ()
+    candidates: tuple[StageCandidate, ...] = ()
     """Best first."""
 
     def as_json(self) -> dict[str, Value]:
@@ -112,7 +112,7 @@ class Stage(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Recall:
+class RecallResult:
     """An answer."""
 
     query: str
@@ -124,7 +124,7 @@ class Recall:
     """What was missing, a sentence each; empty when nothing was."""
     seconds: float
     hits: tuple[Hit, ...]
-    stages: tuple[Stage, ...] = ()
+    stages: tuple[RecallStage, ...] = ()
     """Only when it was asked to explain itself."""
 
     def __iter__(self) -> Iterator[Hit]:
@@ -154,7 +154,7 @@ class Recall:
         return found
 
 
-def recall_of(said: Mapping[str, Any]) -> Recall:
+def recall_from_json(said: Mapping[str, Any]) -> RecallResult:
     """The answer that `as_json()` made this of; of each fact it holds what a hit shows.
 
     Raises:
@@ -163,19 +163,23 @@ def recall_of(said: Mapping[str, Any]) -> Recall:
     hits = [
         Hit(
             Fact(each["id"], type=each["type"], title=each["title"], path=each["path"]),
-            **{key: each[key] for key in _OF_HIT},
+            **{key: each[key] for key in _HIT_KEYS},
         )
         for each in said["hits"]
     ]
     stages = [
-        Stage(
-            each["stage"], each["seconds"], tuple(Seen(**x) for x in each["candidates"])
+        RecallStage(
+            each["stage"],
+            each["seconds"],
+            tuple(StageCandidate(**x) for x in each["candidates"]),
         )
         for each in said.get("stages", ())
     ]
     told = {key: said[key] for key in ("query", "source", "confidence", "seconds")}
     degraded = tuple(said["degraded"])
-    return Recall(**told, degraded=degraded, hits=tuple(hits), stages=tuple(stages))
+    return RecallResult(
+        **told, degraded=degraded, hits=tuple(hits), stages=tuple(stages)
+    )
 
 
-_OF_HIT = ("score", "similarity", "recency", "utility", "stage", "why", "snippet")
+_HIT_KEYS = ("score", "similarity", "recency", "utility", "stage", "why", "snippet")

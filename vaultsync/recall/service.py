@@ -10,41 +10,60 @@ from functools import partial
 from itertools import islice
 
 from vaultsync.errors import DerivedError, InvalidFieldError
-from vaultsync.indexing.note_index_sync import catch_up
+from vaultsync.indexing.note_index_sync import catch_up_note_index
 from vaultsync.indexing.ports import VectorIndex
 from vaultsync.model.decay import recency, utility
 from vaultsync.model.fact import Fact
-from vaultsync.model.filters import Filters
-from vaultsync.model.schema import LOWEST, TIERS
-from vaultsync.model.time_span import Span
-from vaultsync.recall.candidates import JUDGED, Candidates
-from vaultsync.recall.confidence import Evidence, confidence, coverage_of
-from vaultsync.recall.explanation import LENGTH, Reasons, Terms, passage, said_by, why
-from vaultsync.recall.query import Question
-from vaultsync.recall.ranking import MISFIT, Signals, blended, fused, score
-from vaultsync.recall.request import asked_for
-from vaultsync.recall.result import Hit, Recall, Seen, Sources, Stage
+from vaultsync.model.filters import FactFilters
+from vaultsync.model.schema import LOWEST_PRIORITY, TIERS
+from vaultsync.model.time_span import TimeSpan
+from vaultsync.recall.candidates import CONFIDENCE_HITS, Candidates
+from vaultsync.recall.confidence import Evidence, confidence, term_coverage
+from vaultsync.recall.explanation import (
+    SNIPPET_LENGTH,
+    HitReasons,
+    QueryTerms,
+    explain_hit,
+    fact_text,
+    snippet,
+)
+from vaultsync.recall.query import ParsedQuery
+from vaultsync.recall.ranking import (
+    HINT_MISMATCH_FACTOR,
+    RankingSignals,
+    blend_reranked,
+    fuse,
+    weighted_score,
+)
+from vaultsync.recall.request import parse_request
+from vaultsync.recall.result import (
+    Hit,
+    RecallResult,
+    RecallSources,
+    RecallStage,
+    StageCandidate,
+)
 
-MODES = ("auto", "index", "vector", "fused")
-ENOUGH = 0.35
+RECALL_MODES = ("auto", "index", "vector", "fused")
+INDEX_ONLY_CONFIDENCE = 0.35
 """The confidence from which on the index answers alone. On LoCoMo it then answers four of
 five questions, and the turn recall@5 is 0.69; with vectors every time it is 0.71."""
-REACH = 50
+FUSED_CANDIDATES = 50
 """How many facts each of index and vectors names to be fused: with 30 or 100 the turn
 recall@5 of LoCoMo is the same to 0.005."""
-RERANKED = 20
+RERANKED_HITS = 20
 """How many of the best a reranker reads, and of each `READ` letters."""
-READ = 2_000
+RERANKED_CHARS = 2_000
 
 
-class Recalling:
+class RecallSearch:
     """One question on its way to an answer."""
 
     def __init__(
         self,
-        sources: Sources,
-        asked: Question,
-        filters: Filters,
+        sources: RecallSources,
+        asked: ParsedQuery,
+        filters: FactFilters,
         agent: str | None,
         *,
         limit: int,
@@ -56,7 +75,7 @@ class Recalling:
         self._filters = filters
         self._limit = limit
         self._explain = explain
-        self._terms = Terms(sources.index.tokens(asked.words))
+        self._terms = QueryTerms(sources.index.tokens(asked.words))
         self._words: dict[str, float] = {}
         self._found = Candidates(
             sources.mirror,
@@ -79,7 +98,7 @@ class Recalling:
         self._trust = 1.0
         self.confidence = 0.0
         self.degraded = self._found.degraded
-        self.stages: list[Stage] = []
+        self.stages: list[RecallStage] = []
 
     # --------------------------------------------------------------------- stages
 
@@ -87,7 +106,9 @@ class Recalling:
         """Find what fits, by one stage or two; returns which of them answered."""
         if mode != "vector":
             self._look_up()
-            if mode == "index" or (mode == "auto" and self.confidence >= ENOUGH):
+            if mode == "index" or (
+                mode == "auto" and self.confidence >= INDEX_ONLY_CONFIDENCE
+            ):
                 return "index"
         missing = self._look_near(mode)
         if missing:
@@ -100,7 +121,7 @@ class Recalling:
 
     def _look_up(self) -> None:
         began = self._now()
-        report = catch_up(self._sources.mirror, self._sources.index)
+        report = catch_up_note_index(self._sources.mirror, self._sources.index)
         if report.degraded:
             self.degraded.append(f"The index may be behind: {report.degraded}.")
         self._done("catch-up", began, {})
@@ -110,7 +131,7 @@ class Recalling:
 
     def _look_near(self, mode: str) -> str:
         """Find what is near in meaning, too; returns why not when it cannot be done."""
-        from vaultsync.indexing.embedding_texts import identity_of  # noqa: PLC0415 - the index needs none
+        from vaultsync.indexing.embedding_texts import embedding_identity  # noqa: PLC0415 - the index needs none
 
         began = self._now()
         try:
@@ -120,14 +141,16 @@ class Recalling:
             held = vectors.identity()
             if held is None:
                 return "there are no vectors yet; `vaultsync index` makes them"
-            if held != str(identity_of(embedder, lends=True)):
+            if held != str(embedding_identity(embedder, lends=True)):
                 return "the vectors are another model's; `vaultsync index` renews them"
             (vector,) = embedder.embed([self._asked.said])
             self._done("embed", began, {})
             began = self._now()
             asks = [] if mode == "vector" else [self._ask_words]
             near = partial(self._ask_vectors, vectors, vector)
-            self._gather(near, *asks, limit=max(REACH, self._found.wanted + 1))
+            self._gather(
+                near, *asks, limit=max(FUSED_CANDIDATES, self._found.wanted + 1)
+            )
         except (DerivedError, ImportError, OSError) as error:
             return str(error)
         self._done("vector", began, self._near)
@@ -140,14 +163,18 @@ class Recalling:
             return
         began = self._now()
         self._similar = self._found.read(self._similar)
-        best = dict(islice(self._similar.items(), RERANKED))
-        texts = [said_by(fact)[:READ] for fact in map(self._found.fact, best)]
+        best = dict(islice(self._similar.items(), RERANKED_HITS))
+        texts = [
+            fact_text(fact)[:RERANKED_CHARS] for fact in map(self._found.fact, best)
+        ]
         try:
             scores = reranker.scores(self._asked.said, texts)
         except DerivedError as error:
             self.degraded.append(f"The hits were not reranked: {error}.")
             return
-        self._similar = blended(self._similar, dict(zip(best, scores, strict=True)))
+        self._similar = blend_reranked(
+            self._similar, dict(zip(best, scores, strict=True))
+        )
         self._done("rerank", began, self._similar)
 
     def _ask_words(self, limit: int) -> int:
@@ -174,22 +201,22 @@ class Recalling:
             self._take_in((each.fact_id for each in found), filters)
         return len(self._near)
 
-    def _narrowing(self) -> list[Filters]:
+    def _narrowing(self) -> list[FactFilters]:
         """What to ask an index for: what may be found, and of that what is hinted at."""
         asked, wide = self._asked, self._filters
         if not asked.hints:
             return [wide]
-        span = Span(wide.since, wide.until).within(asked.hinted_span or Span())
+        span = TimeSpan(wide.since, wide.until).within(asked.hinted_span or TimeSpan())
         tiers = [each for tier in asked.hinted_tiers for each in TIERS[tier]]
         narrow = wide._replace(
             types=wide.types or asked.hinted_types,
-            max_priority=min(wide.max_priority, max(tiers, default=LOWEST)),
+            max_priority=min(wide.max_priority, max(tiers, default=LOWEST_PRIORITY)),
             since=span.since,
             until=span.until,
         )
         return [wide, narrow]
 
-    def _take_in(self, fact_ids: Iterable[str], filters: Filters) -> None:
+    def _take_in(self, fact_ids: Iterable[str], filters: FactFilters) -> None:
         if filters is not self._filters:
             self._preferred.update(fact_ids)
 
@@ -199,7 +226,7 @@ class Recalling:
         """Ask for candidates until enough of them pass, and say how well each fits."""
         while True:
             full = [ask(limit) >= limit for ask in asks]
-            fits = fused(
+            fits = fuse(
                 self._words,
                 self._near,
                 trust=self._trust,
@@ -207,7 +234,7 @@ class Recalling:
             )
             if self._asked.hints:
                 fits = {
-                    each: fit if each in self._preferred else MISFIT * fit
+                    each: fit if each in self._preferred else HINT_MISMATCH_FACTOR * fit
                     for each, fit in fits.items()
                 }
             kept = self._found.passing(fits)
@@ -218,16 +245,18 @@ class Recalling:
         evidence = self._evidence(list(self._similar))
         self.confidence = confidence(evidence)
         if not self._near:
-            self._trust = coverage_of(evidence)
+            self._trust = term_coverage(evidence)
 
     def _terms_in(self, fact: Fact) -> Mapping[int, str]:
         """The terms that a fact has, as they are written there."""
         if fact.id not in self._held:
-            self._held[fact.id] = self._terms.held(said_by(fact))
+            self._held[fact.id] = self._terms.held(fact_text(fact))
         return self._held[fact.id]
 
     def _evidence(self, kept: list[str]) -> Evidence:
-        held = [self._terms_in(self._found.fact(each)) for each in kept[:JUDGED]]
+        held = [
+            self._terms_in(self._found.fact(each)) for each in kept[:CONFIDENCE_HITS]
+        ]
         return Evidence(
             terms=len(self._terms.all),
             held=[len(each) for each in held],
@@ -247,29 +276,31 @@ class Recalling:
             if not self._found.fits(similar):
                 continue
             fact = self._found.fact(fact_id)
-            signals = Signals(
+            signals = RankingSignals(
                 similar,
                 recency(fact.created_at, fact.type, now),
                 utility(fact.importance, fact.access_count),
             )
-            scored.append((-score(signals, self._sources.weights), fact_id, signals))
+            scored.append(
+                (-weighted_score(signals, self._sources.weights), fact_id, signals)
+            )
         scored.sort(key=lambda each: each[:2])
         self._done("score", began, {each[1]: -each[0] for each in scored})
         began = self._now()
         least = self._sources.weights.least
         best = [each for each in scored[: self._limit] if -each[0] >= least]
-        paths = self._sources.mirror.archive.places(each[1] for each in best)
+        paths = self._sources.mirror.archive.note_paths(each[1] for each in best)
         hits = []
         for total, fact_id, signals in best:
-            fact = self._found.fact(fact_id).but(path=paths.get(fact_id))
+            fact = self._found.fact(fact_id).evolve(path=paths.get(fact_id))
             hits.append(self._hit(fact, -total, signals))
         self._done("tell", began, {})
         return tuple(hits)
 
-    def _hit(self, fact: Fact, total: float, signals: Signals) -> Hit:
+    def _hit(self, fact: Fact, total: float, signals: RankingSignals) -> Hit:
         by_words, nearness = fact.id in self._words, self._near.get(fact.id)
         held = self._terms_in(fact)
-        reasons = Reasons(
+        reasons = HitReasons(
             words=tuple(held.values()),
             asked=len(self._terms.all),
             nearness=nearness,
@@ -285,14 +316,14 @@ class Recalling:
             recency=round(signals.recency, 4),
             utility=round(signals.utility, 4),
             stage=stage,
-            why=why(reasons),
-            snippet=passage(self._nearest(fact, held), self._terms),
+            why=explain_hit(reasons),
+            snippet=snippet(self._nearest(fact, held), self._terms),
         )
 
     def _nearest(self, fact: Fact, held: Mapping[int, str]) -> str:
         """Where in a fact to look for a passage: all of it, or the chunk that is near."""
         chunk = self._chunks.get(fact.id)
-        if chunk is None or held or len(fact.content) <= LENGTH:
+        if chunk is None or held or len(fact.content) <= SNIPPET_LENGTH:
             return fact.content
         from vaultsync.indexing.chunking import chunk_fact  # noqa: PLC0415 - the index needs none
 
@@ -306,15 +337,25 @@ class Recalling:
 
     def _done(self, name: str, began: float, scores: Mapping[str, float]) -> None:
         if self._explain:
-            seen = tuple(Seen(each, round(value, 4)) for each, value in scores.items())
-            self.stages.append(Stage(name, self._now() - began, seen))
+            seen = tuple(
+                StageCandidate(each, round(value, 4)) for each, value in scores.items()
+            )
+            self.stages.append(RecallStage(name, self._now() - began, seen))
 
 
-__all__ = ["MODES", "Hit", "Recall", "Seen", "Sources", "Stage", "recall"]
+__all__ = [
+    "RECALL_MODES",
+    "Hit",
+    "RecallResult",
+    "RecallSources",
+    "RecallStage",
+    "StageCandidate",
+    "recall",
+]
 
 
 def recall(
-    sources: Sources,
+    sources: RecallSources,
     question: str,
     *,
     agent: str | None,
@@ -331,7 +372,7 @@ def recall(
     user: str | None = None,
     explain: bool = False,
     fitting: float = 0.0,
-) -> Recall:
+) -> RecallResult:
     """The facts that answer a question, best first. Changes nothing but the index.
 
     Written in the question itself, these filter too: `type:…`, `tag:…`, `tier:…`,
@@ -343,10 +384,10 @@ def recall(
     Raises:
         InvalidFieldError, UnknownTypeError, InvalidScopeError: a filter makes no sense.
     """
-    if mode not in MODES:
-        raise InvalidFieldError("mode", mode, "one of " + ", ".join(MODES))
+    if mode not in RECALL_MODES:
+        raise InvalidFieldError("mode", mode, "one of " + ", ".join(RECALL_MODES))
     began = sources.mirror.clock.monotonic()
-    asked, filters = asked_for(
+    asked, filters = parse_request(
         question,
         today=sources.mirror.clock.now().date(),
         limit=limit,
@@ -360,13 +401,13 @@ def recall(
         until=until,
         user=user,
     )
-    work = Recalling(
+    work = RecallSearch(
         sources, asked, filters, agent, limit=limit, fitting=fitting, explain=explain
     )
     source = work.answer(mode)
     hits = work.hits()
-    return Recall(
-        query=sources.mirror.lens.text(question),
+    return RecallResult(
+        query=sources.mirror.lens.redact_text(question),
         source=source,
         confidence=round(work.confidence, 3),
         degraded=tuple(dict.fromkeys(work.degraded)),

@@ -16,42 +16,42 @@ from typing import TypeVar
 
 from vaultsync import __version__
 from vaultsync.api.memory import Memory
-from vaultsync.backends.obsidian.vault_through_app import Answer
-from vaultsync.backends.state.bridge_address import Announcement
+from vaultsync.backends.obsidian.vault_through_app import WriteReply
+from vaultsync.backends.state.bridge_address import BridgeAddressFile
 from vaultsync.backends.state.token_file import TokenFile
 from vaultsync.backends.state.vault_marker import make_state_dir
 from vaultsync.backends.system.clock import SystemClock
 from vaultsync.errors import ScopeDeniedError, VaultsyncError
 from vaultsync.model.schema import Value
-from vaultsync.service.events import Events
-from vaultsync.service.obsidian_writes import AppWrites
-from vaultsync.service.worker import Runner, Worker
+from vaultsync.service.events import EventBus
+from vaultsync.service.obsidian_writes import ObsidianWrites
+from vaultsync.service.worker import MemoryRunner, MemoryWorker
 from vaultsync.settings import Settings
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
+class BridgeServices:
     """All that a bridge needs."""
 
     settings: Settings
-    reading: Runner
+    reading: MemoryRunner
     """Answers; never the engine's lock."""
-    writing: Runner
+    writing: MemoryRunner
     """What agents do with facts."""
-    engine: Runner
+    engine: MemoryRunner
     """What needs the engine's lock."""
-    events: Events
-    writes: AppWrites
+    events: EventBus
+    writes: ObsidianWrites
     token: Callable[[], str]
     """The token as it is now."""
-    passed: Callable[[Mapping[str, Value]], None]
+    on_run: Callable[[Mapping[str, Value]], None]
     """Told of a pass that somebody asked for."""
 
     def state(self, memory: Memory) -> dict[str, Value]:
         """How things stand, for who listens."""
-        return stated(self.settings, self.writes, memory.status().as_json())
+        return bridge_status(self.settings, self.writes, memory.status().as_json())
 
     def asks(self, agent: str | None) -> str | None:
         """For whom something is asked, by who says so.
@@ -72,7 +72,7 @@ class Serving:
         Raises:
             WriteNotFoundError: nobody waits for it (any more).
         """
-        self.writes.answered(write, Answer(applied, found, reason))
+        self.writes.answered(write, WriteReply(applied, found, reason))
 
     def announce(self, port: int) -> None:
         """Say where the bridge listens; who reads it finds the token beside it.
@@ -82,15 +82,15 @@ class Serving:
             ConfigError: the token cannot be used.
         """
         self.token()
-        Announcement(self.settings.state_dir).write(port, self.settings.agent)
+        BridgeAddressFile(self.settings.state_dir).write(port, self.settings.agent)
 
-    def withdraw(self) -> None:
+    def withdraw_address(self) -> None:
         """Say no more where it listened."""
-        Announcement(self.settings.state_dir).withdraw()
+        BridgeAddressFile(self.settings.state_dir).remove_own()
 
 
-def stated(
-    settings: Settings, writes: AppWrites, status: Mapping[str, Value]
+def bridge_status(
+    settings: Settings, writes: ObsidianWrites, status: Mapping[str, Value]
 ) -> dict[str, Value]:
     """A status as a bridge tells it: of which vault, and whether an app listens."""
     return {
@@ -101,14 +101,14 @@ def stated(
     }
 
 
-class Telling:
+class StateBroadcaster:
     """Tells all who listen how things stand after something happened.
 
     May be called from any thread, and waits for nothing: the state is looked up by the
     worker when its turn comes, once for all that happened until then.
     """
 
-    def __init__(self, serving: Serving, worker: Worker[Memory]) -> None:
+    def __init__(self, serving: BridgeServices, worker: MemoryWorker[Memory]) -> None:
         self._serving = serving
         self._worker = worker
         self._lock = threading.Lock()
@@ -131,17 +131,19 @@ class Telling:
 
 
 @contextmanager
-def alone(settings: Settings) -> Iterator[Serving]:
+def standalone_bridge(settings: Settings) -> Iterator[BridgeServices]:
     """A bridge without a daemon.
 
     Raises:
         VaultsyncError: the vault cannot be opened.
     """
-    events = Events()
+    events = EventBus()
     writes = app_writes(events)
     with (
-        Worker(lambda: Memory(settings), name="bridge-read") as reading,
-        Worker(lambda: Memory(settings, app=writes), name="bridge-write") as writing,
+        MemoryWorker(lambda: Memory(settings), name="bridge-read") as reading,
+        MemoryWorker(
+            lambda: Memory(settings, app=writes), name="bridge-write"
+        ) as writing,
     ):
 
         def engine(work: Callable[[Memory], T], /) -> T:
@@ -151,38 +153,40 @@ def alone(settings: Settings) -> Iterator[Serving]:
 
         token = TokenFile(settings.state_dir).token
         passed = partial(events.publish, "pass")
-        serving = Serving(
+        serving = BridgeServices(
             settings, reading, engine, engine, events, writes, token, passed
         )
-        telling = Telling(serving, reading)
+        telling = StateBroadcaster(serving, reading)
         yield serving
 
 
-def app_writes(events: Events) -> AppWrites:
+def app_writes(events: EventBus) -> ObsidianWrites:
     """The app that listens to some events, for a daemon that writes through it."""
-    return AppWrites(events, SystemClock())
+    return ObsidianWrites(events, SystemClock())
 
 
 @contextmanager
-def beside(
+def daemon_bridge(
     settings: Settings,
-    engine: Runner,
+    engine: MemoryRunner,
     *,
-    events: Events,
-    writes: AppWrites,
+    events: EventBus,
+    writes: ObsidianWrites,
     passed: Callable[[Mapping[str, Value]], None],
-) -> Iterator[Serving]:
+) -> Iterator[BridgeServices]:
     """A bridge in a daemon, which has the engine and is told of the passes asked for.
 
     Raises:
         VaultsyncError: the vault cannot be opened.
     """
-    with Worker(lambda: Memory(settings), name="bridge") as reading:
+    with MemoryWorker(lambda: Memory(settings), name="bridge") as reading:
         token = TokenFile(settings.state_dir).token
-        yield Serving(settings, reading, reading, engine, events, writes, token, passed)
+        yield BridgeServices(
+            settings, reading, reading, engine, events, writes, token, passed
+        )
 
 
-def token_of(settings: Settings, *, rotate: bool = False) -> str:
+def vault_token(settings: Settings, *, rotate: bool = False) -> str:
     """The token of a vault, made when there is none; a new one when it is to be renewed.
 
     Raises:

@@ -13,32 +13,32 @@ from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from vaultsync.api.memory import Memory
-from vaultsync.backends.obsidian.vault_through_app import App
-from vaultsync.backends.sqlite.unavailable import StoreAway
+from vaultsync.backends.obsidian.vault_through_app import ObsidianApp
+from vaultsync.backends.sqlite.unavailable import UnavailableStore
 from vaultsync.backends.state.daemon_file import DaemonFile
 from vaultsync.backends.watchers.choose import watcher_maker
-from vaultsync.daemon.loop import Daemon
-from vaultsync.daemon.schedule import Rhythm
+from vaultsync.daemon.loop import DaemonLoop
+from vaultsync.daemon.schedule import Intervals
 from vaultsync.errors import DaemonStoppedError, EngineBusyError
 from vaultsync.model.schema import Value
-from vaultsync.service.daily_maintenance import Daily
-from vaultsync.service.memory_file_watch import FollowedFiles
-from vaultsync.service.waking import Wake
+from vaultsync.service.daily_maintenance import DailyMaintenance
+from vaultsync.service.memory_file_watch import MemoryFileWatch
+from vaultsync.service.waking import WakeEvent
 from vaultsync.settings import Settings
-from vaultsync.sync.context import Mirror
-from vaultsync.sync.pass_types import Request
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Progress, Report
-from vaultsync.sync.status import known_status
+from vaultsync.sync.status import daemon_status
 
 T = TypeVar("T")
-Tell = Callable[[str, Mapping[str, Value]], None]
-TRIES = 8
+EventSink = Callable[[str, Mapping[str, Value]], None]
+LOCK_TRIES = 8
 """To get the engine's lock, a quarter of a second apart, when it is not to be waited for."""
-BREATH = 0.005
+MIN_TICK_SECONDS = 0.005
 """Seconds between two steps at least: in a storm of events each would be a step."""
 
 
-class WatchedMemory(Memory):
+class DaemonWork(Memory):
     """The memory that a daemon owns, and what it has it do."""
 
     def __init__(
@@ -47,14 +47,14 @@ class WatchedMemory(Memory):
         *,
         stopped: Callable[[], bool],
         asked: Callable[[], bool],
-        app: App | None = None,
+        app: ObsidianApp | None = None,
     ) -> None:
         super().__init__(settings, app=app)
         self._stopped = stopped
         self._asked = asked
 
     @property
-    def mirror(self) -> Mirror:
+    def mirror(self) -> SyncContext:
         """The two sides."""
         return self._mirror
 
@@ -79,10 +79,10 @@ class WatchedMemory(Memory):
 
     def reopen(self) -> None:
         """See whether a store that could not be opened is there now."""
-        if isinstance(self._mirror.store, StoreAway):
+        if isinstance(self._mirror.store, UnavailableStore):
             self._mirror = replace(self._mirror, store=self._open_store())
 
-    def mirror_some(self, request: Request, progress: Progress) -> Report:
+    def sync_folders(self, request: SyncRequest, progress: Progress) -> Report:
         """One pass, and the links that follow moved notes; nothing that is derived."""
         from vaultsync.operations.relink import sync_and_relink
 
@@ -94,27 +94,27 @@ class WatchedMemory(Memory):
 
     def is_derived(self) -> bool:
         """Whether all that is derived follows the facts."""
-        from vaultsync.api.derived_data import is_derived
+        from vaultsync.api.derived_data import is_derived_current
 
-        return is_derived(self._mirror)
+        return is_derived_current(self._mirror)
 
     def derive(self, progress: Progress) -> tuple[str, ...]:
         """Bring what is derived up to date; returns what is behind, and why."""
-        from vaultsync.api.derived_data import derive
+        from vaultsync.api.derived_data import update_derived
 
         with self._engine() as mirror:
-            return derive(mirror, self._parts(), progress=progress).degraded
+            return update_derived(mirror, self._parts(), progress=progress).degraded
 
     def stopped(self) -> bool:
         """Whether the daemon is to end."""
         return self._stopped()
 
-    def asked(self) -> bool:
+    def has_waiting_calls(self) -> bool:
         """Whether somebody waits for this engine."""
         return self._asked()
 
 
-class _Call(Generic[T]):
+class _EngineCall(Generic[T]):
     """Something that the engine is asked to do, and who waits for it."""
 
     def __init__(self, work: Callable[[Memory], T]) -> None:
@@ -136,7 +136,7 @@ class _Call(Generic[T]):
             self.future.set_exception(DaemonStoppedError())
 
 
-class Watching:
+class DaemonRunner:
     """Keeps a vault equal with its store until it is told to stop.
 
     `run` does the work, in the thread that calls it; all else may be called from any.
@@ -146,11 +146,11 @@ class Watching:
         self,
         settings: Settings,
         *,
-        tell: Tell = lambda _kind, _said: None,
+        tell: EventSink = lambda _kind, _said: None,
         once: bool = False,
         wait: bool = False,
-        rhythm: Rhythm | None = None,
-        app: App | None = None,
+        rhythm: Intervals | None = None,
+        app: ObsidianApp | None = None,
     ) -> None:
         """What is watched, and how.
 
@@ -168,15 +168,15 @@ class Watching:
         self._tell = tell
         self._once = once
         self._wait = wait
-        self._rhythm = rhythm or rhythm_of(settings)
-        self._wake = Wake()
+        self._rhythm = rhythm or intervals_for(settings)
+        self._wake = WakeEvent()
         self._stopping = False
-        self._calls: queue.SimpleQueue[_Call[Any]] = queue.SimpleQueue()
+        self._calls: queue.SimpleQueue[_EngineCall[Any]] = queue.SimpleQueue()
         self._file = DaemonFile(settings.state_dir)
         self._app = app
-        self._daemon: Daemon | None = None
+        self._daemon: DaemonLoop | None = None
         self._worker: int | None = None
-        self._memory: WatchedMemory | None = None
+        self._memory: DaemonWork | None = None
         self._told_at = 0.0
         self._tries = 0
         self._lags = False
@@ -190,7 +190,7 @@ class Watching:
             EngineBusyError: another engine has the vault.
             VaultsyncError, OSError: with `once`, what a pass failed with.
         """
-        owned = WatchedMemory(
+        owned = DaemonWork(
             self.settings,
             stopped=lambda: self._stopping,
             asked=lambda: not self._calls.empty(),
@@ -235,7 +235,7 @@ class Watching:
         """
         if self._worker == threading.get_ident() and self._memory is not None:
             return work(self._memory)
-        asked = _Call(work)
+        asked = _EngineCall(work)
         self._calls.put(asked)
         self._wake.set()
         if self._stopping and self._worker is None:
@@ -246,12 +246,14 @@ class Watching:
             asked.future.cancel()
             raise
 
-    def _watch(self, memory: WatchedMemory) -> Mapping[str, Value]:
+    def _watch(self, memory: DaemonWork) -> Mapping[str, Value]:
         make = watcher_maker(self.settings, self._wake.set)
-        daemon = Daemon(memory, make, self._rhythm, tell=self._told, jitter=_jitter)
+        daemon = DaemonLoop(memory, make, self._rhythm, tell=self._told, jitter=_jitter)
         self._daemon = daemon
-        files = FollowedFiles(memory, self._told)
-        daily = Daily(memory, lambda: memory.mirror, self._told, daemon.trouble)
+        files = MemoryFileWatch(memory, self._told)
+        daily = DailyMaintenance(
+            memory, lambda: memory.mirror, self._told, daemon.record_error
+        )
         self._told("ready", {"vault": str(self.settings.root)})
         try:
             self._go_on(daemon, files, daily, memory)
@@ -263,33 +265,37 @@ class Watching:
         return daemon.state.as_json()
 
     def _go_on(
-        self, daemon: Daemon, files: FollowedFiles, daily: Daily, memory: Memory
+        self,
+        daemon: DaemonLoop,
+        files: MemoryFileWatch,
+        daily: DailyMaintenance,
+        memory: Memory,
     ) -> None:
         while not self._stopping:
-            wait = daemon.step()
-            wait = min(wait, files.step(time.monotonic()))
-            if daemon.settled:
-                daily.step(time.monotonic())
+            wait = daemon.tick()
+            wait = min(wait, files.tick(time.monotonic()))
+            if daemon.is_idle:
+                daily.tick(time.monotonic())
             self._tell_lag(daemon)
             if self._once and self._is_over(daemon) and files.settled:
                 return
             if wait > 0 and self._wake.wait(wait):
-                time.sleep(BREATH)
+                time.sleep(MIN_TICK_SECONDS)
             self._wake.clear()
             self._answer_calls(daemon, memory)
 
-    def _is_over(self, daemon: Daemon) -> bool:
+    def _is_over(self, daemon: DaemonLoop) -> bool:
         if daemon.error is not None:
             raise daemon.error
-        return daemon.settled
+        return daemon.is_idle
 
-    def _answer_calls(self, daemon: Daemon, memory: Memory) -> None:
+    def _answer_calls(self, daemon: DaemonLoop, memory: Memory) -> None:
         asked = False
         while not self._calls.empty():
             self._calls.get().do(memory)
             asked = True
         if asked:
-            daemon.nudge()
+            daemon.retry_soon()
 
     def _refuse_calls(self) -> None:
         while not self._calls.empty():
@@ -298,7 +304,7 @@ class Watching:
     def _known(self) -> Mapping[str, Value]:
         if self._memory is None:
             raise DaemonStoppedError
-        known = known_status(self._memory.mirror, daemon=self.state() or {})
+        known = daemon_status(self._memory.mirror, daemon=self.state() or {})
         return self._memory.with_queued(known).as_json()
 
     def _told(self, kind: str, said: Mapping[str, Value]) -> None:
@@ -308,7 +314,7 @@ class Watching:
             self._lags = bool(said["lag_seconds"])
         self._tell(kind, said)
 
-    def _tell_lag(self, daemon: Daemon) -> None:
+    def _tell_lag(self, daemon: DaemonLoop) -> None:
         """Keep what is told of the lag true, without writing all the time."""
         lags = daemon.state.lag > 0
         if lags != self._lags and time.monotonic() > self._told_at + 1:
@@ -320,16 +326,16 @@ class Watching:
         Another engine may be a command that has done in a moment, so some tries are free.
         """
         self._tries += 1
-        if self._wait or self._tries < TRIES:
+        if self._wait or self._tries < LOCK_TRIES:
             time.sleep(0.25)
             return not self._stopping
         return False
 
 
-def rhythm_of(settings: Settings) -> Rhythm:
+def intervals_for(settings: Settings) -> Intervals:
     """The intervals of a vault."""
     near = settings.store.partition(":")[0] == "sqlite"
-    return Rhythm(
+    return Intervals(
         settle=settings.watch.settle_seconds,
         settle_longest=settings.watch.settle_longest,
         rescan=settings.watch.rescan_seconds,

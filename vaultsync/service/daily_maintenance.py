@@ -9,22 +9,22 @@ from vaultsync.errors import VaultsyncError
 from vaultsync.model.schema import Value
 
 if TYPE_CHECKING:
-    from vaultsync.api.keeping import Keeping
-    from vaultsync.sync.context import Mirror
+    from vaultsync.api.keeping import MaintenanceMethods
+    from vaultsync.sync.context import SyncContext
 
-LOOKS = 600.0
+CHECK_INTERVAL = 600.0
 """Seconds between two looks at the calendar."""
-DONE = "maintained"
+LAST_MAINTENANCE = "maintained"
 """The setting of the archive that says on which day it was done."""
 
 
-class Daily:
+class DailyMaintenance:
     """Maintains a memory once a day; the day it is first seen counts as done."""
 
     def __init__(
         self,
-        memory: Keeping,
-        mirror: Callable[[], Mirror],
+        memory: MaintenanceMethods,
+        mirror: Callable[[], SyncContext],
         tell: Callable[[str, Mapping[str, Value]], None],
         trouble: Callable[[Exception], None],
     ) -> None:
@@ -35,15 +35,15 @@ class Daily:
         self._trouble = trouble
         self._next = 0.0
 
-    def step(self, now: float) -> None:
+    def tick(self, now: float) -> None:
         """Do it when it is another day than when it was done."""
         if now < self._next:
             return
-        self._next = now + LOOKS
+        self._next = now + CHECK_INTERVAL
         self._memory.count_recalls()
         mirror = self._mirror()
         day = mirror.today()[:10]
-        done = mirror.archive.setting(DONE)
+        done = mirror.archive.setting(LAST_MAINTENANCE)
         if done == day:
             return
         if done is not None:
@@ -55,4 +55,4 @@ class Daily:
                 if not report.quiet:
                     self._tell("pass", report.as_json())
         with mirror.archive.transaction():
-            mirror.archive.set_setting(DONE, day)
+            mirror.archive.set_setting(LAST_MAINTENANCE, day)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from vaultsync.model.schema import Value
 
-MANY = 1_000
+MAX_UNFETCHED = 1_000
 """So many events that nobody fetched are the end of a subscription."""
 
 
@@ -48,7 +48,7 @@ class Subscription:
 
     def put(self, event: Event) -> None:
         """Give it an event; one that does not fetch any is over."""
-        if len(self._waiting) >= MANY:
+        if len(self._waiting) >= MAX_UNFETCHED:
             self.end()
         if not self._over:
             self._waiting.append(event)
@@ -61,7 +61,7 @@ class Subscription:
             self._wake()
 
 
-class Events:
+class EventBus:
     """All who listen."""
 
     def __init__(self) -> None:

@@ -8,21 +8,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from vaultsync.backends.http.loopback_guard import HEADER, LIMIT, Asgi, Guarded
+from vaultsync.backends.http.loopback_guard import (
+    MAX_BODY_BYTES,
+    REQUIRED_HEADER,
+    Asgi,
+    LoopbackGuard,
+)
 from vaultsync.backends.http.server import LoopbackServer
 from vaultsync.backends.state.token_file import TokenFile
 from vaultsync.backends.system.clock import SystemClock
 from vaultsync.settings import Settings
 
 
-def listen(
+def serve_on_loopback(
     app: Asgi,
     settings: Settings,
     ports: Sequence[int],
     *,
     name: str,
     lifespan: Literal["on", "off"] = "off",
-    header: str | None = HEADER,
+    header: str | None = REQUIRED_HEADER,
 ) -> LoopbackServer:
     """Serve an ASGI application to those who have the token of a vault.
 
@@ -42,6 +47,8 @@ def listen(
     monotonic = SystemClock().monotonic
 
     def behind_guard(port: int) -> Asgi:
-        return Guarded(app, token, port, LIMIT, monotonic=monotonic, header=header)
+        return LoopbackGuard(
+            app, token, port, MAX_BODY_BYTES, monotonic=monotonic, header=header
+        )
 
     return LoopbackServer(behind_guard, ports, name=name, lifespan=lifespan)

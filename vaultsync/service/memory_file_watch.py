@@ -9,47 +9,49 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from vaultsync.daemon.state import told
+from vaultsync.daemon.state import error_summary
 from vaultsync.errors import StoreUnavailableError, VaultsyncError
 from vaultsync.model.schema import Value
 
 if TYPE_CHECKING:
-    from vaultsync.api.memory_files import MemoryFiles
+    from vaultsync.api.memory_files import MemoryFileMethods
 
-EACH = 1.0
+POLL_INTERVAL = 1.0
 """Seconds between two looks at the files."""
-FOUND_AGAIN = 10.0
+SEARCH_INTERVAL = 10.0
 """Seconds after which folders are searched for new ones."""
 _Stamp = tuple[int, int, int, int] | None
 
 
-class _Seen(NamedTuple):
+class _FileStatus(NamedTuple):
     stamp: _Stamp
     since: float
 
 
-class FollowedFiles:
+class MemoryFileWatch:
     """Takes the memory files of the settings in when they have been quiet for a while."""
 
     def __init__(
-        self, memory: MemoryFiles, tell: Callable[[str, Mapping[str, Value]], None]
+        self,
+        memory: MemoryFileMethods,
+        tell: Callable[[str, Mapping[str, Value]], None],
     ) -> None:
         self._memory = memory
         self._tell = tell
         self._quiet = memory.settings.memory_file.settle_seconds
         self._each_read = memory.settings.watch.hash_seconds
-        self._seen: dict[Path, _Seen] = {}
+        self._seen: dict[Path, _FileStatus] = {}
         self._done: dict[Path, _Stamp] = {}
         self._next = self._search = self._read = 0.0
         self.settled = not memory.settings.memory_file.files
         """Whether all of them are taken in."""
 
-    def step(self, now: float) -> float:
+    def tick(self, now: float) -> float:
         """Do what is due; returns for how many seconds nothing is."""
         if not self._memory.settings.memory_file.files:
             return float("inf")
         if now >= self._next:
-            self._next = now + EACH
+            self._next = now + POLL_INTERVAL
             if now >= self._read:
                 # What no stamp tells of: texts that wait, facts that lost their section.
                 self._read = now + self._each_read
@@ -61,15 +63,15 @@ class FollowedFiles:
     def _look(self, now: float) -> None:
         paths = list(self._seen)
         if now >= self._search:
-            self._search = now + FOUND_AGAIN
+            self._search = now + SEARCH_INTERVAL
             paths = [*paths, *self._memory.watched_memory_files()]
         for path in paths:
             stamp = _stamp(path)
             seen = self._seen.get(path)
             if seen is None:  # what was there before is quiet already
-                self._seen[path] = _Seen(stamp, now - self._quiet)
+                self._seen[path] = _FileStatus(stamp, now - self._quiet)
             elif seen.stamp != stamp:
-                self._seen[path] = _Seen(stamp, now)
+                self._seen[path] = _FileStatus(stamp, now)
 
     def _take_in(self, now: float) -> None:
         new = {
@@ -86,7 +88,7 @@ class FollowedFiles:
         except StoreUnavailableError:
             return  # they are as new as before: it is tried again
         except (VaultsyncError, OSError) as error:
-            self._tell("error", told(error))
+            self._tell("error", error_summary(error))
         else:
             if report is not None and (report.fact_ids or report.attention):
                 said: dict[str, Value] = {

@@ -8,34 +8,36 @@ from __future__ import annotations
 
 import threading
 
-from vaultsync.backends.obsidian.vault_through_app import Answer, Offer
+from vaultsync.backends.obsidian.vault_through_app import WriteOffer, WriteReply
 from vaultsync.errors import WriteNotFoundError
-from vaultsync.service.events import Event, Events
+from vaultsync.service.events import Event, EventBus
 from vaultsync.storage.clock import Clock
 
-WAIT = 2.0
+REPLY_TIMEOUT = 2.0
 """Seconds in which the app must answer."""
-ASLEEP = 30.0
+UNRESPONSIVE_SECONDS = 30.0
 """Seconds for which an app that did not answer is left alone."""
 
 
-class _Waiting:
+class _PendingOffer:
     """One offer that waits for its answer."""
 
     def __init__(self) -> None:
         self.done = threading.Event()
-        self.answer: Answer | None = None
+        self.answer: WriteReply | None = None
 
 
-class AppWrites:
+class ObsidianWrites:
     """The app at the other end of the events, if one listens that can write."""
 
-    def __init__(self, events: Events, clock: Clock, *, wait: float = WAIT) -> None:
+    def __init__(
+        self, events: EventBus, clock: Clock, *, wait: float = REPLY_TIMEOUT
+    ) -> None:
         self._events = events
         self._clock = clock
         self._wait = wait
         self._lock = threading.Lock()
-        self._waiting: dict[str, _Waiting] = {}
+        self._waiting: dict[str, _PendingOffer] = {}
         self._asleep: tuple[object, float] = (None, 0.0)
         """Who did not answer, and until when that counts."""
 
@@ -51,12 +53,12 @@ class AppWrites:
         who, until = self._asleep
         return app is not None and (app is not who or self._clock.monotonic() >= until)
 
-    def offer(self, offer: Offer) -> Answer | None:
+    def offer(self, offer: WriteOffer) -> WriteReply | None:
         """Ask the app, and wait for its answer."""
         app = self._events.app()
         if app is None:
             return None
-        write, waiting = self._clock.new_id(), _Waiting()
+        write, waiting = self._clock.new_id(), _PendingOffer()
         with self._lock:
             self._waiting[write] = waiting
         app.put(
@@ -76,10 +78,10 @@ class AppWrites:
         with self._lock:
             self._waiting.pop(write, None)
         if not answered:
-            self._asleep = (app, self._clock.monotonic() + ASLEEP)
+            self._asleep = (app, self._clock.monotonic() + UNRESPONSIVE_SECONDS)
         return waiting.answer
 
-    def answered(self, write: str, answer: Answer) -> None:
+    def answered(self, write: str, answer: WriteReply) -> None:
         """Take an answer.
 
         Raises:

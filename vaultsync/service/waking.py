@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 
 
-class Wake:
+class WakeEvent:
     """What one thread waits by, and any other, or a signal, wakes it by.
 
     A signal is handled in the thread that waits, between any two of its steps. There an

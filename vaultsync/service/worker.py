@@ -16,7 +16,7 @@ T = TypeVar("T")
 M = TypeVar("M", bound="Memory")
 
 
-class Runner(Protocol):
+class MemoryRunner(Protocol):
     """Something that has a `Memory` and lets others work with it, one at a time."""
 
     def __call__(self, work: Callable[[Memory], T], /) -> T:
@@ -24,7 +24,7 @@ class Runner(Protocol):
         ...
 
 
-class Worker(Generic[M]):
+class MemoryWorker(Generic[M]):
     """A `Runner` with a thread and a `Memory` of its own, as a context manager.
 
     The memory is opened by the first work; what could not be opened is tried again by the

@@ -14,7 +14,7 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import Conflict
-from vaultsync.storage.vault import Stamp
+from vaultsync.storage.vault import FileStamp
 
 
 class Base(NamedTuple):
@@ -24,7 +24,7 @@ class Base(NamedTuple):
     """`fact.revision` is the store's version, `fact.path` where the note lies."""
     sha: str
     """Of the note's bytes; the bytes are the blob of that sha."""
-    stamp: Stamp | None
+    stamp: FileStamp | None
     """The note's stamp when its bytes were last seen to be `sha`; None: look again."""
     missing_since: str | None = None
     """The time of the pass that first found the note gone."""
@@ -35,7 +35,7 @@ class Base(NamedTuple):
         return self.fact.path or VaultPath("")
 
 
-class Intent(NamedTuple):
+class WriteIntent(NamedTuple):
     """A write that was begun; what a crash leaves is judged by it."""
 
     op: str
@@ -50,7 +50,7 @@ class Intent(NamedTuple):
     """What the store shall hold then; with its revision when it holds it already."""
 
 
-class Linger(NamedTuple):
+class DisplacedFile(NamedTuple):
     """A displaced file, kept while an editor might still write into it."""
 
     op: str
@@ -61,7 +61,7 @@ class Linger(NamedTuple):
     """Seconds since the epoch after which it goes."""
 
 
-class Outgoing(NamedTuple):
+class OutboxEntry(NamedTuple):
     """A change that waits for a store that is away: a delta, not a copy."""
 
     op: str
@@ -103,7 +103,7 @@ class HistoryEntry(NamedTuple):
         }
 
 
-class Attention(NamedTuple):
+class Notice(NamedTuple):
     """Something that waits for a person."""
 
     kind: str
@@ -117,7 +117,7 @@ class Attention(NamedTuple):
     """The time it was first seen."""
 
 
-class Run(NamedTuple):
+class RunRecord(NamedTuple):
     """One pass that did something."""
 
     run: str
@@ -165,7 +165,7 @@ class Archive(Protocol):
         """The bases there are."""
         ...
 
-    def places(self, fact_ids: Iterable[str]) -> dict[str, VaultPath]:
+    def note_paths(self, fact_ids: Iterable[str]) -> dict[str, VaultPath]:
         """Where the notes of some facts lie; those that are missing are left out."""
         ...
 
@@ -204,7 +204,7 @@ class Archive(Protocol):
         """Kept bytes."""
         ...
 
-    def put_intents(self, intents: Iterable[Intent]) -> None:
+    def put_intents(self, intents: Iterable[WriteIntent]) -> None:
         """Remember begun writes."""
         ...
 
@@ -212,31 +212,31 @@ class Archive(Protocol):
         """Forget them."""
         ...
 
-    def intents(self) -> list[Intent]:
+    def intents(self) -> list[WriteIntent]:
         """Begun writes, oldest first."""
         ...
 
-    def put_lingers(self, lingers: Iterable[Linger]) -> None:
+    def put_displaced_files(self, lingers: Iterable[DisplacedFile]) -> None:
         """Remember displaced files."""
         ...
 
-    def drop_lingers(self, ops: Iterable[str]) -> None:
+    def drop_displaced_files(self, ops: Iterable[str]) -> None:
         """Forget them."""
         ...
 
-    def lingers(self) -> list[Linger]:
+    def displaced_files(self) -> list[DisplacedFile]:
         """Displaced files, oldest first."""
         ...
 
-    def put_outgoing(self, rows: Iterable[Outgoing]) -> None:
+    def put_outbox(self, rows: Iterable[OutboxEntry]) -> None:
         """Queue changes; a row with a known op replaces it."""
         ...
 
-    def drop_outgoing(self, ops: Iterable[str]) -> None:
+    def drop_outbox(self, ops: Iterable[str]) -> None:
         """Forget them."""
         ...
 
-    def outbox(self) -> list[Outgoing]:
+    def outbox(self) -> list[OutboxEntry]:
         """Queued changes, oldest first."""
         ...
 
@@ -256,27 +256,27 @@ class Archive(Protocol):
         """The history of a fact or of a run, oldest first."""
         ...
 
-    def buried_notes(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
+    def note_tombstones(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
         """The newest entry by which each fact lost its note; without those that never did."""
         ...
 
-    def put_run(self, run: Run) -> None:
+    def put_run(self, run: RunRecord) -> None:
         """Remember a pass."""
         ...
 
-    def find_run(self, run: str) -> Run | None:
+    def find_run(self, run: str) -> RunRecord | None:
         """A pass by its id."""
         ...
 
-    def last_run(self) -> Run | None:
+    def last_run(self) -> RunRecord | None:
         """The newest pass."""
         ...
 
-    def set_attention(self, path: VaultPath, notices: Sequence[Attention]) -> None:
+    def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
         """Replace what waits for a person at a path; an empty list clears it."""
         ...
 
-    def attention(self) -> list[Attention]:
+    def notices(self) -> list[Notice]:
         """Everything that waits for a person, by path."""
         ...
 

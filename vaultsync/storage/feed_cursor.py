@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vaultsync.storage.store import Store, Written
+from vaultsync.storage.store import FeedRow, Store
 
 
-class Behind(NamedTuple):
+class FeedBacklog(NamedTuple):
     """What something derived has to take in."""
 
-    rows: list[Written]
+    rows: list[FeedRow]
     """Of the feed, by seq."""
     store_id: str
     seq: int
@@ -19,20 +19,20 @@ class Behind(NamedTuple):
     """It is of another store, schema or past: all that it holds is to be forgotten."""
 
 
-def behind(store: Store, version: str | None, schema: str) -> Behind:
+def feed_backlog(store: Store, version: str | None, schema: str) -> FeedBacklog:
     """What has to be taken in by something that is at a version.
 
     Raises:
         StoreUnavailableError: the store is away.
     """
     state = store.state()
-    since = seen_of(store, state.store_id, version, schema)
+    since = seq_of_version(store, state.store_id, version, schema)
     rows = [] if since == state.seq else store.feed(since or 0)
     seq = rows[-1].seq if rows else state.seq
-    return Behind(rows, state.store_id, seq, anew=since is None)
+    return FeedBacklog(rows, state.store_id, seq, anew=since is None)
 
 
-def seen_of(
+def seq_of_version(
     store: Store, store_id: str, version: str | None, schema: str
 ) -> int | None:
     """How far of the feed a version is; None when it is of another store, schema or past.
@@ -40,11 +40,11 @@ def seen_of(
     Raises:
         StoreUnavailableError: the store is away.
     """
-    seq = seq_of(version, store_id)
-    return seq if version == version_at(store, store_id, seq, schema) else None
+    seq = store_seq_of_version(version, store_id)
+    return seq if version == make_version(store, store_id, seq, schema) else None
 
 
-def version_at(store: Store, store_id: str, seq: int, schema: str) -> str:
+def make_version(store: Store, store_id: str, seq: int, schema: str) -> str:
     """The name of a state of a store, as taken in by a schema.
 
     It holds the revision, too: a store that was restored from a backup and written to
@@ -53,7 +53,7 @@ def version_at(store: Store, store_id: str, seq: int, schema: str) -> str:
     return f"{store_id}:{seq}:{schema}:{store.revision_at(seq) or ''}"
 
 
-def seq_of(version: str | None, store_id: str) -> int:
+def store_seq_of_version(version: str | None, store_id: str) -> int:
     """How far of the feed of a store a version is; 0 when it is of another store."""
     if version is None or not version.startswith(f"{store_id}:"):
         return 0

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from vaultsync.model.fact import Fact
 
 
-class Written(NamedTuple):
+class FeedRow(NamedTuple):
     """A row of the store's change feed: the last write of one fact."""
 
     seq: int
@@ -32,7 +32,7 @@ class StoreState(NamedTuple):
     """How many facts there are, tombstones not counted."""
 
 
-class Write(NamedTuple):
+class StoreWrite(NamedTuple):
     """One conditional write."""
 
     fact_id: str
@@ -59,11 +59,11 @@ class Store(Protocol):
         """Where the store stands."""
         ...
 
-    def feed(self, since: int = 0) -> list[Written]:
+    def feed(self, since: int = 0) -> list[FeedRow]:
         """The last write of each fact written after `since`, tombstones too, by seq."""
         ...
 
-    def written(self, fact_id: str) -> Written | None:
+    def last_write(self, fact_id: str) -> FeedRow | None:
         """The last write of one fact; None when the store never knew it."""
         ...
 
@@ -87,7 +87,7 @@ class Store(Protocol):
         """Those of the facts that exist."""
         ...
 
-    def buried(self, fact_id: str) -> Fact | None:
+    def tombstone(self, fact_id: str) -> Fact | None:
         """What a tombstone last said, with the tombstone's `revision`; None if none."""
         ...
 
@@ -95,7 +95,7 @@ class Store(Protocol):
         """All facts with an id greater than `after`, by id."""
         ...
 
-    def write(self, writes: Sequence[Write]) -> list[str | RevisionMismatch]:
+    def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
         """Do each write whose condition holds, all in one durable transaction.
 
         Returns one new revision, or the reason of a refusal, per write, in order.
@@ -104,7 +104,7 @@ class Store(Protocol):
         """
         ...
 
-    def did(self, fact_id: str, op: str) -> bool:
+    def was_applied(self, fact_id: str, op: str) -> bool:
         """Whether a write of a fact that bore this `op` was done.
 
         Writes of the fact that followed and bore none change nothing about it; once one

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from vaultsync.model.paths import VaultPath
 
 
-class Stamp(NamedTuple):
+class FileStamp(NamedTuple):
     """What the file system says of a file; equal stamps mean "probably unchanged"."""
 
     size: int
@@ -22,23 +22,23 @@ class Stamp(NamedTuple):
     inode: int
 
 
-class Folder(NamedTuple):
+class FolderListing(NamedTuple):
     """What a scan found directly in one folder."""
 
     path: VaultPath
     """`""` is the root."""
     fingerprint: bytes
     """Equal for equal names and stamps of all `files` and `odd`; for nothing else."""
-    files: Mapping[str, Stamp]
+    files: Mapping[str, FileStamp]
     """Regular files whose name ends in `.md`, by name as listed on disk."""
-    odd: Mapping[str, str]
+    non_regular: Mapping[str, str]
     """What ends in `.md` and is no regular file of one link: name -> "a link", …"""
 
 
-class Scan(NamedTuple):
+class VaultScan(NamedTuple):
     """What one walk over the vault found."""
 
-    folders: Mapping[VaultPath, Folder]
+    folders: Mapping[VaultPath, FolderListing]
     unreadable: Mapping[VaultPath, str]
     """Folders that could not be listed -> why. Nothing is known about what is below."""
     at_ns: int
@@ -50,7 +50,7 @@ class NoteFile(NamedTuple):
 
     data: bytes
     sha: str
-    stamp: Stamp
+    stamp: FileStamp
 
 
 class Vault(Protocol):
@@ -70,7 +70,7 @@ class Vault(Protocol):
         """
         ...
 
-    def scan(self) -> Scan:
+    def scan(self) -> VaultScan:
         """Walk all folders but those that are ignored (dot-folders, settings).
 
         A folder that cannot be listed is named in `unreadable` and does not stop the walk.
@@ -80,11 +80,11 @@ class Vault(Protocol):
         """
         ...
 
-    def folder(self, path: VaultPath) -> Folder | None:
+    def folder(self, path: VaultPath) -> FolderListing | None:
         """One folder, listed anew; None when it is not there or cannot be listed."""
         ...
 
-    def stamp(self, path: VaultPath) -> Stamp | None:
+    def stamp(self, path: VaultPath) -> FileStamp | None:
         """The stamp of a regular file; None when nothing is there.
 
         Raises:
@@ -119,7 +119,7 @@ class Vault(Protocol):
         """Remove the file staged under `op`; nothing when there is none."""
         ...
 
-    def create(self, op: str, path: VaultPath) -> Stamp:
+    def create(self, op: str, path: VaultPath) -> FileStamp:
         """Move the staged file to `path`, in one atomic step, making folders as needed.
 
         Raises:
@@ -127,7 +127,7 @@ class Vault(Protocol):
         """
         ...
 
-    def exchange(self, op: str, path: VaultPath, expect: str) -> Stamp:
+    def exchange(self, op: str, path: VaultPath, expect: str) -> FileStamp:
         """Swap the staged file and the note, in one atomic step, if the note has sha `expect`.
 
         Afterwards the displaced file is what is staged under `op`; it keeps the note's
@@ -141,7 +141,7 @@ class Vault(Protocol):
         """
         ...
 
-    def move(self, path: VaultPath, to: VaultPath) -> Stamp:
+    def move(self, path: VaultPath, to: VaultPath) -> FileStamp:
         """Rename a note, in one atomic step, making folders as needed.
 
         Raises:
@@ -152,7 +152,7 @@ class Vault(Protocol):
         """
         ...
 
-    def withdraw(self, op: str, path: VaultPath, expect: str) -> None:
+    def stage_removal(self, op: str, path: VaultPath, expect: str) -> None:
         """Take the note out of the vault into the staging folder, if it has sha `expect`.
 
         Raises:

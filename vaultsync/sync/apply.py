@@ -33,38 +33,44 @@ from vaultsync.errors import (
     NoteMissingError,
 )
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath, parent
+from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.notes.conflict_note import Conflict
 from vaultsync.notes.parse import read_note
-from vaultsync.notes.render import render, rewrite, stale, with_id
-from vaultsync.storage.archive import Attention, Base, HistoryEntry, Intent, Linger
+from vaultsync.notes.render import add_id_line, render_note, rewrite_note, stale_keys
+from vaultsync.storage.archive import (
+    Base,
+    DisplacedFile,
+    HistoryEntry,
+    Notice,
+    WriteIntent,
+)
 from vaultsync.storage.clock import Clock
-from vaultsync.storage.store import RevisionMismatch, Write
-from vaultsync.sync.conflict_notes import conflict_of, write_conflict_note
-from vaultsync.sync.context import Links, Mirror
-from vaultsync.sync.decision_table import Action, Do
-from vaultsync.sync.fast_path import record_agreed
-from vaultsync.sync.history import entries, exhume, notice
-from vaultsync.sync.identity import is_back, still_missing
+from vaultsync.storage.store import RevisionMismatch, StoreWrite
+from vaultsync.sync.conflict_notes import conflict_of_action, write_conflict_note
+from vaultsync.sync.context import LinkTexts, SyncContext
+from vaultsync.sync.decision_table import ActionKind, PlannedAction
+from vaultsync.sync.fast_path import record_unchanged
+from vaultsync.sync.history import error_notice, history_entries, restore_note
+from vaultsync.sync.identity import absent_bases, is_note_back
 from vaultsync.sync.item import (
     CREATES_NOTE,
+    DISPLACED_WAIT_SETTING,
     DROPS_BASE,
     EXCHANGES,
-    FEW_LINGERS,
-    MANY_UNTIL,
-    Item,
-    Outcome,
-    text_of,
+    FEW_DISPLACED,
+    ApplyOutcome,
+    PendingAction,
+    original_bytes,
 )
-from vaultsync.sync.preconditions import NEWEST, newest_row
+from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
 from vaultsync.sync.report import Progress
-from vaultsync.sync.snapshot import RACY_NS, Seen, trusted
+from vaultsync.sync.snapshot import RACY_WINDOW_NS, ScannedFile, trusted_stamp
 
-MANY = 100
+THREAD_FROM = 100
 """From so many actions on, a wait is long enough for a thread."""
 
 
-def wait(sync: Callable[[], None], work: Iterator[object], *, many: bool) -> None:
+def sync_while(sync: Callable[[], None], work: Iterator[object], *, many: bool) -> None:
     """Wait for the disk, and get on with some work until it answers.
 
     Where there is little to wait for, the work is done first, all of it: no thread, and
@@ -90,7 +96,7 @@ def wait(sync: Callable[[], None], work: Iterator[object], *, many: bool) -> Non
         synced.result()
 
 
-def rest(clock: Clock, seconds: float, work: Iterator[object]) -> None:
+def sleep_while(clock: Clock, seconds: float, work: Iterator[object]) -> None:
     """Get on with some work for so long, and sleep for what is left of the time.
 
     Args:
@@ -108,24 +114,26 @@ def rest(clock: Clock, seconds: float, work: Iterator[object]) -> None:
     clock.sleep(until - clock.monotonic())
 
 
-class NoteBytes:
+class NoteComposer:
     """Decides what is written; writes nothing."""
 
-    def __init__(self, mirror: Mirror, links: Links) -> None:
+    def __init__(self, mirror: SyncContext, links: LinkTexts) -> None:
         self._mirror = mirror
         self._lens = mirror.lens
         self._links = links
         self._buried: Mapping[str, HistoryEntry] = {}
 
-    def prepare(self, actions: Sequence[Action]) -> None:
+    def prepare(self, actions: Sequence[PlannedAction]) -> None:
         """Look up at once what the notes of many actions are made of."""
         new = [each.fact_id for each in actions if each.do in CREATES_NOTE]
-        self._buried = self._mirror.archive.buried_notes(new)
-        written = [x.merged for x in actions if x.merged and x.do is not Do.RECORD]
+        self._buried = self._mirror.archive.note_tombstones(new)
+        written = [
+            x.merged for x in actions if x.merged and x.do is not ActionKind.RECORD
+        ]
         linked = [key for fact in written for key in fact.related_fact_ids]
         self._links.prepare(dict.fromkeys(linked))
 
-    def of(self, action: Action, fact: Fact) -> bytes | None:
+    def of(self, action: PlannedAction, fact: Fact) -> bytes | None:
         """The bytes; None when the note is to go, or there is none.
 
         Raises:
@@ -133,17 +141,27 @@ class NoteBytes:
         """
         note = action.note
         match action.do:
-            case Do.CREATE_NOTE | Do.RECREATE_NOTE:
-                return self._note_again(fact, action.shown or self._lens.shown(fact))
-            case Do.DELETE_NOTE | Do.DELETE_FACT | Do.DROP_BASE:
+            case ActionKind.CREATE_NOTE | ActionKind.RECREATE_NOTE:
+                return self._note_again(fact, action.shown or self._lens.to_note(fact))
+            case ActionKind.DELETE_NOTE | ActionKind.DELETE_FACT | ActionKind.DROP_BASE:
                 return None
-            case Do.CREATE_FACT | Do.REVIVE_FACT | Do.RESTORE_FACT:
+            case (
+                ActionKind.CREATE_FACT
+                | ActionKind.REVIVE_FACT
+                | ActionKind.RESTORE_FACT
+            ):
                 said = action.vault
                 assert note is not None and said is not None  # noqa: S101, PT018
-                if action.do is not Do.CREATE_FACT and stale(note, said, fact):
+                if action.do is not ActionKind.CREATE_FACT and stale_keys(
+                    note, said, fact
+                ):
                     links = self._links.to(fact.related_fact_ids)
-                    return rewrite(note, said, fact, links=links, lens=self._lens)
-                return with_id(note, fact.id) if note.id != fact.id else text_of(note)
+                    return rewrite_note(note, said, fact, links=links, lens=self._lens)
+                return (
+                    add_id_line(note, fact.id)
+                    if note.id != fact.id
+                    else original_bytes(note)
+                )
             case _:
                 pass
         assert note is not None and action.vault is not None  # noqa: S101, PT018
@@ -151,35 +169,35 @@ class NoteBytes:
             return action.text
         if action.do in EXCHANGES:
             links = self._links.to(fact.related_fact_ids)
-            return rewrite(note, action.vault, fact, links=links, lens=self._lens)
-        return text_of(note)
+            return rewrite_note(note, action.vault, fact, links=links, lens=self._lens)
+        return original_bytes(note)
 
     def _note_again(self, fact: Fact, shown: Fact) -> bytes:
         """The note of a fact: as it last was when it had one, else a new one."""
         links = self._links.to(fact.related_fact_ids)
-        last = exhume(self._mirror.archive, self._buried.get(fact.id))
+        last = restore_note(self._mirror.archive, self._buried.get(fact.id))
         if last is not None:
             try:
                 path = fact.path or last.fact.path or VaultPath("")
-                note = self._lens.agreed(read_note(last.data, path), last.fact)
-                return rewrite(note, last.fact, fact, links=links, lens=self._lens)
+                note = self._lens.from_base_note(read_note(last.data, path), last.fact)
+                return rewrite_note(note, last.fact, fact, links=links, lens=self._lens)
             except NoteError:
                 pass  # its last text cannot be built upon: the new form says it all
-        return render(shown, links=links)
+        return render_note(shown, links=links)
 
 
-class Batch:
+class ApplyBatch:
     """The six steps over some actions."""
 
     def __init__(
         self,
-        mirror: Mirror,
-        actions: Sequence[Action],
-        outcome: Outcome,
+        mirror: SyncContext,
+        actions: Sequence[PlannedAction],
+        outcome: ApplyOutcome,
         *,
         run: str,
-        seen: Mapping[VaultPath, Seen],
-        links: Links,
+        seen: Mapping[VaultPath, ScannedFile],
+        links: LinkTexts,
         actor: str,
     ) -> None:
         self.mirror = mirror
@@ -187,21 +205,21 @@ class Batch:
         self.outcome = outcome
         self.run = run
         self.seen = seen
-        self.notes = NoteBytes(mirror, links)
+        self.notes = NoteComposer(mirror, links)
         self.actor = actor
         self.at = mirror.now()
         self.today = mirror.today()
         self.began_ns = int(mirror.clock.now().timestamp() * 1e9)
         self.blobs: dict[str, bytes] = {}
         self.kept: set[str] = set()
-        self.lingers: list[Linger] = []
+        self.lingers: list[DisplacedFile] = []
         self.agreed: dict[str, Base] = {}
         self.newest: str | None = None
-        self.items: list[Item] = []
+        self.items: list[PendingAction] = []
         # One that is never begun would hold all of the pass until the next collection.
         self.steps = self._decide() if actions else iter(())
 
-    def apply(self, following: Batch) -> None:
+    def apply(self, following: ApplyBatch) -> None:
         """Carry the actions out; what cannot be done now is named in the outcome.
 
         What comes after this batch is decided while it waits.
@@ -221,7 +239,7 @@ class Batch:
         self._record(items)
 
     def _wait(self, ahead: Iterator[None]) -> None:
-        wait(self.mirror.vault.sync, ahead, many=len(self.actions) >= MANY)
+        sync_while(self.mirror.vault.sync, ahead, many=len(self.actions) >= THREAD_FROM)
 
     # 0 ------------------------------------------------------------------ decide bytes
 
@@ -234,45 +252,45 @@ class Batch:
                 self.items.append(item)
             yield
 
-    def _prepare(self, action: Action) -> Item | None:
+    def _prepare(self, action: PlannedAction) -> PendingAction | None:
         fact = action.merged or action.store or action.base
         assert fact is not None  # noqa: S101 - what is carried out is about a fact
-        item = Item(action, "", fact)
+        item = PendingAction(action, "", fact)
         try:
             item.data = self.notes.of(action, fact)
         except NoteError as unsafe:
-            self._give_up(item, notice("unsafe_splice", unsafe, self.at))
+            self._give_up(item, error_notice("unsafe_splice", unsafe, self.at))
             return None
         if item.data is not None:
             item.sha = hashlib.sha256(item.data).hexdigest()
-        if item.writes_store and action.do is not Do.DELETE_FACT:
-            item.fact = fact.but(updated_at=self.today, revision="")
+        if item.writes_store and action.do is not ActionKind.DELETE_FACT:
+            item.fact = fact.evolve(updated_at=self.today, revision="")
         if item.writes_vault or item.writes_store:
             item.op = self.mirror.clock.new_id().replace("-", "")
         return item
 
-    def _is_back(self, item: Item) -> bool:
+    def _is_back(self, item: PendingAction) -> bool:
         """Whether the note is there after all: the last look before a deletion."""
         base = item.action.base
-        if item.action.do is not Do.DELETE_FACT or base is None:
+        if item.action.do is not ActionKind.DELETE_FACT or base is None:
             return False
-        back = is_back(self.mirror, Base(base, "", None))
+        back = is_note_back(self.mirror, Base(base, "", None))
         if back:
             self._give_up(item)
         return back
 
     # 1 -------------------------------------------------------------------- intents
 
-    def _begin(self, items: Sequence[Item]) -> None:
+    def _begin(self, items: Sequence[PendingAction]) -> None:
         intents = []
         for item in items:
             action = item.action
             if item.data is not None:
                 self.blobs[item.sha] = item.data
             if action.note is not None and action.sha:
-                self.blobs[action.sha] = text_of(action.note)
+                self.blobs[action.sha] = original_bytes(action.note)
             if action.conflicts:
-                item.conflict = conflict_of(action, item.fact, self.run, self.at)
+                item.conflict = conflict_of_action(action, item.fact, self.run, self.at)
             if item.op:
                 intents.append(_intent(item))
         conflicts = [item.conflict for item in items if item.conflict]
@@ -280,13 +298,13 @@ class Batch:
         for item in items:
             if item.action.replaces:  # it is nowhere else once the store is written
                 history += self._history(item)
-                item.told = True
-        self.newest = newest_row(self.mirror)
+                item.history_written = True
+        self.newest = newest_row_mark(self.mirror)
         if not (intents or conflicts or history):
             return
         with self.mirror.archive.transaction():
             # What notes are to show was read: an older store could not say it again.
-            self.mirror.archive.set_setting(NEWEST, self.newest)
+            self.mirror.archive.set_setting(HIGH_WATER_SETTING, self.newest)
             self.mirror.archive.put_blobs(self.blobs)
             self.mirror.archive.add_history(history)
             for conflict in conflicts:
@@ -297,7 +315,7 @@ class Batch:
 
     # 2 --------------------------------------------------------------------- stage
 
-    def _stage(self, items: Sequence[Item], ahead: Iterator[None]) -> None:
+    def _stage(self, items: Sequence[PendingAction], ahead: Iterator[None]) -> None:
         staged = False
         for item in items:
             if item.conflict is not None:
@@ -310,7 +328,7 @@ class Batch:
         if staged:
             self._wait(ahead)
 
-    def _show_conflict(self, item: Item, conflict: Conflict) -> bool:
+    def _show_conflict(self, item: PendingAction, conflict: Conflict) -> bool:
         """Write the conflict note; without it, nothing of the action is done."""
         try:
             written = write_conflict_note(self.mirror, conflict)
@@ -318,24 +336,24 @@ class Batch:
             path = conflict.path
             why = f"{path}: no conflict note can be written beside it: {trouble}"
             hint = "give yourself the right to write there; the next pass tries again"
-            told = Attention("not_written", path, why, hint, seen=self.at)
+            told = Notice("not_written", path, why, hint, seen=self.at)
             self._give_up(item, told)
             return False
         self.outcome.conflicts.append(written)
-        self.outcome.touched.add(parent(written.conflict_path or VaultPath("")))
+        self.outcome.touched.add(parent_folder(written.conflict_path or VaultPath("")))
         return True
 
     # 3 --------------------------------------------------------------------- store
 
-    def _write_store(self, items: Sequence[Item]) -> None:
+    def _write_store(self, items: Sequence[PendingAction]) -> None:
         todo = [i for i in items if i.writes_store and not i.failed]
         writes = []
         for item in todo:
             action = item.action
-            gone = action.do is Do.DELETE_FACT
-            held = None if gone else item.fact.but(path=None)
+            gone = action.do is ActionKind.DELETE_FACT
+            held = None if gone else item.fact.evolve(path=None)
             expect = action.revision
-            writes.append(Write(item.fact.id, held, expect, "vault", op=item.op))
+            writes.append(StoreWrite(item.fact.id, held, expect, "vault", op=item.op))
         if not writes:
             return
         results = self.mirror.store.write(writes)
@@ -344,22 +362,22 @@ class Batch:
                 self.mirror.vault.discard(item.op or "none")
                 self._give_up(item)
             else:
-                item.store_done = True
+                item.store_written = True
                 self.outcome.revisions.add(result)
-                item.fact = item.fact.but(revision=result)
-        self.newest = newest_row(self.mirror)
+                item.fact = item.fact.evolve(revision=result)
+        self.newest = newest_row_mark(self.mirror)
 
     # 4 --------------------------------------------------------------------- vault
 
-    def _write_vault(self, item: Item) -> None:
+    def _write_vault(self, item: PendingAction) -> None:
         action, vault = item.action, self.mirror.vault
         path = action.path or VaultPath("")
-        self.outcome.touched.add(parent(path))
+        self.outcome.touched.add(parent_folder(path))
         try:
             if action.do in CREATES_NOTE:
                 item.stamp = vault.create(item.op, path)
-            elif action.do is Do.DELETE_NOTE:
-                vault.withdraw(item.op, path, action.sha or "")
+            elif action.do is ActionKind.DELETE_NOTE:
+                vault.stage_removal(item.op, path, action.sha or "")
                 self.outcome.removed.add(path)
                 self._linger(item, path, action.sha or "")
             else:
@@ -367,7 +385,7 @@ class Batch:
                     vault.move(path, action.to)
                     self.outcome.removed.add(path)
                     path = action.to
-                    self.outcome.touched.add(parent(path))
+                    self.outcome.touched.add(parent_folder(path))
                 if item.new_bytes:
                     item.stamp = vault.exchange(item.op, path, action.sha or "")
                     self._linger(item, path, action.sha or "")
@@ -381,17 +399,17 @@ class Batch:
             self._half_done(item)
             why = f"{path}: the note cannot be written: {denied.strerror}"
             hint = "give yourself the right to write there; the next pass tries again"
-            told = Attention("not_written", path, why, hint, seen=self.at)
+            told = Notice("not_written", path, why, hint, seen=self.at)
             self.outcome.notices.append(told)
         except NoteError as trouble:
             self._half_done(item)
-            self.outcome.notices.append(notice("not_written", trouble, self.at))
+            self.outcome.notices.append(error_notice("not_written", trouble, self.at))
 
-    def _linger(self, item: Item, path: VaultPath, sha: str) -> None:
+    def _linger(self, item: PendingAction, path: VaultPath, sha: str) -> None:
         due = self.mirror.clock.now().timestamp() + self.mirror.policy.linger_seconds
-        self.lingers.append(Linger(item.op, item.fact.id, path, sha, due))
+        self.lingers.append(DisplacedFile(item.op, item.fact.id, path, sha, due))
 
-    def _half_done(self, item: Item) -> None:
+    def _half_done(self, item: PendingAction) -> None:
         """The note changed under our hands: the store may have what was merged already.
 
         What the note said when we read it is in the store then, so it is the base now:
@@ -405,32 +423,39 @@ class Batch:
             self._linger(item, action.path, staged.sha)
         else:
             self.mirror.vault.discard(item.op)
-        if item.store_done and action.vault is not None and action.sha and action.note:
-            fact = action.vault.but(revision=action.revision or "", path=action.path)
+        if (
+            item.store_written
+            and action.vault is not None
+            and action.sha
+            and action.note
+        ):
+            fact = action.vault.evolve(revision=action.revision or "", path=action.path)
             self.agreed[fact.id] = Base(fact, action.sha, None)
         self._give_up(item)
 
-    def _give_up(self, item: Item, why: Attention | None = None) -> None:
+    def _give_up(self, item: PendingAction, why: Notice | None = None) -> None:
         item.failed = True
         self.outcome.waiting.append(item.fact.id)
-        self.outcome.touched.add(parent(item.action.path or VaultPath("")))
+        self.outcome.touched.add(parent_folder(item.action.path or VaultPath("")))
         if why is not None:
             self.outcome.notices.append(why)
 
     # 5 ------------------------------------------------------------------- durable
 
-    def _restamp(self, items: Sequence[Item], ahead: Iterator[None]) -> None:
+    def _restamp(self, items: Sequence[PendingAction], ahead: Iterator[None]) -> None:
         """Trust no stamp that a change in the same tick of the clock could hide behind."""
         now_ns = int(self.mirror.clock.now().timestamp() * 1e9)
         racy = [
             item
             for item in items
-            if item.stamp and trusted(item.stamp, now_ns) is None and not item.failed
+            if item.stamp
+            and trusted_stamp(item.stamp, now_ns) is None
+            and not item.failed
         ]
         if not racy:
             return
         newest = max(item.stamp.ctime_ns for item in racy if item.stamp)
-        rest(self.mirror.clock, (newest + RACY_NS - now_ns) / 1e9, ahead)
+        sleep_while(self.mirror.clock, (newest + RACY_WINDOW_NS - now_ns) / 1e9, ahead)
         for item in racy:
             path = item.action.to or item.action.path or VaultPath("")
             try:
@@ -442,7 +467,7 @@ class Batch:
 
     # 6 -------------------------------------------------------------------- record
 
-    def _record(self, items: Sequence[Item]) -> None:
+    def _record(self, items: Sequence[PendingAction]) -> None:
         bases: dict[str, Base] = dict(self.agreed)
         dropped: list[str] = []
         history: list[HistoryEntry] = []
@@ -451,7 +476,7 @@ class Batch:
             if item.failed:
                 continue
             action = item.action
-            if not item.told:
+            if not item.history_written:
                 history += self._history(item)
             if action.do in DROPS_BASE:
                 dropped.append(item.fact.id)
@@ -459,35 +484,37 @@ class Batch:
                 base = bases[item.fact.id] = self._base(item)
                 path = base.path
                 if action.base is None or action.base.path != path:
-                    places.add(parent(path))
+                    places.add(parent_folder(path))
             self.outcome.done.append(action)
-        bases |= {x.fact.id: x for x in still_missing(self.mirror, bases.values())}
+        bases |= {x.fact.id: x for x in absent_bases(self.mirror, bases.values())}
         with self.mirror.archive.transaction():
             for item in items:
                 if item.data is not None and not (item.failed or item.sha in self.kept):
                     self.blobs[item.sha] = item.data
             self.mirror.archive.put_blobs(self.blobs)
             self.mirror.archive.put_bases(bases.values())
-            self.mirror.archive.set_setting(NEWEST, self.newest)
+            self.mirror.archive.set_setting(HIGH_WATER_SETTING, self.newest)
             # What was known of these folders is no more, should the pass end here.
             places |= self.outcome.touched
             self.mirror.archive.set_folders(dict.fromkeys(places, b""))
             self.outcome.stamps.update({b.path: b.stamp for b in bases.values()})
             self.mirror.archive.drop_bases(dropped)
             self.mirror.archive.add_history(history)
-            self.mirror.archive.put_lingers(self.lingers)
-            if len(self.lingers) > FEW_LINGERS:
-                self.mirror.archive.set_setting(MANY_UNTIL, str(self.lingers[-1].due))
+            self.mirror.archive.put_displaced_files(self.lingers)
+            if len(self.lingers) > FEW_DISPLACED:
+                self.mirror.archive.set_setting(
+                    DISPLACED_WAIT_SETTING, str(self.lingers[-1].due)
+                )
             self.mirror.archive.drop_intents([i.op for i in items if i.op])
 
-    def _history(self, item: Item) -> Iterable[HistoryEntry]:
-        return entries(item.action, item.fact, self.run, self.at, self.actor)
+    def _history(self, item: PendingAction) -> Iterable[HistoryEntry]:
+        return history_entries(item.action, item.fact, self.run, self.at, self.actor)
 
-    def _base(self, item: Item) -> Base:
+    def _base(self, item: PendingAction) -> Base:
         action = item.action
-        revision = item.fact.revision if item.store_done else action.revision or ""
+        revision = item.fact.revision if item.store_written else action.revision or ""
         path = action.to or action.path
-        fact = item.fact.but(path=path, revision=revision)
+        fact = item.fact.evolve(path=path, revision=revision)
         stamp = item.stamp
         seen = self.seen.get(path) if path else None
         if (
@@ -496,33 +523,33 @@ class Batch:
             and seen is not None
             and seen.file.sha == item.sha
         ):
-            stamp = trusted(seen.file.stamp, self.began_ns)
+            stamp = trusted_stamp(seen.file.stamp, self.began_ns)
         return Base(fact, item.sha, stamp)
 
 
-def _intent(item: Item) -> Intent:
+def _intent(item: PendingAction) -> WriteIntent:
     action, fact = item.action, item.fact
     path, after = action.path or VaultPath(""), None if item.data is None else item.sha
-    before = None if action.do is Do.DELETE_FACT else action.sha
+    before = None if action.do is ActionKind.DELETE_FACT else action.sha
     held = "" if item.writes_store else action.revision or ""
     if fact.revision != held:
-        fact = fact.but(revision=held)
-    return Intent(item.op, fact.id, path, before, after, fact)
+        fact = fact.evolve(revision=held)
+    return WriteIntent(item.op, fact.id, path, before, after, fact)
 
 
-_IDLE = frozenset({Do.NOTHING, Do.WAIT, Do.ATTEND})
+_IDLE = frozenset({ActionKind.NOTHING, ActionKind.WAIT, ActionKind.NEEDS_REVIEW})
 
 
 def apply_plan(
-    mirror: Mirror,
-    actions: Sequence[Action],
+    mirror: SyncContext,
+    actions: Sequence[PlannedAction],
     *,
     run: str,
-    seen: Mapping[VaultPath, Seen],
-    agreed: Sequence[Seen] = (),
+    seen: Mapping[VaultPath, ScannedFile],
+    agreed: Sequence[ScannedFile] = (),
     progress: Progress | None = None,
     actor: str = "person",
-) -> Outcome:
+) -> ApplyOutcome:
     """Record what is `agreed`, and carry out the actions.
 
     What cannot be done now is named in the outcome.
@@ -531,18 +558,18 @@ def apply_plan(
         OSError: the disk is full or broken; what was begun is repaired by the next pass.
         StoreUnavailableError: the same, of the store.
     """
-    outcome = Outcome(stamps=record_agreed(mirror, agreed))
+    outcome = ApplyOutcome(stamps=record_unchanged(mirror, agreed))
     todo = [action for action in actions if action.do not in _IDLE]
     size = mirror.policy.batch
     # Notes that have no base yet can be linked to by others of this pass.
     fresh = [a for a in todo if a.do in CREATES_NOTE or a.base is None]
     planned = {a.fact_id: a.merged for a in fresh if a.merged is not None}
-    links = Links(mirror, planned)
+    links = LinkTexts(mirror, planned)
     starts = range(0, len(todo), size)
 
-    def batch(start: int) -> Batch:
+    def batch(start: int) -> ApplyBatch:
         some = todo[start : start + size]
-        return Batch(
+        return ApplyBatch(
             mirror, some, outcome, run=run, seen=seen, links=links, actor=actor
         )
 

@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
 
-from vaultsync.model.compare import differing
+from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.scope import is_scope
-from vaultsync.notes.body import END
-from vaultsync.notes.edits import edited
+from vaultsync.notes.body import BLOCK_END
+from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.parse import Note
-from vaultsync.notes.render import stale
+from vaultsync.notes.render import stale_keys
 
-_BLOCK_END = END.encode()
+_BLOCK_END = BLOCK_END.encode()
 
 
 class VaultChange(Enum):
@@ -48,7 +48,7 @@ class StoreChange(Enum):
     __hash__ = object.__hash__
     NONE = "no fact"
     CREATED = "new fact"
-    BURIED = "tombstone"
+    TOMBSTONE = "tombstone"
     UNCHANGED = "unchanged"
     TOUCHED = "touched"
     MODIFIED = "modified"
@@ -89,8 +89,8 @@ def vault_change(
     ids: Mapping[str, str] | None = None,
 ) -> VaultSide:
     """How a note that has a base differs from it, given that its bytes or path do."""
-    fact = edited(base, before, now, ids=ids)
-    if now.id != base.id or stale(now, fact, fact) or differing(fact, base):
+    fact = apply_note_edits(base, before, now, ids=ids)
+    if now.id != base.id or stale_keys(now, fact, fact) or differing_keys(fact, base):
         change = VaultChange.MODIFIED
     elif now.path != base.path:
         change = VaultChange.MOVED
@@ -118,19 +118,19 @@ def store_change(
     if base is None:
         if not known:
             return StoreChange.NONE
-        return StoreChange.BURIED if deleted else StoreChange.CREATED
+        return StoreChange.TOMBSTONE if deleted else StoreChange.CREATED
     if not known:
         return StoreChange.MISSING
     if deleted or current is None:
         return StoreChange.DELETED
     if current.revision == base.revision:
         return StoreChange.UNCHANGED
-    if differing(base, current):
+    if differing_keys(base, current):
         return StoreChange.MODIFIED
     return StoreChange.TOUCHED
 
 
-def half_saved(before: bytes, now: bytes) -> bool:
+def is_half_saved(before: bytes, now: bytes) -> bool:
     """Whether a file looks as if its editor were still writing it.
 
     It is empty, was cut in the middle of a line or of the managed block of what it was,

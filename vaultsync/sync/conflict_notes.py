@@ -14,24 +14,26 @@ from vaultsync.errors import (
     NoteExistsError,
     StoreUnavailableError,
 )
-from vaultsync.links.rewrite import Turner, relink_note
+from vaultsync.links.rewrite import RetargetLink, rewrite_note_links
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.conflict_note import (
     Conflict,
     FieldConflict,
     conflict_id,
+    conflict_id_in,
     conflict_json,
-    conflict_of_text,
     conflict_path,
     render_conflict,
 )
-from vaultsync.sync.context import Mirror
-from vaultsync.sync.decision_table import Action
-from vaultsync.sync.item import agent_of
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.decision_table import PlannedAction
+from vaultsync.sync.item import actor_of_action
 
 
-def conflict_of(action: Action, fact: Fact, run: str, at: str) -> Conflict:
+def conflict_of_action(
+    action: PlannedAction, fact: Fact, run: str, at: str
+) -> Conflict:
     """The record of what an action could not merge."""
     return Conflict(
         id=conflict_id(action.fact_id, action.conflicts),
@@ -39,19 +41,19 @@ def conflict_of(action: Action, fact: Fact, run: str, at: str) -> Conflict:
         path=action.to or action.path or VaultPath(""),
         conflict_path=None,
         fields=action.conflicts,
-        actor=agent_of(action),
+        actor=actor_of_action(action),
         at=at,
         run=run,
         title=fact.title,
     )
 
 
-def write_conflict_note(mirror: Mirror, conflict: Conflict) -> Conflict:
+def write_conflict_note(mirror: SyncContext, conflict: Conflict) -> Conflict:
     """Put the conflict note beside the note; the same conflict again changes nothing.
 
     Returns the conflict with the path and the sha of its note.
     """
-    shown = _shown(mirror, conflict)
+    shown = _redacted_conflict(mirror, conflict)
     data = render_conflict(shown).encode()
     sha = hashlib.sha256(data).hexdigest()
     op = f"conflict-{conflict.id}"
@@ -63,7 +65,7 @@ def write_conflict_note(mirror: Mirror, conflict: Conflict) -> Conflict:
         try:
             mirror.vault.create(op, path)
         except NoteExistsError:
-            if holds(mirror, path, conflict.id):
+            if is_note_of(mirror, path, conflict.id):
                 break
             taken |= {path.casefold()}
             path = conflict_path(conflict.path, taken=taken, conflict_id=conflict.id)
@@ -71,11 +73,11 @@ def write_conflict_note(mirror: Mirror, conflict: Conflict) -> Conflict:
             break
     mirror.vault.discard(op)
     written = replace(conflict, conflict_path=path, sha=sha)
-    _remember(mirror, written, shown)
+    _record_conflict(mirror, written, shown)
     return written
 
 
-def _remember(mirror: Mirror, conflict: Conflict, shown: Conflict) -> None:
+def _record_conflict(mirror: SyncContext, conflict: Conflict, shown: Conflict) -> None:
     """Note a conflict in the archive, and as the vault may show it in the vault."""
     at = replace(shown, path=conflict.path, conflict_path=conflict.conflict_path)
     mirror.vault.write_meta(_meta(conflict), _record(at))
@@ -83,10 +85,10 @@ def _remember(mirror: Mirror, conflict: Conflict, shown: Conflict) -> None:
         mirror.archive.put_conflict(conflict)
 
 
-def relink_conflict_notes(
-    mirror: Mirror,
+def rewrite_conflict_note_links(
+    mirror: SyncContext,
     moved: Mapping[VaultPath, VaultPath],
-    turner: Callable[[VaultPath], Turner],
+    turner: Callable[[VaultPath], RetargetLink],
 ) -> None:
     """The links of conflict notes follow the notes that moved.
 
@@ -100,12 +102,14 @@ def relink_conflict_notes(
                 _relink(mirror, f"links-{conflict.id}", path, turner(path))
         if conflict.path in moved:
             now = replace(conflict, path=moved[conflict.path])
-            _remember(mirror, now, _shown(mirror, now))
+            _record_conflict(mirror, now, _redacted_conflict(mirror, now))
 
 
-def _relink(mirror: Mirror, op: str, path: VaultPath, turner: Turner) -> None:
+def _relink(
+    mirror: SyncContext, op: str, path: VaultPath, turner: RetargetLink
+) -> None:
     file = mirror.vault.read(path)
-    data = relink_note(file.data.decode(), path, turner).encode()
+    data = rewrite_note_links(file.data.decode(), path, turner).encode()
     if data == file.data:
         return
     mirror.vault.stage(op, data)
@@ -121,22 +125,22 @@ def _relink(mirror: Mirror, op: str, path: VaultPath, turner: Turner) -> None:
         mirror.vault.discard(op)
 
 
-def _shown(mirror: Mirror, conflict: Conflict) -> Conflict:
+def _redacted_conflict(mirror: SyncContext, conflict: Conflict) -> Conflict:
     """A conflict as a file of the vault may show it: no secrets, nothing that runs."""
-    hidden, lens = hidden_conflict(mirror, conflict), mirror.lens
+    hidden, lens = redact_conflict(mirror, conflict), mirror.lens
     fields = tuple(
         FieldConflict(
             each.field,
-            lens.disarmed(each.base),
-            lens.disarmed(each.vault),
-            lens.disarmed(each.store),
+            lens.escape(each.base),
+            lens.escape(each.vault),
+            lens.escape(each.store),
         )
         for each in hidden.fields
     )
-    return replace(hidden, fields=fields, title=str(lens.disarmed(hidden.title)))
+    return replace(hidden, fields=fields, title=str(lens.escape(hidden.title)))
 
 
-def hidden_conflict(mirror: Mirror, conflict: Conflict) -> Conflict:
+def redact_conflict(mirror: SyncContext, conflict: Conflict) -> Conflict:
     """A conflict as answers show it, without the secrets of its fact."""
     lens = mirror.lens
     if lens.redactor is None:
@@ -147,7 +151,7 @@ def hidden_conflict(mirror: Mirror, conflict: Conflict) -> Conflict:
         for side in (each.base, each.vault, each.store)
     ]
     many = [("title", conflict.title), *sides]
-    title, *told = lens.values(many, *versions_of(mirror, conflict))
+    title, *told = lens.redact_values(many, *fact_versions(mirror, conflict))
     fields = tuple(
         FieldConflict(each.field, *told[at : at + 3])
         for at, each in zip(range(0, len(told), 3), conflict.fields, strict=True)
@@ -155,7 +159,7 @@ def hidden_conflict(mirror: Mirror, conflict: Conflict) -> Conflict:
     return replace(conflict, fields=fields, title=str(title))
 
 
-def versions_of(mirror: Mirror, conflict: Conflict) -> list[Fact | None]:
+def fact_versions(mirror: SyncContext, conflict: Conflict) -> list[Fact | None]:
     """The fact of a conflict, of the base and of the store, as far as they are there."""
     base = mirror.archive.find_base(conflict.fact_id)
     found = [base.fact if base else None]
@@ -164,13 +168,13 @@ def versions_of(mirror: Mirror, conflict: Conflict) -> list[Fact | None]:
     return found
 
 
-def holds(mirror: Mirror, path: VaultPath, conflict_id: str) -> bool:
+def is_note_of(mirror: SyncContext, path: VaultPath, conflict_id: str) -> bool:
     """Whether this is the note of that conflict."""
     try:
         data = mirror.vault.read(path).data
     except NoteError:
         return False
-    return conflict_of_text(data.decode(errors="replace")) == conflict_id
+    return conflict_id_in(data.decode(errors="replace")) == conflict_id
 
 
 def _meta(conflict: Conflict) -> VaultPath:
@@ -182,7 +186,7 @@ def _record(conflict: Conflict) -> bytes:
     return (json.dumps(said, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-def take_conflict_note_away(mirror: Mirror, conflict: Conflict) -> None:
+def remove_conflict_note(mirror: SyncContext, conflict: Conflict) -> None:
     """The conflict note goes; its bytes stay in the archive."""
     path = conflict.conflict_path
     mirror.vault.drop_meta(_meta(conflict))
@@ -193,7 +197,7 @@ def take_conflict_note_away(mirror: Mirror, conflict: Conflict) -> None:
         with mirror.archive.transaction():
             mirror.archive.put_blobs({file.sha: file.data})
         op = f"settled-{conflict.id}"
-        mirror.vault.withdraw(op, path, file.sha)
+        mirror.vault.stage_removal(op, path, file.sha)
         mirror.vault.discard(op)
     except NoteError:
         return  # it is gone already, or somebody is writing in it: it may stay

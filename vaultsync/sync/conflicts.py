@@ -6,33 +6,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from vaultsync.errors import NoteError, RevisionMismatchError, UnknownPlaceholderError
-from vaultsync.model.compare import differing
+from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import (
-    DELETED,
+    DELETED_SIDE,
     Conflict,
     FieldConflict,
     conflict_id,
     is_deletion,
-    ticked,
+    ticked_fields,
 )
-from vaultsync.storage.store import RevisionMismatch, Write
+from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.changes import StoreChange, StoreSide
 from vaultsync.sync.conflict_notes import (
-    holds,
-    take_conflict_note_away,
-    versions_of,
+    fact_versions,
+    is_note_of,
+    remove_conflict_note,
     write_conflict_note,
 )
-from vaultsync.sync.context import Mirror
-from vaultsync.sync.merge import Merged, merge
-from vaultsync.sync.snapshot import Snapshot
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.merge import MergeResult, merge
+from vaultsync.sync.snapshot import VaultSnapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ConflictResolution:
     """What a person said about a conflict by what they did to its note."""
 
     conflict: Conflict
@@ -44,14 +44,16 @@ class Verdict:
     """What a person made of both versions of one field; goes before `take`."""
 
 
-def verdicts(
-    mirror: Mirror, found: Snapshot, *, dry_run: bool = False
-) -> list[Verdict]:
+def find_resolutions(
+    mirror: SyncContext, found: VaultSnapshot, *, dry_run: bool = False
+) -> list[ConflictResolution]:
     """What was said about the open conflicts since the last pass."""
     said = []
     for conflict in mirror.archive.conflicts():
         path = conflict.conflict_path
-        if path is not None and (found.blind(path) or _folder_is_clean(found, path)):
+        if path is not None and (
+            found.is_unreadable(path) or _folder_is_clean(found, path)
+        ):
             continue
         if path not in found.conflict_notes:
             moved = _moved(mirror, found, conflict)
@@ -59,41 +61,45 @@ def verdicts(
                 # Without a path, a crashed pass had not come to write it.
                 if path is not None:
                     everything = tuple(each.field for each in conflict.fields)
-                    said.append(Verdict(conflict, "keep", everything))
+                    said.append(ConflictResolution(conflict, "keep", everything))
                 continue
             conflict = replace(conflict, conflict_path=moved)  # noqa: PLW2901 - the same conflict, elsewhere
             path = moved
             if not dry_run:
                 with mirror.archive.transaction():
                     mirror.archive.put_conflict(conflict)
-        boxes = _boxes(mirror, path)
+        boxes = _ticked_boxes(mirror, path)
         fields = tuple(x.field for x in conflict.fields if x.field in boxes)
         if fields:
-            said.append(Verdict(conflict, "store", fields))
+            said.append(ConflictResolution(conflict, "store", fields))
     return said
 
 
-def _folder_is_clean(found: Snapshot, path: VaultPath) -> bool:
+def _folder_is_clean(found: VaultSnapshot, path: VaultPath) -> bool:
     folder = VaultPath(path.rpartition("/")[0])
-    return folder in found.scan.folders and folder not in found.dirty
+    return folder in found.scan.folders and folder not in found.scanned_folders
 
 
-def _moved(mirror: Mirror, found: Snapshot, conflict: Conflict) -> VaultPath | None:
+def _moved(
+    mirror: SyncContext, found: VaultSnapshot, conflict: Conflict
+) -> VaultPath | None:
     for path in sorted(found.conflict_notes):
-        if holds(mirror, path, conflict.id):
+        if is_note_of(mirror, path, conflict.id):
             return path
     return None
 
 
-def _boxes(mirror: Mirror, path: VaultPath) -> frozenset[str]:
+def _ticked_boxes(mirror: SyncContext, path: VaultPath) -> frozenset[str]:
     try:
         data = mirror.vault.read(path).data
     except NoteError:
         return frozenset()
-    return ticked(data.decode(errors="replace")) or frozenset()
+    return ticked_fields(data.decode(errors="replace")) or frozenset()
 
 
-def settle(mirror: Mirror, verdict: Verdict, *, actor: str = "person") -> Conflict:
+def resolve_conflict(
+    mirror: SyncContext, verdict: ConflictResolution, *, actor: str = "person"
+) -> Conflict:
     """Do what a person said about a conflict, and close what it settles.
 
     Taking the store's version writes it to the store as an edit by that person: the pass
@@ -104,30 +110,32 @@ def settle(mirror: Mirror, verdict: Verdict, *, actor: str = "person") -> Confli
     """
     conflict = verdict.conflict
     chosen = [each for each in conflict.fields if each.field in verdict.fields]
-    wish = _wish(chosen, verdict.take)
+    wish = _store_changes(chosen, verdict.take)
     if verdict.text is not None:
-        wish = _by_hand(mirror, conflict, chosen, verdict.text)
+        wish = _edited_fields(mirror, conflict, chosen, verdict.text)
     if wish is not None:
-        _write_wish(mirror, conflict, wish, actor)
+        _write_store_changes(mirror, conflict, wish, actor)
     left = tuple(each for each in conflict.fields if each not in chosen)
     taken = "mixed" if verdict.text is not None else verdict.take
     outcome = "" if left else taken.replace("keep", "vault")
     settled = replace(conflict, fields=left or conflict.fields, outcome=outcome)
     if outcome:
-        take_conflict_note_away(mirror, conflict)
+        remove_conflict_note(mirror, conflict)
         settled = replace(settled, conflict_path=None)
     with mirror.archive.transaction():
         mirror.archive.put_conflict(settled)
     return settled
 
 
-def foreseen(mirror: Mirror, found: Snapshot) -> dict[str, StoreSide]:
+def preview_resolutions(
+    mirror: SyncContext, found: VaultSnapshot
+) -> dict[str, StoreSide]:
     """What the store would hold of facts after `settle()`, for those that look ahead."""
     sides = {}
-    for verdict in verdicts(mirror, found, dry_run=True):
+    for verdict in find_resolutions(mirror, found, dry_run=True):
         conflict = verdict.conflict
         chosen = [each for each in conflict.fields if each.field in verdict.fields]
-        wish = _wish(chosen, verdict.take)
+        wish = _store_changes(chosen, verdict.take)
         current = mirror.store.find_many([conflict.fact_id]).get(conflict.fact_id)
         if wish is None or current is None:
             continue
@@ -141,25 +149,25 @@ def foreseen(mirror: Mirror, found: Snapshot) -> dict[str, StoreSide]:
     return sides
 
 
-def _by_hand(
-    mirror: Mirror, conflict: Conflict, chosen: Sequence[FieldConflict], text: str
+def _edited_fields(
+    mirror: SyncContext, conflict: Conflict, chosen: Sequence[FieldConflict], text: str
 ) -> list[FieldConflict]:
     """The fields with what a person typed, who was shown placeholders for secrets.
 
     Raises:
         UnknownPlaceholderError: one stands for nothing.
     """
-    agreed, *current = versions_of(mirror, conflict)
+    agreed, *current = fact_versions(mirror, conflict)
     agreed = agreed or Fact(conflict.fact_id)
     sides = [
-        agreed.changed({each.field: value})
+        agreed.replace({each.field: value})
         for each in conflict.fields
         for value in (each.vault, each.store)
     ]
     made = []
     for each in chosen:
         said = {each.field: _typed(each, text)}
-        meant, unknown = mirror.lens.taken(said, agreed, *current, *sides)
+        meant, unknown = mirror.lens.restore_values(said, agreed, *current, *sides)
         if unknown:
             raise UnknownPlaceholderError(conflict.fact_id, unknown)
         made.append(replace(each, store=meant[each.field]))
@@ -173,17 +181,19 @@ def _typed(field: FieldConflict, text: str) -> Value:
     return text
 
 
-def _wish(chosen: Sequence[FieldConflict], take: str) -> Sequence[FieldConflict] | None:
+def _store_changes(
+    chosen: Sequence[FieldConflict], take: str
+) -> Sequence[FieldConflict] | None:
     """The fields that the store has to be given other values for; None when none."""
     deletion = next((each for each in chosen if is_deletion(each)), None)
     if deletion is not None:
         wanted = {"vault": deletion.vault, "store": deletion.store}.get(take)
-        return chosen if wanted == DELETED else None
+        return chosen if wanted == DELETED_SIDE else None
     return chosen if take == "store" and chosen else None
 
 
-def _write_wish(
-    mirror: Mirror, conflict: Conflict, chosen: Sequence[FieldConflict], actor: str
+def _write_store_changes(
+    mirror: SyncContext, conflict: Conflict, chosen: Sequence[FieldConflict], actor: str
 ) -> None:
     for _ in range(5):
         current = mirror.store.find_many([conflict.fact_id]).get(conflict.fact_id)
@@ -191,10 +201,10 @@ def _write_wish(
             return
         fact: Fact | None = None
         if not _is_deletion(chosen):
-            fact = _taken(mirror, conflict, current, chosen)
+            fact = _with_store_version(mirror, conflict, current, chosen)
         elif _written_since(mirror, current):
             return  # unseen by whoever took the deletion: it stays
-        write = Write(conflict.fact_id, fact, current.revision, actor)
+        write = StoreWrite(conflict.fact_id, fact, current.revision, actor)
         if not isinstance(mirror.store.write([write])[0], RevisionMismatch):
             return
     raise RevisionMismatchError(conflict.fact_id, "the one just read", "another")
@@ -204,20 +214,20 @@ def _is_deletion(chosen: Sequence[FieldConflict]) -> bool:
     return any(is_deletion(each) for each in chosen)
 
 
-def _written_since(mirror: Mirror, current: Fact) -> bool:
+def _written_since(mirror: SyncContext, current: Fact) -> bool:
     base = mirror.archive.find_base(current.id)
-    return base is not None and bool(differing(base.fact, current))
+    return base is not None and bool(differing_keys(base.fact, current))
 
 
-def _merged(current: Fact, chosen: Sequence[FieldConflict]) -> Merged:
+def _merged(current: Fact, chosen: Sequence[FieldConflict]) -> MergeResult:
     """The store's version of some fields, merged with what was written since."""
-    stood = current.changed({each.field: each.vault for each in chosen})
-    wish = stood.changed({each.field: each.store for each in chosen})
+    stood = current.replace({each.field: each.vault for each in chosen})
+    wish = stood.replace({each.field: each.store for each in chosen})
     return merge(stood, wish, current, peers=True)
 
 
-def _taken(
-    mirror: Mirror,
+def _with_store_version(
+    mirror: SyncContext,
     conflict: Conflict,
     current: Fact,
     chosen: Sequence[FieldConflict],
@@ -238,4 +248,4 @@ def _taken(
         )
         write_conflict_note(mirror, newer)
         mirror.vault.sync()
-    return merged.fact.but(updated_at=mirror.today())
+    return merged.fact.evolve(updated_at=mirror.today())

@@ -12,18 +12,18 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import DEFAULT_TYPE
 from vaultsync.model.scope import PUBLIC
-from vaultsync.notes.view import CLEAR, Lens
-from vaultsync.storage.redacted_store import Read, ShownStore
+from vaultsync.notes.view import IDENTITY_VIEW, NoteView
+from vaultsync.storage.redacted_store import FactCache, RedactedStore
 
 if TYPE_CHECKING:  # a question has a mirror too, and needs little of it
-    from vaultsync.links.wikilinks import Names
+    from vaultsync.links.wikilinks import LinkResolver
     from vaultsync.storage.archive import Archive
     from vaultsync.storage.clock import Clock
     from vaultsync.storage.store import Store
     from vaultsync.storage.vault import Vault
 
 
-class Policy(NamedTuple):
+class SyncPolicy(NamedTuple):
     """The settings that decide, all with the defaults of the design."""
 
     default_scope: str = PUBLIC
@@ -47,27 +47,27 @@ def _utc(time: datetime, precision: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Mirror:
+class SyncContext:
     """The two sides and what joins them."""
 
     vault: Vault
     store: Store
     archive: Archive
     clock: Clock
-    policy: Policy = field(default_factory=Policy)
+    policy: SyncPolicy = field(default_factory=SyncPolicy)
     names: EntityNames = field(default_factory=EntityNames, compare=False)
     """Of all entities, to be found in what agents write."""
-    lens: Lens = CLEAR
+    lens: NoteView = IDENTITY_VIEW
     """What of facts notes and answers may show."""
-    read: Read | None = field(default=None, compare=False)
+    read: FactCache | None = field(default=None, compare=False)
     """What was read of `shown` already, by whom reads the same facts several times."""
 
     @property
-    def shown(self) -> Store:
+    def redacted_store(self) -> Store:
         """The store as answers and indexes see it."""
         if self.lens.redactor is None:
             return self.store
-        return ShownStore(self.store, self.lens, self.read)
+        return RedactedStore(self.store, self.lens, self.read)
 
     def now(self) -> str:
         """The time to the millisecond, in UTC; later times are greater texts."""
@@ -79,12 +79,12 @@ class Mirror:
 
     def ids(self, targets: frozenset[str], source: VaultPath) -> Mapping[str, str]:
         """The facts that links of a note lead to, by target; dead links are left out."""
-        from vaultsync.links.wikilinks import Names  # noqa: PLC0415 - see above
+        from vaultsync.links.wikilinks import LinkResolver  # noqa: PLC0415 - see above
 
         if not targets:
             return {}
         paths = self.archive.paths()
-        names = Names.of(paths)
+        names = LinkResolver.of(paths)
         found = {}
         for target in targets:
             path = names.resolve(target.partition("#")[0], source)
@@ -93,13 +93,13 @@ class Mirror:
         return found
 
 
-class Links:
+class LinkTexts:
     """The texts of links to facts that have notes, or get them in the same pass."""
 
-    def __init__(self, mirror: Mirror, planned: Mapping[str, Fact]) -> None:
+    def __init__(self, mirror: SyncContext, planned: Mapping[str, Fact]) -> None:
         self._mirror = mirror
         self._planned = planned
-        self._names: Names | None = None
+        self._names: LinkResolver | None = None
         self._lens = mirror.lens
         self._facts: dict[str, Fact] = {}
 
@@ -112,13 +112,13 @@ class Links:
 
     def to(self, fact_ids: Sequence[str]) -> Mapping[str, str]:
         """The text of the link to each of the facts; those without a note are left out."""
-        from vaultsync.links.wikilinks import Names, is_linkable, wiki_link  # noqa: PLC0415 - see above
+        from vaultsync.links.wikilinks import LinkResolver, is_linkable, wiki_link  # noqa: PLC0415 - see above
 
         if not fact_ids:
             return {}
         if self._names is None:
             new = [fact.path for fact in self._planned.values() if fact.path]
-            self._names = Names.of({*self._mirror.archive.paths(), *new})
+            self._names = LinkResolver.of({*self._mirror.archive.paths(), *new})
         found = {}
         for key in fact_ids:
             fact = self._facts.get(key)
@@ -126,5 +126,5 @@ class Links:
                 continue
             text = self._names.link_text(fact.path)
             if is_linkable(text):
-                found[key] = wiki_link(text, self._lens.shown(fact).title)
+                found[key] = wiki_link(text, self._lens.to_note(fact).title)
         return found

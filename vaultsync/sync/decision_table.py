@@ -20,7 +20,7 @@ from vaultsync.notes.parse import Note
 from vaultsync.sync.changes import StoreChange, VaultChange
 
 
-class Do(Enum):
+class ActionKind(Enum):
     """What a row of the table says to do."""
 
     __hash__ = object.__hash__  # see `VaultChange`
@@ -38,147 +38,182 @@ class Do(Enum):
     RESTORE_FACT = "restore fact"
     DROP_BASE = "drop base"
     WAIT = "wait"
-    ATTEND = "ask a person"
+    NEEDS_REVIEW = "ask a person"
 
 
-class Row(NamedTuple):
+class Decision(NamedTuple):
     """What to do, and why, in words for a report."""
 
-    do: Do
+    do: ActionKind
     reason: str
 
 
 _V, _S = VaultChange, StoreChange
 
-SAME_MEANING = "same meaning, only the base moves"
-_SAME = Row(Do.RECORD, SAME_MEANING)
-_FROZEN = Row(Do.ATTEND, "the note cannot be read; it is left alone")
-_HALF = Row(
-    Do.WAIT, "the note looks half saved; it counts as an edit if it stays so for 30 s"
+REASON_BASE_ONLY = "same meaning, only the base moves"
+_SAME = Decision(ActionKind.RECORD, REASON_BASE_ONLY)
+_BLOCKED = Decision(
+    ActionKind.NEEDS_REVIEW, "the note cannot be read; it is left alone"
 )
-_BLIND = Row(Do.WAIT, "its folder cannot be read; nothing is known about it")
-_TWINS = Row(Do.ATTEND, "two notes have its id, and neither lies where it was")
-_LOOK = Row(
-    Do.WAIT,
+_HALF = Decision(
+    ActionKind.WAIT,
+    "the note looks half saved; it counts as an edit if it stays so for 30 s",
+)
+_FOLDER_UNREADABLE = Decision(
+    ActionKind.WAIT, "its folder cannot be read; nothing is known about it"
+)
+_DUPLICATE_IDS = Decision(
+    ActionKind.NEEDS_REVIEW, "two notes have its id, and neither lies where it was"
+)
+_RECHECK = Decision(
+    ActionKind.WAIT,
     "the note is gone; the next pass deletes its fact, unless it is back by then",
 )
-_AWAY = Row(Do.WAIT, "the store is away")
-_LOST = Row(Do.CREATE_FACT, "the store lost it; an absence is no deletion")
-_GONE_BOTH = Row(Do.DROP_BASE, "deleted on both sides")
-_AGENT_DELETED = Row(Do.DELETE_NOTE, "deleted in the store")
+_STORE_UNAVAILABLE = Decision(ActionKind.WAIT, "the store is away")
+_LOST = Decision(ActionKind.CREATE_FACT, "the store lost it; an absence is no deletion")
+_GONE_BOTH = Decision(ActionKind.DROP_BASE, "deleted on both sides")
+_AGENT_DELETED = Decision(ActionKind.DELETE_NOTE, "deleted in the store")
 
-KNOWN: Mapping[tuple[VaultChange, StoreChange], Row] = MappingProxyType(
-    {
-        (_V.UNCHANGED, _S.UNCHANGED): Row(Do.NOTHING, "unchanged"),
-        (_V.UNCHANGED, _S.TOUCHED): _SAME,
-        (_V.UNCHANGED, _S.MODIFIED): Row(Do.UPDATE_VAULT, "changed in the store"),
-        (_V.UNCHANGED, _S.DELETED): _AGENT_DELETED,
-        (_V.UNCHANGED, _S.MISSING): _LOST,
-        (_V.UNCHANGED, _S.AWAY): Row(Do.NOTHING, "unchanged"),
-        (_V.REFORMATTED, _S.UNCHANGED): _SAME,
-        (_V.REFORMATTED, _S.TOUCHED): _SAME,
-        (_V.REFORMATTED, _S.MODIFIED): Row(Do.UPDATE_VAULT, "changed in the store"),
-        (_V.REFORMATTED, _S.DELETED): _AGENT_DELETED,
-        (_V.REFORMATTED, _S.MISSING): _LOST,
-        (_V.REFORMATTED, _S.AWAY): _AWAY,
-        (_V.MOVED, _S.UNCHANGED): Row(Do.RECORD, "moved in the vault"),
-        (_V.MOVED, _S.TOUCHED): Row(Do.RECORD, "moved in the vault"),
-        (_V.MOVED, _S.MODIFIED): Row(
-            Do.MERGE, "moved in the vault, changed in the store"
-        ),
-        (_V.MOVED, _S.DELETED): _AGENT_DELETED,
-        (_V.MOVED, _S.MISSING): _LOST,
-        (_V.MOVED, _S.AWAY): _AWAY,
-        (_V.MODIFIED, _S.UNCHANGED): Row(Do.UPDATE_STORE, "changed in the vault"),
-        (_V.MODIFIED, _S.TOUCHED): Row(Do.UPDATE_STORE, "changed in the vault"),
-        (_V.MODIFIED, _S.MODIFIED): Row(Do.MERGE, "changed on both sides"),
-        (_V.MODIFIED, _S.DELETED): Row(
-            Do.REVIVE_FACT, "changed in the vault, deleted in the store: the edit wins"
-        ),
-        (_V.MODIFIED, _S.MISSING): _LOST,
-        (_V.MODIFIED, _S.AWAY): _AWAY,
-        (_V.GONE, _S.UNCHANGED): _LOOK,
-        (_V.GONE, _S.TOUCHED): _LOOK,
-        (_V.GONE, _S.MODIFIED): _LOOK,
-        (_V.GONE, _S.DELETED): _GONE_BOTH,
-        (_V.GONE, _S.MISSING): _LOOK,
-        (_V.GONE, _S.AWAY): _LOOK,
-        (_V.DELETED, _S.UNCHANGED): Row(Do.DELETE_FACT, "deleted in the vault"),
-        (_V.DELETED, _S.TOUCHED): Row(Do.DELETE_FACT, "deleted in the vault"),
-        (_V.DELETED, _S.MODIFIED): Row(
-            Do.RECREATE_NOTE,
-            "deleted in the vault, changed in the store: the edit wins",
-        ),
-        (_V.DELETED, _S.DELETED): _GONE_BOTH,
-        (_V.DELETED, _S.MISSING): _GONE_BOTH,
-        (_V.DELETED, _S.AWAY): _AWAY,
-        **{
-            (change, store): row
-            for change, row in (
-                (_V.UNREADABLE, _FROZEN),
-                (_V.UNSETTLED, _HALF),
-                (_V.UNKNOWN, _BLIND),
-                (_V.COPIED, _TWINS),
-            )
-            for store in (
-                _S.UNCHANGED,
-                _S.TOUCHED,
-                _S.MODIFIED,
-                _S.DELETED,
-                _S.MISSING,
-                _S.AWAY,
-            )
-        },
-    }
+DECISIONS_WITH_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = (
+    MappingProxyType(
+        {
+            (_V.UNCHANGED, _S.UNCHANGED): Decision(ActionKind.NOTHING, "unchanged"),
+            (_V.UNCHANGED, _S.TOUCHED): _SAME,
+            (_V.UNCHANGED, _S.MODIFIED): Decision(
+                ActionKind.UPDATE_VAULT, "changed in the store"
+            ),
+            (_V.UNCHANGED, _S.DELETED): _AGENT_DELETED,
+            (_V.UNCHANGED, _S.MISSING): _LOST,
+            (_V.UNCHANGED, _S.AWAY): Decision(ActionKind.NOTHING, "unchanged"),
+            (_V.REFORMATTED, _S.UNCHANGED): _SAME,
+            (_V.REFORMATTED, _S.TOUCHED): _SAME,
+            (_V.REFORMATTED, _S.MODIFIED): Decision(
+                ActionKind.UPDATE_VAULT, "changed in the store"
+            ),
+            (_V.REFORMATTED, _S.DELETED): _AGENT_DELETED,
+            (_V.REFORMATTED, _S.MISSING): _LOST,
+            (_V.REFORMATTED, _S.AWAY): _STORE_UNAVAILABLE,
+            (_V.MOVED, _S.UNCHANGED): Decision(ActionKind.RECORD, "moved in the vault"),
+            (_V.MOVED, _S.TOUCHED): Decision(ActionKind.RECORD, "moved in the vault"),
+            (_V.MOVED, _S.MODIFIED): Decision(
+                ActionKind.MERGE, "moved in the vault, changed in the store"
+            ),
+            (_V.MOVED, _S.DELETED): _AGENT_DELETED,
+            (_V.MOVED, _S.MISSING): _LOST,
+            (_V.MOVED, _S.AWAY): _STORE_UNAVAILABLE,
+            (_V.MODIFIED, _S.UNCHANGED): Decision(
+                ActionKind.UPDATE_STORE, "changed in the vault"
+            ),
+            (_V.MODIFIED, _S.TOUCHED): Decision(
+                ActionKind.UPDATE_STORE, "changed in the vault"
+            ),
+            (_V.MODIFIED, _S.MODIFIED): Decision(
+                ActionKind.MERGE, "changed on both sides"
+            ),
+            (_V.MODIFIED, _S.DELETED): Decision(
+                ActionKind.REVIVE_FACT,
+                "changed in the vault, deleted in the store: the edit wins",
+            ),
+            (_V.MODIFIED, _S.MISSING): _LOST,
+            (_V.MODIFIED, _S.AWAY): _STORE_UNAVAILABLE,
+            (_V.GONE, _S.UNCHANGED): _RECHECK,
+            (_V.GONE, _S.TOUCHED): _RECHECK,
+            (_V.GONE, _S.MODIFIED): _RECHECK,
+            (_V.GONE, _S.DELETED): _GONE_BOTH,
+            (_V.GONE, _S.MISSING): _RECHECK,
+            (_V.GONE, _S.AWAY): _RECHECK,
+            (_V.DELETED, _S.UNCHANGED): Decision(
+                ActionKind.DELETE_FACT, "deleted in the vault"
+            ),
+            (_V.DELETED, _S.TOUCHED): Decision(
+                ActionKind.DELETE_FACT, "deleted in the vault"
+            ),
+            (_V.DELETED, _S.MODIFIED): Decision(
+                ActionKind.RECREATE_NOTE,
+                "deleted in the vault, changed in the store: the edit wins",
+            ),
+            (_V.DELETED, _S.DELETED): _GONE_BOTH,
+            (_V.DELETED, _S.MISSING): _GONE_BOTH,
+            (_V.DELETED, _S.AWAY): _STORE_UNAVAILABLE,
+            **{
+                (change, store): row
+                for change, row in (
+                    (_V.UNREADABLE, _BLOCKED),
+                    (_V.UNSETTLED, _HALF),
+                    (_V.UNKNOWN, _FOLDER_UNREADABLE),
+                    (_V.COPIED, _DUPLICATE_IDS),
+                )
+                for store in (
+                    _S.UNCHANGED,
+                    _S.TOUCHED,
+                    _S.MODIFIED,
+                    _S.DELETED,
+                    _S.MISSING,
+                    _S.AWAY,
+                )
+            },
+        }
+    )
 )
 """Facts that have a base."""
 
-UNKNOWN: Mapping[tuple[VaultChange, StoreChange], Row] = MappingProxyType(
-    {
-        (_V.NONE, _S.NONE): Row(Do.NOTHING, "nothing there"),
-        (_V.NONE, _S.CREATED): Row(Do.CREATE_NOTE, "new in the store"),
-        (_V.NONE, _S.BURIED): Row(Do.NOTHING, "deleted before it had a note"),
-        (_V.NONE, _S.AWAY): Row(Do.NOTHING, "nothing there"),
-        (_V.CREATED, _S.NONE): Row(Do.CREATE_FACT, "new in the vault"),
-        (_V.CREATED, _S.CREATED): Row(Do.MERGE, "on both sides, without a base"),
-        (_V.CREATED, _S.BURIED): Row(
-            Do.RESTORE_FACT, "the note came back after its fact was deleted"
-        ),
-        (_V.CREATED, _S.AWAY): _AWAY,
-        (_V.FOREIGN, _S.NONE): Row(
-            Do.ATTEND, "the note carries an id that this store never gave"
-        ),
-        (_V.FOREIGN, _S.CREATED): Row(Do.MERGE, "on both sides, without a base"),
-        (_V.FOREIGN, _S.BURIED): Row(
-            Do.RESTORE_FACT, "the note came back after its fact was deleted"
-        ),
-        (_V.FOREIGN, _S.AWAY): _AWAY,
-        (_V.EQUAL, _S.CREATED): Row(Do.RECORD, "on both sides, without a base"),
-        (_V.UNREADABLE, _S.NONE): Row(
-            Do.NOTHING, "a note with an unknown id that cannot be read"
-        ),
-        (_V.UNREADABLE, _S.CREATED): _FROZEN,
-        (_V.UNREADABLE, _S.BURIED): _FROZEN,
-        (_V.UNREADABLE, _S.AWAY): _AWAY,
-        (_V.UNSETTLED, _S.NONE): _HALF,
-        (_V.UNSETTLED, _S.CREATED): _HALF,
-        (_V.UNSETTLED, _S.BURIED): _HALF,
-        (_V.UNSETTLED, _S.AWAY): _HALF,
-    }
+DECISIONS_WITHOUT_BASE: Mapping[tuple[VaultChange, StoreChange], Decision] = (
+    MappingProxyType(
+        {
+            (_V.NONE, _S.NONE): Decision(ActionKind.NOTHING, "nothing there"),
+            (_V.NONE, _S.CREATED): Decision(ActionKind.CREATE_NOTE, "new in the store"),
+            (_V.NONE, _S.TOMBSTONE): Decision(
+                ActionKind.NOTHING, "deleted before it had a note"
+            ),
+            (_V.NONE, _S.AWAY): Decision(ActionKind.NOTHING, "nothing there"),
+            (_V.CREATED, _S.NONE): Decision(ActionKind.CREATE_FACT, "new in the vault"),
+            (_V.CREATED, _S.CREATED): Decision(
+                ActionKind.MERGE, "on both sides, without a base"
+            ),
+            (_V.CREATED, _S.TOMBSTONE): Decision(
+                ActionKind.RESTORE_FACT, "the note came back after its fact was deleted"
+            ),
+            (_V.CREATED, _S.AWAY): _STORE_UNAVAILABLE,
+            (_V.FOREIGN, _S.NONE): Decision(
+                ActionKind.NEEDS_REVIEW,
+                "the note carries an id that this store never gave",
+            ),
+            (_V.FOREIGN, _S.CREATED): Decision(
+                ActionKind.MERGE, "on both sides, without a base"
+            ),
+            (_V.FOREIGN, _S.TOMBSTONE): Decision(
+                ActionKind.RESTORE_FACT, "the note came back after its fact was deleted"
+            ),
+            (_V.FOREIGN, _S.AWAY): _STORE_UNAVAILABLE,
+            (_V.EQUAL, _S.CREATED): Decision(
+                ActionKind.RECORD, "on both sides, without a base"
+            ),
+            (_V.UNREADABLE, _S.NONE): Decision(
+                ActionKind.NOTHING, "a note with an unknown id that cannot be read"
+            ),
+            (_V.UNREADABLE, _S.CREATED): _BLOCKED,
+            (_V.UNREADABLE, _S.TOMBSTONE): _BLOCKED,
+            (_V.UNREADABLE, _S.AWAY): _STORE_UNAVAILABLE,
+            (_V.UNSETTLED, _S.NONE): _HALF,
+            (_V.UNSETTLED, _S.CREATED): _HALF,
+            (_V.UNSETTLED, _S.TOMBSTONE): _HALF,
+            (_V.UNSETTLED, _S.AWAY): _HALF,
+        }
+    )
 )
 """Facts that have none (yet)."""
 
 
-def decide(vault: VaultChange, store: StoreChange, *, base: bool) -> Row:
+def decide(vault: VaultChange, store: StoreChange, *, base: bool) -> Decision:
     """The row of the table for a pair of changes."""
-    return (KNOWN if base else UNKNOWN)[vault, store]
+    return (DECISIONS_WITH_BASE if base else DECISIONS_WITHOUT_BASE)[vault, store]
 
 
 @dataclass(frozen=True)  # no slots: `but()` copies by `__dict__`
-class Action:
+class PlannedAction:
     """One line of a plan: what to do about one fact, and what that rests on."""
 
-    do: Do
+    do: ActionKind
     fact_id: str
     reason: str
     path: VaultPath | None = None
@@ -198,9 +233,9 @@ class Action:
     base: Fact | None = None
     fields: tuple[str, ...] = ()
     conflicts: tuple[FieldConflict, ...] = ()
-    put_back: tuple[str, ...] = ()
+    reverted: tuple[str, ...] = ()
     """Fields a person changed that are not theirs."""
-    overruled: tuple[str, ...] = ()
+    discarded_fields: tuple[str, ...] = ()
     """Fields of which the note said what nobody else did, and which it is not to say."""
     replaces: bool = False
     """The store is not to say what it says, though nobody else says it: a rebuild."""
@@ -214,9 +249,9 @@ class Action:
     shown: Fact | None = None
     """What a new note shows of the fact."""
 
-    def but(self, **attrs: object) -> Action:
+    def evolve(self, **attrs: object) -> PlannedAction:
         """The action with other attributes."""
-        made = object.__new__(Action)
+        made = object.__new__(PlannedAction)
         object.__setattr__(made, "__dict__", self.__dict__ | attrs)
         return made
 
@@ -226,13 +261,13 @@ MAX_DELETE_SHARE = 0.10
 MAX_REWRITES = 100
 MAX_REWRITE_SHARE = 0.25
 
-_DELETES = frozenset({Do.DELETE_NOTE, Do.DELETE_FACT})
-_GIVEN_BACK = frozenset({Do.CREATE_FACT})
-_REWRITES = frozenset({Do.UPDATE_VAULT, Do.MERGE})
+_DELETES = frozenset({ActionKind.DELETE_NOTE, ActionKind.DELETE_FACT})
+_GIVEN_BACK = frozenset({ActionKind.CREATE_FACT})
+_REWRITES = frozenset({ActionKind.UPDATE_VAULT, ActionKind.MERGE})
 
 
 def guard(
-    actions: Sequence[Action], facts: int, *, max_delete: int | None = None
+    actions: Sequence[PlannedAction], facts: int, *, max_delete: int | None = None
 ) -> str | None:
     """Why a plan is not plausible; None when it is.
 

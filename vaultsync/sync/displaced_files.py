@@ -11,31 +11,31 @@ from dataclasses import replace
 
 from vaultsync.errors import NoteError, NoteExistsError, UnreadableNoteError
 from vaultsync.model.paths import VaultPath
-from vaultsync.notes.edits import edited
+from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.parse import read_note
-from vaultsync.storage.archive import Base, Linger
+from vaultsync.storage.archive import Base, DisplacedFile
 from vaultsync.storage.vault import NoteFile
-from vaultsync.sync.context import Mirror
+from vaultsync.sync.context import SyncContext
 from vaultsync.sync.identity import base_note
-from vaultsync.sync.item import MANY_UNTIL
+from vaultsync.sync.item import DISPLACED_WAIT_SETTING
 
-AT_ONCE = 500
+MAX_EXAMINED = 500
 """How many displaced files one pass looks into: removing them takes the disk long."""
 
 
-def wait_for_many(mirror: Mirror) -> bool:
+def defer_when_many(mirror: SyncContext) -> bool:
     """Whether so many displaced files linger that they are looked into when due only."""
-    until = mirror.archive.setting(MANY_UNTIL)
+    until = mirror.archive.setting(DISPLACED_WAIT_SETTING)
     if until is None:
         return False
     if mirror.clock.now().timestamp() < float(until):
         return True
     with mirror.archive.transaction():
-        mirror.archive.set_setting(MANY_UNTIL, None)
+        mirror.archive.set_setting(DISPLACED_WAIT_SETTING, None)
     return False
 
 
-def put_back(mirror: Mirror, op: str, path: VaultPath, ours: str | None) -> bool:
+def swap_back(mirror: SyncContext, op: str, path: VaultPath, ours: str | None) -> bool:
     """Swap a save that we ran over back into the note, if the note is still ours.
 
     What is staged then is ours; it goes when the archive knows of the swap.
@@ -47,22 +47,24 @@ def put_back(mirror: Mirror, op: str, path: VaultPath, ours: str | None) -> bool
     return True
 
 
-def examine_lingers(mirror: Mirror, open_ones: AbstractSet[str]) -> list[str]:
+def examine_displaced_files(
+    mirror: SyncContext, open_ones: AbstractSet[str]
+) -> list[str]:
     """Look into displaced files: an editor may have saved into one after the swap.
 
     Not where an intent is open: how it is repaired depends on the note and its base.
     """
     again: list[str] = []
-    over: list[Linger] = []
+    over: list[DisplacedFile] = []
     now = mirror.clock.now().timestamp()
-    for linger in mirror.archive.lingers()[:AT_ONCE]:
+    for linger in mirror.archive.displaced_files()[:MAX_EXAMINED]:
         if linger.fact_id in open_ones:
             continue
         due = now >= linger.due
         file = mirror.vault.staged(linger.op)
         # One that was emptied is about to be written: it is left until it is due.
         if file is not None and file.sha != linger.sha and file.data.strip():
-            _rescue(mirror, linger, file)
+            _adopt_late_save(mirror, linger, file)
             again.append(linger.fact_id)
             due = True
         if due or file is None:
@@ -71,13 +73,15 @@ def examine_lingers(mirror: Mirror, open_ones: AbstractSet[str]) -> list[str]:
         mirror.vault.sync()  # what was rescued must last before its linger is forgotten
     if over:
         with mirror.archive.transaction():
-            mirror.archive.drop_lingers([linger.op for linger in over])
+            mirror.archive.drop_displaced_files([linger.op for linger in over])
         for linger in over:
             mirror.vault.discard(linger.op)
     return again
 
 
-def _rescue(mirror: Mirror, linger: Linger, file: NoteFile) -> None:
+def _adopt_late_save(
+    mirror: SyncContext, linger: DisplacedFile, file: NoteFile
+) -> None:
     """A save went into a displaced file: it becomes the note, the base what it was.
 
     The note then counts as edited since `linger.sha`, and the store as changed since, so
@@ -88,33 +92,37 @@ def _rescue(mirror: Mirror, linger: Linger, file: NoteFile) -> None:
     base = mirror.archive.find_base(linger.fact_id)
     before = mirror.archive.blob(linger.sha)
     if base is not None and before is not None:
-        rebased = _rebased(mirror, base, before, linger)
+        rebased = _base_of_displaced(mirror, base, before, linger)
         # Ours is staged already when a crash came after the swap.
         swapped = file.sha == base.sha
         if rebased is not None and (
-            swapped or put_back(mirror, linger.op, base.path, base.sha)
+            swapped or swap_back(mirror, linger.op, base.path, base.sha)
         ):
             mirror.vault.sync()
             with mirror.archive.transaction():
                 mirror.archive.put_bases([rebased])
-                mirror.archive.drop_lingers([linger.op])
+                mirror.archive.drop_displaced_files([linger.op])
             return
-    _save_beside(mirror, linger, file)
+    _save_as_new_note(mirror, linger, file)
 
 
-def _rebased(mirror: Mirror, base: Base, before: bytes, linger: Linger) -> Base | None:
+def _base_of_displaced(
+    mirror: SyncContext, base: Base, before: bytes, linger: DisplacedFile
+) -> Base | None:
     try:
         then = read_note(before, base.path)
     except UnreadableNoteError:
         return None
     now = base_note(mirror, base)
-    then = mirror.lens.meant(then, base.fact, before=now)
+    then = mirror.lens.from_note(then, base.fact, before=now)
     ids = mirror.ids(then.links ^ now.links, base.path)
-    fact = edited(base.fact, now, then, ids=ids)
+    fact = apply_note_edits(base.fact, now, then, ids=ids)
     return Base(replace(fact, path=base.path, revision=""), linger.sha, None)
 
 
-def _save_beside(mirror: Mirror, linger: Linger, file: NoteFile) -> None:
+def _save_as_new_note(
+    mirror: SyncContext, linger: DisplacedFile, file: NoteFile
+) -> None:
     """The note went on without it: the save becomes a note of its own, beside it."""
     digest = hashlib.sha256(file.data).hexdigest()[:8]
     stem = linger.path.removesuffix(".md")

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from vaultsync.errors import NoteError
-from vaultsync.model.compare import differing, plain
+from vaultsync.model.compare import differing_keys, plain_value
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.model.serialization import from_json, to_json
+from vaultsync.model.serialization import fact_from_json, fact_to_json
 from vaultsync.notes.conflict_note import is_deletion
-from vaultsync.notes.view import Lens
-from vaultsync.storage.archive import Archive, Attention, HistoryEntry
-from vaultsync.sync.decision_table import Action, Do
+from vaultsync.notes.view import NoteView
+from vaultsync.storage.archive import Archive, HistoryEntry, Notice
+from vaultsync.sync.decision_table import ActionKind, PlannedAction
 
-VAULT, STORE = "vault", "store"
+VAULT_SIDE, STORE_SIDE = "vault", "store"
 
 
-def notice(kind: str, trouble: NoteError, at: str) -> Attention:
+def error_notice(kind: str, trouble: NoteError, at: str) -> Notice:
     """An error about one note, as something that waits for a person."""
-    return Attention(
+    return Notice(
         kind,
         VaultPath(trouble.path),
         trouble.message,
@@ -33,32 +33,32 @@ def notice(kind: str, trouble: NoteError, at: str) -> Attention:
     )
 
 
-def entries(
-    action: Action, fact: Fact, run: str, at: str, person: str
+def history_entries(
+    action: PlannedAction, fact: Fact, run: str, at: str, person: str
 ) -> Iterable[HistoryEntry]:
     """The history of one action that was carried out."""
 
     def entry(side: str, field: str, before: Value, after: Value) -> HistoryEntry:
-        actor = person if side == VAULT else action.actor or "agent"
+        actor = person if side == VAULT_SIDE else action.actor or "agent"
         return HistoryEntry(run, at, fact.id, side, actor, field, before, after)
 
     path = action.to or action.path
     match action.do:
-        case Do.CREATE_NOTE | Do.RECREATE_NOTE:
-            yield entry(STORE, "note", None, path)
-            yield from _meanwhile(action, fact, STORE, entry)
+        case ActionKind.CREATE_NOTE | ActionKind.RECREATE_NOTE:
+            yield entry(STORE_SIDE, "note", None, path)
+            yield from _meanwhile(action, fact, STORE_SIDE, entry)
             return
-        case Do.CREATE_FACT:
-            yield entry(VAULT, "fact", None if action.new_id else fact.id, path)
-            yield from _meanwhile(action, fact, VAULT, entry)
+        case ActionKind.CREATE_FACT:
+            yield entry(VAULT_SIDE, "fact", None if action.new_id else fact.id, path)
+            yield from _meanwhile(action, fact, VAULT_SIDE, entry)
             return
-        case Do.REVIVE_FACT | Do.RESTORE_FACT:
-            yield entry(VAULT, "fact", fact.id, path)
-        case Do.DELETE_NOTE | Do.DELETE_FACT | Do.DROP_BASE:
+        case ActionKind.REVIVE_FACT | ActionKind.RESTORE_FACT:
+            yield entry(VAULT_SIDE, "fact", fact.id, path)
+        case ActionKind.DELETE_NOTE | ActionKind.DELETE_FACT | ActionKind.DROP_BASE:
             said = action.vault or action.base
             assert said is not None  # noqa: S101 - there was a note
-            side = STORE if action.do is Do.DELETE_NOTE else VAULT
-            yield entry(side, "note", grave(said, action), None)
+            side = STORE_SIDE if action.do is ActionKind.DELETE_NOTE else VAULT_SIDE
+            yield entry(side, "note", make_note_tombstone(said, action), None)
             yield from _overruled(action, fact, entry)
             return
         case _:
@@ -67,88 +67,114 @@ def entries(
         yield from _field_entries(action, fact, action.base, entry)
     else:
         assert action.store is not None and action.vault is not None  # noqa: S101, PT018 - there are both
-        ours = differing(action.store, fact)
+        ours = differing_keys(action.store, fact)
         for key in ours:
-            old, new = plain(action.store.value(key)), plain(fact.value(key))
-            yield entry(VAULT, key, old, new)
-        for key in differing(action.vault, fact):
-            if key not in (*ours, *action.overruled):
-                old, new = plain(action.vault.value(key)), plain(fact.value(key))
-                yield entry(STORE, key, old, new)
+            old, new = (
+                plain_value(action.store.value(key)),
+                plain_value(fact.value(key)),
+            )
+            yield entry(VAULT_SIDE, key, old, new)
+        for key in differing_keys(action.vault, fact):
+            if key not in (*ours, *action.discarded_fields):
+                old, new = (
+                    plain_value(action.vault.value(key)),
+                    plain_value(fact.value(key)),
+                )
+                yield entry(STORE_SIDE, key, old, new)
     yield from _overruled(action, fact, entry)
 
 
-Entry: TypeAlias = Callable[[str, str, Value, Value], HistoryEntry]
+EntryFactory: TypeAlias = Callable[[str, str, Value, Value], HistoryEntry]
 
 
 def _meanwhile(
-    action: Action, fact: Fact, side: str, entry: Entry
+    action: PlannedAction, fact: Fact, side: str, entry: EntryFactory
 ) -> Iterable[HistoryEntry]:
     """What was changed on the side that the other gets it back from."""
     before = action.base
     if before is None:
         return
-    for key in differing(before, fact):
-        yield entry(side, key, plain(before.value(key)), plain(fact.value(key)))
+    for key in differing_keys(before, fact):
+        yield entry(
+            side, key, plain_value(before.value(key)), plain_value(fact.value(key))
+        )
 
 
-def _overruled(action: Action, fact: Fact, entry: Entry) -> Iterable[HistoryEntry]:
-    for key in action.overruled:
+def _overruled(
+    action: PlannedAction, fact: Fact, entry: EntryFactory
+) -> Iterable[HistoryEntry]:
+    for key in action.discarded_fields:
         assert action.vault is not None  # noqa: S101 - the note said something else
-        yield entry(STORE, key, plain(action.vault.value(key)), plain(fact.value(key)))
+        yield entry(
+            STORE_SIDE,
+            key,
+            plain_value(action.vault.value(key)),
+            plain_value(fact.value(key)),
+        )
 
 
 def _field_entries(
-    action: Action,
+    action: PlannedAction,
     fact: Fact,
     base: Fact,
-    entry: Entry,
+    entry: EntryFactory,
 ) -> Iterable[HistoryEntry]:
     path = action.to or action.path
     if path != base.path:
-        yield entry(STORE if action.to else VAULT, "path", base.path, path)
-    theirs = set(differing(base, action.store)) if action.store else set()
+        yield entry(STORE_SIDE if action.to else VAULT_SIDE, "path", base.path, path)
+    theirs = set(differing_keys(base, action.store)) if action.store else set()
     disputed = {conflict.field for conflict in action.conflicts}
-    for key in differing(base, fact):
-        if key in action.overruled or key in disputed:
+    for key in differing_keys(base, fact):
+        if key in action.discarded_fields or key in disputed:
             continue
-        old, new = plain(base.value(key)), plain(fact.value(key))
-        ours = plain(action.vault.value(key)) if action.vault else new
+        old, new = plain_value(base.value(key)), plain_value(fact.value(key))
+        ours = plain_value(action.vault.value(key)) if action.vault else new
         if key not in theirs:
-            yield entry(VAULT, key, old, new)
+            yield entry(VAULT_SIDE, key, old, new)
         elif _agrees(action.store, fact, key):
-            yield entry(STORE, key, old, new)
+            yield entry(STORE_SIDE, key, old, new)
         elif ours != new:  # merged of both: the person's part, then the agent's
-            yield entry(VAULT, key, old, ours)
-            yield entry(STORE, key, ours, new)
+            yield entry(VAULT_SIDE, key, old, ours)
+            yield entry(STORE_SIDE, key, ours, new)
         else:
-            yield from _written_over(entry, key, old, _held(action, key), new)
-    for key in theirs - {*differing(base, fact), *disputed, *action.overruled}:
-        yield entry(VAULT, key, _held(action, key), plain(fact.value(key)))
+            yield from _written_over(
+                entry, key, old, _shown_history_value(action, key), new
+            )
+    for key in theirs - {
+        *differing_keys(base, fact),
+        *disputed,
+        *action.discarded_fields,
+    }:
+        yield entry(
+            VAULT_SIDE,
+            key,
+            _shown_history_value(action, key),
+            plain_value(fact.value(key)),
+        )
     for each in action.conflicts:
         old = base.path if is_deletion(each) else each.base
         yield from _written_over(entry, each.field, old, each.store, each.vault)
 
 
 def _written_over(
-    entry: Entry, key: str, base: Value, store: Value, vault: Value
+    entry: EntryFactory, key: str, base: Value, store: Value, vault: Value
 ) -> Iterable[HistoryEntry]:
     """What an agent wrote, which is in no base, and the person's words that stand over it."""
-    yield entry(STORE, key, base, store)
-    yield entry(VAULT, key, store, vault)
+    yield entry(STORE_SIDE, key, base, store)
+    yield entry(VAULT_SIDE, key, store, vault)
 
 
-def _held(action: Action, key: str) -> Value:
+def _shown_history_value(action: PlannedAction, key: str) -> Value:
     assert action.store is not None  # noqa: S101 - it wrote the key
-    return plain(action.store.value(key))
+    return plain_value(action.store.value(key))
 
 
 def _agrees(store: Fact | None, fact: Fact, key: str) -> bool:
     return store is not None and store.value(key) == fact.value(key)
 
 
-def untold(
-    archive: Archive, action: Action | None, run: str, at: str
+def unrecorded_entries(
+    archive: Archive, action: PlannedAction | None, run: str, at: str
 ) -> list[HistoryEntry]:
     """The history of what a crashed pass did, but for what it told before it did it."""
     if action is None:
@@ -159,50 +185,50 @@ def untold(
     assert fact is not None  # noqa: S101 - what was done was about a fact
     return [
         each
-        for each in entries(action, fact, run, at, "person")
+        for each in history_entries(action, fact, run, at, "person")
         if said.get(each.field) != (each.before, each.after)
     ]
 
 
-def readable(
-    found: Sequence[HistoryEntry], lens: Lens, fact: Fact | None
+def readable_history(
+    found: Sequence[HistoryEntry], lens: NoteView, fact: Fact | None
 ) -> Iterable[HistoryEntry]:
     """The history of a fact as it is shown: a note that went by where it was, no secrets."""
     many: list[tuple[str, Value]] = []
     for each in found:
-        before = place_of_grave(each) if each.field == "note" else None
+        before = tombstone_path(each) if each.field == "note" else None
         many += (each.field, before or each.before), (each.field, each.after)
-    told = lens.values(many, fact)
+    told = lens.redact_values(many, fact)
     for entry, old, new in zip(found, told[::2], told[1::2], strict=True):
         yield entry._replace(before=old, after=new)
 
 
 @dataclass(frozen=True, slots=True)
-class Grave:
+class NoteTombstone:
     """The last note of a fact that has none now."""
 
     fact: Fact
     data: bytes
 
 
-def grave(base: Fact, action: Action) -> Value:
+def make_note_tombstone(base: Fact, action: PlannedAction) -> Value:
     """What has to be known to bring a note back: its bytes by sha, and what it said."""
     path = action.path or base.path
-    return {"sha": action.sha or "", "path": path, "fact": to_json(base)}
+    return {"sha": action.sha or "", "path": path, "fact": fact_to_json(base)}
 
 
-def place_of_grave(entry: HistoryEntry | None) -> VaultPath | None:
+def tombstone_path(entry: HistoryEntry | None) -> VaultPath | None:
     """Where the note lay that an entry of the history buried."""
     if entry is None or not isinstance(entry.before, dict):
         return None
     return VaultPath(str(entry.before["path"]))
 
 
-def exhume(archive: Archive, entry: HistoryEntry | None) -> Grave | None:
+def restore_note(archive: Archive, entry: HistoryEntry | None) -> NoteTombstone | None:
     """The note that an entry of the history buried, if its bytes are still kept."""
     if entry is None or not isinstance(entry.before, dict):
         return None
     data = archive.blob(str(entry.before.get("sha")))
     if data is None:
         return None
-    return Grave(from_json(str(entry.before["fact"])), data)
+    return NoteTombstone(fact_from_json(str(entry.before["fact"])), data)

@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 from vaultsync.errors import ArchiveError, NoteError, NoteMissingError
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath, key_of, name_of, parent
+from vaultsync.model.paths import VaultPath, file_name_of, parent_folder, path_key
 from vaultsync.notes.kinds import is_table
 from vaultsync.notes.parse import Note, id_in, read_note
 from vaultsync.storage.archive import Base
-from vaultsync.storage.store import Written
+from vaultsync.storage.store import FeedRow
 from vaultsync.sync.changes import (
     StoreChange,
     StoreSide,
@@ -30,12 +30,12 @@ from vaultsync.sync.changes import (
     store_change,
     vault_change,
 )
-from vaultsync.sync.context import Mirror
-from vaultsync.sync.history import place_of_grave
-from vaultsync.sync.snapshot import Seen, Snapshot, is_managed
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.history import tombstone_path
+from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot, is_managed_path
 
 
-def is_back(mirror: Mirror, base: Base) -> bool:
+def is_note_back(mirror: SyncContext, base: Base) -> bool:
     """Whether something that could be the note of a fact lies where it was."""
     try:
         file = mirror.vault.read(base.path)
@@ -47,7 +47,7 @@ def is_back(mirror: Mirror, base: Base) -> bool:
     return claims == base.fact.id or (claims is None and _could_be(mirror, base))
 
 
-def still_missing(mirror: Mirror, bases: Iterable[Base]) -> list[Base]:
+def absent_bases(mirror: SyncContext, bases: Iterable[Base]) -> list[Base]:
     """Of bases about to be kept, those whose notes were gone and are not back.
 
     A rebuild takes a note that cannot be read as it was read last. Two bases at one
@@ -57,19 +57,19 @@ def still_missing(mirror: Mirror, bases: Iterable[Base]) -> list[Base]:
     return [
         base._replace(missing_since=mirror.now())
         for base in bases
-        if gone.get(base.fact.id) == base.path and not is_back(mirror, base)
+        if gone.get(base.fact.id) == base.path and not is_note_back(mirror, base)
     ]
 
 
-def _could_be(mirror: Mirror, base: Base) -> bool:
+def _could_be(mirror: SyncContext, base: Base) -> bool:
     """Whether a file without an id may be the note: no other fact's, and of that name.
 
     Where case does not count, it may bear another one.
     """
-    name = name_of(base.path)
-    owner = mirror.archive.bases_in(parent(base.path)).get(name, base)
-    folder = mirror.vault.folder(parent(base.path))
-    listed = folder is None or name in (*folder.files, *folder.odd)
+    name = file_name_of(base.path)
+    owner = mirror.archive.bases_in(parent_folder(base.path)).get(name, base)
+    folder = mirror.vault.folder(parent_folder(base.path))
+    listed = folder is None or name in (*folder.files, *folder.non_regular)
     return listed and owner.fact.id == base.fact.id
 
 
@@ -82,90 +82,96 @@ class Case(NamedTuple):
     store: StoreSide
     new_id: bool = False
     """Its note has still to be given this id."""
-    elsewhere: bool = False
+    moved_to_scope: bool = False
     """The note lies outside of what vaultsync adopts by itself."""
-    was_at: VaultPath | None = None
+    last_path: VaultPath | None = None
     """Where the note lay that a fact without one once had."""
 
 
 @dataclass(slots=True)
-class Identities:
+class NoteIdentities:
     """Which file is whose note."""
 
-    of_fact: dict[str, Seen] = field(default_factory=dict)
-    verbatim: dict[str, Seen] = field(default_factory=dict)
+    of_fact: dict[str, ScannedFile] = field(default_factory=dict)
+    unchanged: dict[str, ScannedFile] = field(default_factory=dict)
     """Notes, of facts without a base, that are what their facts are written as."""
-    twins: dict[str, list[Seen]] = field(default_factory=dict)
+    duplicate_ids: dict[str, list[ScannedFile]] = field(default_factory=dict)
     """Ids that several files claim, none with a better right."""
-    nameless: list[Seen] = field(default_factory=list)
+    without_id: list[ScannedFile] = field(default_factory=list)
     """Notes without an id, and copies: they are to get a new one."""
-    gone: dict[str, Base] = field(default_factory=dict)
-    frozen: dict[str, Seen] = field(default_factory=dict)
+    absent: dict[str, Base] = field(default_factory=dict)
+    blocked: dict[str, ScannedFile] = field(default_factory=dict)
     """Facts whose note cannot be read, or is half saved."""
-    strange: list[Seen] = field(default_factory=list)
+    unreadable: list[ScannedFile] = field(default_factory=list)
     """Files that cannot be read and lie where no fact has its note."""
-    hidden: bool = False
+    has_unreadable_folders: bool = False
     """Whether a note that is gone may lie in a folder that cannot be read."""
 
 
-def settle_identities(mirror: Mirror, found: Snapshot) -> Identities:
+def resolve_identities(mirror: SyncContext, found: VaultSnapshot) -> NoteIdentities:
     """Say which of the files that were read is the note of which fact.
 
     The file at the base's path owns the id. If it is gone, a single other file with the
     id is the note, moved; among several, the one with the base's very bytes; else nobody.
     A file that owns nothing is a copy.
     """
-    who = Identities(gone=dict(found.gone))
-    claims, bases = _claims(mirror, found, who)
+    who = NoteIdentities(absent=dict(found.absent))
+    claims, bases = _claims_by_id(mirror, found, who)
     for fact_id, files in claims.items():
         base = bases.get(fact_id)
-        owner = _owner(files, base, displaced=fact_id in who.gone)
+        owner = _choose_owner(files, base, displaced=fact_id in who.absent)
         if owner is not None:
-            verbatim = base is None and owner.verbatim is not None
-            (who.verbatim if verbatim else who.of_fact)[fact_id] = owner
-            who.gone.pop(fact_id, None)
-            who.nameless += [each for each in files if each is not owner]
-        elif base and fact_id not in who.gone and not found.blind(base.path):
-            who.nameless += files
+            verbatim = base is None and owner.canonical_of is not None
+            (who.unchanged if verbatim else who.of_fact)[fact_id] = owner
+            who.absent.pop(fact_id, None)
+            who.without_id += [each for each in files if each is not owner]
+        elif base and fact_id not in who.absent and not found.is_unreadable(base.path):
+            who.without_id += files
         else:
-            who.twins[fact_id] = files
-            who.gone.pop(fact_id, None)
-    _look_anew(mirror, found, who)
-    who.hidden = bool(who.gone) and _hides(mirror, found)
+            who.duplicate_ids[fact_id] = files
+            who.absent.pop(fact_id, None)
+    _recheck_moved_notes(mirror, found, who)
+    who.has_unreadable_folders = bool(who.absent) and _has_unreadable_folders(
+        mirror, found
+    )
     return who
 
 
-def _hides(mirror: Mirror, found: Snapshot) -> bool:
+def _has_unreadable_folders(mirror: SyncContext, found: VaultSnapshot) -> bool:
     """Whether there are folders that cannot be read, here or where nobody looked."""
-    listed = mirror.archive.attention() if found.partial else ()
+    listed = mirror.archive.notices() if found.is_partial else ()
     kinds = {each.kind for each in listed}
     return bool(found.scan.unreadable) or "unreadable_folder" in kinds
 
 
-def _look_anew(mirror: Mirror, found: Snapshot, who: Identities) -> None:
+def _recheck_moved_notes(
+    mirror: SyncContext, found: VaultSnapshot, who: NoteIdentities
+) -> None:
     """Notes that lay elsewhere when their places were found empty are gone now.
 
     They lay there twice, or could not be read: whose note it was nobody knows any more.
     """
-    if any(base.missing_since for base in who.gone.values()):
-        listed = mirror.archive.attention()
+    if any(base.missing_since for base in who.absent.values()):
+        listed = mirror.archive.notices()
         told = "\n".join(x.message for x in listed if x.kind == "twins")
         unread = [each.path for each in listed if each.kind == "unreadable"]
-        went = any(not (found.has(path) or found.blind(path)) for path in unread)
-        for fact_id, base in who.gone.items():
+        went = any(
+            not (found.has(path) or found.is_unreadable(path)) for path in unread
+        )
+        for fact_id, base in who.absent.items():
             if went or fact_id in told:
-                who.gone[fact_id] = base._replace(missing_since=None)
+                who.absent[fact_id] = base._replace(missing_since=None)
 
 
-def _claims(
-    mirror: Mirror, found: Snapshot, who: Identities
-) -> tuple[dict[str, list[Seen]], dict[str, Base]]:
+def _claims_by_id(
+    mirror: SyncContext, found: VaultSnapshot, who: NoteIdentities
+) -> tuple[dict[str, list[ScannedFile]], dict[str, Base]]:
     """The files that claim each id, and the bases of those ids.
 
     What is not the note of anybody goes into `who`; so do the facts whose place another
     fact's note has taken.
     """
-    claims: dict[str, list[Seen]] = {}
+    claims: dict[str, list[ScannedFile]] = {}
     there = [seen.id for seen in found.seen.values() if seen.base is not None]
     bases = mirror.archive.find_bases(filter(None, there))
     for seen in found.seen.values():
@@ -173,51 +179,53 @@ def _claims(
             claim = _claimed(found, seen, bases)
             claims.setdefault(claim, []).append(seen)
             if seen.base is not None and claim != seen.base.fact.id:
-                who.gone[seen.base.fact.id] = seen.base
+                who.absent[seen.base.fact.id] = seen.base
         elif seen.base is not None:
-            who.frozen[seen.base.fact.id] = seen
+            who.blocked[seen.base.fact.id] = seen
         else:
-            who.strange.append(seen)
-    _freeze_broken(who)
-    who.nameless = claims.pop("", [])
+            who.unreadable.append(seen)
+    _block_unreadable_moves(who)
+    who.without_id = claims.pop("", [])
     bases |= mirror.archive.find_bases(claims)
-    _freeze_unknown(mirror, who, claims)
+    _block_unreadable_unknown(mirror, who, claims)
     for fact_id in claims:
         base = bases.get(fact_id)
-        if base is not None and _left_its_place(mirror, found, base):
-            who.gone[fact_id] = base
+        if base is not None and _is_absent_from_path(mirror, found, base):
+            who.absent[fact_id] = base
     return claims, bases
 
 
-def _freeze_broken(who: Identities) -> None:
+def _block_unreadable_moves(who: NoteIdentities) -> None:
     """A note that was renamed and broken at once is not gone: it cannot be read."""
-    for fact_id, base in list(who.gone.items()):
-        for seen in who.strange:
+    for fact_id, base in list(who.absent.items()):
+        for seen in who.unreadable:
             same_file = base.stamp and base.stamp.inode == seen.file.stamp.inode
             if fact_id.encode() in seen.file.data or (same_file and not seen.file.data):
-                who.frozen[fact_id] = seen
-                del who.gone[fact_id]
+                who.blocked[fact_id] = seen
+                del who.absent[fact_id]
                 break
 
 
-def _freeze_unknown(mirror: Mirror, who: Identities, claims: Container[str]) -> None:
+def _block_unreadable_unknown(
+    mirror: SyncContext, who: NoteIdentities, claims: Container[str]
+) -> None:
     """A note that cannot be read may be that of a fact without a base.
 
     The archive was lost, perhaps: another note of that fact would be one too many.
     """
-    strange = {id_in(seen.file.data) or "": seen for seen in reversed(who.strange)}
+    strange = {id_in(seen.file.data) or "": seen for seen in reversed(who.unreadable)}
     known = mirror.archive.find_bases(strange)
     for fact_id, seen in strange.items():
         if fact_id and fact_id not in claims and fact_id not in known:
-            who.frozen[fact_id] = seen
+            who.blocked[fact_id] = seen
 
 
-def _left_its_place(mirror: Mirror, found: Snapshot, base: Base) -> bool:
+def _is_absent_from_path(mirror: SyncContext, found: VaultSnapshot, base: Base) -> bool:
     """Whether nothing is where a note was, though its folder seemed settled.
 
     Its id in another file must not be taken for a copy then.
     """
-    if base.path in found.seen or found.blind(base.path):
+    if base.path in found.seen or found.is_unreadable(base.path):
         return False
     try:
         return mirror.vault.stamp(base.path) is None
@@ -225,7 +233,7 @@ def _left_its_place(mirror: Mirror, found: Snapshot, base: Base) -> bool:
         return False
 
 
-def _claimed(found: Snapshot, seen: Seen, bases: Mapping[str, Base]) -> str:
+def _claimed(found: VaultSnapshot, seen: ScannedFile, bases: Mapping[str, Base]) -> str:
     """The id a file stands for: its own, or that of the base at its path.
 
     The id of another fact counts when that fact's note is not where it was: the file
@@ -242,10 +250,12 @@ def _claimed(found: Snapshot, seen: Seen, bases: Mapping[str, Base]) -> str:
     there = found.seen.get(other.path) if other else None
     now = there.id if there else None
     swapped = now is not None and now != own
-    return own if own in found.gone or swapped else seen.base.fact.id
+    return own if own in found.absent or swapped else seen.base.fact.id
 
 
-def _owner(files: Sequence[Seen], base: Base | None, *, displaced: bool) -> Seen | None:
+def _choose_owner(
+    files: Sequence[ScannedFile], base: Base | None, *, displaced: bool
+) -> ScannedFile | None:
     if base is None:
         if len(files) == 1:
             return files[0]
@@ -262,10 +272,10 @@ def _owner(files: Sequence[Seen], base: Base | None, *, displaced: bool) -> Seen
 
 
 def make_cases(
-    mirror: Mirror,
-    found: Snapshot,
-    who: Identities,
-    rows: Mapping[str, Written],
+    mirror: SyncContext,
+    found: VaultSnapshot,
+    who: NoteIdentities,
+    rows: Mapping[str, FeedRow],
     *,
     away: bool,
     named: Iterable[str] = (),
@@ -282,7 +292,9 @@ def make_cases(
         named: further facts to look at.
         whole_feed: whether that began with the first fact the store ever knew.
     """
-    ids = dict.fromkeys([*who.of_fact, *who.twins, *who.gone, *who.frozen, *named])
+    ids = dict.fromkeys(
+        [*who.of_fact, *who.duplicate_ids, *who.absent, *who.blocked, *named]
+    )
     if whole_feed:
         # A store that was put back before a pass came to its end never heard of them.
         known = mirror.archive.paths().values()
@@ -294,7 +306,7 @@ def make_cases(
             ids[fact_id] = None
     sides = _store_sides(mirror, ids, bases, rows, away=away, whole=whole_feed)
     adopted = adopted_folders(mirror)
-    buried = mirror.archive.buried_notes(sides.keys() - bases.keys())
+    buried = mirror.archive.note_tombstones(sides.keys() - bases.keys())
     cases = []
     for fact_id in ids:
         base, store = bases.get(fact_id), sides[fact_id]
@@ -302,25 +314,25 @@ def make_cases(
         case = Case(fact_id, base, vault, store)
         if base is None and store.fact is None:
             seen = who.of_fact.get(fact_id)
-            elsewhere = seen is not None and not is_managed(seen, adopted)
-            case = case._replace(elsewhere=elsewhere)
+            elsewhere = seen is not None and not is_managed_path(seen, adopted)
+            case = case._replace(moved_to_scope=elsewhere)
         if fact_id in buried:
-            case = case._replace(was_at=place_of_grave(buried[fact_id]))
+            case = case._replace(last_path=tombstone_path(buried[fact_id]))
         cases.append(case)
     return cases
 
 
-def adopted_folders(mirror: Mirror) -> tuple[str, ...]:
+def adopted_folders(mirror: SyncContext) -> tuple[str, ...]:
     """The folders outside the scopes that a person adopted."""
     listed = mirror.archive.setting("adopted_folders")
     return tuple(listed.split("\n")) if listed is not None else ()
 
 
 def _store_sides(
-    mirror: Mirror,
+    mirror: SyncContext,
     ids: Collection[str],
     bases: dict[str, Base],
-    rows: Mapping[str, Written],
+    rows: Mapping[str, FeedRow],
     *,
     away: bool,
     whole: bool,
@@ -333,7 +345,7 @@ def _store_sides(
         current = facts.get(fact_id)
         row = rows.get(fact_id)
         if row is None and not whole:
-            row = mirror.store.written(fact_id)
+            row = mirror.store.last_write(fact_id)
         base = bases.get(fact_id)
         change = store_change(
             base.fact if base else None,
@@ -341,35 +353,35 @@ def _store_sides(
             known=row is not None,
             deleted=row is not None and row.deleted,
         )
-        said = current or (mirror.store.buried(fact_id) if row else None)
+        said = current or (mirror.store.tombstone(fact_id) if row else None)
         revision = said.revision if said else None
         sides[fact_id] = StoreSide(change, revision, said, row.actor if row else "")
     return sides
 
 
 def _vault_side(
-    mirror: Mirror,
-    found: Snapshot,
-    who: Identities,
+    mirror: SyncContext,
+    found: VaultSnapshot,
+    who: NoteIdentities,
     fact_id: str,
     *,
     base: Base | None,
     store: Fact | None,
 ) -> VaultSide:
-    if fact_id in who.twins:
-        return VaultSide(VaultChange.COPIED, who.twins[fact_id][0].path)
-    if fact_id in who.frozen:
-        seen = who.frozen[fact_id]
-        kind = VaultChange.UNREADABLE if seen.settled else VaultChange.UNSETTLED
+    if fact_id in who.duplicate_ids:
+        return VaultSide(VaultChange.COPIED, who.duplicate_ids[fact_id][0].path)
+    if fact_id in who.blocked:
+        seen = who.blocked[fact_id]
+        kind = VaultChange.UNREADABLE if seen.is_settled else VaultChange.UNSETTLED
         return VaultSide(kind, seen.path)
     seen_now = who.of_fact.get(fact_id)
     if base is None:
         return _without_base(mirror, seen_now, store)
-    if base.path in found.odd:
+    if base.path in found.non_regular:
         return VaultSide(VaultChange.UNREADABLE, base.path)
     if seen_now is not None and seen_now.note is not None:
         before = base_note(mirror, base)
-        now = mirror.lens.meant(seen_now.note, base.fact, store, before=before)
+        now = mirror.lens.from_note(seen_now.note, base.fact, store, before=before)
         return vault_change(
             base.fact,
             before,
@@ -377,30 +389,35 @@ def _vault_side(
             seen_now.file.sha,
             ids=mirror.ids(before.links ^ now.links, seen_now.path),
         )
-    if found.blind(base.path):
+    if found.is_unreadable(base.path):
         return VaultSide(VaultChange.UNKNOWN, base.path)
-    if fact_id in who.gone:
-        due = _second_look(mirror, who.gone[fact_id]) and not who.hidden
+    if fact_id in who.absent:
+        due = (
+            _confirm_absent(mirror, who.absent[fact_id])
+            and not who.has_unreadable_folders
+        )
         change = VaultChange.DELETED if due else VaultChange.GONE
         return VaultSide(change, base.path, base.sha)
     note = base_note(mirror, base)
     return VaultSide(VaultChange.UNCHANGED, base.path, base.sha, note, base.fact)
 
 
-def _without_base(mirror: Mirror, seen: Seen | None, store: Fact | None) -> VaultSide:
+def _without_base(
+    mirror: SyncContext, seen: ScannedFile | None, store: Fact | None
+) -> VaultSide:
     if seen is None:
         return VaultSide(VaultChange.NONE)
     note = seen.note
     assert note is not None  # noqa: S101 - it carries the id of the fact
-    meant = mirror.lens.meant(note, store)
+    meant = mirror.lens.from_note(note, store)
     return VaultSide(VaultChange.FOREIGN, seen.path, seen.file.sha, meant)
 
 
-def _second_look(mirror: Mirror, base: Base) -> bool:
+def _confirm_absent(mirror: SyncContext, base: Base) -> bool:
     return base.missing_since is not None and base.missing_since < mirror.now()
 
 
-def base_note(mirror: Mirror, base: Base) -> Note:
+def base_note(mirror: SyncContext, base: Base) -> Note:
     """The note as both sides last agreed on it, read for what it means."""
     data = mirror.archive.blob(base.sha)
     if data is None:
@@ -408,27 +425,31 @@ def base_note(mirror: Mirror, base: Base) -> Note:
             f"the archive lost the bytes of {base.path}",
             hint="move the archive away; the next pass rebuilds it from both sides",
         )
-    return mirror.lens.agreed(read_note(data, base.path), base.fact)
+    return mirror.lens.from_base_note(read_note(data, base.path), base.fact)
 
 
-def taken_keys(mirror: Mirror, found: Snapshot, who: Identities) -> set[str]:
+def taken_keys(
+    mirror: SyncContext, found: VaultSnapshot, who: NoteIdentities
+) -> set[str]:
     """The keys of all paths of the vault, so that no new note meets another.
 
     Those of bases count too, unless their notes are gone: a note that is somewhere else
     and cannot be read now may come back to where it was.
     """
     bases = mirror.archive.paths().items()
-    keys = {key_of(path) for path, fact_id in bases if fact_id not in who.gone}
+    keys = {path_key(path) for path, fact_id in bases if fact_id not in who.absent}
     for folder in found.scan.folders.values():
-        keys.add(key_of(folder.path))
+        keys.add(path_key(folder.path))
         prefix = folder.path + "/" if folder.path else ""
-        keys.update(key_of(prefix + name) for name in (*folder.files, *folder.odd))
+        keys.update(
+            path_key(prefix + name) for name in (*folder.files, *folder.non_regular)
+        )
     return keys
 
 
-def newcomers(
-    mirror: Mirror,
-    who: Identities,
+def untracked_note_cases(
+    mirror: SyncContext,
+    who: NoteIdentities,
     wanted: AbstractSet[VaultPath],
     *,
     away: bool,
@@ -439,42 +460,42 @@ def newcomers(
     when it is the copy of one of ours.
     """
     adopted = adopted_folders(mirror)
-    alone = left_alone(mirror)
+    alone = unadopted_paths(mirror)
     store = StoreSide(StoreChange.AWAY if away else StoreChange.NONE)
     cases = []
-    for seen in sorted(who.nameless, key=lambda each: each.path):
+    for seen in sorted(who.without_id, key=lambda each: each.path):
         if not _is_taken(seen, wanted, adopted):
             continue
         if seen.path in alone and seen.path not in wanted:
             continue
-        note = _meant(mirror, seen.note) if seen.note else None
+        note = _view_new_note(mirror, seen.note) if seen.note else None
         vault = VaultSide(VaultChange.CREATED, seen.path, seen.file.sha, note)
         cases.append(Case(mirror.clock.new_id(), None, vault, store, new_id=True))
     return cases
 
 
-def _meant(mirror: Mirror, note: Note) -> Note:
+def _view_new_note(mirror: SyncContext, note: Note) -> Note:
     """What a new note means: a copy has the secrets of the note it was made of."""
     base = mirror.archive.find_base(note.id) if note.id else None
     if base is None:
-        return mirror.lens.meant(note)
-    return mirror.lens.meant(note, base.fact, before=base_note(mirror, base))
+        return mirror.lens.from_note(note)
+    return mirror.lens.from_note(note, base.fact, before=base_note(mirror, base))
 
 
-def left_alone(mirror: Mirror) -> frozenset[str]:
+def unadopted_paths(mirror: SyncContext) -> frozenset[str]:
     """Notes whose adoption a person took back: not to be adopted by themselves again."""
     listed = mirror.archive.setting("left_alone")
     return frozenset(listed.split("\n")) if listed else frozenset()
 
 
-def leave_alone(mirror: Mirror, paths: frozenset[str]) -> None:
+def remember_unadopted(mirror: SyncContext, paths: frozenset[str]) -> None:
     """Remember which notes are not to be adopted by themselves."""
     with mirror.archive.transaction():
         mirror.archive.set_setting("left_alone", "\n".join(sorted(paths)) or None)
 
 
 def _is_taken(
-    seen: Seen, wanted: AbstractSet[VaultPath], adopted: tuple[str, ...]
+    seen: ScannedFile, wanted: AbstractSet[VaultPath], adopted: tuple[str, ...]
 ) -> bool:
     note = seen.note
     if is_table(seen.file.data):
@@ -482,4 +503,4 @@ def _is_taken(
     if note is None or any(problem.key == "id" for problem in note.problems):
         return False
     is_copy = note.id is not None
-    return is_copy or seen.path in wanted or is_managed(seen, adopted)
+    return is_copy or seen.path in wanted or is_managed_path(seen, adopted)

@@ -14,19 +14,27 @@ from typing import NamedTuple, TypeAlias
 from vaultsync.markdown.diff3 import merge_text
 from vaultsync.model.compare import (
     agree,
-    differing,
+    differing_keys,
     elements,
+    equal_as_json,
     loose_rows,
-    same,
     value_at,
 )
 from vaultsync.model.fact import Fact
-from vaultsync.model.schema import FIELDS, OWN, Field, Kind, Owner, Rule, Value
+from vaultsync.model.schema import (
+    FIELDS,
+    OWN_FIELDS_BY_KEY,
+    Field,
+    FieldOwner,
+    MergeRule,
+    Value,
+    ValueKind,
+)
 from vaultsync.notes.conflict_note import FieldConflict
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergeResult:
     """What both sides shall hold, and what has to be written where."""
 
     fact: Fact
@@ -41,55 +49,57 @@ class Merged:
     Volatile fields are never a reason to write, and neither is a `scope` that only the
     vault changed: that note was moved, which is for a person to allow.
     """
-    put_back: tuple[str, ...]
+    reverted: tuple[str, ...]
     """What a person changed that is not a person's to change; the store's stands."""
 
 
-class _Outcome(NamedTuple):
+class _ValueMerge(NamedTuple):
     value: Value
     conflict: bool = False
 
 
-_Merge: TypeAlias = Callable[[Value, Value, Value], _Outcome]
+_Merge: TypeAlias = Callable[[Value, Value, Value], _ValueMerge]
 
 
-def _whole(base: Value, vault: Value, store: Value) -> _Outcome:
-    if same(vault, base):
-        return _Outcome(store)
-    return _Outcome(vault, not (same(store, base) or same(vault, store)))
+def _whole(base: Value, vault: Value, store: Value) -> _ValueMerge:
+    if equal_as_json(vault, base):
+        return _ValueMerge(store)
+    return _ValueMerge(
+        vault, not (equal_as_json(store, base) or equal_as_json(vault, store))
+    )
 
 
-def _by_line(base: Value, vault: Value, store: Value) -> _Outcome:
+def _by_line(base: Value, vault: Value, store: Value) -> _ValueMerge:
     # Text ends without a line end, yet a line added below the last one must not count
     # as an edit of that one.
     texts = [f"{text}\n" if text else "" for text in (base, vault, store)]
     merged = merge_text(*texts)
     if merged is None:
-        return _Outcome(vault, conflict=True)
-    return _Outcome(merged.strip("\n"))
+        return _ValueMerge(vault, conflict=True)
+    return _ValueMerge(merged.strip("\n"))
 
 
-def _by_element(base: Value, vault: Value, store: Value) -> _Outcome:
+def _by_element(base: Value, vault: Value, store: Value) -> _ValueMerge:
     before, in_vault, in_store = (set(elements(each)) for each in (base, vault, store))
     kept = [each for each in elements(vault) if each in in_store or each not in before]
     seen = in_vault | before
     added = [each for each in elements(store) if each not in seen]
-    return _Outcome(kept + added)
+    return _ValueMerge(kept + added)
 
 
-def _stores(_base: Value, _vault: Value, store: Value) -> _Outcome:
-    return _Outcome(store)
+def _stores(_base: Value, _vault: Value, store: Value) -> _ValueMerge:
+    return _ValueMerge(store)
 
 
-RULES: Mapping[Rule, _Merge] = MappingProxyType(
+MERGE_RULES: Mapping[MergeRule, _Merge] = MappingProxyType(
     {
-        Rule.FIXED: _stores,
-        Rule.TEXT: _by_line,
-        Rule.SET: _by_element,
-        Rule.WHOLE: _whole,
-        Rule.MAP: _whole,
-        Rule.FOLDER: _stores,
-        Rule.STORE: _stores,
+        MergeRule.FIXED: _stores,
+        MergeRule.TEXT: _by_line,
+        MergeRule.SET: _by_element,
+        MergeRule.WHOLE: _whole,
+        MergeRule.MAP: _whole,
+        MergeRule.FOLDER: _stores,
+        MergeRule.STORE: _stores,
     }
 )
 """How a value merges under each rule; of a map, the value of each key."""
@@ -97,7 +107,7 @@ RULES: Mapping[Rule, _Merge] = MappingProxyType(
 
 def merge(
     base: Fact | None, vault: Fact, store: Fact, *, peers: bool = False
-) -> Merged:
+) -> MergeResult:
     """The fact that both sides shall hold.
 
     Without a base, a value that is not set or is its default counts as never written;
@@ -111,39 +121,41 @@ def merge(
     conflicts: list[FieldConflict] = []
     for key, row in _rows(vault, store, agreed):
         values = value_at(agreed, key), value_at(vault, key), value_at(store, key)
-        rule = row.rule if row else Rule.MAP
-        if peers and row and row.owner is Owner.MACHINE:
-            rule = Rule.WHOLE
-        value, conflict = RULES[rule](*values)
+        rule = row.rule if row else MergeRule.MAP
+        if peers and row and row.owner is FieldOwner.MACHINE:
+            rule = MergeRule.WHOLE
+        value, conflict = MERGE_RULES[rule](*values)
         if conflict:
             before = None if base is None else values[0]
             conflicts.append(FieldConflict(key, before, values[1], values[2]))
         if row is None:
             if value is not None:
                 properties[key] = value
-        elif key in OWN:
+        elif key in OWN_FIELDS_BY_KEY:
             if value is not None and value != []:
                 own[key] = value
         else:
             attrs[row.attr] = tuple(elements(value)) if row.kind in _LISTS else value
-    fact = store.but(**attrs, own=own, properties=properties, path=vault.path).changed(
-        {}
-    )
-    return Merged(
+    fact = store.evolve(
+        **attrs, own=own, properties=properties, path=vault.path
+    ).replace({})
+    return MergeResult(
         fact=fact,
         conflicts=tuple(conflicts),
-        from_vault=differing(fact, store),
+        from_vault=differing_keys(fact, store),
         from_store=tuple(
             key
-            for key in differing(fact, vault)
+            for key in differing_keys(fact, vault)
             if key != "scope" or store.scope != agreed.scope
         ),
-        put_back=_put_back(agreed, vault, store),
+        reverted=_put_back(agreed, vault, store),
     )
 
 
-_MACHINE = tuple(row for row in FIELDS if row.owner in (Owner.IDENTITY, Owner.MACHINE))
-_LISTS = frozenset({Kind.LINES, Kind.LINKS, Kind.IDS})
+_MACHINE = tuple(
+    row for row in FIELDS if row.owner in (FieldOwner.IDENTITY, FieldOwner.MACHINE)
+)
+_LISTS = frozenset({ValueKind.LINES, ValueKind.LINKS, ValueKind.IDS})
 
 
 def _put_back(base: Fact, vault: Fact, store: Fact) -> tuple[str, ...]:

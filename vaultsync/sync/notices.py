@@ -6,35 +6,42 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from vaultsync.errors import NoteError
-from vaultsync.markdown.yaml.writer import inline
-from vaultsync.model.compare import differing
+from vaultsync.markdown.yaml.writer import emit_inline
+from vaultsync.model.compare import differing_keys
 from vaultsync.model.paths import VaultPath
-from vaultsync.model.schema import FIELD, Owner
+from vaultsync.model.schema import FIELDS_BY_KEY, FieldOwner
 from vaultsync.notes.parse import UnknownPlaceholder, id_in
-from vaultsync.notes.render import rewrite, with_id
-from vaultsync.notes.view import Lens
-from vaultsync.storage.archive import Attention
+from vaultsync.notes.render import add_id_line, rewrite_note
+from vaultsync.notes.view import NoteView
+from vaultsync.storage.archive import Notice
 from vaultsync.sync.changes import VaultChange
-from vaultsync.sync.context import Links, Mirror
-from vaultsync.sync.decision_table import Action, Do
-from vaultsync.sync.history import notice
-from vaultsync.sync.identity import Case, Identities, adopted_folders
+from vaultsync.sync.context import LinkTexts, SyncContext
+from vaultsync.sync.decision_table import ActionKind, PlannedAction
+from vaultsync.sync.history import error_notice
+from vaultsync.sync.identity import Case, NoteIdentities, adopted_folders
 from vaultsync.sync.item import EXCHANGES
-from vaultsync.sync.snapshot import Seen, Snapshot, invalid, is_managed
+from vaultsync.sync.snapshot import (
+    ScannedFile,
+    VaultSnapshot,
+    invalid_field_notice,
+    is_managed_path,
+)
 
-ODD_HINT = "vaultsync reads and writes regular files only; rename it or move it away"
+NON_REGULAR_HINT = (
+    "vaultsync reads and writes regular files only; rename it or move it away"
+)
 
 
-def notices_of_scan(
-    mirror: Mirror,
-    found: Snapshot,
-    who: Identities,
+def scan_notices(
+    mirror: SyncContext,
+    found: VaultSnapshot,
+    who: NoteIdentities,
     wanted: AbstractSet[VaultPath] = frozenset(),
-) -> list[Attention]:
+) -> list[Notice]:
     """Files and folders that cannot be read, and ids that are none."""
     at, adopted = mirror.now(), adopted_folders(mirror)
     listed = [
-        Attention(
+        Notice(
             "unreadable_folder",
             folder,
             f"{folder or 'the vault'}: {why}; what is below it is left alone",
@@ -43,17 +50,17 @@ def notices_of_scan(
         )
         for folder, why in found.scan.unreadable.items()
     ]
-    for path, what in found.odd.items():
+    for path, what in found.non_regular.items():
         text = f"{path}: is {what}, not a note"
-        listed.append(Attention("odd", path, text, ODD_HINT, seen=at))
+        listed.append(Notice("odd", path, text, NON_REGULAR_HINT, seen=at))
     for seen in found.seen.values():
         problems = seen.read.problems if seen.read is not None else ()
-        if seen.trouble is None and not problems:
+        if seen.read_error is None and not problems:
             continue
-        ours = seen.base is not None or is_managed(seen, adopted)
+        ours = seen.base is not None or is_managed_path(seen, adopted)
         ours = ours or seen.path in wanted
-        if seen.trouble is not None and (ours or _is_copy(mirror, seen)):
-            listed.append(seen.trouble)
+        if seen.read_error is not None and (ours or _is_copy(mirror, seen)):
+            listed.append(seen.read_error)
         for problem in problems:
             if problem.key == "id":
                 if ours and seen.base is None:
@@ -61,11 +68,13 @@ def notices_of_scan(
                         _foreign_id(mirror, seen.path, problem.line, problem.hint)
                     )
             elif ours:
-                listed.append(invalid(mirror, seen.path, seen.file.sha, problem))
-    for fact_id, files in who.twins.items():
+                listed.append(
+                    invalid_field_notice(mirror, seen.path, seen.file.sha, problem)
+                )
+    for fact_id, files in who.duplicate_ids.items():
         names = ", ".join(sorted(each.path for each in files))
         listed.append(
-            Attention(
+            Notice(
                 "twins",
                 files[0].path,
                 f"{names}: all carry the id {fact_id}, and none lies where it was",
@@ -76,22 +85,22 @@ def notices_of_scan(
     return listed
 
 
-def _is_copy(mirror: Mirror, seen: Seen) -> bool:
+def _is_copy(mirror: SyncContext, seen: ScannedFile) -> bool:
     """Whether a file that cannot be read carries the id of a note that lies elsewhere."""
     fact_id = id_in(seen.file.data)
     return fact_id is not None and mirror.archive.find_base(fact_id) is not None
 
 
-def _foreign_id(mirror: Mirror, path: VaultPath, line: int, hint: str) -> Attention:
+def _foreign_id(mirror: SyncContext, path: VaultPath, line: int, hint: str) -> Notice:
     text = f"{path}:{line}: its id is not one of ours, so the note is left alone"
-    return Attention("foreign_id", path, text, hint, line, seen=mirror.now())
+    return Notice("foreign_id", path, text, hint, line, seen=mirror.now())
 
 
-def _put_back(action: Action, path: VaultPath, at: str) -> list[Attention]:
+def _reverted_notices(action: PlannedAction, path: VaultPath, at: str) -> list[Notice]:
     """A person changed what is not theirs: said once, field by field."""
     listed = []
-    for key in action.put_back:
-        fixed = key in FIELD and FIELD[key].owner is Owner.IDENTITY
+    for key in action.reverted:
+        fixed = key in FIELDS_BY_KEY and FIELDS_BY_KEY[key].owner is FieldOwner.IDENTITY
         what = "never changes" if fixed else "is the store's to change"
         hint = (
             "to make a new fact of this text, copy the note"
@@ -99,21 +108,23 @@ def _put_back(action: Action, path: VaultPath, at: str) -> list[Attention]:
             else f"`vaultsync update {action.fact_id} --set {key}=VALUE`"
         )
         text = f"{path}: {key} {what}; the note is given its value back"
-        listed.append(Attention("put_back", path, text, hint, seen=at))
+        listed.append(Notice("put_back", path, text, hint, seen=at))
     return listed
 
 
-SHORT = 60
+MAX_VALUE_CHARS = 60
 """Characters of a value that a hint repeats."""
 
 
-def _held(action: Action, path: VaultPath, at: str, lens: Lens) -> list[Attention]:
+def _unheld_value_notices(
+    action: PlannedAction, path: VaultPath, at: str, lens: NoteView
+) -> list[Notice]:
     """An agent changed a field whose place in the note holds what the field cannot."""
     note, vault, merged = action.note, action.vault, action.merged
     if note is None or vault is None or merged is None:
         return []
     listed = []
-    changed = differing(vault, merged)
+    changed = differing_keys(vault, merged)
     for problem in note.problems:
         key = problem.key
         if key not in changed:
@@ -122,34 +133,36 @@ def _held(action: Action, path: VaultPath, at: str, lens: Lens) -> list[Attentio
             f"{path}:{problem.line}: {key} was changed in the store; the note keeps"
             " what stands there, which is no value of it"
         )
-        value = inline(lens.value(key, merged.value(key), merged))
+        value = emit_inline(lens.redact_value(key, merged.value(key), merged))
         hint = (
             f"write `{key}: {value}` there to take the change, or what you mean"
-            if len(value) <= SHORT
+            if len(value) <= MAX_VALUE_CHARS
             else f"write what you mean; `vaultsync get {action.fact_id}` shows the change"
         )
-        listed.append(Attention("held_field", path, text, hint, problem.line, seen=at))
+        listed.append(Notice("held_field", path, text, hint, problem.line, seen=at))
     return listed
 
 
-def _unknown(mirror: Mirror, action: Action, path: VaultPath) -> list[Attention]:
+def _placeholder_notices(
+    mirror: SyncContext, action: PlannedAction, path: VaultPath
+) -> list[Notice]:
     """Placeholders that a person wrote and that stand for nothing."""
     return [
-        invalid(mirror, path, action.sha or "", problem)
+        invalid_field_notice(mirror, path, action.sha or "", problem)
         for problem in (action.note.problems if action.note else ())
         if isinstance(problem, UnknownPlaceholder)
     ]
 
 
-def notices_of_plan(
-    mirror: Mirror,
+def plan_notices(
+    mirror: SyncContext,
     cases: Sequence[Case],
-    actions: Sequence[Action],
+    actions: Sequence[PlannedAction],
     allow_scope_moves: bool,  # noqa: FBT001 - one word of the caller's
-) -> list[Attention]:
+) -> list[Notice]:
     """Moves into other scopes, edits of what is not a person's or that have no place."""
     at = mirror.now()
-    listed: list[Attention] = []
+    listed: list[Notice] = []
     for case, action in zip(cases, actions, strict=True):
         path = action.path or VaultPath("")
         scope = case.vault.scope
@@ -163,25 +176,30 @@ def notices_of_plan(
                 f" {action.merged.scope}; who may see it did not change"
             )
             hint = "`vaultsync sync --allow-scope-moves` if that is meant; else move it back"
-            listed.append(Attention("scope_move", path, text, hint, seen=at))
-        if action.put_back:
-            listed += _put_back(action, path, at)
+            listed.append(Notice("scope_move", path, text, hint, seen=at))
+        if action.reverted:
+            listed += _reverted_notices(action, path, at)
         if action.note is not None and action.note.problems:
-            listed += _held(action, path, at, mirror.lens)
-            listed += _unknown(mirror, action, path)
-        if action.do is Do.ATTEND and case.vault.change is VaultChange.FOREIGN:
+            listed += _unheld_value_notices(action, path, at, mirror.lens)
+            listed += _placeholder_notices(mirror, action, path)
+        if (
+            action.do is ActionKind.NEEDS_REVIEW
+            and case.vault.change is VaultChange.FOREIGN
+        ):
             text = f"{path}: {action.reason}"
             hint = (
                 "`vaultsync adopt PATH` takes the note in, `vaultsync adopt` all notes;"
                 " when the store was lost, `vaultsync rebuild --from vault` makes it anew"
             )
-            listed.append(Attention("unknown_id", path, text, hint, seen=at))
+            listed.append(Notice("unknown_id", path, text, hint, seen=at))
     return listed
 
 
-def refusals(mirror: Mirror, actions: Sequence[Action]) -> list[Attention]:
+def refusal_notices(
+    mirror: SyncContext, actions: Sequence[PlannedAction]
+) -> list[Notice]:
     """What a pass would not write, since it could not prove that nothing else changes."""
-    links = Links(mirror, {a.fact_id: a.merged for a in actions if a.merged})
+    links = LinkTexts(mirror, {a.fact_id: a.merged for a in actions if a.merged})
     links.prepare([x for a in actions if a.merged for x in a.merged.related_fact_ids])
     listed = []
     for action in actions:
@@ -191,9 +209,9 @@ def refusals(mirror: Mirror, actions: Sequence[Action]) -> list[Attention]:
         try:
             if action.do in EXCHANGES and action.vault is not None:
                 to = links.to(fact.related_fact_ids)
-                rewrite(note, action.vault, fact, links=to, lens=mirror.lens)
+                rewrite_note(note, action.vault, fact, links=to, lens=mirror.lens)
             elif action.new_id:
-                with_id(note, action.fact_id)
+                add_id_line(note, action.fact_id)
         except NoteError as unsafe:
-            listed.append(notice("unsafe_splice", unsafe, mirror.now()))
+            listed.append(error_notice("unsafe_splice", unsafe, mirror.now()))
     return listed

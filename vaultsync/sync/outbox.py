@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from vaultsync.errors import StoreUnavailableError
-from vaultsync.model.compare import differing
+from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
-from vaultsync.model.serialization import from_values
+from vaultsync.model.serialization import fact_from_values
 from vaultsync.notes.conflict_note import Conflict, FieldConflict, conflict_id
-from vaultsync.storage.archive import HistoryEntry, Outgoing
-from vaultsync.storage.store import RevisionMismatch, Write
+from vaultsync.storage.archive import HistoryEntry, OutboxEntry
+from vaultsync.storage.store import RevisionMismatch, StoreWrite
 from vaultsync.sync.conflict_notes import write_conflict_note
-from vaultsync.sync.context import Mirror
+from vaultsync.sync.context import SyncContext
 from vaultsync.sync.merge import merge
-from vaultsync.sync.planning import Taken, new_path
+from vaultsync.sync.planning import ReservedPaths, path_for_new_note
 
 
-def drain_outbox(mirror: Mirror) -> list[str]:
+def drain_outbox(mirror: SyncContext) -> list[str]:
     """Bring what waits into the store, oldest first; returns the facts it touched.
 
     What was brought over stays in the history.
@@ -40,11 +40,11 @@ def drain_outbox(mirror: Mirror) -> list[str]:
         )
         with mirror.archive.transaction():
             mirror.archive.add_history([entry])
-            mirror.archive.drop_outgoing([row.op])
+            mirror.archive.drop_outbox([row.op])
     return touched
 
 
-def _deliver(mirror: Mirror, row: Outgoing) -> bool:
+def _deliver(mirror: SyncContext, row: OutboxEntry) -> bool:
     """Write one row; harmless when it was written already and the answer got lost.
 
     False when others wrote the fact each time in between.
@@ -59,38 +59,42 @@ def _deliver(mirror: Mirror, row: Outgoing) -> bool:
     return False
 
 
-def _write(mirror: Mirror, row: Outgoing, current: Fact | None) -> Write | None:
+def _write(
+    mirror: SyncContext, row: OutboxEntry, current: Fact | None
+) -> StoreWrite | None:
     if row.kind == "delete":
-        if current is None or differing(from_values(row.before), current):
+        if current is None or differing_keys(fact_from_values(row.before), current):
             return None  # an edit that its writer could not see beats the deletion
-        return Write(row.fact_id, None, current.revision, row.actor)
+        return StoreWrite(row.fact_id, None, current.revision, row.actor)
     if row.kind == "create":
         if current is not None:
             return None
-        fact = from_values(row.after)
-        buried = mirror.store.buried(row.fact_id)
-        return Write(row.fact_id, fact, buried.revision if buried else None, row.actor)
-    current = current or mirror.store.buried(row.fact_id)
+        fact = fact_from_values(row.after)
+        buried = mirror.store.tombstone(row.fact_id)
+        return StoreWrite(
+            row.fact_id, fact, buried.revision if buried else None, row.actor
+        )
+    current = current or mirror.store.tombstone(row.fact_id)
     expect = current.revision if current else None
     if current is None:
         base = mirror.archive.find_base(row.fact_id)
         if base is None:
             return None
         current = base.fact  # the store lost it; an absence is no deletion
-    before = current.changed(row.before)
-    wanted = before.changed(row.after)
+    before = current.replace(row.before)
+    wanted = before.replace(row.after)
     # The row's writer saw `before`. What others wrote since is merged, and where it
     # cannot be, it stands: it was acknowledged first.
     merged = merge(before, current, wanted, peers=True)
     if merged.conflicts:
         _keep_both(mirror, row, current, merged.conflicts)
-    fact = merged.fact.but(updated_at=mirror.today())
-    return Write(row.fact_id, fact, expect, row.actor)
+    fact = merged.fact.evolve(updated_at=mirror.today())
+    return StoreWrite(row.fact_id, fact, expect, row.actor)
 
 
 def _keep_both(
-    mirror: Mirror,
-    row: Outgoing,
+    mirror: SyncContext,
+    row: OutboxEntry,
     current: Fact,
     fields: tuple[FieldConflict, ...],
 ) -> None:
@@ -99,7 +103,7 @@ def _keep_both(
     conflict = Conflict(
         id=conflict_id(row.fact_id, fields),
         fact_id=row.fact_id,
-        path=base.path if base else new_path(current, Taken(set)),
+        path=base.path if base else path_for_new_note(current, ReservedPaths(set)),
         conflict_path=None,
         fields=fields,
         actor=row.actor,

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.store import StoreState, Written
-from vaultsync.sync.context import Mirror
-from vaultsync.sync.identity import Case, Identities
-from vaultsync.sync.planning import Plan
+from vaultsync.storage.store import FeedRow, StoreState
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.identity import Case, NoteIdentities
+from vaultsync.sync.planning import SyncPlan
 from vaultsync.sync.report import Report
-from vaultsync.sync.snapshot import Seen, Snapshot
+from vaultsync.sync.snapshot import ScannedFile, VaultSnapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SyncRequest:
     """What a pass is asked to do, and what it is allowed."""
 
     kind: str = "sync"
@@ -28,20 +28,20 @@ class Request:
     """Notes to be adopted wherever they lie."""
     adopt_scope: str | None = None
     adopt_type: str | None = None
-    look_again: frozenset[VaultPath] = frozenset()
+    reread: frozenset[VaultPath] = frozenset()
     named: tuple[str, ...] = ()
     """Facts to look at even when nothing seems to have changed."""
-    only_named: bool = False
+    facts_only: bool = False
     """Look at nothing else: an incremental pass."""
     folders: frozenset[VaultPath] | None = None
     """Look into these folders alone, and into those of what the store's feed names."""
-    unsettled: frozenset[VaultPath] = frozenset()
+    being_saved: frozenset[VaultPath] = frozenset()
     """Notes that somebody is saving just now: they wait."""
-    hashed: bool = False
+    read_all: bool = False
     """Read every note that is looked at, whatever its stamp says."""
     trust_store: bool = False
     """Take the store as it is, all of it, even when it lost what was seen: a rebuild."""
-    deliver: bool = True
+    drain_outbox_first: bool = True
     """Bring what waits in the outbox into the store first. What replaces what the store
     says must not: nobody has seen yet what waits, and the next pass merges it."""
     actor: str = "person"
@@ -49,24 +49,24 @@ class Request:
     """What the pass did that this one completes: both are one run, with one report."""
     run: str | None = None
     """The id of the pass, when something of it was done before."""
-    unguarded: frozenset[str] = frozenset()
+    exempt_from_guard: frozenset[str] = frozenset()
     """Facts whose changes a person asked for, however many they are."""
 
 
 @dataclass(slots=True)
-class Pass:
+class SyncRun:
     """A pass under way."""
 
-    mirror: Mirror
-    request: Request
+    mirror: SyncContext
+    request: SyncRequest
     run: str
-    found: Snapshot
-    who: Identities
+    snapshot: VaultSnapshot
+    identities: NoteIdentities
     cases: list[Case]
-    agreed: Sequence[Seen]
+    unchanged: Sequence[ScannedFile]
     """New notes that are what their facts are written as: only their bases are missing."""
-    feed: Sequence[Written] | None
+    feed: Sequence[FeedRow] | None
     state: StoreState | None
     since: int
     """Where the feed began."""
-    plan: Plan = field(default_factory=Plan)
+    plan: SyncPlan = field(default_factory=SyncPlan)

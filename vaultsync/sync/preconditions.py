@@ -15,19 +15,19 @@ from vaultsync.errors import (
     VaultMismatchError,
 )
 from vaultsync.storage.store import StoreState
-from vaultsync.sync.context import Mirror
-from vaultsync.sync.pass_types import Request
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.pass_types import SyncRequest
 
-NEWEST = "newest_row"
+HIGH_WATER_SETTING = "newest_row"
 """The setting: number and revision."""
 
 
-def row(seq: int, revision: str) -> str:
+def row_mark(seq: int, revision: str) -> str:
     """A row of the store, as it is remembered."""
     return f"{seq} {revision}"
 
 
-def newest_row(mirror: Mirror) -> str | None:
+def newest_row_mark(mirror: SyncContext) -> str | None:
     """What is to be remembered, in one transaction with what rests on it.
 
     Where the store lacks what was remembered before, that stays: it is to be noticed by
@@ -35,27 +35,27 @@ def newest_row(mirror: Mirror) -> str | None:
 
     Raises: StoreUnavailableError.
     """
-    if not lacks(mirror, seen_up_to=0):
+    if not lacks_row(mirror, seen_up_to=0):
         seq = mirror.store.state().seq
         revision = mirror.store.revision_at(seq)
         if revision is not None:
-            return row(seq, revision)
-    return mirror.archive.setting(NEWEST)
+            return row_mark(seq, revision)
+    return mirror.archive.setting(HIGH_WATER_SETTING)
 
 
-def lacks(mirror: Mirror, *, seen_up_to: int) -> bool:
+def lacks_row(mirror: SyncContext, *, seen_up_to: int) -> bool:
     """Whether the store lacks the row; one up to the cursor was looked for by that.
 
     Raises: StoreUnavailableError.
     """
-    before = mirror.archive.setting(NEWEST)
+    before = mirror.archive.setting(HIGH_WATER_SETTING)
     if before is None:
         return False
     seq, _, revision = before.partition(" ")
     return int(seq) > seen_up_to and mirror.store.revision_at(int(seq)) != revision
 
 
-def check_vault(mirror: Mirror, *, dry_run: bool) -> None:
+def check_vault(mirror: SyncContext, *, dry_run: bool) -> None:
     """See that the folder is the vault that the archive knows.
 
     Raises:
@@ -70,7 +70,9 @@ def check_vault(mirror: Mirror, *, dry_run: bool) -> None:
         raise VaultMismatchError("the vault's folder", found, expected)
 
 
-def store_state(mirror: Mirror, run: str, request: Request) -> StoreState | None:
+def check_store(
+    mirror: SyncContext, run: str, request: SyncRequest
+) -> StoreState | None:
     """Where the store stands; None when it is away.
 
     Raises:
@@ -91,24 +93,26 @@ def store_state(mirror: Mirror, run: str, request: Request) -> StoreState | None
         "next_store_id"
     ):
         # Its facts came from the store that was known; their revisions are its own.
-        _move_in(mirror, request, state)
+        _accept_migrated_store(mirror, request, state)
     elif known != state.store_id:
         raise StoreMismatchError(state.store_id, known)
-    why = None if request.trust_store else _rewound(mirror, state, request)
+    why = None if request.trust_store else _rewind_evidence(mirror, state, request)
     if why is None:
         return state
-    if not confirmed(mirror, request):
+    if not is_confirmed(mirror, request):
         if not request.dry_run:
             with mirror.archive.transaction():
                 mirror.archive.set_setting("stopped_run", run)
         raise StoreRewoundError(why, run)
     if not request.dry_run:
         with mirror.archive.transaction():
-            _look_at_everything(mirror)
+            _request_full_compare(mirror)
     return state
 
 
-def seen_up_to(mirror: Mirror, state: StoreState | None, request: Request) -> int:
+def feed_cursor(
+    mirror: SyncContext, state: StoreState | None, request: SyncRequest
+) -> int:
     """Up to where the store's feed was seen; where another store stood says nothing."""
     known = mirror.archive.setting("store_id")
     if request.trust_store or (state and known not in (None, state.store_id)):
@@ -116,7 +120,7 @@ def seen_up_to(mirror: Mirror, state: StoreState | None, request: Request) -> in
     return int(mirror.archive.setting("cursor") or 0)
 
 
-def _look_at_everything(mirror: Mirror) -> None:
+def _request_full_compare(mirror: SyncContext) -> None:
     """Have the passes compare all facts with the store, until one has come to its end.
 
     Those too that the store's feed has no row of any more.
@@ -124,42 +128,46 @@ def _look_at_everything(mirror: Mirror) -> None:
     everything = " ".join(base.fact.id for base in mirror.archive.iter_bases())
     mirror.archive.set_setting("cursor", None)
     mirror.archive.set_setting("cursor_row", None)
-    mirror.archive.set_setting(NEWEST, None)
+    mirror.archive.set_setting(HIGH_WATER_SETTING, None)
     mirror.archive.set_setting("waiting", everything)
 
 
-def _move_in(mirror: Mirror, request: Request, state: StoreState) -> None:
+def _accept_migrated_store(
+    mirror: SyncContext, request: SyncRequest, state: StoreState
+) -> None:
     """Go on with the store that a migration filled: all of it is looked at once."""
     if request.dry_run:
         return
     with mirror.archive.transaction():
         mirror.archive.set_setting("store_id", state.store_id)
         mirror.archive.set_setting("next_store_id", None)
-        _look_at_everything(mirror)
+        _request_full_compare(mirror)
 
 
-def _rewound(mirror: Mirror, state: StoreState, request: Request) -> str | None:
+def _rewind_evidence(
+    mirror: SyncContext, state: StoreState, request: SyncRequest
+) -> str | None:
     """What shows that the store lost something; None when nothing does."""
-    cursor = seen_up_to(mirror, state, request)
+    cursor = feed_cursor(mirror, state, request)
     if not state.seq and mirror.archive.count_bases():
         return "it is empty"
     if state.seq < cursor:
         return f"it stands at {state.seq}, and {cursor} was seen"
-    if cursor and _other_past(mirror, cursor):
+    if cursor and _has_other_history(mirror, cursor):
         return "what it says happened is not what was seen"
     same = mirror.archive.setting("store_id") == state.store_id
-    if same and lacks(mirror, seen_up_to=cursor):
+    if same and lacks_row(mirror, seen_up_to=cursor):
         return "it does not know what was written last"
     return None
 
 
-def _other_past(mirror: Mirror, cursor: int) -> bool:
+def _has_other_history(mirror: SyncContext, cursor: int) -> bool:
     """Whether the last write seen is not the one that has its number now."""
     seen = mirror.archive.setting("cursor_row")
     return seen is not None and mirror.store.revision_at(cursor) != seen
 
 
-def confirmed(mirror: Mirror, request: Request) -> bool:
+def is_confirmed(mirror: SyncContext, request: SyncRequest) -> bool:
     """Whether a person confirmed the very run that was stopped last."""
     stopped = mirror.archive.setting("stopped_run")
     return request.confirm is not None and request.confirm == stopped

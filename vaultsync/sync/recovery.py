@@ -12,23 +12,27 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vaultsync.errors import NoteError, StoreUnavailableError
-from vaultsync.model.compare import differing
+from vaultsync.model.compare import differing_keys
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath, name_of, parent
-from vaultsync.notes.edits import edited
+from vaultsync.model.paths import VaultPath, file_name_of, parent_folder
+from vaultsync.notes.edits import apply_note_edits
 from vaultsync.notes.parse import read_note
-from vaultsync.storage.archive import Base, Intent, Linger
+from vaultsync.storage.archive import Base, DisplacedFile, WriteIntent
 from vaultsync.storage.vault import NoteFile
-from vaultsync.sync.changes import half_saved
-from vaultsync.sync.context import Mirror
-from vaultsync.sync.decision_table import Action, Do
-from vaultsync.sync.displaced_files import examine_lingers, put_back, wait_for_many
-from vaultsync.sync.history import untold
+from vaultsync.sync.changes import is_half_saved
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.decision_table import ActionKind, PlannedAction
+from vaultsync.sync.displaced_files import (
+    defer_when_many,
+    examine_displaced_files,
+    swap_back,
+)
+from vaultsync.sync.history import unrecorded_entries
 from vaultsync.sync.identity import base_note
-from vaultsync.sync.preconditions import NEWEST, newest_row
+from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
 
 
-def recover(mirror: Mirror, run: str, *, rescue: bool = True) -> list[str]:
+def recover(mirror: SyncContext, run: str, *, rescue: bool = True) -> list[str]:
     """Repair what a crash left, and examine displaced files whose time is up.
 
     Returns the facts that the pass has to look at.
@@ -47,22 +51,22 @@ def recover(mirror: Mirror, run: str, *, rescue: bool = True) -> list[str]:
             _repair(mirror, intent, run)
         except StoreUnavailableError:
             open_ones.add(intent.fact_id)  # it stays until the store can be asked
-    if rescue and not wait_for_many(mirror):
-        again += examine_lingers(mirror, open_ones)
+    if rescue and not defer_when_many(mirror):
+        again += examine_displaced_files(mirror, open_ones)
         _sweep(mirror)
     return again
 
 
-def _repair(mirror: Mirror, intent: Intent, run: str) -> None:
+def _repair(mirror: SyncContext, intent: WriteIntent, run: str) -> None:
     staged = mirror.vault.staged(intent.op)
     here = _read(mirror, intent.path)
     stored = _store_leg(mirror, intent)
     base: Base | None = None
-    linger: Linger | None = None
+    linger: DisplacedFile | None = None
     dropped = False
     if intent.after is None:
         dropped = stored is not None and _is_gone(intent, staged, here)
-        linger = _linger(mirror, intent, staged)
+        linger = _keep_displaced(mirror, intent, staged)
     elif stored and _is_written(intent, staged, here):
         base = Base(_at(stored, intent.path), intent.after, None)
     elif staged is not None and staged.sha == intent.after:
@@ -73,72 +77,82 @@ def _repair(mirror: Mirror, intent: Intent, run: str) -> None:
         base = _half_made(mirror, intent, here)
     done = _done(mirror, intent, base, dropped=dropped)
     mirror.vault.sync()
-    newest = newest_row(mirror)
+    newest = newest_row_mark(mirror)
     with mirror.archive.transaction():
-        mirror.archive.set_setting(NEWEST, newest)
-        mirror.archive.add_history(untold(mirror.archive, done, run, mirror.now()))
+        mirror.archive.set_setting(HIGH_WATER_SETTING, newest)
+        mirror.archive.add_history(
+            unrecorded_entries(mirror.archive, done, run, mirror.now())
+        )
         if base is not None:
-            mirror.archive.put_bases([*_ousted(mirror, base), base])
+            mirror.archive.put_bases([*_displaced_base(mirror, base), base])
         if dropped:
             mirror.archive.drop_bases([intent.fact_id])
         # A pass may have seen meanwhile that no note is there any more, or one that was
         # put back.
-        places = {parent(base.path if base is not None else intent.path)}
+        places = {parent_folder(base.path if base is not None else intent.path)}
         mirror.archive.set_folders(dict.fromkeys(places, b""))
         if linger is not None:
-            mirror.archive.put_lingers([linger])
+            mirror.archive.put_displaced_files([linger])
         mirror.archive.drop_intents([intent.op])
     if linger is None:
         mirror.vault.discard(intent.op)
 
 
 def _done(
-    mirror: Mirror, intent: Intent, base: Base | None, *, dropped: bool
-) -> Action | None:
+    mirror: SyncContext, intent: WriteIntent, base: Base | None, *, dropped: bool
+) -> PlannedAction | None:
     """What the crashed pass did, as far as both sides tell, for the history."""
     old = mirror.archive.find_base(intent.fact_id)
     if dropped and old is not None:
-        do = Do.DELETE_FACT if intent.before is None else Do.DELETE_NOTE
-        return Action(do, old.fact.id, "", old.path, sha=old.sha, base=old.fact)
+        do = ActionKind.DELETE_FACT if intent.before is None else ActionKind.DELETE_NOTE
+        return PlannedAction(do, old.fact.id, "", old.path, sha=old.sha, base=old.fact)
     if dropped or base is None:
         return None
-    done = Action(Do.MERGE, base.fact.id, "", base.path, merged=base.fact)
+    done = PlannedAction(
+        ActionKind.MERGE, base.fact.id, "", base.path, merged=base.fact
+    )
     if intent.before is None:
-        return done.but(do=Do.CREATE_NOTE, base=old.fact if old else None)
+        return done.evolve(do=ActionKind.CREATE_NOTE, base=old.fact if old else None)
     if old is None:
         # Of a note and a fact that were there before, nobody knows what each of them said.
         made = not _carries_id(mirror, intent)
-        return done.but(do=Do.CREATE_FACT, new_id=True) if made else None
+        return done.evolve(do=ActionKind.CREATE_FACT, new_id=True) if made else None
     said = _base_of_before(mirror, intent, old).fact
-    edits = differing(old.fact, said)
-    theirs = [key for key in differing(old.fact, base.fact) if key not in edits]
-    store = old.fact.changed({key: base.fact.value(key) for key in theirs})
-    return done.but(base=old.fact, vault=said, store=store)
+    edits = differing_keys(old.fact, said)
+    theirs = [key for key in differing_keys(old.fact, base.fact) if key not in edits]
+    store = old.fact.replace({key: base.fact.value(key) for key in theirs})
+    return done.evolve(base=old.fact, vault=said, store=store)
 
 
-def _ousted(mirror: Mirror, base: Base) -> list[Base]:
+def _displaced_base(mirror: SyncContext, base: Base) -> list[Base]:
     """The base whose place a note got: the pass that crashed had seen its own was gone."""
-    there = mirror.archive.bases_in(parent(base.path)).get(name_of(base.path))
+    there = mirror.archive.bases_in(parent_folder(base.path)).get(
+        file_name_of(base.path)
+    )
     if there is None or there.fact.id == base.fact.id:
         return []
     return [there._replace(missing_since=mirror.now())]
 
 
-def _half_made(mirror: Mirror, intent: Intent, here: NoteFile | None) -> Base | None:
+def _half_made(
+    mirror: SyncContext, intent: WriteIntent, here: NoteFile | None
+) -> Base | None:
     """The base of a new note whose fact came to be, while one of them was changed."""
     new = intent.before is not None and intent.after is not None
     if not new or mirror.archive.find_base(intent.fact_id) is not None:
         return None
-    if mirror.store.written(intent.fact_id) is None or _carries_id(mirror, intent):
+    if mirror.store.last_write(intent.fact_id) is None or _carries_id(mirror, intent):
         # A note that bears its id was to be merged with a fact that was there already,
         # and may never have been: its text is no word that both sides gave.
         return None
     written = here is not None and here.sha == intent.after
     sha = intent.after if written else intent.before
-    return Base(intent.fact.but(path=intent.path, revision=""), sha or "", None)
+    return Base(intent.fact.evolve(path=intent.path, revision=""), sha or "", None)
 
 
-def _is_written(intent: Intent, staged: NoteFile | None, here: NoteFile | None) -> bool:
+def _is_written(
+    intent: WriteIntent, staged: NoteFile | None, here: NoteFile | None
+) -> bool:
     """Whether the note has its new bytes, and nothing was displaced (yet).
 
     It was new, or an app wrote into the note itself, or only the fact was to be written.
@@ -149,7 +163,9 @@ def _is_written(intent: Intent, staged: NoteFile | None, here: NoteFile | None) 
     return there and (staged is None or staged.sha == intent.after)
 
 
-def _is_gone(intent: Intent, staged: NoteFile | None, here: NoteFile | None) -> bool:
+def _is_gone(
+    intent: WriteIntent, staged: NoteFile | None, here: NoteFile | None
+) -> bool:
     """Whether a note that was to be taken away, or whose fact was to go, is gone.
 
     When a fact was to be deleted, the tombstone is ours, not an agent's: a note that is
@@ -159,12 +175,12 @@ def _is_gone(intent: Intent, staged: NoteFile | None, here: NoteFile | None) -> 
 
 
 def _displaced(
-    mirror: Mirror,
-    intent: Intent,
+    mirror: SyncContext,
+    intent: WriteIntent,
     staged: NoteFile,
     here: NoteFile | None,
     stored: Fact | None,
-) -> tuple[Base | None, Linger | None]:
+) -> tuple[Base | None, DisplacedFile | None]:
     """The staged file is not ours (any more): displaced, or torn before it was written."""
     with mirror.archive.transaction():
         mirror.archive.put_blobs({staged.sha: staged.data})
@@ -172,36 +188,36 @@ def _displaced(
         return None, None
     if staged.sha == intent.before or (here and here.sha == intent.after):
         return _exchanged(mirror, intent, staged, stored)
-    return _behind(mirror, intent, stored), None
+    return _base_of_unwritten(mirror, intent, stored), None
 
 
-def _read(mirror: Mirror, path: VaultPath) -> NoteFile | None:
+def _read(mirror: SyncContext, path: VaultPath) -> NoteFile | None:
     try:
         return mirror.vault.read(path)
     except NoteError:
         return None
 
 
-def _store_leg(mirror: Mirror, intent: Intent) -> Fact | None:
+def _store_leg(mirror: SyncContext, intent: WriteIntent) -> Fact | None:
     """What the store said of the fact when it said what the intent wanted.
 
     It may have been changed since: then it has no revision, or that of then.
     """
     if intent.after is None:
-        return mirror.store.buried(intent.fact_id)
+        return mirror.store.tombstone(intent.fact_id)
     current = mirror.store.find_many([intent.fact_id]).get(intent.fact_id)
     same = current and current.scope == intent.fact.scope
-    if current and same and not differing(current, intent.fact):
+    if current and same and not differing_keys(current, intent.fact):
         return current
-    ours = intent.fact.revision or mirror.store.did(intent.fact_id, intent.op)
+    ours = intent.fact.revision or mirror.store.was_applied(intent.fact_id, intent.op)
     return intent.fact if ours else None
 
 
 def _at(fact: Fact, path: VaultPath) -> Fact:
-    return fact.but(path=path)
+    return fact.evolve(path=path)
 
 
-def _base_of_before(mirror: Mirror, intent: Intent, old: Base) -> Base:
+def _base_of_before(mirror: SyncContext, intent: WriteIntent, old: Base) -> Base:
     """The base when the store holds what was merged and the vault what was read.
 
     Its revision is the old one, so that the store counts as changed since.
@@ -210,15 +226,17 @@ def _base_of_before(mirror: Mirror, intent: Intent, old: Base) -> Base:
     assert data is not None and intent.before  # noqa: S101, PT018 - they are kept
     before = base_note(mirror, old)
     now = read_note(data, intent.path)
-    now = mirror.lens.meant(now, old.fact, intent.fact, before=before)
+    now = mirror.lens.from_note(now, old.fact, intent.fact, before=before)
     ids = mirror.ids(before.links ^ now.links, intent.path)
-    fact = edited(old.fact, before, now, ids=ids)
+    fact = apply_note_edits(old.fact, before, now, ids=ids)
     return Base(
         replace(fact, path=intent.path, revision=old.fact.revision), intent.before, None
     )
 
 
-def _behind(mirror: Mirror, intent: Intent, stored: Fact | None) -> Base | None:
+def _base_of_unwritten(
+    mirror: SyncContext, intent: WriteIntent, stored: Fact | None
+) -> Base | None:
     """The base of a note that was not written, if the store has what was merged."""
     if stored is None or intent.before is None:
         return None
@@ -232,19 +250,19 @@ def _behind(mirror: Mirror, intent: Intent, stored: Fact | None) -> Base | None:
     return Base(_at(stored, intent.path), intent.before, None)
 
 
-def _carries_id(mirror: Mirror, intent: Intent) -> bool:
+def _carries_id(mirror: SyncContext, intent: WriteIntent) -> bool:
     """Whether the note is known by its own id, so that the pass finds its fact."""
     data = mirror.archive.blob(intent.before or "")
     return data is not None and intent.fact_id.encode() in data
 
 
 def _not_written(
-    mirror: Mirror,
-    intent: Intent,
+    mirror: SyncContext,
+    intent: WriteIntent,
     staged: NoteFile,
     here: NoteFile | None,
     stored: Fact | None,
-) -> tuple[Base | None, Linger | None]:
+) -> tuple[Base | None, DisplacedFile | None]:
     """The staged file is still ours. If the store has what was merged, it moves on."""
     if stored is None:
         return None, None  # the store's leg comes first: the vault's was not begun
@@ -252,10 +270,10 @@ def _not_written(
         return _write_again(mirror, intent, here, stored)
     if mirror.archive.find_base(intent.fact_id) is None:
         return _finish_new(mirror, intent, stored)
-    return _behind(mirror, intent, stored), None
+    return _base_of_unwritten(mirror, intent, stored), None
 
 
-def _is_torn(intent: Intent, staged: NoteFile, here: NoteFile) -> bool:
+def _is_torn(intent: WriteIntent, staged: NoteFile, here: NoteFile) -> bool:
     """Whether a power cut tore what an app was writing into the note itself.
 
     The note is the beginning of it then, and ends where no editor would end it.
@@ -263,13 +281,13 @@ def _is_torn(intent: Intent, staged: NoteFile, here: NoteFile) -> bool:
     return (
         here.sha not in (intent.before, intent.after)
         and staged.data.startswith(here.data)
-        and half_saved(staged.data, here.data)
+        and is_half_saved(staged.data, here.data)
     )
 
 
 def _write_again(
-    mirror: Mirror, intent: Intent, torn: NoteFile, stored: Fact
-) -> tuple[Base | None, Linger | None]:
+    mirror: SyncContext, intent: WriteIntent, torn: NoteFile, stored: Fact
+) -> tuple[Base | None, DisplacedFile | None]:
     """Give a torn note what was being written; what is left of it was that anyway."""
     with mirror.archive.transaction():
         # It may be an editor's, who goes on to write into the file that is displaced.
@@ -277,14 +295,14 @@ def _write_again(
     try:
         mirror.vault.exchange(intent.op, intent.path, torn.sha)
     except NoteError:
-        return _behind(mirror, intent, stored), None
-    linger = _linger(mirror, intent, torn, held=torn.sha)
+        return _base_of_unwritten(mirror, intent, stored), None
+    linger = _keep_displaced(mirror, intent, torn, held=torn.sha)
     return Base(_at(stored, intent.path), intent.after or "", None), linger
 
 
 def _finish_new(
-    mirror: Mirror, intent: Intent, stored: Fact
-) -> tuple[Base | None, Linger | None]:
+    mirror: SyncContext, intent: WriteIntent, stored: Fact
+) -> tuple[Base | None, DisplacedFile | None]:
     """A new note whose fact is in the store already: it must not be taken for another.
 
     It is given its id now. When it was edited since, what was read of it is its base, and
@@ -298,12 +316,16 @@ def _finish_new(
     except NoteError:
         return Base(fact, intent.before, None), None
     staged = mirror.vault.staged(intent.op)
-    return Base(fact, intent.after, None), _linger(mirror, intent, staged)
+    return Base(fact, intent.after, None), _keep_displaced(mirror, intent, staged)
 
 
-def _linger(
-    mirror: Mirror, intent: Intent, staged: NoteFile | None, *, held: str | None = None
-) -> Linger | None:
+def _keep_displaced(
+    mirror: SyncContext,
+    intent: WriteIntent,
+    staged: NoteFile | None,
+    *,
+    held: str | None = None,
+) -> DisplacedFile | None:
     """A file that was displaced is kept while an editor may still save into it.
 
     `held`: what it held, if that is not what the intent was to replace.
@@ -312,18 +334,18 @@ def _linger(
         return None
     due = mirror.clock.now().timestamp() + mirror.policy.linger_seconds
     was = held or intent.before or ""
-    return Linger(intent.op, intent.fact_id, intent.path, was, due)
+    return DisplacedFile(intent.op, intent.fact_id, intent.path, was, due)
 
 
 def _exchanged(
-    mirror: Mirror, intent: Intent, displaced: NoteFile, stored: Fact | None
-) -> tuple[Base | None, Linger | None]:
+    mirror: SyncContext, intent: WriteIntent, displaced: NoteFile, stored: Fact | None
+) -> tuple[Base | None, DisplacedFile | None]:
     """The swap was done. What it displaced is what was read, or a save it ran over."""
-    linger = _linger(mirror, intent, displaced)
-    if displaced.sha != intent.before and put_back(
+    linger = _keep_displaced(mirror, intent, displaced)
+    if displaced.sha != intent.before and swap_back(
         mirror, intent.op, intent.path, intent.after
     ):
-        return _behind(mirror, intent, stored), None
+        return _base_of_unwritten(mirror, intent, stored), None
     if stored is None:
         return None, linger
     assert intent.after is not None  # noqa: S101 - there were bytes to be written
@@ -331,13 +353,13 @@ def _exchanged(
     return Base(_at(stored, path), intent.after, None), linger
 
 
-def _sweep(mirror: Mirror) -> None:
+def _sweep(mirror: SyncContext) -> None:
     """Remove staged files that no intent and no linger knows: nothing rests on them.
 
     Their bytes are kept: an editor may have saved into one before the archive was lost.
     """
     known = {x.op for x in mirror.archive.intents()}
-    known |= {x.op for x in mirror.archive.lingers()}
+    known |= {x.op for x in mirror.archive.displaced_files()}
     unknown = [op for op in mirror.vault.ops() if op not in known]
     found = [file for op in unknown if (file := mirror.vault.staged(op))]
     if found:

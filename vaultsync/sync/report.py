@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from vaultsync.model.schema import Value
-from vaultsync.storage.archive import Attention
+from vaultsync.storage.archive import Notice
 
 Progress = Callable[[str, int, int], None]
 """Told of long work: the stage, how many are done, of how many."""
 
-COUNTS = (
+REPORT_COUNTS = (
     "created_in_vault",
     "updated_in_vault",
     "deleted_in_vault",
@@ -45,7 +45,7 @@ class Report:
     seconds: float
     counts: Mapping[str, int]
     actions: Sequence[ActionTaken] = ()
-    attention: Sequence[Attention] = ()
+    attention: Sequence[Notice] = ()
 
     @property
     def quiet(self) -> bool:
@@ -58,7 +58,7 @@ class Report:
             "run": self.run,
             "dry_run": self.dry_run,
             "seconds": round(self.seconds, 3),
-            "counts": {name: self.counts.get(name, 0) for name in COUNTS},
+            "counts": {name: self.counts.get(name, 0) for name in REPORT_COUNTS},
             "actions": [
                 {
                     "action": each.action,
@@ -69,11 +69,11 @@ class Report:
                 }
                 for each in self.actions
             ],
-            "attention": [attention_json(each) for each in self.attention],
+            "attention": [notice_json(each) for each in self.attention],
         }
 
 
-def report_of(said: Mapping[str, Any]) -> Report:
+def report_from_json(said: Mapping[str, Any]) -> Report:
     """The report that `as_json()` made this of."""
     return Report(
         said["run"],
@@ -84,11 +84,11 @@ def report_of(said: Mapping[str, Any]) -> Report:
             ActionTaken(**{**each, "fields": tuple(each["fields"])})
             for each in said["actions"]
         ],
-        [Attention(**each) for each in said["attention"]],
+        [Notice(**each) for each in said["attention"]],
     )
 
 
-def attention_json(notice: Attention) -> dict[str, Value]:
+def notice_json(notice: Notice) -> dict[str, Value]:
     """One thing that waits for a person."""
     return {
         "kind": notice.kind,
@@ -108,7 +108,7 @@ class Status:
     pending: int
     """Changes that the next pass would take up."""
     conflicts: int
-    attention: Sequence[Attention]
+    attention: Sequence[Notice]
     outbox: int
     last_run: Mapping[str, Value] | None
     engine: str
@@ -125,7 +125,7 @@ class Status:
             "notes": self.notes,
             "pending": self.pending,
             "conflicts": self.conflicts,
-            "attention": [attention_json(each) for each in self.attention],
+            "attention": [notice_json(each) for each in self.attention],
             "outbox": self.outbox,
             "last_run": dict(self.last_run) if self.last_run else None,
             "engine": self.engine,
@@ -185,7 +185,7 @@ class Verification:
         }
 
 
-def verification_of(said: Mapping[str, Any]) -> Verification:
+def verification_from_json(said: Mapping[str, Any]) -> Verification:
     """The proof that `as_json()` made this of."""
     return Verification(
         said["checked"],
@@ -195,7 +195,7 @@ def verification_of(said: Mapping[str, Any]) -> Verification:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class DoctorCheck:
     """One check of `doctor`."""
 
     name: str

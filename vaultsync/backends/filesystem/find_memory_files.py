@@ -9,9 +9,15 @@ from fnmatch import translate
 from functools import lru_cache
 from pathlib import Path
 
-INCLUDE = ("MEMORY.md",)
+DEFAULT_INCLUDE = ("MEMORY.md",)
 """Of a folder, unless somebody says otherwise (seed 000)."""
-EXCLUDE = ("node_modules/**", ".git/**", "dist/**", "**/CHANGELOG.md", "**/LICENSE.md")
+DEFAULT_EXCLUDE = (
+    "node_modules/**",
+    ".git/**",
+    "dist/**",
+    "**/CHANGELOG.md",
+    "**/LICENSE.md",
+)
 """Of a folder, in any case (seed 000)."""
 _DRAFTS = re.compile(r"\.#.*|.*~|.*\.sw[a-p]|.*\.tmp")
 """What editors leave beside a file while they save it."""
@@ -25,8 +31,8 @@ def find_memory_files(
     Links are followed, so that a file with two names is there once; sorted.
     """
     found: set[Path] = set()
-    wanted = tuple(include) or INCLUDE
-    unwanted = (*EXCLUDE, *exclude)
+    wanted = tuple(include) or DEFAULT_INCLUDE
+    unwanted = (*DEFAULT_EXCLUDE, *exclude)
     for path in paths:
         if path.is_dir():
             found.update(_below(path, wanted, unwanted))

@@ -19,10 +19,10 @@ from vaultsync.errors import UnsafePathError
 from vaultsync.model.paths import (
     VaultPath,
     is_foreign_conflict_copy,
-    key_of,
+    path_key,
     vault_path,
 )
-from vaultsync.storage.vault import Folder, Stamp
+from vaultsync.storage.vault import FileStamp, FolderListing
 
 
 def vault_files(root: Path) -> Iterator[VaultPath]:
@@ -52,18 +52,18 @@ _KINDS = (
 )
 
 
-class Ignore:
+class IgnoreRules:
     """What of a vault is not looked at: folders, and patterns of paths as in a shell."""
 
     def __init__(self, ignore: Sequence[str]) -> None:
-        keys = [key_of(path.strip("/")) for path in ignore]
+        keys = [path_key(path.strip("/")) for path in ignore]
         patterns = [fnmatch.translate(key) for key in keys if re.search(r"[*?[]", key)]
         self._folders = set(keys)
         self._patterns = re.compile("|".join(patterns)) if patterns else None
 
     def folder(self, path: str) -> bool:
         """Whether a folder is ignored."""
-        key = key_of(path)
+        key = path_key(path)
         return key in self._folders or bool(
             self._patterns and self._patterns.match(key)
         )
@@ -92,17 +92,17 @@ def is_foreign(name: str) -> bool:
     return name.startswith("~$") or is_foreign_conflict_copy(name)
 
 
-def is_no_path(path: str) -> bool:
+def is_unusable_name(path: str) -> bool:
     """Whether a name in a path is none that a path of a vault can hold."""
     return _NO_PATH.search(path) is not None
 
 
-def stamp(found: os.stat_result) -> Stamp:
+def stamp_from_stat(found: os.stat_result) -> FileStamp:
     """The stamp in a stat."""
-    return Stamp(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+    return FileStamp(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
-def is_same(one: os.stat_result, other: os.stat_result) -> bool:
+def is_same_stamp(one: os.stat_result, other: os.stat_result) -> bool:
     """Whether both stats of one open file have the same stamp."""
     return (
         one.st_mtime_ns == other.st_mtime_ns
@@ -111,18 +111,20 @@ def is_same(one: os.stat_result, other: os.stat_result) -> bool:
     )
 
 
-def oddity(found: os.stat_result, *, links: int = 1) -> str:
+def irregularity(found: os.stat_result, *, links: int = 1) -> str:
     """What a file is if it is no regular file of so many names; empty if it is."""
     if stat.S_ISREG(found.st_mode):
         return "a hard link" if found.st_nlink > links else ""
     return next((name for test, name in _KINDS if test(found.st_mode)), "a device")
 
 
-def list_folder(fd: int, path: str, ignore: Ignore) -> tuple[Folder, list[str]]:
+def list_folder(
+    fd: int, path: str, ignore: IgnoreRules
+) -> tuple[FolderListing, list[str]]:
     """What is in one folder, and the folders in it; an idle pass does little else."""
     prefix = path and path + "/"
     plain: dict[str, tuple[int, int, int, int]] = {}
-    odd: dict[str, tuple[str, Stamp]] = {}
+    odd: dict[str, tuple[str, FileStamp]] = {}
     below = []
     kind, regular = 0o170000, stat.S_IFREG
     with os.scandir(fd) as entries:
@@ -142,23 +144,25 @@ def list_folder(fd: int, path: str, ignore: Ignore) -> tuple[Folder, list[str]]:
             if s.st_nlink == 1 and s.st_mode & kind == regular:
                 plain[name] = (s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino)
             else:
-                odd[name] = (oddity(s), stamp(s))
+                odd[name] = (irregularity(s), stamp_from_stat(s))
     names = "/" + "/".join(chain(plain, odd))
     for name in ignore.files(prefix, names):
         plain.pop(name, None)
         odd.pop(name, None)
     if not names.isprintable() or "\\" in names:
         for name in filter(_NO_PATH.search, list(plain)):
-            odd[name] = ("a name that no path can hold", Stamp(*plain.pop(name)))
+            odd[name] = ("a name that no path can hold", FileStamp(*plain.pop(name)))
     listed = sorted(plain)
-    stamps = map(tuple.__new__, repeat(Stamp), map(plain.__getitem__, listed))
-    files: dict[str, Stamp] = dict(zip(listed, stamps, strict=True))
+    stamps = map(tuple.__new__, repeat(FileStamp), map(plain.__getitem__, listed))
+    files: dict[str, FileStamp] = dict(zip(listed, stamps, strict=True))
     strange = {name: odd[name][1] for name in sorted(odd)}
-    kinds = {shown(name): odd[name][0] for name in strange}
-    return Folder(VaultPath(path), fingerprint(files, strange), files, kinds), below
+    kinds = {printable_name(name): odd[name][0] for name in strange}
+    return FolderListing(
+        VaultPath(path), fingerprint(files, strange), files, kinds
+    ), below
 
 
-def fingerprint(files: Mapping[str, Stamp], odd: Mapping[str, Stamp]) -> bytes:
+def fingerprint(files: Mapping[str, FileStamp], odd: Mapping[str, FileStamp]) -> bytes:
     """A digest of sorted names and stamps, the same in every process."""
     digest = hashlib.blake2b(digest_size=16)
     for group in (files, odd):
@@ -171,6 +175,6 @@ def fingerprint(files: Mapping[str, Stamp], odd: Mapping[str, Stamp]) -> bytes:
     return digest.digest()
 
 
-def shown(name: str) -> str:
+def printable_name(name: str) -> str:
     """A name that may not be UTF-8, as text that every file and database takes."""
     return VaultPath(name.encode(errors="surrogateescape").decode(errors="replace"))

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from vaultsync.backends.filesystem import syscalls
-from vaultsync.backends.filesystem.syscalls import Place
+from vaultsync.backends.filesystem.syscalls import EntryAt
 from vaultsync.errors import (
     MemoryFileBusyError,
     MemoryFileChangedError,
@@ -27,9 +27,9 @@ from vaultsync.errors import (
 )
 from vaultsync.model.schema import Value
 
-LOCK = ".memory-sync.lock"
-STATE = ".memory-sync-state.json"
-STAGED = ".memory-sync.staged"
+LOCK_FILE = ".memory-sync.lock"
+STATE_FILE = ".memory-sync-state.json"
+STAGING_DIR = ".memory-sync.staged"
 _PAUSES = (0.0, 0.001, 0.004, 0.016, 0.064)
 """Seconds before a file that changed while being read is read again."""
 _SWAPS = 64
@@ -112,7 +112,7 @@ class DiskMemoryFile:
         """
         import filelock
 
-        lock = filelock.FileLock(self._folder / LOCK)
+        lock = filelock.FileLock(self._folder / LOCK_FILE)
         try:
             lock.acquire(timeout=seconds)
         except filelock.Timeout:
@@ -138,9 +138,9 @@ class DiskMemoryFile:
             with self._staging() as staging:
                 folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
                 try:
-                    staged = Place(staging, _NEW)
+                    staged = EntryAt(staging, _NEW)
                     self._stage(staged, data)
-                    note = Place(folder, self._path.name)
+                    note = EntryAt(folder, self._path.name)
                     if expect is None:
                         self._create(staged, note)
                     else:
@@ -162,11 +162,11 @@ class DiskMemoryFile:
     @contextlib.contextmanager
     def _staging(self) -> Iterator[int]:
         """The folder of what is being written; it is gone again afterwards."""
-        where = self._folder / STAGED
+        where = self._folder / STAGING_DIR
         where.mkdir(mode=0o700, exist_ok=True)
         fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
-            syscalls.finish(fd)
+            syscalls.finish_interrupted(fd)
             try:
                 yield fd
             except MemoryFileError:
@@ -179,7 +179,7 @@ class DiskMemoryFile:
             with contextlib.suppress(OSError):
                 where.rmdir()
 
-    def _stage(self, staged: Place, data: bytes) -> None:
+    def _stage(self, staged: EntryAt, data: bytes) -> None:
         syscalls.remove_any(staged)
         syscalls.write_new(staged, data)
         fd = syscalls.open_to_read(staged)
@@ -188,26 +188,28 @@ class DiskMemoryFile:
         finally:
             os.close(fd)
 
-    def _create(self, staged: Place, note: Place) -> None:
+    def _create(self, staged: EntryAt, note: EntryAt) -> None:
         try:
             if not syscalls.rename_new(staged, note):
                 syscalls.link_new(staged, note)
         except FileExistsError:
             raise MemoryFileChangedError(self._name) from None
 
-    def _exchange(self, staged: Place, note: Place, data: bytes, expect: bytes) -> None:
+    def _exchange(
+        self, staged: EntryAt, note: EntryAt, data: bytes, expect: bytes
+    ) -> None:
         """Swap until what comes out of the file is what was last put into it.
 
         Whatever else comes out was saved after that, is newer, and goes back in.
         """
         fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
         try:
-            looks = syscalls.looks_of(fd, os.fstat(fd))
+            looks = syscalls.metadata_of(fd, os.fstat(fd))
         finally:
             os.close(fd)
         if self.read(sys.maxsize) != expect:
             raise MemoryFileChangedError(self._name)
-        syscalls.give_looks(looks, staged, syscalls.stat_of(staged))
+        syscalls.copy_metadata(looks, staged, syscalls.stat_of(staged))
         met: list[bytes] = []
         put, under = data, expect
         for _ in range(_SWAPS):
@@ -220,7 +222,7 @@ class DiskMemoryFile:
                     met.append(put)
                 raise MemoryFileChangedError(self._name, tuple(met)) from None
             found = _bytes(staged)
-            if found == under and (found := _at_rest(staged)) == under:
+            if found == under and (found := _read_when_closed(staged)) == under:
                 break
             met.append(found)
             put, under = found, put
@@ -230,14 +232,16 @@ class DiskMemoryFile:
 
     def leftovers(self) -> Sequence[bytes]:
         """What a crash left in the staging folder."""
-        where = self._folder / STAGED
+        where = self._folder / STAGING_DIR
         try:
             fd = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         except OSError:
             return ()
         try:
-            syscalls.finish(fd)
-            return [_bytes(Place(fd, name)) for name in sorted(syscalls.names(fd))]
+            syscalls.finish_interrupted(fd)
+            return [
+                _bytes(EntryAt(fd, name)) for name in sorted(syscalls.list_names(fd))
+            ]
         finally:
             os.close(fd)
 
@@ -249,29 +253,29 @@ class DiskMemoryFile:
     def state(self) -> bytes | None:
         """What was kept beside the files of this folder."""
         try:
-            return (self._folder / STATE).read_bytes()
+            return (self._folder / STATE_FILE).read_bytes()
         except OSError:
             return None
 
     def put_state(self, data: bytes) -> bool:
         """Keep it; False when nothing can be written there."""
-        draft = self._folder / f"{STATE}.draft"
+        draft = self._folder / f"{STATE_FILE}.draft"
         try:
             draft.touch(mode=0o600)  # it repeats headings, in which a secret may stand
             draft.chmod(0o600)
             draft.write_bytes(data)
-            draft.replace(self._folder / STATE)
+            draft.replace(self._folder / STATE_FILE)
         except OSError:
             return False
         return True
 
 
 def _clear(folder: int) -> None:
-    for name in syscalls.names(folder):
-        syscalls.remove(Place(folder, name))
+    for name in syscalls.list_names(folder):
+        syscalls.remove(EntryAt(folder, name))
 
 
-def _at_rest(place: Place) -> bytes:
+def _read_when_closed(place: EntryAt) -> bytes:
     """The bytes of a displaced file once nobody has it open to write into it.
 
     An editor that saves in place may have opened it, and emptied it, before the swap.
@@ -294,7 +298,7 @@ def _at_rest(place: Place) -> bytes:
     return _bytes(place)
 
 
-def _bytes(place: Place) -> bytes:
+def _bytes(place: EntryAt) -> bytes:
     fd = syscalls.open_to_read(place)
     with os.fdopen(fd, "rb") as file:
         return file.read()

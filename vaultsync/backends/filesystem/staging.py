@@ -9,8 +9,8 @@ import re
 
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem import tree as vault_tree
-from vaultsync.backends.filesystem.syscalls import Place
-from vaultsync.backends.filesystem.tree import Tree
+from vaultsync.backends.filesystem.syscalls import EntryAt
+from vaultsync.backends.filesystem.tree import FolderTree
 from vaultsync.errors import NoteMissingError, UnsafePathError, VaultMissingError
 from vaultsync.storage.vault import NoteFile
 
@@ -18,10 +18,10 @@ STAGING = ".meta/staging"
 _OP = re.compile(r"[A-Za-z0-9_-]{1,80}")
 
 
-class Staging:
+class StagingFolder:
     """The staging folder of a tree; it stays open between two calls."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: FolderTree) -> None:
         self._tree = tree
         self._fd = -1
         self._data: dict[str, bytes] = {}
@@ -32,11 +32,11 @@ class Staging:
             os.close(self._fd)
             self._fd = -1
 
-    def place(self, op: str, *, make: bool = True) -> Place:
+    def place(self, op: str, *, make: bool = True) -> EntryAt:
         """Where the file under `op` is."""
         if not _OP.fullmatch(op):
             raise UnsafePathError(op, "it cannot name a staged file")
-        return Place(self.folder(make=make), op)
+        return EntryAt(self.folder(make=make), op)
 
     def folder(self, *, make: bool = True) -> int:
         """The folder, open; `FileNotFoundError` when it shall not be made."""
@@ -52,7 +52,7 @@ class Staging:
             return self.folder()
         self.close()
         self._fd = fd
-        syscalls.finish(fd)
+        syscalls.finish_interrupted(fd)
         return fd
 
     def _make(self) -> None:
@@ -60,7 +60,9 @@ class Staging:
             with self._tree.place(STAGING) as place:
                 os.mkdir(place.name, 0o700, dir_fd=place.folder)
                 with contextlib.suppress(FileExistsError):
-                    syscalls.write_new(Place(place.folder, ".gitignore"), b"staging/\n")
+                    syscalls.write_new(
+                        EntryAt(place.folder, ".gitignore"), b"staging/\n"
+                    )
         except NoteMissingError as error:  # never make a half vault in an empty folder
             raise VaultMissingError(self._tree.where, "it has no .meta") from error
         self._tree.touch(STAGING)
@@ -77,14 +79,14 @@ class Staging:
         self._data[op] = data
         self._tree.touch(f"{STAGING}/{op}")
 
-    def written(self, op: str) -> bytes | None:
+    def take_written(self, op: str) -> bytes | None:
         """What was written under `op`, told once; None when this process did not."""
         return self._data.pop(op, None)
 
     def read(self, op: str) -> NoteFile | None:
         """The file under `op`."""
         try:
-            return vault_tree.read(self.place(op, make=False), f"{STAGING}/{op}")
+            return vault_tree.read_stable(self.place(op, make=False), f"{STAGING}/{op}")
         except FileNotFoundError:
             return None
 
@@ -92,7 +94,7 @@ class Staging:
         """All ops that have a file, sorted."""
         try:
             return sorted(
-                filter(_OP.fullmatch, syscalls.names(self.folder(make=False)))
+                filter(_OP.fullmatch, syscalls.list_names(self.folder(make=False)))
             )
         except FileNotFoundError:
             return []

@@ -41,24 +41,24 @@ if _OPENAT2 is not None:
     _OPENAT2.argtypes = (ctypes.c_long, ctypes.c_int, *_HOW)
     _OPENAT2.restype = ctypes.c_long
 
-READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 """NONBLOCK: opening a pipe must not wait for its other end."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _NOATIME: int = getattr(os, "O_NOATIME", 0)
-READ_QUIETLY = READ | _NOATIME
+READ_NOATIME_FLAGS = READ_FLAGS | _NOATIME
 """Without changing the access time: else each first read writes an inode."""
 _REFUSED = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 _NO_LINKS = _REFUSED | {errno.EPERM, errno.EMLINK}
 
 
-class Place(NamedTuple):
+class EntryAt(NamedTuple):
     """A name in an open folder."""
 
     folder: int
     name: str
 
 
-class Looks(NamedTuple):
+class FileMetadata(NamedTuple):
     """What a file has besides its bytes and times."""
 
     mode: int
@@ -66,12 +66,12 @@ class Looks(NamedTuple):
     xattrs: dict[str, bytes]
 
 
-def exchange(one: Place, other: Place) -> bool:
+def exchange(one: EntryAt, other: EntryAt) -> bool:
     """Swap two existing names in one atomic step; False where there is no such call."""
     return _rename(one, other, _EXCHANGE)
 
 
-def rename_new(source: Place, target: Place) -> bool:
+def rename_new(source: EntryAt, target: EntryAt) -> bool:
     """Rename in one atomic step unless something is there (`FileExistsError`).
 
     False where there is no such call.
@@ -79,7 +79,7 @@ def rename_new(source: Place, target: Place) -> bool:
     return _rename(source, target, _NOREPLACE)
 
 
-def link_new(source: Place, target: Place) -> None:
+def link_new(source: EntryAt, target: EntryAt) -> None:
     """`rename_new` for a source that nobody else replaces: link, then unlink.
 
     A crash in between leaves both names.
@@ -90,7 +90,7 @@ def link_new(source: Place, target: Place) -> None:
         claim_new(source, target)
 
 
-def claim_new(source: Place, target: Place) -> None:
+def claim_new(source: EntryAt, target: EntryAt) -> None:
     """`rename_new` for any source: claim the name with an empty file, rename over it.
 
     Overwrites nothing but what is written into that file in the microseconds that it
@@ -105,12 +105,12 @@ def claim_new(source: Place, target: Place) -> None:
         raise
 
 
-def aside(staged: Place) -> Place:
+def aside_name(staged: EntryAt) -> EntryAt:
     """Where `swap_by_link` keeps what it displaces until it is done."""
-    return Place(staged.folder, staged.name + "~")
+    return EntryAt(staged.folder, staged.name + "~")
 
 
-def swap_by_link(staged: Place, note: Place) -> None:
+def swap_by_link(staged: EntryAt, note: EntryAt) -> None:
     """Swap without `exchange`: link the note aside, replace it, rename what is aside.
 
     Bytes that an editor writes into the old file are kept, whenever it does; a file
@@ -119,7 +119,7 @@ def swap_by_link(staged: Place, note: Place) -> None:
     of either kind between copying and replacing is lost.
     """
     stat_of(staged)
-    kept = aside(staged)
+    kept = aside_name(staged)
     same = False
     while not same:
         remove_any(kept)
@@ -129,45 +129,47 @@ def swap_by_link(staged: Place, note: Place) -> None:
             stat_of(note)  # it is there, but was another file when its name was read
             continue
         if not linked:
-            copy(note, kept)
+            copy_file(note, kept)
             break
         same = os.path.samestat(stat_of(note), stat_of(kept))
     replace(staged, note)
     replace(kept, staged)
 
 
-def across(act: Callable[[Place], T], staged: Place, note: Place) -> T:
+def stage_across_devices(
+    act: Callable[[EntryAt], T], staged: EntryAt, note: EntryAt
+) -> T:
     """Act on the staged file; beside the note, when that is on another file system."""
     try:
         return act(staged)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-    there = Place(note.folder, f".vs-{staged.name}.tmp")
+    there = EntryAt(note.folder, f".vs-{staged.name}.tmp")
     remove_any(there)
     if exists(staged):
-        copy(staged, there)
+        copy_file(staged, there)
     try:
         return act(there)
     finally:
         if exists(there):
-            back = aside(staged)
+            back = aside_name(staged)
             remove_any(back)
-            copy(there, back)
+            copy_file(there, back)
             replace(back, staged)
             remove(there)
         else:
             remove_any(staged)
 
 
-def finish(staging: int) -> None:
+def finish_interrupted(staging: int) -> None:
     """Finish or undo what a crash left of swaps, links and temporary files."""
-    for name in names(staging):
-        place = Place(staging, name)
+    for name in list_names(staging):
+        place = EntryAt(staging, name)
         if name.startswith("~"):
             remove(place)
         elif name.endswith("~"):
-            staged = Place(staging, name.removesuffix("~"))
+            staged = EntryAt(staging, name.removesuffix("~"))
             if exists(staged):
                 remove(place)
             else:
@@ -176,42 +178,42 @@ def finish(staging: int) -> None:
             remove(place)
 
 
-def replace(source: Place, target: Place) -> None:
+def replace(source: EntryAt, target: EntryAt) -> None:
     """Rename over whatever file is there."""
     os.replace(
         source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder
     )
 
 
-def remove(place: Place) -> None:
+def remove(place: EntryAt) -> None:
     """Unlink."""
     os.unlink(place.name, dir_fd=place.folder)
 
 
-def remove_any(place: Place) -> None:
+def remove_any(place: EntryAt) -> None:
     """Unlink, if it is there."""
     with contextlib.suppress(FileNotFoundError):
         remove(place)
 
 
-def copy(source: Place, target: Place) -> None:
+def copy_file(source: EntryAt, target: EntryAt) -> None:
     """Write the bytes of a file, how it looks and its mtime to a new one."""
     parts = []
     fd = open_to_read(source)
     try:
         times = os.fstat(fd)
-        looks = looks_of(fd, times)
+        looks = metadata_of(fd, times)
         while part := os.read(fd, 1 << 20):
             parts.append(part)
     finally:
         os.close(fd)
     write_new(target, b"".join(parts))
-    give_looks(looks, target, stat_of(target))
+    copy_metadata(looks, target, stat_of(target))
     ns = (times.st_atime_ns, times.st_mtime_ns)
     os.utime(target.name, ns=ns, dir_fd=target.folder, follow_symlinks=False)
 
 
-def write_new(place: Place, data: bytes) -> None:
+def write_new(place: EntryAt, data: bytes) -> None:
     """Write a file that must not exist, with the mode that the umask leaves it."""
     fd = os.open(place.name, _NEW, 0o666, dir_fd=place.folder)
     try:
@@ -246,29 +248,29 @@ def _how(flags: int) -> bytes:
     return struct.pack("QQQ", flags | os.O_CLOEXEC, 0, _BELOW)
 
 
-def open_to_read(place: Place) -> int:
+def open_to_read(place: EntryAt) -> int:
     """Open without changing the access time, where we may."""
     try:
-        return os.open(place.name, READ_QUIETLY, dir_fd=place.folder)
+        return os.open(place.name, READ_NOATIME_FLAGS, dir_fd=place.folder)
     except PermissionError:  # NOATIME is refused for other people's files
-        return os.open(place.name, READ, dir_fd=place.folder)
+        return os.open(place.name, READ_FLAGS, dir_fd=place.folder)
 
 
-def looks_of(fd: int, found: os.stat_result) -> Looks:
+def metadata_of(fd: int, found: os.stat_result) -> FileMetadata:
     """How an open file looks, given its stat."""
     xattrs = {}
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             xattrs = {key: os.getxattr(fd, key) for key in os.listxattr(fd)}
-    return Looks(found.st_mode, (found.st_uid, found.st_gid), xattrs)
+    return FileMetadata(found.st_mode, (found.st_uid, found.st_gid), xattrs)
 
 
-def give_looks(looks: Looks, target: Place, found: os.stat_result) -> None:
+def copy_metadata(looks: FileMetadata, target: EntryAt, found: os.stat_result) -> None:
     """Give a file, whose stat is `found`, the looks of another, as we may."""
     same_owner = looks.owner == (found.st_uid, found.st_gid)
     if same_owner and looks.mode == found.st_mode and not looks.xattrs:
         return
-    fd = os.open(target.name, READ, dir_fd=target.folder)
+    fd = os.open(target.name, READ_FLAGS, dir_fd=target.folder)
     try:
         if not same_owner:
             with contextlib.suppress(OSError):
@@ -283,18 +285,18 @@ def give_looks(looks: Looks, target: Place, found: os.stat_result) -> None:
         os.close(fd)
 
 
-def names(folder: int) -> list[str]:
+def list_names(folder: int) -> list[str]:
     """All names in a folder."""
     with os.scandir(folder) as entries:
         return [entry.name for entry in entries]
 
 
-def stat_of(place: Place) -> os.stat_result:
+def stat_of(place: EntryAt) -> os.stat_result:
     """What the file system says of a name, links not followed."""
     return os.stat(place.name, dir_fd=place.folder, follow_symlinks=False)
 
 
-def exists(place: Place) -> bool:
+def exists(place: EntryAt) -> bool:
     """Whether anything has the name."""
     try:
         stat_of(place)
@@ -323,7 +325,7 @@ def flush_all(fd: int) -> bool:
     return True
 
 
-def _rename(source: Place, target: Place, flags: int) -> bool:
+def _rename(source: EntryAt, target: EntryAt, flags: int) -> bool:
     if _RENAME is None:
         return False
     one, other = os.fsencode(source.name), os.fsencode(target.name)
@@ -335,7 +337,7 @@ def _rename(source: Place, target: Place, flags: int) -> bool:
     raise OSError(code, os.strerror(code), target.name)
 
 
-def _link(source: Place, target: Place) -> bool:
+def _link(source: EntryAt, target: EntryAt) -> bool:
     """Give a file a second name; False where there are no hard links."""
     try:
         os.link(

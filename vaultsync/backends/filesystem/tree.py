@@ -19,8 +19,8 @@ from typing import TypeAlias
 
 from vaultsync.backends.filesystem import listing as vault_list
 from vaultsync.backends.filesystem import syscalls
-from vaultsync.backends.filesystem.listing import Ignore
-from vaultsync.backends.filesystem.syscalls import Place
+from vaultsync.backends.filesystem.listing import IgnoreRules
+from vaultsync.backends.filesystem.syscalls import EntryAt
 from vaultsync.errors import (
     NoteChangedError,
     NoteError,
@@ -31,12 +31,12 @@ from vaultsync.errors import (
     VaultMissingError,
 )
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.vault import Folder, NoteFile, Scan, Stamp
+from vaultsync.storage.vault import FileStamp, FolderListing, NoteFile, VaultScan
 
-ANY = sys.maxsize
+NO_LIMIT = sys.maxsize
 """No limit."""
 _SPLIT = "make it smaller, or raise max_note_bytes in .meta/config.toml"
-Look: TypeAlias = Callable[[int, os.stat_result], None]
+FileVisitor: TypeAlias = Callable[[int, os.stat_result], None]
 """Is given an open file and its stat."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _PAUSES = (0.0, 0.001, 0.004, 0.016, 0.064)
@@ -47,7 +47,7 @@ _FEW = 24
 """Up to so many files and folders, syncing each is faster than syncing the disk."""
 
 
-class Tree:
+class FolderTree:
     """The tree at a path.
 
     Once entered, it is the folder that was there then: when another one stands in its
@@ -78,7 +78,7 @@ class Tree:
             if os.path.samestat(Path(self.where).stat(), os.fstat(self._root)):
                 return
         except OSError as error:
-            raise VaultMissingError(self.where, why(error)) from error
+            raise VaultMissingError(self.where, os_error_text(error)) from error
         raise VaultMissingError(self.where, "another folder stands there")
 
     def missing(self, path: str) -> NoteMissingError:
@@ -91,7 +91,7 @@ class Tree:
         return NoteMissingError(path)
 
     @contextlib.contextmanager
-    def place(self, path: str, *, make: bool = False) -> Iterator[Place]:
+    def place(self, path: str, *, make: bool = False) -> Iterator[EntryAt]:
         """The last name of a path, in its folder, which is open meanwhile.
 
         Raises:
@@ -102,13 +102,13 @@ class Tree:
             self.verify()
         way, _, name = path.rpartition("/")
         if not way:
-            yield Place(self._root, name)
+            yield EntryAt(self._root, name)
             return
         here = syscalls.open_below(self._root, way, _FOLDER)
         if here < 0:
             here = self._walk(path, way.split("/"), make=make)
         try:
-            yield Place(here, name)
+            yield EntryAt(here, name)
         finally:
             os.close(here)
 
@@ -120,7 +120,7 @@ class Tree:
                 try:
                     below = os.open(folder, _FOLDER, dir_fd=here)
                 except OSError as error:
-                    below = self._enter(path, Place(here, folder), error, make=make)
+                    below = self._enter(path, EntryAt(here, folder), error, make=make)
                     self.touch("/".join(folders[:depth]))
                 os.close(here)
                 here = below
@@ -133,12 +133,12 @@ class Tree:
         """A file, open to be read; -1 when only `place` can tell."""
         if self._root < 0:
             self.verify()
-        return syscalls.open_below(self._root, path, syscalls.READ_QUIETLY)
+        return syscalls.open_below(self._root, path, syscalls.READ_NOATIME_FLAGS)
 
-    def _enter(self, path: str, folder: Place, error: OSError, *, make: bool) -> int:
+    def _enter(self, path: str, folder: EntryAt, error: OSError, *, make: bool) -> int:
         """Make the folder that could not be entered, or say why not."""
         if error.errno in {errno.ELOOP, errno.ENOTDIR}:
-            odd = vault_list.oddity(syscalls.stat_of(folder)) or "a file"
+            odd = vault_list.irregularity(syscalls.stat_of(folder)) or "a file"
             if odd == "a link" or make:
                 raise UnsafePathError(path, f"{folder.name} is {odd}, not a folder")
             raise NoteMissingError(path)
@@ -151,21 +151,21 @@ class Tree:
             os.mkdir(folder.name, 0o755, dir_fd=folder.folder)
         return os.open(folder.name, _FOLDER, dir_fd=folder.folder)
 
-    def scan(self, ignore: Ignore) -> Scan:
+    def scan(self, ignore: IgnoreRules) -> VaultScan:
         """List all folders; `at_ns` is a tick early, so as not to be late."""
-        with _uncollected():
+        with _without_gc():
             return self._scan(ignore)
 
-    def _scan(self, ignore: Ignore) -> Scan:
+    def _scan(self, ignore: IgnoreRules) -> VaultScan:
         self.verify()
         at_ns = time.time_ns() - _TICK_NS
-        folders: dict[VaultPath, Folder] = {}
+        folders: dict[VaultPath, FolderListing] = {}
         unreadable: dict[VaultPath, str] = {}
         pending = [""]
         while pending:
             path = pending.pop()
-            if vault_list.is_no_path(path):
-                unreadable[VaultPath(vault_list.shown(path))] = (
+            if vault_list.is_unusable_name(path):
+                unreadable[VaultPath(vault_list.printable_name(path))] = (
                     "no path can hold its name"
                 )
                 continue
@@ -177,15 +177,15 @@ class Tree:
                     os.close(fd)
             except OSError as error:
                 if not path:
-                    raise VaultMissingError(self.where, why(error)) from error
-                unreadable[VaultPath(path)] = why(error)
+                    raise VaultMissingError(self.where, os_error_text(error)) from error
+                unreadable[VaultPath(path)] = os_error_text(error)
             else:
                 folders[folder.path] = folder
                 pending += [name for name in below if not ignore.folder(name)]
         self.verify()
-        return Scan(dict(sorted(folders.items())), unreadable, at_ns)
+        return VaultScan(dict(sorted(folders.items())), unreadable, at_ns)
 
-    def list_one(self, path: VaultPath, ignore: Ignore) -> Folder | None:
+    def list_one(self, path: VaultPath, ignore: IgnoreRules) -> FolderListing | None:
         """One folder, listed anew; None when it is not there or cannot be listed."""
         unseen = any(name[-3:].lower() == ".md" for name in path.split("/"))
         if unseen or ignore.path(path):
@@ -242,7 +242,9 @@ class Tree:
         for path in sorted(self._touched):
             try:
                 with self.place(path) as place:
-                    fd = os.open(place.name or ".", syscalls.READ, dir_fd=place.folder)
+                    fd = os.open(
+                        place.name or ".", syscalls.READ_FLAGS, dir_fd=place.folder
+                    )
             except (NoteError, FileNotFoundError):
                 found = False
                 continue
@@ -253,13 +255,13 @@ class Tree:
         return found
 
 
-def read(
-    place: Place,
+def read_stable(
+    place: EntryAt,
     path: str,
     *,
-    limit: int = ANY,
-    links: int = ANY,
-    look: Look | None = None,
+    limit: int = NO_LIMIT,
+    links: int = NO_LIMIT,
+    look: FileVisitor | None = None,
 ) -> NoteFile:
     """The file as it was at one moment; errors call it `path`.
 
@@ -273,7 +275,7 @@ def read(
         try:
             fd = syscalls.open_to_read(place)
         except OSError as error:
-            if odd := vault_list.oddity(syscalls.stat_of(place), links=links):
+            if odd := vault_list.irregularity(syscalls.stat_of(place), links=links):
                 raise NotRegularFileError(path, odd) from error
             raise
         found = read_once(fd, path, limit=limit, links=links, look=look)
@@ -287,14 +289,14 @@ def read_once(
     fd: int,
     path: str,
     *,
-    limit: int = ANY,
-    links: int = ANY,
-    look: Look | None = None,
+    limit: int = NO_LIMIT,
+    links: int = NO_LIMIT,
+    look: FileVisitor | None = None,
 ) -> NoteFile | None:
     """An open file, which is closed then; None if it changed meanwhile. Raises as `read`."""
     try:
         before = os.fstat(fd)
-        if odd := vault_list.oddity(before, links=links):
+        if odd := vault_list.irregularity(before, links=links):
             raise NotRegularFileError(path, odd)
         size = before.st_size
         if size > limit:
@@ -305,15 +307,15 @@ def read_once(
             data += more
         if look is not None:
             look(fd, before)
-        if len(data) == size and vault_list.is_same(before, os.fstat(fd)):
+        if len(data) == size and vault_list.is_same_stamp(before, os.fstat(fd)):
             sha = hashlib.sha256(data).hexdigest()
-            return NoteFile(data, sha, vault_list.stamp(before))
+            return NoteFile(data, sha, vault_list.stamp_from_stat(before))
     finally:
         os.close(fd)
     return None
 
 
-def stamp_after(place: Place, before: Stamp) -> Stamp:
+def stamp_after(place: EntryAt, before: FileStamp) -> FileStamp:
     """The stamp of a file that was just renamed to `place`.
 
     Only the ctime is looked up: a save since `before` must look like a change.
@@ -325,21 +327,21 @@ def stamp_after(place: Place, before: Stamp) -> Stamp:
     return before
 
 
-def why(error: OSError) -> str:
+def os_error_text(error: OSError) -> str:
     """The system's words."""
     return error.strerror or str(error)
 
 
-def refused(path: VaultPath, error: OSError) -> UnreadableNoteError:
+def unreadable_error(path: VaultPath, error: OSError) -> UnreadableNoteError:
     """The system would not let a note be read: nothing in the note is to be mended."""
     hint = "give yourself the right to read it; the next pass tries again"
     if not isinstance(error, PermissionError):
         hint = "see to the disk and the file; the next pass tries again"
-    return UnreadableNoteError(path, why(error), hint=hint)
+    return UnreadableNoteError(path, os_error_text(error), hint=hint)
 
 
 @contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
+def _without_gc() -> Iterator[None]:
     """Without the collector of cycles, which would visit all stamps over and over."""
     enabled = gc.isenabled()
     gc.disable()

@@ -29,10 +29,10 @@ from pathlib import Path
 from vaultsync.backends.filesystem import listing as vault_list
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem import tree as vault_tree
-from vaultsync.backends.filesystem.listing import Ignore
-from vaultsync.backends.filesystem.staging import STAGING, Staging
-from vaultsync.backends.filesystem.syscalls import Looks, Place
-from vaultsync.backends.filesystem.tree import Look, Tree
+from vaultsync.backends.filesystem.listing import IgnoreRules
+from vaultsync.backends.filesystem.staging import STAGING, StagingFolder
+from vaultsync.backends.filesystem.syscalls import EntryAt, FileMetadata
+from vaultsync.backends.filesystem.tree import FileVisitor, FolderTree
 from vaultsync.errors import (
     NoteChangedError,
     NoteError,
@@ -42,8 +42,8 @@ from vaultsync.errors import (
     UnsafePathError,
     VaultMissingError,
 )
-from vaultsync.model.paths import VaultPath, key_of, vault_path
-from vaultsync.storage.vault import Folder, NoteFile, Scan, Stamp
+from vaultsync.model.paths import VaultPath, path_key, vault_path
+from vaultsync.storage.vault import FileStamp, FolderListing, NoteFile, VaultScan
 
 _MARKER = ".meta/config.toml"
 _DERIVED = re.compile(
@@ -69,11 +69,11 @@ class VaultFs:
         max_bytes: int = 4 << 20,
         exchange: bool = True,
     ) -> None:
-        self._tree = Tree(os.fspath(root))
-        self._ignore = Ignore(ignore)
+        self._tree = FolderTree(os.fspath(root))
+        self._ignore = IgnoreRules(ignore)
         self._max_bytes = max_bytes
         self._exchange = exchange
-        self._staging = Staging(self._tree)
+        self._staging = StagingFolder(self._tree)
 
     def close(self) -> None:
         """Let go of the folders; harmless when repeated, and the next call reopens."""
@@ -88,7 +88,9 @@ class VaultFs:
             self.close()
         try:
             with self._tree.place(_MARKER) as place:
-                data = vault_tree.read(place, _MARKER, limit=self._max_bytes).data
+                data = vault_tree.read_stable(
+                    place, _MARKER, limit=self._max_bytes
+                ).data
             return str(tomllib.loads(data.decode())["vault_id"])
         except (NoteError, OSError) as error:
             raise VaultMissingError(self._tree.where, str(error)) from error
@@ -96,17 +98,17 @@ class VaultFs:
             why = f"{_MARKER} holds no vault_id ({error})"
             raise VaultMissingError(self._tree.where, why) from error
 
-    def scan(self) -> Scan:
+    def scan(self) -> VaultScan:
         """Walk all folders but the ignored."""
         return self._tree.scan(self._ignore)
 
-    def folder(self, path: VaultPath) -> Folder | None:
+    def folder(self, path: VaultPath) -> FolderListing | None:
         """One folder, listed anew."""
         if path:
             vault_path(path)
         return self._tree.list_one(path, self._ignore)
 
-    def stamp(self, path: VaultPath) -> Stamp | None:
+    def stamp(self, path: VaultPath) -> FileStamp | None:
         """The stamp of a note; None only while the root is where it was."""
         vault_path(path)
         try:
@@ -116,7 +118,7 @@ class VaultFs:
             self._tree.verify()
             return None
         except OSError as error:
-            raise vault_tree.refused(path, error) from error
+            raise vault_tree.unreadable_error(path, error) from error
 
     def read(self, path: VaultPath) -> NoteFile:
         """The whole note."""
@@ -130,7 +132,7 @@ class VaultFs:
             with self._tree.place(path) as place:
                 return self._read(path, place)
         except OSError as error:
-            raise vault_tree.refused(path, error) from error
+            raise vault_tree.unreadable_error(path, error) from error
 
     def stage(self, op: str, data: bytes) -> None:
         """Write a file into the staging folder, which only we may enter."""
@@ -148,16 +150,16 @@ class VaultFs:
         """Unlink the file under `op`."""
         self._staging.remove(op)
 
-    def create(self, op: str, path: VaultPath) -> Stamp:
+    def create(self, op: str, path: VaultPath) -> FileStamp:
         """Rename the staged file to `path`."""
         self.check_new(path)
         staged = self._staging.place(op)
-        found = vault_list.stamp(syscalls.stat_of(staged))
+        found = vault_list.stamp_from_stat(syscalls.stat_of(staged))
 
-        def act(source: Place) -> Stamp:
+        def act(source: EntryAt) -> FileStamp:
             before = found
             if source is not staged:
-                before = vault_list.stamp(syscalls.stat_of(source))
+                before = vault_list.stamp_from_stat(syscalls.stat_of(source))
             try:
                 self._rename_new(source, note)
             except FileExistsError:
@@ -165,43 +167,43 @@ class VaultFs:
             return vault_tree.stamp_after(note, before)
 
         with self._tree.place(path, make=True) as note:
-            stamp = syscalls.across(act, staged, note)
+            stamp = syscalls.stage_across_devices(act, staged, note)
         self._staging.gone(op)
         self._tree.touch(path)
         return stamp
 
-    def exchange(self, op: str, path: VaultPath, expect: str) -> Stamp:
+    def exchange(self, op: str, path: VaultPath, expect: str) -> FileStamp:
         """Swap, examine, and swap back what was not expected."""
         vault_path(path)
         staged = self._staging.place(op)
-        looks: list[Looks] = []
+        looks: list[FileMetadata] = []
 
         def look(fd: int, found: os.stat_result) -> None:
-            looks.append(syscalls.looks_of(fd, found))
+            looks.append(syscalls.metadata_of(fd, found))
 
-        def act(staged: Place) -> Stamp:
+        def act(staged: EntryAt) -> FileStamp:
             found = syscalls.stat_of(staged)
-            syscalls.give_looks(looks[-1], staged, found)
-            data = self._staging.written(op)
+            syscalls.copy_metadata(looks[-1], staged, found)
+            data = self._staging.take_written(op)
             if data is None:
-                data = vault_tree.read(staged, path).data
-            ours = (data, vault_list.stamp(found))
+                data = vault_tree.read_stable(staged, path).data
+            ours = (data, vault_list.stamp_from_stat(found))
             return self._swap_checked(path, staged, note, expect, ours)
 
         with self._tree.place(path) as note:
             if self._note(path, note, look).sha != expect:
                 raise NoteChangedError(path)
             self._tree.touch(path, f"{STAGING}/{op}")
-            return syscalls.across(act, staged, note)
+            return syscalls.stage_across_devices(act, staged, note)
 
     def _swap_checked(
         self,
         path: VaultPath,
-        staged: Place,
-        note: Place,
+        staged: EntryAt,
+        note: EntryAt,
         expect: str,
-        ours: tuple[bytes, Stamp],
-    ) -> Stamp:
+        ours: tuple[bytes, FileStamp],
+    ) -> FileStamp:
         """Swap until what comes out of the note is what was last put into it.
 
         Whatever else comes out was saved after that, is newer, and goes back in. The
@@ -237,7 +239,7 @@ class VaultFs:
         known = {put[0], expect, our_sha}
         raise NoteChangedError(path, tuple(met[sha] for sha in met if sha not in known))
 
-    def move(self, path: VaultPath, to: VaultPath) -> Stamp:
+    def move(self, path: VaultPath, to: VaultPath) -> FileStamp:
         """Rename; a change of case only is one too."""
         vault_path(path)
         self.check_new(to)
@@ -250,7 +252,7 @@ class VaultFs:
                 try:
                     self._rename_new(source, target, by_link=False)
                 except FileExistsError:
-                    twin = path != to and key_of(path) == key_of(to)
+                    twin = path != to and path_key(path) == path_key(to)
                     if not twin or syscalls.stat_of(target).st_ino != before.inode:
                         raise NoteExistsError(to) from None
                     syscalls.replace(source, target)
@@ -263,12 +265,12 @@ class VaultFs:
         self._tree.touch(to)
         return stamp
 
-    def withdraw(self, op: str, path: VaultPath, expect: str) -> None:
+    def stage_removal(self, op: str, path: VaultPath, expect: str) -> None:
         """Rename the note to the staging folder, examine, put back the unexpected."""
         vault_path(path)
         staged = self._staging.place(op)
 
-        def act(target: Place) -> None:
+        def act(target: EntryAt) -> None:
             if syscalls.exists(target):
                 raise FileExistsError(errno.EEXIST, "something is staged already", op)
             syscalls.replace(note, target)
@@ -286,7 +288,7 @@ class VaultFs:
                 raise NoteChangedError(path)
             self._tree.touch(path, f"{STAGING}/{op}")
             try:
-                syscalls.across(act, staged, note)
+                syscalls.stage_across_devices(act, staged, note)
             except FileNotFoundError:
                 raise self._tree.missing(path) from None
         self._tree.forget(path)
@@ -294,10 +296,10 @@ class VaultFs:
     def write_meta(self, path: VaultPath, data: bytes) -> None:
         """Write beside and rename, unless the bytes are there."""
         _check_derived(path)
-        temp = Place(self._staging.folder(), "~derived")
+        temp = EntryAt(self._staging.folder(), "~derived")
         with self._tree.place(path, make=True) as place:
             with contextlib.suppress(NoteError, FileNotFoundError):
-                if vault_tree.read(place, path, links=1).data == data:
+                if vault_tree.read_stable(place, path, links=1).data == data:
                     return
             syscalls.remove_any(temp)
             syscalls.write_new(temp, data)
@@ -308,7 +310,7 @@ class VaultFs:
         """Read whole; never through a link."""
         _check_derived(path)
         with contextlib.suppress(NoteError, OSError), self._tree.place(path) as place:
-            return vault_tree.read(place, path, links=1).data
+            return vault_tree.read_stable(place, path, links=1).data
         return None
 
     def list_meta(self, folder: VaultPath) -> list[VaultPath]:
@@ -341,28 +343,32 @@ class VaultFs:
         """Sync what was touched; once that failed, it fails for good."""
         self._tree.sync()
 
-    def _note(self, path: VaultPath, note: Place, look: Look | None = None) -> NoteFile:
+    def _note(
+        self, path: VaultPath, note: EntryAt, look: FileVisitor | None = None
+    ) -> NoteFile:
         """The bytes that a write is to replace; the system's errors are the note's."""
         try:
             return self._read(path, note, look)
         except OSError as error:
-            raise vault_tree.refused(path, error) from error
+            raise vault_tree.unreadable_error(path, error) from error
 
-    def _read(self, path: VaultPath, note: Place, look: Look | None = None) -> NoteFile:
+    def _read(
+        self, path: VaultPath, note: EntryAt, look: FileVisitor | None = None
+    ) -> NoteFile:
         limit = self._max_bytes
         try:
-            return vault_tree.read(note, path, limit=limit, links=1, look=look)
+            return vault_tree.read_stable(note, path, limit=limit, links=1, look=look)
         except FileNotFoundError:
             raise self._tree.missing(path) from None
 
-    def _peek(self, path: VaultPath, staged: Place) -> NoteFile | None:
+    def _peek(self, path: VaultPath, staged: EntryAt) -> NoteFile | None:
         """What was displaced; None when it is nothing that a note can be."""
         try:
-            return vault_tree.read(staged, path, limit=self._max_bytes)
+            return vault_tree.read_stable(staged, path, limit=self._max_bytes)
         except NoteError:
             return None
 
-    def _swap(self, path: VaultPath, staged: Place, note: Place) -> None:
+    def _swap(self, path: VaultPath, staged: EntryAt, note: EntryAt) -> None:
         if self._exchange and syscalls.exchange(staged, note):
             return
         try:
@@ -370,17 +376,19 @@ class VaultFs:
         except IsADirectoryError:
             raise NotRegularFileError(path, "a folder") from None
 
-    def _rename_new(self, source: Place, to: Place, *, by_link: bool = True) -> None:
+    def _rename_new(
+        self, source: EntryAt, to: EntryAt, *, by_link: bool = True
+    ) -> None:
         if self._exchange and syscalls.rename_new(source, to):
             return
         (syscalls.link_new if by_link else syscalls.claim_new)(source, to)
 
 
-def _stamp(path: VaultPath, place: Place) -> Stamp:
+def _stamp(path: VaultPath, place: EntryAt) -> FileStamp:
     found = syscalls.stat_of(place)
-    if odd := vault_list.oddity(found):
+    if odd := vault_list.irregularity(found):
         raise NotRegularFileError(path, odd)
-    return vault_list.stamp(found)
+    return vault_list.stamp_from_stat(found)
 
 
 def _check_derived(path: VaultPath) -> None:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-TIMEOUT = 5.0
+BRIDGE_TIMEOUT = 5.0
 """Seconds; a bridge loads its model within one."""
 
 
@@ -19,7 +19,7 @@ def ask_bridge(
     token: str,
     path: str,
     body: Mapping[str, object] | None,
-    patience: float = TIMEOUT,
+    patience: float = BRIDGE_TIMEOUT,
 ) -> dict[str, Any] | None:
     """What a bridge at a port of 127.0.0.1 says, which may be why it has no answer.
 

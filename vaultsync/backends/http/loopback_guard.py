@@ -16,33 +16,33 @@ from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any, TypeAlias
 
-from vaultsync.privacy.error_json import trouble_json
+from vaultsync.privacy.error_json import error_values_json
 
-Scope: TypeAlias = MutableMapping[str, Any]
-Message: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Message]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
-Asgi: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+AsgiScope: TypeAlias = MutableMapping[str, Any]
+AsgiMessage: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[AsgiMessage]]
+Send: TypeAlias = Callable[[AsgiMessage], Awaitable[None]]
+Asgi: TypeAlias = Callable[[AsgiScope, Receive, Send], Awaitable[None]]
 
-LIMIT = 1 << 20
+MAX_BODY_BYTES = 1 << 20
 """Bytes of a body; a note is no larger."""
-PATIENCE = 10.0
+BODY_TIMEOUT = 10.0
 """Seconds in which a body must have arrived."""
 _SPARE = 4
 """So many times the limit is read of what is too large, to be able to answer."""
-_LULL = 0.5
+_DRAIN_SECONDS = 0.5
 """Seconds that may take."""
-FAILURES = 10
+MAX_WRONG_TOKENS = 10
 """So many wrong tokens in `WITHIN` seconds are answered one by one."""
-WITHIN = 60.0
-ORIGINS = ("app://obsidian.md",)
+WRONG_TOKEN_WINDOW = 60.0
+ALLOWED_ORIGINS = ("app://obsidian.md",)
 """Obsidian on a desktop, where it sends an origin at all."""
-HEADER = "x-vaultsync"
+REQUIRED_HEADER = "x-vaultsync"
 """Sent with everything that may change something: a form of a browser cannot."""
 _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
-class Guarded:
+class LoopbackGuard:
     """An ASGI application behind the guard.
 
     Args:
@@ -60,11 +60,11 @@ class Guarded:
         app: Asgi,
         token: Callable[[], str],
         port: int,
-        limit: int = LIMIT,
+        limit: int = MAX_BODY_BYTES,
         *,
         monotonic: Callable[[], float],
-        header: str | None = HEADER,
-        origins: Sequence[str] = ORIGINS,
+        header: str | None = REQUIRED_HEADER,
+        origins: Sequence[str] = ALLOWED_ORIGINS,
     ) -> None:
         self._app = app
         self._token = token
@@ -73,9 +73,9 @@ class Guarded:
         self._monotonic = monotonic
         self._header = header
         self._origins = frozenset(origins)
-        self._failed: deque[float] = deque(maxlen=FAILURES)
+        self._failed: deque[float] = deque(maxlen=MAX_WRONG_TOKENS)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         """Answer what may not pass; hand on all else."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
@@ -92,7 +92,7 @@ class Guarded:
             await _refuse(send, *trouble)
             return
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(BODY_TIMEOUT):
                 body = await self._body(receive)
         except TimeoutError:
             await _answer(send, 408)
@@ -107,12 +107,12 @@ class Guarded:
 
     def _stranger(self, headers: Sequence[tuple[str, bytes]]) -> int:
         """The status for somebody who may not ask; 0 for who may."""
-        if _only(headers, "host").lower() not in self._hosts:
+        if _single_header(headers, "host").lower() not in self._hosts:
             return 403
         origins = [value for name, value in headers if name == "origin"]
-        if origins and _only(headers, "origin") not in self._origins:
+        if origins and _single_header(headers, "origin") not in self._origins:
             return 403
-        said = _only(headers, "authorization")
+        said = _single_header(headers, "authorization")
         kind, _, given = said.partition(" ")
         if kind.lower() == "bearer" and hmac.compare_digest(
             given.strip().encode(), self._token().encode()
@@ -123,25 +123,28 @@ class Guarded:
     def _failure(self) -> int:
         """401, or 429 for who keeps trying."""
         now = self._monotonic()
-        many = len(self._failed) == FAILURES and now - self._failed[0] < WITHIN
+        many = (
+            len(self._failed) == MAX_WRONG_TOKENS
+            and now - self._failed[0] < WRONG_TOKEN_WINDOW
+        )
         if not many:
             self._failed.append(now)
         return 429 if many else 401
 
     def _unfit(
-        self, scope: Scope, headers: Sequence[tuple[str, bytes]]
+        self, scope: AsgiScope, headers: Sequence[tuple[str, bytes]]
     ) -> tuple[int, str, str] | None:
         """What is wrong with the headers of somebody who may ask."""
-        length = _only(headers, "content-length") or "0"
+        length = _single_header(headers, "content-length") or "0"
         if not (length.isascii() and length.isdecimal()) or len(length) > len("9" * 18):
             return 400, "UsageError", "Content-Length is no number"
         if int(length) > self._limit:
             return self._too_large()
         if scope["method"] not in _CHANGING:
             return None
-        if self._header and _only(headers, self._header) != "1":
+        if self._header and _single_header(headers, self._header) != "1":
             return 400, "UsageError", f"the header {self._header}: 1 is missing"
-        kind = _only(headers, "content-type").partition(";")[0].strip().lower()
+        kind = _single_header(headers, "content-type").partition(";")[0].strip().lower()
         bodyless = scope["method"] == "DELETE" and length == "0"
         if kind != "application/json" and not bodyless:
             return 415, "UsageError", "a body must be application/json"
@@ -168,11 +171,11 @@ class Guarded:
                 return bytes(body)
 
 
-def _headers(scope: Scope) -> list[tuple[str, bytes]]:
+def _headers(scope: AsgiScope) -> list[tuple[str, bytes]]:
     return [(name.decode("latin-1").lower(), value) for name, value in scope["headers"]]
 
 
-def _only(headers: Sequence[tuple[str, bytes]], name: str) -> str:
+def _single_header(headers: Sequence[tuple[str, bytes]], name: str) -> str:
     """The value of a header that is there once; "" for none, or several."""
     found = [value for key, value in headers if key == name]
     return found[0].decode("latin-1") if len(found) == 1 else ""
@@ -180,11 +183,11 @@ def _only(headers: Sequence[tuple[str, bytes]], name: str) -> str:
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
     """The body as one message; then whatever else the client says."""
-    messages: deque[Message] = deque(
+    messages: deque[AsgiMessage] = deque(
         [{"type": "http.request", "body": body, "more_body": False}]
     )
 
-    async def replay() -> Message:
+    async def replay() -> AsgiMessage:
         return messages.popleft() if messages else await receive()
 
     return replay
@@ -194,7 +197,7 @@ async def _drain(receive: Receive, limit: int) -> None:
     """Read on for a little: who is cut off while it sends does not hear the answer."""
     left = _SPARE * limit
     try:
-        async with asyncio.timeout(_LULL):
+        async with asyncio.timeout(_DRAIN_SECONDS):
             while left > 0:
                 message = await receive()
                 left -= len(message.get("body", b"")) or 1
@@ -205,7 +208,7 @@ async def _drain(receive: Receive, limit: int) -> None:
 
 
 async def _refuse(send: Send, status: int, kind: str, message: str) -> None:
-    await _answer(send, status, json.dumps(trouble_json(kind, message)).encode())
+    await _answer(send, status, json.dumps(error_values_json(kind, message)).encode())
 
 
 async def _answer(send: Send, status: int, body: bytes = b"") -> None:

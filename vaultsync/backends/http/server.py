@@ -12,9 +12,9 @@ import uvicorn
 from vaultsync.backends.http.loopback_guard import Asgi
 
 HOST = "127.0.0.1"
-_MANY = 100
+_MAX_CONNECTIONS = 100
 """Requests and streams at a time."""
-_PATIENCE = 1
+_SHUTDOWN_SECONDS = 1
 """Seconds that what is under way has when it stops."""
 
 
@@ -40,7 +40,7 @@ class LoopbackServer:
         Raises:
             OSError: none of them can be had.
         """
-        self._socket = _listening(ports)
+        self._socket = _bound_socket(ports)
         self.port: int = self._socket.getsockname()[1]
         self._server = uvicorn.Server(
             uvicorn.Config(
@@ -50,8 +50,8 @@ class LoopbackServer:
                 access_log=False,
                 log_config=None,
                 server_header=False,
-                limit_concurrency=_MANY,
-                timeout_graceful_shutdown=_PATIENCE,
+                limit_concurrency=_MAX_CONNECTIONS,
+                timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
             )
         )
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -77,7 +77,7 @@ class LoopbackServer:
         self._server.run(sockets=[self._socket])
 
 
-def _listening(ports: Sequence[int]) -> socket.socket:
+def _bound_socket(ports: Sequence[int]) -> socket.socket:
     """A socket at the first port that can be had."""
     trouble = OSError("no port was named")
     for port in ports:

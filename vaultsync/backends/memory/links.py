@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from vaultsync.links.ports import Entity, Reference
+from vaultsync.links.ports import EntityRecord, LinkReference
 from vaultsync.links.wikilinks import name_key
 
 
@@ -13,8 +13,8 @@ class MemoryLinks:
 
     def __init__(self) -> None:
         self._version: str | None = None
-        self._links: dict[str, tuple[Reference, ...]] = {}
-        self._entities: dict[str, Entity] = {}
+        self._links: dict[str, tuple[LinkReference, ...]] = {}
+        self._entities: dict[str, EntityRecord] = {}
 
     def version(self) -> str | None:
         """What the last `update()` brought it up to."""
@@ -22,11 +22,11 @@ class MemoryLinks:
 
     def update(
         self,
-        put: Mapping[str, Sequence[Reference]],
+        put: Mapping[str, Sequence[LinkReference]],
         drop: Iterable[str],
         *,
         version: str,
-        entities: Iterable[Entity] = (),
+        entities: Iterable[EntityRecord] = (),
     ) -> None:
         """Replace the links of facts, and forget facts."""
         for fact_id in (*drop, *put):
@@ -40,11 +40,11 @@ class MemoryLinks:
         """Forget everything, the version too."""
         self._links, self._entities, self._version = {}, {}, None
 
-    def links_from(self, fact_id: str) -> list[Reference]:
+    def links_from(self, fact_id: str) -> list[LinkReference]:
         """The links in the note of a fact."""
         return list(self._links.get(fact_id, ()))
 
-    def links_to(self, names: Iterable[str]) -> list[Reference]:
+    def links_to(self, names: Iterable[str]) -> list[LinkReference]:
         """All links whose target ends in one of these file names."""
         wanted = {name_key(name) for name in names} - {""}
         return [
@@ -54,7 +54,7 @@ class MemoryLinks:
             if name_key(link.target) in wanted
         ]
 
-    def entities(self) -> list[Entity]:
+    def entities(self) -> list[EntityRecord]:
         """All entities, by id."""
         return [self._entities[key] for key in sorted(self._entities)]
 

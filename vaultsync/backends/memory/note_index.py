@@ -9,29 +9,29 @@ from dataclasses import dataclass
 from itertools import chain
 
 from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, language_of
-from vaultsync.indexing.ports import Entry, Match
-from vaultsync.indexing.session_context import Turn, turn_of
+from vaultsync.indexing.ports import IndexDocument, IndexMatch
+from vaultsync.indexing.session_context import SessionTurn, turn_of
 from vaultsync.indexing.text_normalization import (
-    headings,
-    words_of,
-    words_to_ask,
-    words_to_find,
-    words_to_index,
+    index_words,
+    note_headings,
+    phrase_words,
+    query_words,
+    split_words,
 )
 from vaultsync.model.fact import Fact
-from vaultsync.model.filters import Filters
+from vaultsync.model.filters import FactFilters
 from vaultsync.model.schema import Value
-from vaultsync.recall.query import kind_of
-from vaultsync.recall.ranking import NAMED
+from vaultsync.recall.query import type_hint
+from vaultsync.recall.ranking import NAME_MATCH_WEIGHT
 
 _ENDINGS = ("ingly", "edly", "ing", "ed", "es", "ly", "s", "e")
 _K1, _B = 1.2, 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _IndexedFact:
     fact: Fact
-    turn: Turn
+    turn: SessionTurn
     """Where it stood when it was put: its neighbours may not know of a later text."""
     terms: tuple[str, ...]
     names: frozenset[tuple[str, ...]]
@@ -47,7 +47,7 @@ class MemoryIndex:
 
     def __init__(self, language: str = ENGLISH) -> None:
         self._language = language
-        self._held: dict[str, _Held] = {}
+        self._held: dict[str, _IndexedFact] = {}
         self._version: str | None = None
 
     def version(self) -> str | None:
@@ -55,18 +55,18 @@ class MemoryIndex:
         return self._version
 
     def update(
-        self, put: Iterable[Entry], drop: Iterable[str], *, version: str
+        self, put: Iterable[IndexDocument], drop: Iterable[str], *, version: str
     ) -> None:
         """Replace and remove entries by the ids of their facts, all or none."""
         held = dict(self._held)
         for each in drop:
             held.pop(each, None)
         for entry in put:
-            terms = _terms(words_to_index("\n".join(_texts(entry))))
+            terms = _terms(index_words("\n".join(_texts(entry))))
             turn = entry.turn or turn_of(entry.fact)
             called = (entry.fact.title, *entry.fact.aliases)
             names = frozenset(map(self._name, called))
-            held[entry.fact.id] = _Held(entry.fact, turn, terms, names)
+            held[entry.fact.id] = _IndexedFact(entry.fact, turn, terms, names)
         self._held, self._version = held, version
 
     def clear(self) -> None:
@@ -76,15 +76,15 @@ class MemoryIndex:
     def search(
         self,
         words: str,
-        filters: Filters,
+        filters: FactFilters,
         *,
         phrases: Sequence[str] = (),
         limit: int,
         names_only: bool = False,
-    ) -> list[Match]:
+    ) -> list[IndexMatch]:
         """The facts that match some of the words and all of the phrases, best first."""
-        must = [each for each in map(_terms, map(words_to_find, phrases)) if each]
-        asked = words_to_ask(words)
+        must = [each for each in map(_terms, map(phrase_words, phrases)) if each]
+        asked = query_words(words)
         some = {*(_terms(asked, self._stop(words)) or _terms(asked)), *chain(*must)}
         known = Counter(t for each in self._held.values() for t in set(each.terms))
         total = sum(len(each.terms) for each in self._held.values())
@@ -98,11 +98,11 @@ class MemoryIndex:
             terms = held.terms
             if names_only:
                 names = "\n".join((held.fact.title, *held.fact.aliases))
-                terms = _terms(words_to_index(names))
-            if not all(_holds(terms, each) for each in must):
+                terms = _terms(index_words(names))
+            if not all(_has_phrase(terms, each) for each in must):
                 continue
             counts = Counter(terms)
-            score = NAMED * rare * len(name) if name in held.names else 0.0
+            score = NAME_MATCH_WEIGHT * rare * len(name) if name in held.names else 0.0
             for term in sorted(some & counts.keys()):
                 rest = len(self._held) - known[term] + 0.5
                 weight = math.log(1 + rest / (known[term] + 0.5))
@@ -110,11 +110,11 @@ class MemoryIndex:
                 n = counts[term]
                 score += weight * n * (_K1 + 1) / (n + _K1 * length)
             if score:
-                found.append(Match(fact_id, score))
+                found.append(IndexMatch(fact_id, score))
         found.sort(key=lambda each: (-each.score, each.fact_id))
         return found[: max(0, limit)]
 
-    def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[Turn]:
+    def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[SessionTurn]:
         """What it holds of some sessions, of facts, and of the sessions they are in."""
         held = {each: one.turn for each, one in self._held.items()}
         named = held.keys() & set(facts)
@@ -127,10 +127,10 @@ class MemoryIndex:
 
     def tokens(self, text: str) -> list[str]:
         """The terms that a text is indexed under: stemmed, without stop words."""
-        return list(_terms(words_to_find(text), self._stop(text)))
+        return list(_terms(phrase_words(text), self._stop(text)))
 
     def _name(self, text: str) -> tuple[str, ...]:
-        found = words_to_find(text)
+        found = phrase_words(text)
         return _terms(found, self._stop(text)) or _terms(found)
 
     def _stop(self, text: str) -> frozenset[str]:
@@ -146,7 +146,7 @@ class MemoryIndex:
 
 
 def _terms(text: str, stop: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    words = words_of(text.casefold())
+    words = split_words(text.casefold())
     return tuple(_stem(word) for word in words if word not in stop)
 
 
@@ -157,15 +157,15 @@ def _stem(word: str) -> str:
     return word
 
 
-def _texts(entry: Entry) -> Iterator[str]:
+def _texts(entry: IndexDocument) -> Iterator[str]:
     fact = entry.fact
     yield from (fact.title, fact.context or "", fact.content, entry.around)
     yield from (
         *fact.aliases,
         *fact.tags,
-        kind_of(fact),
+        type_hint(fact),
         *fact.entities,
-        *headings(fact.content),
+        *note_headings(fact.content),
     )
     for value in (*fact.own.values(), *fact.properties.values()):
         yield from _strings(value)
@@ -181,6 +181,6 @@ def _strings(value: Value) -> Iterator[str]:
             yield from _strings(each)
 
 
-def _holds(terms: tuple[str, ...], phrase: tuple[str, ...]) -> bool:
+def _has_phrase(terms: tuple[str, ...], phrase: tuple[str, ...]) -> bool:
     size = len(phrase)
     return any(terms[at : at + size] == phrase for at in range(len(terms) - size + 1))

@@ -10,12 +10,12 @@ from vaultsync.errors import FactNotFoundError, StoreUnavailableError
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
-from vaultsync.storage.store import RevisionMismatch, StoreState, Write, Written
+from vaultsync.storage.store import FeedRow, RevisionMismatch, StoreState, StoreWrite
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    written: Written
+    feed_row: FeedRow
     body: str | None
     """As text, so that nobody who holds a fact can change the store through it."""
     op: str
@@ -54,21 +54,21 @@ class MemoryStore:
     def state(self) -> StoreState:
         """Where the store stands."""
         self._enter("state")
-        alive = sum(not row.written.deleted for row in self._rows.values())
+        alive = sum(not row.feed_row.deleted for row in self._rows.values())
         return StoreState(self._store_id, self._seq, alive)
 
-    def feed(self, since: int = 0) -> list[Written]:
+    def feed(self, since: int = 0) -> list[FeedRow]:
         """The last write of each fact written after `since`, tombstones too, by seq."""
         self._enter("feed")
         return sorted(
-            row.written for row in self._rows.values() if row.written.seq > since
+            row.feed_row for row in self._rows.values() if row.feed_row.seq > since
         )
 
-    def written(self, fact_id: str) -> Written | None:
+    def last_write(self, fact_id: str) -> FeedRow | None:
         """The last write of one fact; None when the store never knew it."""
         self._enter("written")
         row = self._rows.get(fact_id)
-        return row.written if row else None
+        return row.feed_row if row else None
 
     def revision_at(self, seq: int) -> str | None:
         """The revision that was written under a number."""
@@ -93,7 +93,7 @@ class MemoryStore:
         found = {each: self._find(each, deleted=False) for each in fact_ids}
         return {each: fact for each, fact in found.items() if fact is not None}
 
-    def buried(self, fact_id: str) -> Fact | None:
+    def tombstone(self, fact_id: str) -> Fact | None:
         """What a tombstone last said, with the tombstone's `revision`; None if none."""
         self._enter("buried")
         return self._find(fact_id, deleted=True)
@@ -106,7 +106,7 @@ class MemoryStore:
             if fact is not None:
                 yield fact
 
-    def write(self, writes: Sequence[Write]) -> list[str | RevisionMismatch]:
+    def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
         """Do each write whose condition holds.
 
         Returns one new revision, or the reason of a refusal, per write, in order.
@@ -119,7 +119,7 @@ class MemoryStore:
             raise StoreUnavailableError(why)
         return answers
 
-    def did(self, fact_id: str, op: str) -> bool:
+    def was_applied(self, fact_id: str, op: str) -> bool:
         """Whether a write of a fact that bore this `op` was done."""
         self._enter("did")
         row = self._rows.get(fact_id)
@@ -150,15 +150,15 @@ class MemoryStore:
 
     def _find(self, fact_id: str, *, deleted: bool) -> Fact | None:
         row = self._rows.get(fact_id)
-        if row is None or row.body is None or row.written.deleted != deleted:
+        if row is None or row.body is None or row.feed_row.deleted != deleted:
             return None
         return dataclasses.replace(
-            wire.from_json(row.body), revision=row.written.revision
+            wire.fact_from_json(row.body), revision=row.feed_row.revision
         )
 
-    def _write(self, write: Write, refused: set[str]) -> str | RevisionMismatch:
+    def _write(self, write: StoreWrite, refused: set[str]) -> str | RevisionMismatch:
         row = self._rows.get(write.fact_id)
-        found = row.written.revision if row else None
+        found = row.feed_row.revision if row else None
         if found != write.expect or write.needs in refused:
             refused.add(write.fact_id)
             return RevisionMismatch(write.fact_id, found)
@@ -168,12 +168,12 @@ class MemoryStore:
         revision = f"{self._seq}-{self._writes:08x}"
         self._log[self._seq] = revision
         if write.fact is not None:
-            body: str | None = wire.to_json(write.fact)
+            body: str | None = wire.fact_to_json(write.fact)
         else:
             body = row.body if row else None
         at = self._clock.now().isoformat(timespec="seconds").replace("+00:00", "Z")
         self._rows[write.fact_id] = _Row(
-            Written(
+            FeedRow(
                 self._seq,
                 write.fact_id,
                 revision,

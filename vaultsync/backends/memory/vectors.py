@@ -9,13 +9,13 @@ from operator import mul
 from vaultsync.backends.vectors.columns import (
     check_dimension,
     dimension_of,
-    filtered_by,
-    gone,
-    not_finite,
+    filterable_fields,
+    index_missing_error,
+    not_finite_error,
 )
-from vaultsync.indexing.ports import Near, VectorRow
+from vaultsync.indexing.ports import NearFact, VectorRow
 from vaultsync.model.fact import Fact
-from vaultsync.model.filters import Filters
+from vaultsync.model.filters import FactFilters
 
 
 class MemoryVectors:
@@ -51,11 +51,11 @@ class MemoryVectors:
 
     def outdated(self, facts: Iterable[Fact]) -> set[str]:
         """Those of the facts that have rows made of other fields."""
-        held = {row.fact.id: filtered_by(row.fact) for row in self._rows.values()}
+        held = {row.fact.id: filterable_fields(row.fact) for row in self._rows.values()}
         return {
             fact.id
             for fact in facts
-            if fact.id in held and held[fact.id] != filtered_by(fact)
+            if fact.id in held and held[fact.id] != filterable_fields(fact)
         }
 
     def count(self) -> int:
@@ -76,28 +76,28 @@ class MemoryVectors:
     ) -> None:
         """Add rows; those of the facts in `replace` go first."""
         if self._identity is None:
-            raise gone()
+            raise index_missing_error()
         away = set(replace)
         kept = {key: row for key, row in self._rows.items() if key[0] not in away}
         made = {(row.fact.id, row.chunk_id): row for row in rows}
         first = next(iter(self._rows.values()), None)
         dimension_of(rows, len(first.vector) if first else 0)
         if not all(math.isfinite(each) for row in rows for each in row.vector):
-            raise not_finite()
+            raise not_finite_error()
         self._rows = kept | made
         self._record = self._record if record is None else record
 
     def search(
-        self, vector: Sequence[float], filters: Filters, *, limit: int
-    ) -> list[Near]:
+        self, vector: Sequence[float], filters: FactFilters, *, limit: int
+    ) -> list[NearFact]:
         """The nearest facts, each once."""
-        found: dict[str, Near] = {}
+        found: dict[str, NearFact] = {}
         for row in self._rows.values():
             check_dimension(vector, len(row.vector))
             if filters.admits(row.fact):
                 cosine = round(min(1.0, max(-1.0, _dot(row.vector, vector))), 6)
-                near = Near(row.fact.id, row.chunk_id, cosine)
-                if _rank(near) < _rank(found.get(row.fact.id, Near("", "", -2.0))):
+                near = NearFact(row.fact.id, row.chunk_id, cosine)
+                if _rank(near) < _rank(found.get(row.fact.id, NearFact("", "", -2.0))):
                     found[row.fact.id] = near
         return sorted(found.values(), key=_rank)[: max(0, limit)]
 
@@ -112,5 +112,5 @@ def _dot(one: Sequence[float], other: Sequence[float]) -> float:
     return math.fsum(map(mul, one, other))
 
 
-def _rank(near: Near) -> tuple[float, str, str]:
+def _rank(near: NearFact) -> tuple[float, str, str]:
     return (-near.similarity, near.fact_id, near.chunk_id)

@@ -23,11 +23,11 @@ from typing import Protocol
 
 from vaultsync.errors import NoteChangedError, UnreadableNoteError
 from vaultsync.model.paths import VaultPath
-from vaultsync.storage.vault import Folder, NoteFile, Scan, Stamp, Vault
+from vaultsync.storage.vault import FileStamp, FolderListing, NoteFile, Vault, VaultScan
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class WriteOffer:
     """One change of a note, as it is offered to the app."""
 
     action: str
@@ -41,7 +41,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WriteReply:
     """What the app says to an offer."""
 
     applied: bool
@@ -50,7 +50,7 @@ class Answer:
     reason: str = ""
 
 
-class App(Protocol):
+class ObsidianApp(Protocol):
     """The app that may be open."""
 
     @property
@@ -58,7 +58,7 @@ class App(Protocol):
         """Whether it is worth while to ask it anything."""
         ...
 
-    def offer(self, offer: Offer) -> Answer | None:
+    def offer(self, offer: WriteOffer) -> WriteReply | None:
         """Ask it to do something; None when it does not answer in time."""
         ...
 
@@ -86,11 +86,11 @@ class SharedVault(Vault, Protocol):
 class VaultThroughApp:
     """`Vault` on another one, which offers changes of notes to an app first."""
 
-    def __init__(self, vault: SharedVault, app: App) -> None:
+    def __init__(self, vault: SharedVault, app: ObsidianApp) -> None:
         self._vault = vault
         self._app = app
 
-    def exchange(self, op: str, path: VaultPath, expect: str) -> Stamp:
+    def exchange(self, op: str, path: VaultPath, expect: str) -> FileStamp:
         """Offer the staged text to the app; else swap."""
         if not self._app.is_open:
             return self._vault.exchange(op, path, expect)
@@ -100,7 +100,7 @@ class VaultThroughApp:
         text = _text(before.data, staged.data) if staged else None
         if staged is None or text is None:
             return self._vault.exchange(op, path, expect)
-        answer = self._app.offer(Offer("modify", path, None, expect, text))
+        answer = self._app.offer(WriteOffer("modify", path, None, expect, text))
         if answer is None:
             return self._vault.exchange(op, path, expect)
         now = self._vault.read(path)
@@ -108,11 +108,11 @@ class VaultThroughApp:
             self._vault.touched(path)
             self._vault.stage(op, before.data)
             return now.stamp
-        if now.sha != expect or _holds_other(answer, expect):
+        if now.sha != expect or _has_unsaved_text(answer, expect):
             raise NoteChangedError(path)
         return self._vault.exchange(op, path, expect)
 
-    def move(self, path: VaultPath, to: VaultPath) -> Stamp:
+    def move(self, path: VaultPath, to: VaultPath) -> FileStamp:
         """Offer the rename to the app; else rename."""
         if not self._app.is_open:
             return self._vault.move(path, to)
@@ -123,16 +123,16 @@ class VaultThroughApp:
             return self._vault.move(path, to)
         if self._vault.stamp(to) is not None:
             return self._vault.move(path, to)  # it says why not; or a change of case
-        answer = self._app.offer(Offer("rename", path, to, expect, None))
+        answer = self._app.offer(WriteOffer("rename", path, to, expect, None))
         there = self._vault.stamp(to)
         if there is not None and self._vault.stamp(path) is None:
             self._vault.touched(to, path)
             return there
-        if answer is not None and _holds_other(answer, expect):
+        if answer is not None and _has_unsaved_text(answer, expect):
             raise NoteChangedError(path)
         return self._vault.move(path, to)
 
-    def withdraw(self, op: str, path: VaultPath, expect: str) -> None:
+    def stage_removal(self, op: str, path: VaultPath, expect: str) -> None:
         """As the vault does, unless an editor of the app holds what is not saved yet.
 
         The app is asked to write the text that the note has, which changes nothing, and
@@ -142,10 +142,10 @@ class VaultThroughApp:
             before = self._vault.read(path)
             text = _text(before.data, before.data)
             if before.sha == expect and text is not None:
-                answer = self._app.offer(Offer("modify", path, None, expect, text))
-                if answer is not None and _holds_other(answer, expect):
+                answer = self._app.offer(WriteOffer("modify", path, None, expect, text))
+                if answer is not None and _has_unsaved_text(answer, expect):
                     raise NoteChangedError(path)
-        self._vault.withdraw(op, path, expect)
+        self._vault.stage_removal(op, path, expect)
 
     # ------------------------------------------------------- all else is the vault's
 
@@ -153,15 +153,15 @@ class VaultThroughApp:
         """As the vault does."""
         return self._vault.vault_id()
 
-    def scan(self) -> Scan:
+    def scan(self) -> VaultScan:
         """As the vault does."""
         return self._vault.scan()
 
-    def folder(self, path: VaultPath) -> Folder | None:
+    def folder(self, path: VaultPath) -> FolderListing | None:
         """As the vault does."""
         return self._vault.folder(path)
 
-    def stamp(self, path: VaultPath) -> Stamp | None:
+    def stamp(self, path: VaultPath) -> FileStamp | None:
         """As the vault does."""
         return self._vault.stamp(path)
 
@@ -185,7 +185,7 @@ class VaultThroughApp:
         """As the vault does."""
         self._vault.discard(op)
 
-    def create(self, op: str, path: VaultPath) -> Stamp:
+    def create(self, op: str, path: VaultPath) -> FileStamp:
         """As the vault does: the app finds new notes by itself."""
         return self._vault.create(op, path)
 
@@ -214,7 +214,7 @@ class VaultThroughApp:
         self._vault.close()
 
 
-def _holds_other(answer: Answer, expect: str) -> bool:
+def _has_unsaved_text(answer: WriteReply, expect: str) -> bool:
     """Whether the app did nothing because of a text that is not in the file yet."""
     return not answer.applied and answer.found not in (None, expect)
 

@@ -18,33 +18,33 @@ from vaultsync.backends.qdrant import collection as layout
 from vaultsync.backends.qdrant.errors import (
     ClosedError,
     exists_already,
-    judge,
     status_of,
+    translate_error,
 )
 from vaultsync.backends.qdrant.operations import (
-    PAGE,
-    Between,
-    Close,
+    POINTS_PER_REQUEST,
     Condition,
-    Forget,
-    Missing,
+    DeletePoints,
+    IsEmpty,
+    NumberRange,
     Payload,
     Point,
-    Step,
-    Where,
-    space,
-    those_after,
+    PointFilter,
+    PointOperation,
+    ScoredPoint,
+    records_after,
+    vector_name,
     vectors_of,
 )
-from vaultsync.backends.qdrant.payload import INDEXED
-from vaultsync.backends.qdrant.retry import Patience
-from vaultsync.backends.qdrant.settings import QdrantPlace
+from vaultsync.backends.qdrant.payload import PAYLOAD_INDEXES
+from vaultsync.backends.qdrant.retry import RetryPolicy
+from vaultsync.backends.qdrant.settings import QdrantSettings
 from vaultsync.errors import ConfigError, StoreLayoutError
 from vaultsync.storage.clock import Clock
 
 Model: TypeAlias = Any
 """A model of the client. Its type would have the client loaded."""
-LARGEST = 8 << 20
+MAX_REQUEST_BYTES = 8 << 20
 """Bytes of a request, about. A server refuses what has more than 32 MiB, and what is sent
 slowly times out before that is known."""
 _NUMBER, _ID = 22, 40
@@ -52,7 +52,7 @@ _NUMBER, _ID = 22, 40
 _MODES = {"any": None, "new": "insert_only", "known": "update_only"}
 
 
-def library() -> Model:
+def load_models() -> Model:
     """The models of the client."""
     from qdrant_client import models
 
@@ -61,30 +61,30 @@ def library() -> Model:
 
 def consistency(said: str | int) -> Model:
     """On how many replicas a read has to agree."""
-    return said if isinstance(said, int) else library().ReadConsistencyType(said)
+    return said if isinstance(said, int) else load_models().ReadConsistencyType(said)
 
 
-def requests(steps: Sequence[Step]) -> Iterator[list[Model]]:
+def operation_requests(steps: Sequence[PointOperation]) -> Iterator[list[Model]]:
     """The operations of steps, as many at a time as one request may carry."""
     made: list[Model] = []
-    room = LARGEST
+    room = MAX_REQUEST_BYTES
     for step in steps:
         for operation, size in _operations(step):
             if made and size > room:
                 yield made
-                made, room = [], LARGEST
+                made, room = [], MAX_REQUEST_BYTES
             made.append(operation)
             room -= size
     if made:
         yield made
 
 
-def _operations(step: Step) -> Iterator[tuple[Model, int]]:
+def _operations(step: PointOperation) -> Iterator[tuple[Model, int]]:
     """A step as operations, and how large each is."""
-    models = library()
-    if isinstance(step, Forget):
+    models = load_models()
+    if isinstance(step, DeletePoints):
         selector = models.FilterSelector(filter=filter_of(step.where))
-        yield models.DeleteOperation(delete=selector), _ID * len(step.where.but)
+        yield models.DeleteOperation(delete=selector), _ID * len(step.where.must_not)
         return
     mode = _MODES[step.mode]
     for points, size in _pages(step.points):
@@ -102,7 +102,9 @@ def _pages(points: Sequence[Point]) -> Iterator[tuple[list[Point], int]]:
     total = 0
     for point in points:
         size = len(msgspec.json.encode(point.payload)) + _NUMBER * len(point.vector)
-        if page and (len(page) == PAGE or total + size > LARGEST):
+        if page and (
+            len(page) == POINTS_PER_REQUEST or total + size > MAX_REQUEST_BYTES
+        ):
             yield page, total
             page, total = [], 0
         page.append(point)
@@ -113,26 +115,28 @@ def _pages(points: Sequence[Point]) -> Iterator[tuple[list[Point], int]]:
 
 def _struct(point: Point) -> Model:
     numbers = list(map(float, point.vector))
-    vector = {space(len(numbers)): numbers} if numbers else {}
-    return library().PointStruct(
+    vector = {vector_name(len(numbers)): numbers} if numbers else {}
+    return load_models().PointStruct(
         id=point.id, payload=dict(point.payload), vector=vector
     )
 
 
-def filter_of(where: Where) -> Model:
+def filter_of(where: PointFilter) -> Model:
     """Conditions as a filter."""
-    models = library()
+    models = load_models()
     return models.Filter(
         must=[_condition(each) for each in where.must],
-        must_not=[models.HasIdCondition(has_id=list(where.but))] if where.but else None,
+        must_not=[models.HasIdCondition(has_id=list(where.must_not))]
+        if where.must_not
+        else None,
     )
 
 
 def _condition(said: Condition) -> Model:
-    models = library()
-    if isinstance(said, Missing):
+    models = load_models()
+    if isinstance(said, IsEmpty):
         return models.IsEmptyCondition(is_empty=models.PayloadField(key=said.key))
-    if isinstance(said, Between):
+    if isinstance(said, NumberRange):
         return models.FieldCondition(
             key=said.key,
             range=models.Range(gte=said.least, lte=said.most, lt=said.below),
@@ -147,7 +151,7 @@ _UNKNOWN_THERE = (400, 404, 405)
 """What a server answers that does not know a request."""
 
 
-class ClientPoints:
+class ClientPointCollection:
     """A collection behind `qdrant_client`.
 
     The key of a server is read from the environment when it is opened, and is nowhere
@@ -157,14 +161,14 @@ class ClientPoints:
     """
 
     def __init__(
-        self, place: QdrantPlace, *, clock: Clock, client: Model = None
+        self, place: QdrantSettings, *, clock: Clock, client: Model = None
     ) -> None:
         self._place = place
         self._client: Model = client
         self._ours = client is None
         where = str(place) if place.kind == "server" else ""
-        judged = partial(judge, where=where, key=place.key_variable)
-        self._patience = Patience(clock, judged, seconds=place.patience_seconds)
+        judged = partial(translate_error, where=where, key=place.key_variable)
+        self._patience = RetryPolicy(clock, judged, seconds=place.patience_seconds)
         self._known = False
         self._closed = False
 
@@ -222,12 +226,12 @@ class ClientPoints:
     def _writes(self) -> dict[str, object]:
         made: dict[str, object] = {"wait": True}
         if self._place.kind != "local":
-            made["ordering"] = library().WriteOrdering(self._place.ordering)
+            made["ordering"] = load_models().WriteOrdering(self._place.ordering)
         return made
 
     # ---------------------------------------------------------------- collection
 
-    def there(self) -> bool:
+    def exists(self) -> bool:
         """Whether the collection is there, made as it should be."""
         if self._known:
             return True
@@ -261,18 +265,18 @@ class ClientPoints:
 
     def make(self, dimension: int) -> None:
         """Make the collection with its payload indexes."""
-        models, place = library(), self._place
+        models, place = load_models(), self._place
         self._check_version()
         try:
             self._ask(
                 "create_collection",
                 vectors_config={
-                    space(dimension): models.VectorParams(
+                    vector_name(dimension): models.VectorParams(
                         size=dimension, distance=models.Distance.COSINE, on_disk=False
                     )
                 },
                 hnsw_config=models.HnswConfigDiff(
-                    m=layout.M,
+                    m=layout.HNSW_M,
                     ef_construct=layout.EF_CONSTRUCT,
                     full_scan_threshold=layout.FULL_SCAN_THRESHOLD,
                     on_disk=False,
@@ -298,25 +302,25 @@ class ClientPoints:
             if not exists_already(error):
                 raise
         if place.kind != "local":  # where indexes have no effect
-            for field, kind in INDEXED.items():
+            for field, kind in PAYLOAD_INDEXES.items():
                 self._ask("create_payload_index", field_name=field, field_schema=kind)
-        self.there()
+        self.exists()
 
     def dimensions(self) -> set[int]:
         """The lengths of vectors that the collection can hold."""
         vectors = self._config()["params"].get("vectors") or {}
         return {each["size"] for each in vectors.values()}
 
-    def widen(self, dimension: int) -> None:
+    def add_dimension(self, dimension: int) -> None:
         """Let it hold vectors of another length, too."""
-        models = library()
+        models = load_models()
         dense = models.DenseVectorConfig(
             size=dimension, distance=models.Distance.COSINE
         )
         try:
             self._ask(
                 "create_vector_name",
-                vector_name=space(dimension),
+                vector_name=vector_name(dimension),
                 vector_name_config=models.DenseVectorNameConfig(dense=dense),
                 **self._writes,
             )
@@ -338,10 +342,10 @@ class ClientPoints:
     ) -> dict[str, Payload]:
         """The payloads of those points that are there."""
         wanted, found = list(ids), {}
-        for at in range(0, len(wanted), PAGE):
+        for at in range(0, len(wanted), POINTS_PER_REQUEST):
             records = self._ask(
                 "retrieve",
-                ids=wanted[at : at + PAGE],
+                ids=wanted[at : at + POINTS_PER_REQUEST],
                 with_payload=True if fields is None else list(fields),
                 with_vectors=False,
                 **self._reads,
@@ -350,7 +354,12 @@ class ClientPoints:
         return found
 
     def walk(
-        self, where: Where, fields: Sequence[str], *, after: str = "", limit: int = PAGE
+        self,
+        where: PointFilter,
+        fields: Sequence[str],
+        *,
+        after: str = "",
+        limit: int = POINTS_PER_REQUEST,
     ) -> list[tuple[str, Payload]]:
         """Points with an id greater than `after`, by id."""
         records, _ = self._ask(
@@ -362,26 +371,26 @@ class ClientPoints:
             with_vectors=False,
             **self._reads,
         )
-        return those_after(after, records)[:limit]
+        return records_after(after, records)[:limit]
 
-    def count(self, where: Where) -> int:
+    def count(self, where: PointFilter) -> int:
         """How many points there are, exactly."""
         found = self._ask("count", count_filter=filter_of(where), exact=True)
         return int(found.count)
 
-    def near(
+    def search(
         self,
         vector: Sequence[float],
-        where: Where,
+        where: PointFilter,
         fields: Sequence[str],
         *,
         limit: int,
-    ) -> list[Close]:
+    ) -> list[ScoredPoint]:
         """The nearest points: the int8 vectors name them, the whole ones decide."""
         found = self._ask(
             "query_points",
             query=list(vector),
-            using=space(len(vector)),
+            using=vector_name(len(vector)),
             query_filter=filter_of(where),
             limit=limit,
             with_payload=list(fields),
@@ -389,44 +398,45 @@ class ClientPoints:
             **self._reads,
         )
         return [
-            Close(str(each.id), each.score, each.payload or {}) for each in found.points
+            ScoredPoint(str(each.id), each.score, each.payload or {})
+            for each in found.points
         ]
 
     def _search(self, limit: int) -> dict[str, object]:
         if self._place.kind == "local":  # where search is exact
             return {}
-        models = library()
+        models = load_models()
         by_int8 = models.QuantizationSearchParams(
             rescore=True, oversampling=layout.OVERSAMPLING
         )
-        ef = max(layout.EF, limit)
+        ef = max(layout.HNSW_EF, limit)
         acorn = models.AcornSearchParams(enable=True)
         found = models.SearchParams(hnsw_ef=ef, quantization=by_int8, acorn=acorn)
         return {"search_params": found}
 
     def vectors(
-        self, where: Where, field: str, dimension: int
+        self, where: PointFilter, field: str, dimension: int
     ) -> dict[str, Sequence[float]]:
         """The vectors of points, by the value of a key."""
         return vectors_of(
             lambda offset: self._ask(
                 "scroll",
                 scroll_filter=filter_of(where),
-                limit=PAGE,
+                limit=POINTS_PER_REQUEST,
                 offset=offset,
                 with_payload=[field],
-                with_vectors=[space(dimension)],
+                with_vectors=[vector_name(dimension)],
                 **self._reads,
             ),
             field,
-            space(dimension),
+            vector_name(dimension),
         )
 
     # -------------------------------------------------------------------- writes
 
-    def do(self, steps: Sequence[Step]) -> None:
+    def do(self, steps: Sequence[PointOperation]) -> None:
         """Do the steps in order, in as many requests as they need."""
-        for changes in requests(steps):
+        for changes in operation_requests(steps):
             self._ask("batch_update_points", update_operations=changes, **self._writes)
 
     def close(self) -> None:

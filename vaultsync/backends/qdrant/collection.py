@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vaultsync.backends.qdrant.settings import QdrantPlace
+from vaultsync.backends.qdrant.settings import QdrantSettings
 
-M = 16
+HNSW_M = 16
 EF_CONSTRUCT = 128
 FULL_SCAN_THRESHOLD = 10_000
 QUANTILE = 0.99
@@ -17,13 +17,13 @@ MEMMAP_THRESHOLD = 50_000
 OVERSAMPLING = 3.0
 """How many times more candidates the int8 vectors name than are wanted; the whole ones
 decide. With it recall@10 against exact search is 0.99 and more (`make bench`)."""
-EF = 128
+HNSW_EF = 128
 """Candidates of a search in the graph (the seed's default). Searches go by ACORN, too: of
 the nearest ten of 100,000 chunks with a filter on three fields the graph alone found 0.983,
 and 0.675 before each of the fields had its payload index; with ACORN all, both times."""
 
 
-def differences(config: Mapping[str, Any], place: QdrantPlace) -> list[str]:
+def differences(config: Mapping[str, Any], place: QdrantSettings) -> list[str]:
     """What is not as this vault would make it, in words; of a server's description."""
     params, found = config.get("params") or {}, []
     vectors = params.get("vectors") or {}
@@ -38,7 +38,7 @@ def differences(config: Mapping[str, Any], place: QdrantPlace) -> list[str]:
         return found
     hnsw = config.get("hnsw_config") or {}
     wanted: dict[str, tuple[object, object]] = {
-        "m": (hnsw.get("m"), M),
+        "m": (hnsw.get("m"), HNSW_M),
         "ef_construct": (hnsw.get("ef_construct"), EF_CONSTRUCT),
     }
     for name in ("shard_number", "replication_factor", "write_consistency_factor"):

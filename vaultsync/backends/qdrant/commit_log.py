@@ -19,69 +19,69 @@ from uuid import UUID, uuid5
 
 import msgspec
 
-from vaultsync.backends.qdrant.operations import Is, Point, Where
-from vaultsync.backends.qdrant.payload import Row
+from vaultsync.backends.qdrant.operations import MatchAny, Point, PointFilter
+from vaultsync.backends.qdrant.payload import StoredFact
 from vaultsync.model import serialization as wire
-from vaultsync.storage.store import RevisionMismatch, Write, Written
+from vaultsync.storage.store import FeedRow, RevisionMismatch, StoreWrite
 
 _NAMES = UUID("6f0c9a4e-8a5b-5d0e-9a53-7a1d6c0f2b11")
-IN_HEAD = 128
+MAX_INLINE_ROWS = 128
 """Rows of a batch that the head carries itself; more go into pages of as many."""
-MUCH = 1 << 20
+MAX_ROWS_CHARS = 1 << 20
 """Characters of rows that go into one point, where there is more than one row: a request
 must not be too large for a server."""
-REMEMBERED = 256
+MAX_LOGGED_BATCHES = 256
 """Batches that the head names; older ones go into a point of their own, half at a time."""
 
 
-def name(text: str) -> str:
+def point_id(text: str) -> str:
     """The id of a point of ours."""
     return str(uuid5(_NAMES, text))
 
 
-HEAD = name("head")
+COMMIT_RECORD_ID = point_id("head")
 
 
-class Batch(NamedTuple):
+class CommittedBatch(NamedTuple):
     """Writes that became visible together."""
 
     first: int
     """Their lowest number."""
-    mark: str
+    version: str
     """Random; each revision of the batch ends in it."""
 
 
-class Decided(NamedTuple):
+class CommitDecision(NamedTuple):
     """What a call of `write` comes to."""
 
     answers: list[str | RevisionMismatch]
-    head: Head | None
+    head: CommitRecord | None
     """The head that has to take the place of the one that was read; None for none."""
-    rows: list[Row]
+    rows: list[StoredFact]
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class CommitRecord:
     """Where a store stands."""
 
     store_id: str
     revision: str
     seq: int = 0
     facts: int = 0
-    log: tuple[Batch, ...] = ()
-    rows: tuple[Row, ...] = ()
+    log: tuple[CommittedBatch, ...] = ()
+    rows: tuple[StoredFact, ...] = ()
     """Of the newest batch, as long as they may not be points yet."""
     pages: int = 0
     """Into how many points those rows went, where they are too many for this one."""
 
     @property
-    def is_settled(self) -> bool:
+    def is_committed(self) -> bool:
         """Whether all that was written is in its point."""
         return not (self.rows or self.pages)
 
     def holds(self, mark: str) -> bool:
         """Whether a batch became part of this head's past."""
-        return any(each.mark == mark for each in self.log)
+        return any(each.version == mark for each in self.log)
 
     def revision_at(self, seq: int) -> str | None:
         """The revision of a number; None when it is of no batch that the head names."""
@@ -94,19 +94,19 @@ class Head:
 
     def decide(
         self,
-        writes: Sequence[Write],
-        known: Mapping[str, Row],
+        writes: Sequence[StoreWrite],
+        known: Mapping[str, StoredFact],
         *,
         mark: str,
         at: str,
-    ) -> Decided:
+    ) -> CommitDecision:
         """Each write against what is known of its fact, those before it included."""
-        last = {key: row.written for key, row in known.items()}
-        said = {key: row.said for key, row in known.items()}
+        last = {key: row.feed_row for key, row in known.items()}
+        said = {key: row.fact_json for key, row in known.items()}
         ops = {key: row.op for key, row in known.items()}
         seq, facts = self.seq, self.facts
         answers: list[str | RevisionMismatch] = []
-        made: dict[str, Row] = {}
+        made: dict[str, StoredFact] = {}
         refused = set()
         for write in writes:
             before = last.get(write.fact_id)
@@ -118,7 +118,7 @@ class Head:
             seq += 1
             gone = write.fact is None
             facts += (before is None or before.deleted) - gone
-            now = Written(
+            now = FeedRow(
                 seq,
                 write.fact_id,
                 f"{seq}-{mark}",
@@ -128,12 +128,12 @@ class Head:
             )
             last[write.fact_id] = now
             if write.fact is not None:
-                said[write.fact_id] = wire.to_json(write.fact)
+                said[write.fact_id] = wire.fact_to_json(write.fact)
             op = ops[write.fact_id] = write.op or ops.get(write.fact_id, "")
-            made[write.fact_id] = Row(now, said.get(write.fact_id), op)
+            made[write.fact_id] = StoredFact(now, said.get(write.fact_id), op)
             answers.append(now.revision)
         if not made:
-            return Decided(answers, None, [])
+            return CommitDecision(answers, None, [])
         rows = list(made.values())
         parts = len(_parted(rows))
         head = replace(
@@ -141,24 +141,27 @@ class Head:
             revision=mark,
             seq=seq,
             facts=facts,
-            log=(*self.log, Batch(self.seq + 1, mark)),
+            log=(*self.log, CommittedBatch(self.seq + 1, mark)),
             rows=tuple(rows) if parts == 1 else (),
             pages=0 if parts == 1 else parts,
         )
-        return Decided(answers, head, rows)
+        return CommitDecision(answers, head, rows)
 
-    def shortened(self) -> tuple[Head, Point | None]:
+    def truncate_log(self) -> tuple[CommitRecord, Point | None]:
         """The head without its older batches, and the point that keeps those."""
-        if len(self.log) <= REMEMBERED:
+        if len(self.log) <= MAX_LOGGED_BATCHES:
             return self, None
-        old, rest = self.log[: REMEMBERED // 2], self.log[REMEMBERED // 2 :]
+        old, rest = (
+            self.log[: MAX_LOGGED_BATCHES // 2],
+            self.log[MAX_LOGGED_BATCHES // 2 :],
+        )
         payload = {
             "kind": "log",
             "seq": old[0].first,
             "last": rest[0].first - 1,
             "log": _log_text(old),
         }
-        kept = Point(name(f"log {old[0].first} {old[0].mark}"), payload)
+        kept = Point(point_id(f"log {old[0].first} {old[0].version}"), payload)
         return replace(self, log=rest), kept
 
     def point(self) -> Point:
@@ -175,10 +178,10 @@ class Head:
             payload["rows"] = rows_text(self.rows)
         if self.pages:
             payload["pages"] = self.pages
-        return Point(HEAD, payload)
+        return Point(COMMIT_RECORD_ID, payload)
 
     @classmethod
-    def parse(cls, payload: Mapping[str, Any]) -> Head:
+    def parse(cls, payload: Mapping[str, Any]) -> CommitRecord:
         """The head that a payload was made of."""
         return cls(
             store_id=payload["storeId"],
@@ -190,21 +193,23 @@ class Head:
             pages=int(payload.get("pages") or 0),
         )
 
-    def settled(self) -> Head:
+    def after_commit(self) -> CommitRecord:
         """The head once all that was written is in its point."""
         return replace(self, rows=(), pages=0)
 
-    def same(self) -> Where:
+    def unchanged_condition(self) -> PointFilter:
         """What a point meets that is still this head."""
-        return Where((Is("kind", ["head"]), Is("revision", [self.revision])))
+        return PointFilter(
+            (MatchAny("kind", ["head"]), MatchAny("revision", [self.revision]))
+        )
 
 
 def page_id(mark: str, number: int) -> str:
     """The id of the point that holds a page of a batch."""
-    return name(f"page {mark} {number}")
+    return point_id(f"page {mark} {number}")
 
 
-def pages_of(rows: Sequence[Row], mark: str, at: str) -> list[Point]:
+def pages_of(rows: Sequence[StoredFact], mark: str, at: str) -> list[Point]:
     """The rows of a large batch as points."""
     return [
         Point(
@@ -220,39 +225,39 @@ def pages_of(rows: Sequence[Row], mark: str, at: str) -> list[Point]:
     ]
 
 
-def _parted(rows: Sequence[Row]) -> list[list[Row]]:
+def _parted(rows: Sequence[StoredFact]) -> list[list[StoredFact]]:
     """Rows by the points that carry them."""
-    parts: list[list[Row]] = [[]]
-    room = MUCH
+    parts: list[list[StoredFact]] = [[]]
+    room = MAX_ROWS_CHARS
     for row in rows:
-        size = len(row.said or "")
-        if parts[-1] and (len(parts[-1]) == IN_HEAD or size > room):
+        size = len(row.fact_json or "")
+        if parts[-1] and (len(parts[-1]) == MAX_INLINE_ROWS or size > room):
             parts.append([])
-            room = MUCH
+            room = MAX_ROWS_CHARS
         parts[-1].append(row)
         room -= size
     return parts
 
 
-def rows_text(rows: Sequence[Row]) -> str:
+def rows_text(rows: Sequence[StoredFact]) -> str:
     """Rows as JSON."""
     return msgspec.json.encode(
-        [(*row.written, row.said, row.op) for row in rows]
+        [(*row.feed_row, row.fact_json, row.op) for row in rows]
     ).decode()
 
 
-def rows_of(text: str) -> tuple[Row, ...]:
+def rows_of(text: str) -> tuple[StoredFact, ...]:
     """The rows of such a text."""
     return tuple(
-        Row(Written(*each[:6]), *each[6:]) for each in msgspec.json.decode(text)
+        StoredFact(FeedRow(*each[:6]), *each[6:]) for each in msgspec.json.decode(text)
     )
 
 
-def _log_text(log: Sequence[Batch]) -> str:
+def _log_text(log: Sequence[CommittedBatch]) -> str:
     return " ".join(f"{first}:{mark}" for first, mark in log)
 
 
-def log_of(text: str) -> tuple[Batch, ...]:
+def log_of(text: str) -> tuple[CommittedBatch, ...]:
     """The batches of such a text."""
     pairs = (each.split(":") for each in text.split())
-    return tuple(Batch(int(first), mark) for first, mark in pairs)
+    return tuple(CommittedBatch(int(first), mark) for first, mark in pairs)

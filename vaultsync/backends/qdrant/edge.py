@@ -11,23 +11,23 @@ from typing import Any, TypeAlias
 from vaultsync.backends.qdrant import collection as layout
 from vaultsync.backends.qdrant.errors import ClosedError
 from vaultsync.backends.qdrant.operations import (
-    PAGE,
-    Between,
-    Close,
+    POINTS_PER_REQUEST,
     Condition,
-    Missing,
+    IsEmpty,
+    NumberRange,
     Payload,
     Point,
-    Put,
-    Step,
-    Where,
-    space,
-    those_after,
+    PointFilter,
+    PointOperation,
+    ScoredPoint,
+    UpsertPoints,
+    records_after,
+    vector_name,
     vectors_of,
 )
-from vaultsync.backends.qdrant.payload import INDEXED
-from vaultsync.backends.qdrant.retry import Patience, Trouble
-from vaultsync.backends.qdrant.settings import QdrantPlace
+from vaultsync.backends.qdrant.payload import PAYLOAD_INDEXES
+from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
+from vaultsync.backends.qdrant.settings import QdrantSettings
 from vaultsync.errors import ConfigError, StoreLayoutError
 from vaultsync.storage.clock import Clock
 
@@ -37,32 +37,34 @@ _ASKED = (
 )
 """What is indexed: nobody else asks this shard, and each index costs a write. One of status
 and priority less, and a search reads that of each chunk: it takes nine times as long."""
-Part: TypeAlias = Any
+EdgeValue: TypeAlias = Any
 """Of the engine. Its type would have the engine loaded."""
-_FLUSH = 1_000
+_FLUSH_WRITES = 1_000
 """Writes after which the log may begin anew."""
-_MARK = "edge_config.json"
+_SHARD_FILE = "edge_config.json"
 """A file that a shard has once it was made."""
 
 
-class EdgePoints:
+class EdgePointCollection:
     """A collection that is one shard of the engine. One process at a time has it.
 
     Every write is in the engine's log when it returns, and on the disk: the log alone
     outlives the process, but not a power cut.
     """
 
-    def __init__(self, place: QdrantPlace, *, clock: Clock) -> None:
+    def __init__(self, place: QdrantSettings, *, clock: Clock) -> None:
         self._place = place
         self._folder = place.path / place.collection
-        self._patience = Patience(clock, judge, seconds=place.patience_seconds)
-        self._shard: Part = None
+        self._patience = RetryPolicy(
+            clock, translate_edge_error, seconds=place.patience_seconds
+        )
+        self._shard: EdgeValue = None
         self._since_flush = 0
         self._closed = False
 
     # ---------------------------------------------------------------- collection
 
-    def there(self) -> bool:
+    def exists(self) -> bool:
         """Whether the shard is there, made as it should be."""
         if self._shard is not None:
             return True
@@ -76,7 +78,7 @@ class EdgePoints:
         return True
 
     def _config(self) -> dict[str, Any]:
-        text = self._patience.ask((self._folder / _MARK).read_text)
+        text = self._patience.ask((self._folder / _SHARD_FILE).read_text)
         config: dict[str, Any] = json.loads(text)
         return config | {"params": {"vectors": config.get("vectors")}}
 
@@ -99,7 +101,7 @@ class EdgePoints:
         have = self._shard.info().payload_schema
         missing = [field for field in _ASKED if field not in have]
         for field in missing:
-            kind = kinds[INDEXED[field]]
+            kind = kinds[PAYLOAD_INDEXES[field]]
             self._shard.update(edge.UpdateOperation.create_field_index(field, kind))
         if missing:
             self._shard.flush()
@@ -115,12 +117,12 @@ class EdgePoints:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             config = edge.EdgeConfig(
                 vectors={
-                    space(dimension): edge.EdgeVectorParams(
+                    vector_name(dimension): edge.EdgeVectorParams(
                         dimension, edge.Distance.Cosine
                     )
                 },
                 hnsw_config=edge.HnswIndexConfig(
-                    layout.M, layout.EF_CONSTRUCT, layout.FULL_SCAN_THRESHOLD
+                    layout.HNSW_M, layout.EF_CONSTRUCT, layout.FULL_SCAN_THRESHOLD
                 ),
                 quantization_config=edge.ScalarQuantizationConfig(
                     edge.ScalarType.Int8, layout.QUANTILE, memory=edge.Memory.Pinned
@@ -135,23 +137,23 @@ class EdgePoints:
         elif self._shard is None:
             self._load()
 
-    def _ask(self, method: str, *words: object, **named: object) -> Part:
-        def request() -> Part:
+    def _ask(self, method: str, *words: object, **named: object) -> EdgeValue:
+        def request() -> EdgeValue:
             self._not_closed()
             return getattr(self._shard, method)(*words, **named)
 
-        self.there()
+        self.exists()
         return self._patience.ask(request)
 
     def dimensions(self) -> set[int]:
         """The lengths of vectors that the shard can hold."""
         return {each["size"] for each in self._config()["vectors"].values()}
 
-    def widen(self, dimension: int) -> None:
+    def add_dimension(self, dimension: int) -> None:
         """Let it hold vectors of another length, too."""
         edge = _edge()
         made = edge.UpdateOperation.create_dense_vector(
-            space(dimension), dimension, edge.Distance.Cosine
+            vector_name(dimension), dimension, edge.Distance.Cosine
         )
         self._ask("update", made)
 
@@ -168,7 +170,12 @@ class EdgePoints:
         return {str(each.id): each.payload or {} for each in records}
 
     def walk(
-        self, where: Where, fields: Sequence[str], *, after: str = "", limit: int = PAGE
+        self,
+        where: PointFilter,
+        fields: Sequence[str],
+        *,
+        after: str = "",
+        limit: int = POINTS_PER_REQUEST,
     ) -> list[tuple[str, Payload]]:
         """Points with an id greater than `after`, by id."""
         request = _edge().ScrollRequest(
@@ -179,30 +186,30 @@ class EdgePoints:
             with_vector=False,
         )
         records, _ = self._ask("scroll", request)
-        return those_after(after, records)[:limit]
+        return records_after(after, records)[:limit]
 
-    def count(self, where: Where) -> int:
+    def count(self, where: PointFilter) -> int:
         """How many points there are, exactly."""
         request = _edge().CountRequest(exact=True, filter=_filter(where))
         return int(self._ask("count", request))
 
-    def near(
+    def search(
         self,
         vector: Sequence[float],
-        where: Where,
+        where: PointFilter,
         fields: Sequence[str],
         *,
         limit: int,
-    ) -> list[Close]:
+    ) -> list[ScoredPoint]:
         """The nearest points: the int8 vectors name them, the whole ones decide."""
         edge = _edge()
         request = edge.QueryRequest(
             limit=limit,
-            query=edge.Query.Nearest(list(vector), using=space(len(vector))),
+            query=edge.Query.Nearest(list(vector), using=vector_name(len(vector))),
             filter=_filter(where),
             with_payload=list(fields),
             params=edge.SearchParams(
-                hnsw_ef=max(layout.EF, limit),
+                hnsw_ef=max(layout.HNSW_EF, limit),
                 quantization=edge.QuantizationSearchParams(
                     rescore=True, oversampling=layout.OVERSAMPLING
                 ),
@@ -210,36 +217,38 @@ class EdgePoints:
             ),
         )
         found = self._ask("query", request)
-        return [Close(str(each.id), each.score, each.payload or {}) for each in found]
+        return [
+            ScoredPoint(str(each.id), each.score, each.payload or {}) for each in found
+        ]
 
     def vectors(
-        self, where: Where, field: str, dimension: int
+        self, where: PointFilter, field: str, dimension: int
     ) -> dict[str, Sequence[float]]:
         """The vectors of points, by the value of a key."""
 
-        def page(offset: object) -> Part:
+        def page(offset: object) -> EdgeValue:
             request = _edge().ScrollRequest(
                 offset=offset,
-                limit=PAGE,
+                limit=POINTS_PER_REQUEST,
                 filter=_filter(where),
                 with_payload=[field],
-                with_vector=[space(dimension)],
+                with_vector=[vector_name(dimension)],
             )
             return self._ask("scroll", request)
 
-        return vectors_of(page, field, space(dimension))
+        return vectors_of(page, field, vector_name(dimension))
 
     # -------------------------------------------------------------------- writes
 
-    def do(self, steps: Sequence[Step]) -> None:
+    def do(self, steps: Sequence[PointOperation]) -> None:
         """Do the steps in order, and see them to the disk."""
-        self.there()
+        self.exists()
         operations = [made for step in steps for made in _operations(step)]
         for operation in operations:
             self._ask("update", operation)
         self._patience.ask(self._log_to_disk)
         self._since_flush += len(operations)
-        if self._since_flush >= _FLUSH:
+        if self._since_flush >= _FLUSH_WRITES:
             self._ask("flush")
             self._since_flush = 0
 
@@ -272,7 +281,7 @@ class EdgePoints:
             self._shard = None
 
 
-def _edge() -> Part:
+def _edge() -> EdgeValue:
     try:
         import qdrant_edge
     except ImportError:
@@ -283,13 +292,13 @@ def _edge() -> Part:
 
 
 def _has_shard(folder: Path) -> bool:
-    return (folder / _MARK).exists()
+    return (folder / _SHARD_FILE).exists()
 
 
-def _operations(step: Step) -> list[Part]:
+def _operations(step: PointOperation) -> list[EdgeValue]:
     edge = _edge()
     update = edge.UpdateOperation
-    if isinstance(step, Put):
+    if isinstance(step, UpsertPoints):
         modes = {
             "any": edge.UpdateMode.Upsert,
             "new": edge.UpdateMode.InsertOnly,
@@ -297,50 +306,50 @@ def _operations(step: Step) -> list[Part]:
         }
         return [
             update.upsert_points(
-                [_point(each) for each in step.points[at : at + PAGE]],
+                [_point(each) for each in step.points[at : at + POINTS_PER_REQUEST]],
                 condition=_filter(step.only_if) if step.only_if else None,
                 update_mode=modes[step.mode],
             )
-            for at in range(0, len(step.points), PAGE)
+            for at in range(0, len(step.points), POINTS_PER_REQUEST)
         ]
     return [update.delete_points_by_filter(_filter(step.where))]
 
 
-def _point(point: Point) -> Part:
+def _point(point: Point) -> EdgeValue:
     numbers = list(map(float, point.vector))
-    vector = {space(len(numbers)): numbers} if numbers else {}
+    vector = {vector_name(len(numbers)): numbers} if numbers else {}
     return _edge().Point(point.id, vector, dict(point.payload))
 
 
-def _filter(where: Where) -> Part:
+def _filter(where: PointFilter) -> EdgeValue:
     edge = _edge()
     return edge.Filter(
         must=[_condition(each) for each in where.must],
-        must_not=[edge.HasIdCondition(set(where.but))] if where.but else None,
+        must_not=[edge.HasIdCondition(set(where.must_not))] if where.must_not else None,
     )
 
 
-def _condition(said: Condition) -> Part:
+def _condition(said: Condition) -> EdgeValue:
     edge = _edge()
-    if isinstance(said, Missing):
+    if isinstance(said, IsEmpty):
         return edge.IsEmptyCondition(said.key)
-    if isinstance(said, Between):
+    if isinstance(said, NumberRange):
         numbers = edge.RangeFloat(gte=said.least, lte=said.most, lt=said.below)
         return edge.FieldCondition(said.key, range=numbers)
     return edge.FieldCondition(said.key, match=edge.MatchAny(list(said.values)))
 
 
-def judge(error: Exception) -> Trouble | None:
+def translate_edge_error(error: Exception) -> RequestFailure | None:
     """What an error of the engine says about the store; None when it is our mistake."""
     text = str(error)
     if isinstance(error, ClosedError):
-        return Trouble("it was closed", passing=False)
+        return RequestFailure("it was closed", passing=False)
     if "WouldBlock" in text:
-        return Trouble("another process has it", passing=True, refused=True)
+        return RequestFailure("another process has it", passing=True, refused=True)
     if "o space left" in text:
-        return Trouble("its disk is full", passing=False)
+        return RequestFailure("its disk is full", passing=False)
     if isinstance(error, OSError):
-        return Trouble(str(error), passing=False)
+        return RequestFailure(str(error), passing=False)
     if "Service runtime error" in text or "OutOfDisk" in text:
-        return Trouble(text[:200], passing=False)
+        return RequestFailure(text[:200], passing=False)
     return None

@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from vaultsync.backends.qdrant.retry import Trouble
+from vaultsync.backends.qdrant.retry import RequestFailure
 
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+_RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers after which the same request may be answered."""
 _NO_ROOM = ("no space left", "disk is full", "out of disk", "available disk space")
 _FULL = "make room on the disk of the store"
@@ -34,47 +34,47 @@ def exists_already(error: BaseException) -> bool:
     return "already exists" in str(error)
 
 
-def judge(
+def translate_error(
     error: Exception, *, where: str = "", key: str = "QDRANT_API_KEY"
-) -> Trouble | None:
+) -> RequestFailure | None:
     """What an error of the client says about the store; None when it is our mistake.
 
     `where` names the server, `key` the variable that its key is read from.
     """
-    found = _judged(error, key)
+    found = _translated(error, key)
     if found is None or not where:
         return found
     return replace(found, why=f"{found.why} ({where})")
 
 
-def _judged(error: Exception, key: str) -> Trouble | None:
+def _translated(error: Exception, key: str) -> RequestFailure | None:
     text = str(error)
     if isinstance(error, ClosedError):
-        return Trouble("it was closed", passing=False)
+        return RequestFailure("it was closed", passing=False)
     if any(each in text.lower() for each in _NO_ROOM):
-        return Trouble("its disk is full", passing=False, helps=_FULL)
+        return RequestFailure("its disk is full", passing=False, hint=_FULL)
     return _of_the_local_mode(error, text) or _of_a_server(error, key)
 
 
-def _of_the_local_mode(error: Exception, text: str) -> Trouble | None:
+def _of_the_local_mode(error: Exception, text: str) -> RequestFailure | None:
     if isinstance(error, RuntimeError) and "already accessed" in text:
-        return Trouble("another process has it", passing=True, refused=True)
+        return RequestFailure("another process has it", passing=True, refused=True)
     if isinstance(error, ValueError) and "not found" in text:
-        return Trouble(_GONE, passing=False)
+        return RequestFailure(_GONE, passing=False)
     if isinstance(error, (OSError, sqlite3.Error)):
-        return Trouble(text, passing=False)
+        return RequestFailure(text, passing=False)
     return None
 
 
-def _of_a_server(error: Exception, key: str) -> Trouble | None:
+def _of_a_server(error: Exception, key: str) -> RequestFailure | None:
     kind = type(error).__name__
     if kind == "ResourceExhaustedResponse":
         wait = float(getattr(error, "retry_after_s", 0))
-        return Trouble(_BUSY, passing=True, wait=wait or None)
+        return RequestFailure(_BUSY, passing=True, wait=wait or None)
     if kind == "ResponseHandlingException":
         source = getattr(error, "source", error)
         refused = type(source).__name__ == "ConnectError"
-        return Trouble(f"{source}", passing=True, refused=refused)
+        return RequestFailure(f"{source}", passing=True, refused=refused)
     if kind == "UnexpectedResponse":
         return _answered(error, key)
     if hasattr(error, "code") and hasattr(error, "details"):
@@ -82,23 +82,23 @@ def _of_a_server(error: Exception, key: str) -> Trouble | None:
     return None
 
 
-def _answered(error: Exception, key: str) -> Trouble | None:
+def _answered(error: Exception, key: str) -> RequestFailure | None:
     status = status_of(error)
     if status in (401, 403):
         return _refuses(f"{status}", key)
     if exists_already(error):
         return None
-    said = _said(bytes(getattr(error, "content", b"")))
+    said = _error_message(bytes(getattr(error, "content", b"")))
     if status == 429:  # noqa: PLR2004 - a number that everybody knows
         why = _BUSY
     elif status == 404 and said.startswith("Not found: Collection"):  # noqa: PLR2004
         why = _GONE
     else:
         why = f"it answers {status}: {said}".removesuffix(": ")
-    return Trouble(why, passing=status in _PASSING)
+    return RequestFailure(why, passing=status in _RETRYABLE_STATUSES)
 
 
-def _said(content: bytes) -> str:
+def _error_message(content: bytes) -> str:
     """The words of an answer, which are JSON where the server itself says them."""
     text = content.decode(errors="replace")
     with suppress(ValueError, LookupError, TypeError):
@@ -106,16 +106,16 @@ def _said(content: bytes) -> str:
     return " ".join(text.split())[:200]
 
 
-def _refuses(code: str, key: str) -> Trouble:
+def _refuses(code: str, key: str) -> RequestFailure:
     helps = f"set the key of the store in the environment, as {key}"
-    return Trouble(f"it refuses the key ({code})", passing=False, helps=helps)
+    return RequestFailure(f"it refuses the key ({code})", passing=False, hint=helps)
 
 
-def _by_grpc(error: GrpcError, key: str) -> Trouble | None:
+def _by_grpc(error: GrpcError, key: str) -> RequestFailure | None:
     code = error.code().name
     if code in ("UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "INTERNAL"):
         why = f"{code.lower().replace('_', ' ')}: {error.details()}"
-        return Trouble(why, passing=True, refused=code == "UNAVAILABLE")
+        return RequestFailure(why, passing=True, refused=code == "UNAVAILABLE")
     if code in ("UNAUTHENTICATED", "PERMISSION_DENIED"):
         return _refuses(code, key)
     return None

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
 Payload = Mapping[str, Any]
-PAGE = 256
+POINTS_PER_REQUEST = 256
 """Points that go in one request."""
 
 
-class Is(NamedTuple):
+class MatchAny(NamedTuple):
     """The value of a key is, or a list there holds, one of these."""
 
     key: str
     values: Sequence[str] | Sequence[int]
 
 
-class Between(NamedTuple):
+class NumberRange(NamedTuple):
     """A number: at least, at most, and below."""
 
     key: str
@@ -31,21 +31,21 @@ class Between(NamedTuple):
     below: int | None = None
 
 
-class Missing(NamedTuple):
+class IsEmpty(NamedTuple):
     """There is no value: the key is not there, or null, or an empty list."""
 
     key: str
 
 
-Condition = Is | Between | Missing
+Condition = MatchAny | NumberRange | IsEmpty
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class PointFilter:
     """Points that meet all conditions, but for some."""
 
     must: tuple[Condition, ...]
-    but: tuple[str, ...] = ()
+    must_not: tuple[str, ...] = ()
     """Ids of points that are left out."""
 
 
@@ -57,26 +57,26 @@ class Point(NamedTuple):
     vector: Sequence[float] = ()
 
 
-class Put(NamedTuple):
+class UpsertPoints(NamedTuple):
     """Points to be put where they may be."""
 
     points: Sequence[Point]
-    only_if: Where | None = None
+    only_if: PointFilter | None = None
     """What a point that is there already must meet to be replaced."""
     mode: Literal["any", "new", "known"] = "any"
     """Whether only points that are not there yet, or only those that are, are put."""
 
 
-class Forget(NamedTuple):
+class DeletePoints(NamedTuple):
     """Points to be deleted."""
 
-    where: Where
+    where: PointFilter
 
 
-Step = Put | Forget
+PointOperation = UpsertPoints | DeletePoints
 
 
-class Close(NamedTuple):
+class ScoredPoint(NamedTuple):
     """A point that is near a vector, and its cosine."""
 
     id: str
@@ -84,13 +84,13 @@ class Close(NamedTuple):
     payload: Payload
 
 
-class Points(Protocol):
+class PointCollection(Protocol):
     """One collection. Any of these may raise `StoreUnavailableError`.
 
     Reads see every step that `do` has returned from, on whatever machine.
     """
 
-    def there(self) -> bool:
+    def exists(self) -> bool:
         """Whether the collection is there.
 
         Raises:
@@ -109,16 +109,21 @@ class Points(Protocol):
         ...
 
     def walk(
-        self, where: Where, fields: Sequence[str], *, after: str = "", limit: int = PAGE
+        self,
+        where: PointFilter,
+        fields: Sequence[str],
+        *,
+        after: str = "",
+        limit: int = POINTS_PER_REQUEST,
     ) -> list[tuple[str, Payload]]:
         """Points with an id greater than `after`, by id."""
         ...
 
-    def count(self, where: Where) -> int:
+    def count(self, where: PointFilter) -> int:
         """How many points there are, exactly."""
         ...
 
-    def do(self, steps: Sequence[Step]) -> None:
+    def do(self, steps: Sequence[PointOperation]) -> None:
         """Do the steps in order. Each is safe to be done twice."""
         ...
 
@@ -126,7 +131,7 @@ class Points(Protocol):
         """The lengths of vectors that the collection can hold."""
         ...
 
-    def widen(self, dimension: int) -> None:
+    def add_dimension(self, dimension: int) -> None:
         """Let it hold vectors of another length, too.
 
         Raises:
@@ -134,19 +139,19 @@ class Points(Protocol):
         """
         ...
 
-    def near(
+    def search(
         self,
         vector: Sequence[float],
-        where: Where,
+        where: PointFilter,
         fields: Sequence[str],
         *,
         limit: int,
-    ) -> list[Close]:
+    ) -> list[ScoredPoint]:
         """The nearest points, the nearest first."""
         ...
 
     def vectors(
-        self, where: Where, field: str, dimension: int
+        self, where: PointFilter, field: str, dimension: int
     ) -> dict[str, Sequence[float]]:
         """The vectors of points, by the value of a key."""
         ...
@@ -156,7 +161,7 @@ class Points(Protocol):
         ...
 
 
-def space(dimension: int) -> str:
+def vector_name(dimension: int) -> str:
     """The name of the vectors of a length: another model may come, of another length."""
     return f"content{dimension}"
 
@@ -184,7 +189,7 @@ def vectors_of(
             return found
 
 
-def those_after(after: str, records: Iterable[Any]) -> list[tuple[str, Payload]]:
+def records_after(after: str, records: Iterable[Any]) -> list[tuple[str, Payload]]:
     """Ids and payloads of records, but for the one that a scroll began with."""
     found = [(str(each.id), each.payload or {}) for each in records]
     return [each for each in found if each[0] > after]

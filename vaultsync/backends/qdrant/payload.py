@@ -13,19 +13,19 @@ from typing import Any, NamedTuple
 import msgspec
 
 from vaultsync.model import serialization as wire
-from vaultsync.model.canonical import NEVER, moment
+from vaultsync.model.canonical import NEVER, to_microseconds
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.storage.store import Written
+from vaultsync.storage.store import FeedRow
 
-FACT, TOMBSTONE = "fact", "tombstone"
+FACT_KIND, TOMBSTONE_KIND = "fact", "tombstone"
 """The kinds of points that facts are. Words, for the engine in this process cannot ask for
 true or false."""
-FEED = ("kind", "seq", "revision", "actor", "at")
+FEED_KEYS = ("kind", "seq", "revision", "actor", "at")
 """What the feed needs of a point."""
-WHOLE = (*FEED, "content", "rest")
+FACT_KEYS = (*FEED_KEYS, "content", "rest")
 """What a fact needs of it."""
-INDEXED: Mapping[str, str] = {
+PAYLOAD_INDEXES: Mapping[str, str] = {
     "userId": "keyword",
     "type": "keyword",
     "supersededById": "keyword",
@@ -49,21 +49,21 @@ INDEXED: Mapping[str, str] = {
 """The payload indexes of a collection: key -> kind (seed 001, and below it ours)."""
 
 
-class Row(NamedTuple):
+class StoredFact(NamedTuple):
     """The last write of a fact, with what it says."""
 
-    written: Written
-    said: str | None
+    feed_row: FeedRow
+    fact_json: str | None
     """The fact as JSON; of a tombstone what it last said, None if nothing."""
     op: str = ""
     """The name of its last write that had one."""
 
 
-def to_payload(row: Row) -> dict[str, Any]:
+def to_payload(row: StoredFact) -> dict[str, Any]:
     """The payload of the point of a fact."""
-    last = row.written
+    last = row.feed_row
     made: dict[str, Any] = {
-        "kind": TOMBSTONE if last.deleted else FACT,
+        "kind": TOMBSTONE_KIND if last.deleted else FACT_KIND,
         "seq": last.seq,
         "revision": last.revision,
         "actor": last.actor,
@@ -71,9 +71,9 @@ def to_payload(row: Row) -> dict[str, Any]:
     }
     if row.op:
         made["op"] = row.op
-    if row.said is not None:
-        values = msgspec.json.decode(row.said)
-        made |= _record(wire.from_values(values))
+    if row.fact_json is not None:
+        values = msgspec.json.decode(row.fact_json)
+        made |= _record(wire.fact_from_values(values))
         values.pop("content", None)
         made["rest"] = msgspec.json.encode(values, order="sorted").decode()
     return made
@@ -104,11 +104,11 @@ def _record(fact: Fact) -> dict[str, Any]:
 
 def milliseconds(time: str | None) -> int | None:
     """A time of ISO 8601 as milliseconds since 1970; None when it says nothing."""
-    found = moment(time or "")
+    found = to_microseconds(time or "")
     return None if found == NEVER else found // 1000
 
 
-def to_row(fact_id: str, payload: Mapping[str, Any]) -> Row:
+def to_row(fact_id: str, payload: Mapping[str, Any]) -> StoredFact:
     """The row that a payload was made of."""
     said = None
     if "rest" in payload:
@@ -116,27 +116,27 @@ def to_row(fact_id: str, payload: Mapping[str, Any]) -> Row:
         if payload.get("content"):
             values["content"] = payload["content"]
         said = msgspec.json.encode(values, order="sorted").decode()
-    return Row(to_written(fact_id, payload), said, payload.get("op", ""))
+    return StoredFact(to_feed_row(fact_id, payload), said, payload.get("op", ""))
 
 
 def to_fact(payload: Mapping[str, Any], *, buried: bool) -> Fact | None:
     """The fact of a payload; None when it is a tombstone, or, asked for one, is none."""
-    if (payload["kind"] == TOMBSTONE) != buried or "rest" not in payload:
+    if (payload["kind"] == TOMBSTONE_KIND) != buried or "rest" not in payload:
         return None
     values: dict[str, Value] = msgspec.json.decode(payload["rest"])
     content = payload.get("content")
     if content:
         values["content"] = content
-    return wire.from_values(values, revision=payload["revision"])
+    return wire.fact_from_values(values, revision=payload["revision"])
 
 
-def to_written(fact_id: str, payload: Mapping[str, Any]) -> Written:
+def to_feed_row(fact_id: str, payload: Mapping[str, Any]) -> FeedRow:
     """The row of the feed of a payload."""
-    return Written(
+    return FeedRow(
         int(payload["seq"]),
         fact_id,
         payload["revision"],
-        deleted=payload["kind"] == TOMBSTONE,
+        deleted=payload["kind"] == TOMBSTONE_KIND,
         actor=payload["actor"],
         at=payload["at"],
     )

@@ -19,14 +19,14 @@ from typing import TypeVar
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.storage.clock import Clock
 
-FIRST, LONGEST = 1.0, 30.0
-HANGS = 1.0
+FIRST_WAIT, MAX_WAIT = 1.0, 30.0
+HANG_SECONDS = 1.0
 """Seconds after which a request without an answer was kept waiting."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class RequestFailure:
     """What went wrong with a request."""
 
     why: str
@@ -36,17 +36,17 @@ class Trouble:
     """Nobody listens there: it is away, unless it was there a moment ago."""
     wait: float | None = None
     """The seconds that the answer names."""
-    helps: str = ""
+    hint: str = ""
     """What would help."""
 
 
-class Patience:
+class RetryPolicy:
     """Makes requests until they are answered, or it is plain that they are not."""
 
     def __init__(
         self,
         clock: Clock,
-        judge: Callable[[Exception], Trouble | None],
+        judge: Callable[[Exception], RequestFailure | None],
         *,
         seconds: float,
         jitter: Callable[[], float] = random.random,
@@ -56,7 +56,7 @@ class Patience:
         self._seconds = seconds
         self._jitter = jitter
         self._answered = False
-        self._given_up: Trouble | None = None
+        self._given_up: RequestFailure | None = None
         self._rests_until = 0.0
         self._lock = threading.RLock()
 
@@ -72,9 +72,9 @@ class Patience:
     def _ask(self, request: Callable[[], T]) -> T:
         began = self._clock.monotonic()
         if self._given_up is not None and began < self._rests_until:
-            raise self._away(self._given_up)
+            raise self._unavailable(self._given_up)
         deadline = began + (self._seconds if self._given_up is None else 0.0)
-        pause = FIRST
+        pause = FIRST_WAIT
         while True:
             asked = self._clock.monotonic()
             try:
@@ -88,16 +88,16 @@ class Patience:
                 late = now + wait > deadline
                 gone = trouble.refused and not self._answered
                 if gone or late or not trouble.passing:
-                    if now - asked >= HANGS:
+                    if now - asked >= HANG_SECONDS:
                         self._rests_until = 2 * now - began
-                    raise self._away(trouble) from error
+                    raise self._unavailable(trouble) from error
                 self._clock.sleep(wait)
-                pause = min(2 * pause, LONGEST)
+                pause = min(2 * pause, MAX_WAIT)
             else:
                 self._answered, self._given_up = True, None
                 return answer
 
-    def _away(self, trouble: Trouble) -> StoreUnavailableError:
+    def _unavailable(self, trouble: RequestFailure) -> StoreUnavailableError:
         # Until it answers again nobody waits for what is refused.
         self._answered, self._given_up = False, trouble
-        return StoreUnavailableError(trouble.why, helps=trouble.helps)
+        return StoreUnavailableError(trouble.why, helps=trouble.hint)

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from vaultsync.errors import ConfigError
 
-PORT = 6333
-DIMENSION = 384
+DEFAULT_PORT = 6333
+DEFAULT_DIMENSION = 384
 """Of vectors, when no embedder says another."""
 _SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _ORDERINGS = ("weak", "medium", "strong")
@@ -24,14 +24,14 @@ _HINT = (
 
 
 @dataclass(frozen=True, slots=True)
-class QdrantPlace:
+class QdrantSettings:
     """A collection, and how it is read and written."""
 
     kind: str
     """`server`, `local` or `edge`."""
     collection: str
     host: str = ""
-    port: int = PORT
+    port: int = DEFAULT_PORT
     tls: bool = False
     grpc_port: int | None = None
     path: Path = Path()
@@ -53,15 +53,17 @@ class QdrantPlace:
         if self.kind != "server":
             return f"qdrant+{self.kind}:{self.path}"
         scheme = "qdrant+tls" if self.tls else "qdrant"
-        return f"{scheme}://{self.host}:{self.port}/{slug_of(self.collection)}"
+        return f"{scheme}://{self.host}:{self.port}/{agent_slug(self.collection)}"
 
 
-def slug_of(collection: str) -> str:
+def agent_slug(collection: str) -> str:
     """The agent whose collection it is."""
     return collection.removeprefix("agent_memory_")
 
 
-def place_of(url: str, said: Mapping[str, object], *, root: Path) -> QdrantPlace:
+def parse_qdrant_settings(
+    url: str, said: Mapping[str, object], *, root: Path
+) -> QdrantSettings:
     """The place that a URL and the table `[qdrant]` of the settings name.
 
     A relative path is below `root`. The key of a server never stands in the URL.
@@ -69,15 +71,15 @@ def place_of(url: str, said: Mapping[str, object], *, root: Path) -> QdrantPlace
     Raises:
         ConfigError: one of them makes no sense.
     """
-    table = _Table(said)
+    table = _QdrantTable(said)
     scheme, _, rest = url.partition(":")
     kind = scheme.removeprefix("qdrant").removeprefix("+") or "server"
     slug = table.word("agent", "default")
-    host, port, path = "", PORT, Path()
+    host, port, path = "", DEFAULT_PORT, Path()
     if kind in ("server", "tls") and rest.startswith("//"):
         try:
             parts = urlsplit(url)
-            host, port = parts.hostname or "", parts.port or PORT
+            host, port = parts.hostname or "", parts.port or DEFAULT_PORT
         except ValueError:
             raise ConfigError(f"{url!r} is no address", hint=_HINT) from None
         slug = parts.path.strip("/") or slug
@@ -95,7 +97,7 @@ def place_of(url: str, said: Mapping[str, object], *, root: Path) -> QdrantPlace
             f"{slug[:80]!r} cannot be part of the name of a collection",
             hint="use up to 64 letters, digits, - and _",
         )
-    made = QdrantPlace(
+    made = QdrantSettings(
         kind="server" if host else kind,
         collection=f"agent_memory_{slug}",
         host=host,
@@ -124,7 +126,7 @@ def place_of(url: str, said: Mapping[str, object], *, root: Path) -> QdrantPlace
     return made
 
 
-class _Table:
+class _QdrantTable:
     """The table `[qdrant]`, read key by key."""
 
     def __init__(self, said: Mapping[str, object]) -> None:

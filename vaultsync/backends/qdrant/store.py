@@ -10,48 +10,48 @@ from datetime import timedelta
 from itertools import islice
 
 from vaultsync.backends.qdrant.commit_log import (
-    HEAD,
-    Head,
+    COMMIT_RECORD_ID,
+    CommitRecord,
     log_of,
     page_id,
     pages_of,
     rows_of,
 )
 from vaultsync.backends.qdrant.operations import (
-    PAGE,
-    Between,
-    Forget,
-    Is,
+    POINTS_PER_REQUEST,
+    DeletePoints,
+    MatchAny,
+    NumberRange,
     Payload,
     Point,
-    Points,
-    Put,
-    Step,
-    Where,
+    PointCollection,
+    PointFilter,
+    PointOperation,
+    UpsertPoints,
 )
 from vaultsync.backends.qdrant.payload import (
-    FACT,
-    FEED,
-    TOMBSTONE,
-    WHOLE,
-    Row,
+    FACT_KEYS,
+    FACT_KIND,
+    FEED_KEYS,
+    TOMBSTONE_KIND,
+    StoredFact,
     to_fact,
+    to_feed_row,
     to_payload,
     to_row,
-    to_written,
 )
 from vaultsync.errors import FactNotFoundError, StoreUnavailableError
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
-from vaultsync.storage.store import RevisionMismatch, StoreState, Write, Written
+from vaultsync.storage.store import FeedRow, RevisionMismatch, StoreState, StoreWrite
 
 _TRIES = 200
 """How often a head is read anew because another writer was faster; of those who read the
 same head one always wins."""
-_ANY = Is("kind", [FACT, TOMBSTONE])
-_ALIVE = Where((Is("kind", [FACT]),))
-_GRAVES = Where((Is("kind", [TOMBSTONE]),))
-_PAGES = Where((Is("kind", ["page"]),))
+_ANY = MatchAny("kind", [FACT_KIND, TOMBSTONE_KIND])
+_FACTS = PointFilter((MatchAny("kind", [FACT_KIND]),))
+_TOMBSTONES = PointFilter((MatchAny("kind", [TOMBSTONE_KIND]),))
+_PAGES = PointFilter((MatchAny("kind", ["page"]),))
 
 
 class QdrantStore:
@@ -63,7 +63,7 @@ class QdrantStore:
 
     def __init__(
         self,
-        points: Points,
+        points: PointCollection,
         *,
         clock: Clock,
         create: bool,
@@ -82,20 +82,20 @@ class QdrantStore:
         head, _ = self._settled()
         return StoreState(head.store_id, head.seq, head.facts)
 
-    def feed(self, since: int = 0) -> list[Written]:
+    def feed(self, since: int = 0) -> list[FeedRow]:
         """The last write of each fact written after `since`, tombstones too, by seq."""
         head, _ = self._settled()
         if since >= head.seq:
             return []
         # What is written while this is read has a higher number, and waits for the next.
-        span = Between("seq", least=since + 1, most=head.seq)
-        found = self._walk(Where((_ANY, span)), FEED)
-        return sorted(to_written(key, payload) for key, payload in found)
+        span = NumberRange("seq", least=since + 1, most=head.seq)
+        found = self._walk(PointFilter((_ANY, span)), FEED_KEYS)
+        return sorted(to_feed_row(key, payload) for key, payload in found)
 
-    def written(self, fact_id: str) -> Written | None:
+    def last_write(self, fact_id: str) -> FeedRow | None:
         """The last write of one fact; None when the store never knew it."""
-        payload = self._take([fact_id], FEED).get(fact_id)
-        return to_written(fact_id, payload) if payload else None
+        payload = self._take([fact_id], FEED_KEYS).get(fact_id)
+        return to_feed_row(fact_id, payload) if payload else None
 
     def revision_at(self, seq: int) -> str | None:
         """The revision that was written under a number."""
@@ -103,12 +103,14 @@ class QdrantStore:
         found = head.revision_at(seq)
         if found is not None or not 0 < seq <= head.seq:
             return found
-        span = (Between("seq", most=seq), Between("last", least=seq))
-        old = self._points.walk(Where((Is("kind", ["log"]), *span)), ["log"], limit=1)
+        span = (NumberRange("seq", most=seq), NumberRange("last", least=seq))
+        old = self._points.walk(
+            PointFilter((MatchAny("kind", ["log"]), *span)), ["log"], limit=1
+        )
         if not old:
             return None
         log = log_of(old[0][1]["log"])
-        return Head("", "", seq=seq, log=log).revision_at(seq)
+        return CommitRecord("", "", seq=seq, log=log).revision_at(seq)
 
     def get(self, fact_id: str) -> Fact:
         """The fact, with its `revision`.
@@ -125,27 +127,27 @@ class QdrantStore:
         """Those of the facts that exist."""
         found: dict[str, Fact] = {}
         wanted = iter(fact_ids)
-        while some := list(islice(wanted, PAGE)):
-            for key, payload in self._take(some, WHOLE).items():
+        while some := list(islice(wanted, POINTS_PER_REQUEST)):
+            for key, payload in self._take(some, FACT_KEYS).items():
                 fact = to_fact(payload, buried=False)
                 if fact is not None:
                     found[key] = fact
         return found
 
-    def buried(self, fact_id: str) -> Fact | None:
+    def tombstone(self, fact_id: str) -> Fact | None:
         """What a tombstone last said, with the tombstone's `revision`; None if none."""
-        payload = self._take([fact_id], WHOLE).get(fact_id)
+        payload = self._take([fact_id], FACT_KEYS).get(fact_id)
         return to_fact(payload, buried=True) if payload else None
 
     def iter_facts(self, after: str = "") -> Iterator[Fact]:
         """All facts with an id greater than `after`, by id."""
         self._settled()
-        for _, payload in self._walk(_ALIVE, WHOLE, after=after):
+        for _, payload in self._walk(_FACTS, FACT_KEYS, after=after):
             fact = to_fact(payload, buried=False)
             if fact is not None:
                 yield fact
 
-    def did(self, fact_id: str, op: str) -> bool:
+    def was_applied(self, fact_id: str, op: str) -> bool:
         """Whether a write of a fact that bore this `op` was done."""
         payload = self._take([fact_id], ("op",)).get(fact_id)
         return payload is not None and payload.get("op") == op
@@ -156,7 +158,7 @@ class QdrantStore:
 
     # -------------------------------------------------------------------- writes
 
-    def write(self, writes: Sequence[Write]) -> list[str | RevisionMismatch]:
+    def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
         """Do each write whose condition holds, all in one change of the head.
 
         Returns one new revision, or the reason of a refusal, per write, in order.
@@ -175,12 +177,18 @@ class QdrantStore:
             if decided.head is None:
                 return decided.answers
             tried[mark] = decided.answers
-            after, kept = decided.head.shortened()
+            after, kept = decided.head.truncate_log()
             pages = pages_of(decided.rows, mark, at) if after.pages else []
             beside = [*pages, *([kept] if kept else [])]
             if beside:
-                self._points.do([Put(beside)])
-            self._points.do([Put([after.point()], head.same(), mode="known")])
+                self._points.do([UpsertPoints(beside)])
+            self._points.do(
+                [
+                    UpsertPoints(
+                        [after.point()], head.unchanged_condition(), mode="known"
+                    )
+                ]
+            )
             # A condition that fails is no error: what came of it has to be read.
             now = self._head()
             if now is not None and now.holds(mark):
@@ -192,7 +200,9 @@ class QdrantStore:
             return []
         raise StoreUnavailableError("others write to it without a pause")
 
-    def _finish(self, now: Head, ours: Head, rows: Sequence[Row]) -> None:
+    def _finish(
+        self, now: CommitRecord, ours: CommitRecord, rows: Sequence[StoredFact]
+    ) -> None:
         """Carry out what was just written, unless somebody did; it counts either way."""
         if now.revision != ours.revision:
             return
@@ -201,21 +211,23 @@ class QdrantStore:
         except StoreUnavailableError:
             return  # the head carries it: whoever reads next does the rest
 
-    def _carry_out(self, head: Head, rows: Sequence[Row]) -> None:
+    def _carry_out(self, head: CommitRecord, rows: Sequence[StoredFact]) -> None:
         """Make points of the rows of a batch, and say that they are.
 
         Points that are newer than the batch stay: this may come late.
         """
-        steps: list[Step] = [
-            Put(
-                [Point(row.written.fact_id, to_payload(row)) for row in rows],
-                Where((Between("seq", below=head.log[-1].first),)),
+        steps: list[PointOperation] = [
+            UpsertPoints(
+                [Point(row.feed_row.fact_id, to_payload(row)) for row in rows],
+                PointFilter((NumberRange("seq", below=head.log[-1].first),)),
             ),
-            Put([head.settled().point()], head.same(), mode="known"),
+            UpsertPoints(
+                [head.after_commit().point()], head.unchanged_condition(), mode="known"
+            ),
         ]
         if head.pages:
-            pages = Is("revision", [head.revision])
-            steps.append(Forget(Where((*_PAGES.must, pages))))
+            pages = MatchAny("revision", [head.revision])
+            steps.append(DeletePoints(PointFilter((*_PAGES.must, pages))))
         self._points.do(steps)
 
     def purge(self, *, days: float) -> int:
@@ -226,33 +238,38 @@ class QdrantStore:
         have lost some.
         """
         head, _ = self._settled(fields=None)
-        alive = self._points.count(_ALIVE)
+        alive = self._points.count(_FACTS)
         if alive != head.facts:
             counted = replace(head, facts=alive).point()
-            self._points.do([Put([counted], head.same(), mode="known")])
+            self._points.do(
+                [UpsertPoints([counted], head.unchanged_condition(), mode="known")]
+            )
         since = (self._clock.now() - timedelta(days=days)).isoformat()
         old = [
             (key, payload["revision"])
-            for key, payload in self._walk(_GRAVES, ("at", "revision"))
+            for key, payload in self._walk(_TOMBSTONES, ("at", "revision"))
             if payload["at"] < since[:19]
         ]
-        steps: list[Step] = [
-            Forget(Where((*_GRAVES.must, Is("revision", [each])))) for _, each in old
+        steps: list[PointOperation] = [
+            DeletePoints(PointFilter((*_TOMBSTONES.must, MatchAny("revision", [each]))))
+            for _, each in old
         ]
         steps += [
-            Forget(Where((*_PAGES.must, Is("revision", [page["revision"]]))))
+            DeletePoints(
+                PointFilter((*_PAGES.must, MatchAny("revision", [page["revision"]])))
+            )
             for _, page in self._walk(_PAGES, ("at", "revision"))
             if page["revision"] != head.revision and page["at"] < since[:19]
         ]
-        for start in range(0, len(steps), PAGE):
-            self._points.do(steps[start : start + PAGE])
+        for start in range(0, len(steps), POINTS_PER_REQUEST):
+            self._points.do(steps[start : start + POINTS_PER_REQUEST])
         return len(old)
 
     # ------------------------------------------------------------------ the head
 
     def _settled(
         self, ids: Sequence[str] = (), fields: Sequence[str] | None = ()
-    ) -> tuple[Head, dict[str, Payload]]:
+    ) -> tuple[CommitRecord, dict[str, Payload]]:
         """The head, with nothing left to carry out, and the points of some facts.
 
         Of each point come the fields that are named, None for all. The past of the head
@@ -260,24 +277,24 @@ class QdrantStore:
         """
         wanted = None if fields is None else [*fields, *_HEAD_FIELDS]
         for _ in range(_TRIES):
-            if not self._points.there():
+            if not self._points.exists():
                 self._begin()
-            found = self._points.take([HEAD, *ids], wanted)
-            if HEAD not in found:
+            found = self._points.take([COMMIT_RECORD_ID, *ids], wanted)
+            if COMMIT_RECORD_ID not in found:
                 self._begin()
                 continue
-            head = Head.parse(found.pop(HEAD))
+            head = CommitRecord.parse(found.pop(COMMIT_RECORD_ID))
             if self._store_id not in ("", head.store_id):
                 raise StoreUnavailableError("it was replaced by another store")
             self._store_id = head.store_id
-            if head.is_settled:
+            if head.is_committed:
                 return head, found
             self._carry_out_others()
         raise StoreUnavailableError("a batch of writes in it cannot be carried out")
 
     def _carry_out_others(self) -> None:
         head = self._head()
-        if head is None or head.is_settled:
+        if head is None or head.is_committed:
             return  # somebody just finished
         if not head.pages:
             self._carry_out(head, head.rows)
@@ -288,28 +305,30 @@ class QdrantStore:
             rows = [row for each in ids for row in rows_of(pages[each]["rows"])]
             self._carry_out(head, rows)
 
-    def _head(self) -> Head | None:
-        payload = self._points.take([HEAD]).get(HEAD)
-        return Head.parse(payload) if payload else None
+    def _head(self) -> CommitRecord | None:
+        payload = self._points.take([COMMIT_RECORD_ID]).get(COMMIT_RECORD_ID)
+        return CommitRecord.parse(payload) if payload else None
 
     def _begin(self) -> None:
         """Make the store; harmless when somebody else was faster."""
         if not self._create or self._store_id:
             raise StoreUnavailableError("its collection is not there")
         self._points.make(self._dimension())
-        head = Head(secrets.token_hex(16), secrets.token_hex(4))
-        self._points.do([Put([head.point()], mode="new")])
+        head = CommitRecord(secrets.token_hex(16), secrets.token_hex(4))
+        self._points.do([UpsertPoints([head.point()], mode="new")])
 
     def _take(self, ids: Sequence[str], fields: Sequence[str]) -> Mapping[str, Payload]:
         return self._settled(ids, fields)[1]
 
     def _walk(
-        self, where: Where, fields: Sequence[str], *, after: str = ""
+        self, where: PointFilter, fields: Sequence[str], *, after: str = ""
     ) -> Iterator[tuple[str, Payload]]:
         """All points that meet conditions, by id."""
-        while page := self._points.walk(where, fields, after=after, limit=PAGE):
+        while page := self._points.walk(
+            where, fields, after=after, limit=POINTS_PER_REQUEST
+        ):
             yield from page
-            if len(page) < PAGE:
+            if len(page) < POINTS_PER_REQUEST:
                 return
             after = page[-1][0]
 

@@ -13,39 +13,44 @@ from hashlib import sha256
 from itertools import islice
 from typing import Any
 
-from vaultsync.backends.qdrant.commit_log import name
+from vaultsync.backends.qdrant.commit_log import point_id
 from vaultsync.backends.qdrant.operations import (
-    PAGE,
-    Between,
+    POINTS_PER_REQUEST,
     Condition,
-    Forget,
-    Is,
-    Missing,
+    DeletePoints,
+    IsEmpty,
+    MatchAny,
+    NumberRange,
     Payload,
     Point,
-    Points,
-    Put,
-    Step,
-    Where,
+    PointCollection,
+    PointFilter,
+    PointOperation,
+    UpsertPoints,
 )
 from vaultsync.backends.vectors.columns import (
     check_dimension,
     dimension_of,
-    filtered_by,
-    gone,
-    not_finite,
+    filterable_fields,
+    index_missing_error,
+    not_finite_error,
 )
 from vaultsync.errors import DerivedError, StoreUnavailableError
-from vaultsync.indexing.ports import Near, VectorRow
-from vaultsync.model.canonical import FOREVER, NEVER, moment, with_parents
+from vaultsync.indexing.ports import NearFact, VectorRow
+from vaultsync.model.canonical import (
+    FOREVER,
+    NEVER,
+    tag_keys_with_parents,
+    to_microseconds,
+)
 from vaultsync.model.fact import Fact
-from vaultsync.model.filters import Filters
-from vaultsync.model.schema import LOWEST
+from vaultsync.model.filters import FactFilters
+from vaultsync.model.schema import LOWEST_PRIORITY
 
-CHUNKS = Where((Is("kind", ["chunk"]),))
-_BOOK = name("vectors")
+CHUNK_FILTER = PointFilter((MatchAny("kind", ["chunk"]),))
+_INDEX_RECORD_ID = point_id("vectors")
 """The point that says of which model the vectors are, and what their owner noted."""
-_HELD = 4 * PAGE
+_SCROLL_CHUNKS = 4 * POINTS_PER_REQUEST
 """Chunks of which something is read at once: a few words of each."""
 OVER_FETCH = 4
 """Chunks that are asked for, for each fact that is wanted: a fact may have several."""
@@ -55,7 +60,7 @@ class QdrantVectors:
     """A `VectorIndex` whose rows are points with the vector of a chunk."""
 
     def __init__(
-        self, points: Points, *, dimension: Callable[[], int] = lambda: 384
+        self, points: PointCollection, *, dimension: Callable[[], int] = lambda: 384
     ) -> None:
         self._points = points
         self._dimension = dimension
@@ -71,18 +76,20 @@ class QdrantVectors:
         return found
 
     def _book(self) -> Payload:
-        with _derived():
-            if not self._points.there():
+        with _as_index_errors():
+            if not self._points.exists():
                 return {}
-            return self._points.take([_BOOK]).get(_BOOK, {})
+            return self._points.take([_INDEX_RECORD_ID]).get(_INDEX_RECORD_ID, {})
 
     def reset(self, identity: str) -> None:
         """Forget everything. In between it is an index without identity."""
-        with _derived():
-            if not self._points.there():
+        with _as_index_errors():
+            if not self._points.exists():
                 self._points.make(self._dimension())
-            self._points.do([Put([_book_of(None)]), Forget(CHUNKS)])
-            self._points.do([Put([_book_of(identity)])])
+            self._points.do(
+                [UpsertPoints([_index_record(None)]), DeletePoints(CHUNK_FILTER)]
+            )
+            self._points.do([UpsertPoints([_index_record(identity)])])
 
     def chunks(
         self, fact_ids: Iterable[str] | None = None
@@ -95,7 +102,7 @@ class QdrantVectors:
 
     def outdated(self, facts: Iterable[Fact]) -> set[str]:
         """Those of the facts that have rows made of other fields."""
-        now = {fact.id: _seal(fact) for fact in facts}
+        now = {fact.id: _fields_hash(fact) for fact in facts}
         return {
             payload["fact"]
             for payload in self._held(now, ("fact", "seal"))
@@ -104,10 +111,12 @@ class QdrantVectors:
 
     def count(self) -> int:
         """How many facts it holds."""
-        with _derived():
-            if not self._points.there():
+        with _as_index_errors():
+            if not self._points.exists():
                 return 0
-            return self._points.count(Where((*CHUNKS.must, Is("first", [1]))))
+            return self._points.count(
+                PointFilter((*CHUNK_FILTER.must, MatchAny("first", [1])))
+            )
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
         """The vectors of those chunks that are held."""
@@ -115,9 +124,9 @@ class QdrantVectors:
         if not dimension:
             return {}
         found: dict[str, Sequence[float]] = {}
-        with _derived():
+        with _as_index_errors():
             for some in _pages(chunk_ids):
-                where = Where((*CHUNKS.must, Is("chunk", some)))
+                where = PointFilter((*CHUNK_FILTER.must, MatchAny("chunk", some)))
                 found |= self._points.vectors(where, "chunk", dimension)
         return found
 
@@ -131,26 +140,30 @@ class QdrantVectors:
         """Add rows; those of the facts in `replace` go, and the record comes last."""
         book = self._book()
         if book.get("identity") is None:
-            raise gone()
+            raise index_missing_error()
         known = int(book.get("dimension") or 0)
         away = list(dict.fromkeys(replace))
         if not rows and known and not self.count():
             known = 0
         dimension = dimension_of(rows, known)
         if not all(math.isfinite(each) for row in rows for each in row.vector):
-            raise not_finite()
+            raise not_finite_error()
         made = {_id(row): row for row in rows}
-        with _derived():
+        with _as_index_errors():
             if dimension and dimension not in self._points.dimensions():
-                self._points.widen(dimension)
+                self._points.add_dimension(dimension)
             firsts = self._firsts(rows, set(away))
             put = [_point(key, row, firsts) for key, row in made.items()]
-            steps: list[Step] = [Put(put)] if put else []
+            steps: list[PointOperation] = [UpsertPoints(put)] if put else []
             for some in _pages(away):
-                where = Where((*CHUNKS.must, Is("fact", some)), but=tuple(made))
-                steps.append(Forget(where))
+                where = PointFilter(
+                    (*CHUNK_FILTER.must, MatchAny("fact", some)), must_not=tuple(made)
+                )
+                steps.append(DeletePoints(where))
             told = book.get("record") if record is None else record
-            steps.append(Put([_book_of(book["identity"], told, dimension)]))
+            steps.append(
+                UpsertPoints([_index_record(book["identity"], told, dimension)])
+            )
             self._points.do(steps)
 
     def _firsts(self, rows: Sequence[VectorRow], away: set[str]) -> dict[str, str]:
@@ -167,27 +180,29 @@ class QdrantVectors:
         return made | held
 
     def search(
-        self, vector: Sequence[float], filters: Filters, *, limit: int
-    ) -> list[Near]:
+        self, vector: Sequence[float], filters: FactFilters, *, limit: int
+    ) -> list[NearFact]:
         """The nearest facts, each once."""
         dimension = int(self._book().get("dimension") or 0)
         if not dimension or limit < 1 or filters.scopes == frozenset():
             return []
         check_dimension(vector, dimension)
-        where = Where((*CHUNKS.must, *conditions(filters)))
+        where = PointFilter((*CHUNK_FILTER.must, *filter_conditions(filters)))
         asked = max(64, OVER_FETCH * limit)
         while True:
-            with _derived():
-                found = self._points.near(vector, where, ("fact", "chunk"), limit=asked)
+            with _as_index_errors():
+                found = self._points.search(
+                    vector, where, ("fact", "chunk"), limit=asked
+                )
             near = [
-                Near(
+                NearFact(
                     each.payload["fact"],
                     each.payload["chunk"],
                     round(min(1.0, max(-1.0, each.score)), 6),
                 )
                 for each in found
             ]
-            best: dict[str, Near] = {}
+            best: dict[str, NearFact] = {}
             for each in sorted(near, key=_rank):
                 best.setdefault(each.fact_id, each)
             ranked = list(best.values())
@@ -202,7 +217,7 @@ class QdrantVectors:
         """The server does it by itself; an engine in this process is told to."""
         tidy = getattr(self._points, "tidy", None)
         if tidy is not None:
-            with _derived():
+            with _as_index_errors():
                 tidy()
 
     def close(self) -> None:
@@ -216,25 +231,25 @@ class QdrantVectors:
         asked: Iterable[tuple[Condition, ...]] = (
             [()]
             if fact_ids is None
-            else ((Is("fact", some),) for some in _pages(fact_ids))
+            else ((MatchAny("fact", some),) for some in _pages(fact_ids))
         )
-        with _derived():
-            if not self._points.there():
+        with _as_index_errors():
+            if not self._points.exists():
                 return
             for more in asked:
-                where, after = Where((*CHUNKS.must, *more)), ""
+                where, after = PointFilter((*CHUNK_FILTER.must, *more)), ""
                 while page := self._points.walk(
-                    where, fields, after=after, limit=_HELD
+                    where, fields, after=after, limit=_SCROLL_CHUNKS
                 ):
                     for key, payload in page:
                         yield payload
                         after = key
-                    if len(page) < _HELD:
+                    if len(page) < _SCROLL_CHUNKS:
                         break
 
 
 @contextmanager
-def _derived() -> Iterator[None]:
+def _as_index_errors() -> Iterator[None]:
     """A store that is away is an index that cannot be asked: an answer is poorer."""
     try:
         yield
@@ -245,44 +260,47 @@ def _derived() -> Iterator[None]:
         ) from away
 
 
-def conditions(filters: Filters) -> list[Condition]:
+def filter_conditions(filters: FactFilters) -> list[Condition]:
     """What filters ask, of a chunk's point. There is no head but one without successor."""
     made: list[Condition] = []
-    if filters.max_priority < LOWEST:
-        made.append(Between("priority", most=filters.max_priority))
+    if filters.max_priority < LOWEST_PRIORITY:
+        made.append(NumberRange("priority", most=filters.max_priority))
     if filters.scopes is not None:
-        made.append(Is("scope", sorted(filters.scopes)))
+        made.append(MatchAny("scope", sorted(filters.scopes)))
     if filters.types:
-        made.append(Is("type", sorted(filters.types)))
+        made.append(MatchAny("type", sorted(filters.types)))
     if filters.status is not None:
-        made.append(Is("status", [filters.status]))
+        made.append(MatchAny("status", [filters.status]))
     if filters.heads_only:
         # Not `match: null`, as in seed 001: Qdrant does not know that.
-        made.append(Missing("supersededById"))
+        made.append(IsEmpty("supersededById"))
     if filters.user is not None:
-        made.append(Is("userId", [filters.user]))
+        made.append(MatchAny("userId", [filters.user]))
     first, until = filters.moments
     if first > NEVER:
-        made.append(Between("made", least=first))
+        made.append(NumberRange("made", least=first))
     if until < FOREVER:
-        made.append(Between("made", below=until))
-    made += [Is("above", [tag]) for tag in sorted(filters.plain_tags)]
+        made.append(NumberRange("made", below=until))
+    made += [MatchAny("above", [tag]) for tag in sorted(filters.plain_tags)]
     return made
 
 
 def _pages(many: Iterable[str]) -> Iterator[list[str]]:
     rest = iter(many)
-    while some := list(islice(rest, PAGE)):
+    while some := list(islice(rest, POINTS_PER_REQUEST)):
         yield some
 
 
 def _id(row: VectorRow) -> str:
-    return name(f"chunk {row.fact.id} {row.chunk_id}")
+    return point_id(f"chunk {row.fact.id} {row.chunk_id}")
 
 
-def _seal(fact: Fact) -> str:
+def _fields_hash(fact: Fact) -> str:
     """What tells whether a row was made of the same filterable fields."""
-    *plain, tags = (*filtered_by(fact)[:-1], sorted(with_parents(fact.tags)))
+    *plain, tags = (
+        *filterable_fields(fact)[:-1],
+        sorted(tag_keys_with_parents(fact.tags)),
+    )
     text = repr((plain, tags, fact.user_id))
     return sha256(text.encode()).hexdigest()[:16]
 
@@ -294,20 +312,20 @@ def _point(key: str, row: VectorRow, firsts: Mapping[str, str]) -> Point:
         "fact": fact.id,
         "chunk": row.chunk_id,
         "first": int(firsts[fact.id] == row.chunk_id),
-        "seal": _seal(fact),
+        "seal": _fields_hash(fact),
         "userId": fact.user_id,
         "scope": fact.scope,
         "type": fact.type,
         "status": fact.status,
         "priority": fact.priority,
         "supersededById": fact.superseded_by_id or None,
-        "made": moment(fact.created_at),
-        "above": sorted(with_parents(fact.tags)),
+        "made": to_microseconds(fact.created_at),
+        "above": sorted(tag_keys_with_parents(fact.tags)),
     }
     return Point(key, payload, row.vector)
 
 
-def _book_of(
+def _index_record(
     identity: str | None, record: str | None = None, dimension: int = 0
 ) -> Point:
     payload = {
@@ -316,8 +334,8 @@ def _book_of(
         "record": record,
         "dimension": dimension,
     }
-    return Point(_BOOK, payload)
+    return Point(_INDEX_RECORD_ID, payload)
 
 
-def _rank(near: Near) -> tuple[float, str, str]:
+def _rank(near: NearFact) -> tuple[float, str, str]:
     return (-near.similarity, near.fact_id, near.chunk_id)

@@ -27,39 +27,41 @@ if TYPE_CHECKING:
 
     from vaultsync.notes.conflict_note import Conflict
     from vaultsync.storage.archive import (
-        Attention,
         Base,
+        DisplacedFile,
         HistoryEntry,
-        Intent,
-        Linger,
-        Outgoing,
-        Run,
+        Notice,
+        OutboxEntry,
+        RunRecord,
+        WriteIntent,
     )
 
 
-Row: TypeAlias = tuple[Any, ...]
+SqlRow: TypeAlias = tuple[Any, ...]
 
-BASES = (
+SELECT_BASES = (
     "SELECT fact_id, folder, name, sha, revision, size, mtime_ns, ctime_ns, inode,"
     " missing_since, fact FROM bases "
 )
-BASES_OF_IDS = BASES + "WHERE fact_id IN (SELECT value FROM json_each(?))"  # noqa: S608 - both are ours
-PLACES_OF_IDS = (
+SELECT_BASES_BY_ID = SELECT_BASES + "WHERE fact_id IN (SELECT value FROM json_each(?))"  # noqa: S608 - both are ours
+SELECT_PATHS_BY_ID = (
     "SELECT fact_id, folder, name FROM bases WHERE missing_since IS NULL"
     " AND fact_id IN (SELECT value FROM json_each(?))"
 )
-PATHS = (
+SELECT_PATHS = (
     "SELECT CASE folder WHEN '' THEN name ELSE folder || '/' || name END, fact_id"
     " FROM bases WHERE typeof(folder) = 'text' AND typeof(name) = 'text'"
     " AND missing_since IS NULL"
 )
-ODD_PATHS = (
+SELECT_NON_UTF8_PATHS = (
     "SELECT folder, name, fact_id FROM bases"
     " WHERE (typeof(folder) <> 'text' OR typeof(name) <> 'text')"
     " AND missing_since IS NULL"
 )
-HISTORY = 'SELECT run, at, fact_id, side, actor, field, "before", "after" FROM history '
-RUNS = "SELECT run, at, kind, report FROM runs "
+SELECT_HISTORY = (
+    'SELECT run, at, fact_id, side, actor, field, "before", "after" FROM history '
+)
+SELECT_RUNS = "SELECT run, at, kind, report FROM runs "
 
 
 def m001_archive(db: sqlite3.Connection) -> None:
@@ -99,7 +101,7 @@ MIGRATIONS: tuple[sqlite_file.Migration, ...] = (m001_archive,)
 """In order. A name once released stays."""
 
 
-def spell(path: str) -> str | bytes:
+def path_to_column(path: str) -> str | bytes:
     """A path for a column: text, or bytes when it is no text.
 
     Names that are no Unicode hold half characters, which SQLite's text cannot.
@@ -111,26 +113,30 @@ def spell(path: str) -> str | bytes:
     return path
 
 
-def read(held: str | bytes) -> VaultPath:
+def path_from_column(held: str | bytes) -> VaultPath:
     """The path of a column."""
     if isinstance(held, bytes):
         held = held.decode("utf-8", "surrogatepass")
     return VaultPath(held)
 
 
-def join(folder: str | bytes, name: str | bytes) -> VaultPath:
+def path_from_columns(folder: str | bytes, name: str | bytes) -> VaultPath:
     """The path of the columns of a folder and of a name in it."""
-    return VaultPath(f"{read(folder)}/{read(name)}") if folder else read(name)
+    return (
+        VaultPath(f"{path_from_column(folder)}/{path_from_column(name)}")
+        if folder
+        else path_from_column(name)
+    )
 
 
-def base_row(base: Base) -> Row:
+def base_to_row(base: Base) -> SqlRow:
     """A base in the order of its table."""
     folder, _, name = base.path.rpartition("/")
     size, mtime_ns, ctime_ns, inode = base.stamp or (None, None, None, None)
     return (
         base.fact.id,
-        spell(folder),
-        spell(name),
+        path_to_column(folder),
+        path_to_column(name),
         base.sha,
         base.fact.revision,
         size,
@@ -139,25 +145,27 @@ def base_row(base: Base) -> Row:
         # As text: some file systems use all 64 bits, of which SQLite has but 63.
         None if inode is None else str(inode),
         base.missing_since,
-        wire.line_of(base.fact),
+        wire.fact_line(base.fact),
     )
 
 
-def base_of(row: Row) -> Base:
+def base_from_row(row: SqlRow) -> Base:
     """The base that `base_row()` made a row of."""
     from vaultsync.storage.archive import Base
-    from vaultsync.storage.vault import Stamp
+    from vaultsync.storage.vault import FileStamp
 
     _, folder, name, sha, revision, size, mtime_ns, ctime_ns, inode, since, fact = row
     return Base(
-        wire.from_json(fact, path=join(folder, name) or None, revision=revision),
+        wire.fact_from_json(
+            fact, path=path_from_columns(folder, name) or None, revision=revision
+        ),
         sha,
-        None if inode is None else Stamp(size, mtime_ns, ctime_ns, int(inode)),
+        None if inode is None else FileStamp(size, mtime_ns, ctime_ns, int(inode)),
         since,
     )
 
 
-def to_json(value: object) -> str:
+def value_to_json(value: object) -> str:
     """One line of JSON for anything that the archive holds whole."""
     if value is None:
         return "null"
@@ -165,42 +173,42 @@ def to_json(value: object) -> str:
         return _encoder()(_plain(value)).decode()
     except UnicodeEncodeError:
         # A path that is no Unicode: JSON can hold its half characters as escapes.
-        return json.dumps(_plain(value), default=_unfolded)
+        return json.dumps(_plain(value), default=_dataclass_to_dict)
 
 
-def intent_of(body: str) -> Intent:
+def intent_from_json(body: str) -> WriteIntent:
     """The intent of a line of JSON."""
-    from vaultsync.storage.archive import Intent
+    from vaultsync.storage.archive import WriteIntent
 
     held = json.loads(body)
     values = held.pop("fact")
     path, revision = held.pop("version", None) or (values["path"], values["revision"])
-    fact = wire.from_values(values, path=path, revision=revision)
-    return Intent(**held, fact=fact)
+    fact = wire.fact_from_values(values, path=path, revision=revision)
+    return WriteIntent(**held, fact=fact)
 
 
-def linger_of(body: str) -> Linger:
+def displaced_file_from_json(body: str) -> DisplacedFile:
     """The linger of a line of JSON."""
-    from vaultsync.storage.archive import Linger
+    from vaultsync.storage.archive import DisplacedFile
 
-    return Linger(**json.loads(body))
+    return DisplacedFile(**json.loads(body))
 
 
-def outgoing_of(body: str) -> Outgoing:
+def outbox_entry_from_json(body: str) -> OutboxEntry:
     """The queued change of a line of JSON."""
-    from vaultsync.storage.archive import Outgoing
+    from vaultsync.storage.archive import OutboxEntry
 
-    return Outgoing(**json.loads(body))
+    return OutboxEntry(**json.loads(body))
 
 
-def attention_of(body: str) -> Attention:
+def notice_from_json(body: str) -> Notice:
     """The notice of a line of JSON."""
-    from vaultsync.storage.archive import Attention
+    from vaultsync.storage.archive import Notice
 
-    return Attention(**json.loads(body))
+    return Notice(**json.loads(body))
 
 
-def conflict_of(body: str) -> Conflict:
+def conflict_from_json(body: str) -> Conflict:
     """The conflict of a line of JSON."""
     from vaultsync.notes.conflict_note import Conflict, FieldConflict
 
@@ -209,7 +217,7 @@ def conflict_of(body: str) -> Conflict:
     return Conflict(**held, fields=fields)
 
 
-def history_row(entry: HistoryEntry) -> Row:
+def history_to_row(entry: HistoryEntry) -> SqlRow:
     """An entry in the order of its table."""
     return (
         entry.run,
@@ -218,12 +226,12 @@ def history_row(entry: HistoryEntry) -> Row:
         entry.side,
         entry.actor,
         entry.field,
-        to_json(entry.before),
-        to_json(entry.after),
+        value_to_json(entry.before),
+        value_to_json(entry.after),
     )
 
 
-def history_of(row: Row) -> HistoryEntry:
+def history_from_row(row: SqlRow) -> HistoryEntry:
     """The entry that `history_row()` made a row of."""
     from vaultsync.storage.archive import HistoryEntry
 
@@ -233,12 +241,12 @@ def history_of(row: Row) -> HistoryEntry:
     )
 
 
-def run_of(row: Row) -> Run:
+def run_from_row(row: SqlRow) -> RunRecord:
     """The pass of a row of run, time, kind and report."""
-    from vaultsync.storage.archive import Run
+    from vaultsync.storage.archive import RunRecord
 
     run, at, kind, report = row
-    return Run(run, at, kind, json.loads(report))
+    return RunRecord(run, at, kind, json.loads(report))
 
 
 def _plain(value: object) -> object:
@@ -248,13 +256,13 @@ def _plain(value: object) -> object:
     held: dict[str, object] = value._asdict()
     fact = held.get("fact")
     if isinstance(fact, Fact):
-        held["fact"] = _raw()(wire.line_of(fact))
+        held["fact"] = _raw_json_type()(wire.fact_line(fact))
         held["version"] = (fact.path, fact.revision)
     return held
 
 
-def _unfolded(value: object) -> object:
-    if isinstance(value, _raw()):
+def _dataclass_to_dict(value: object) -> object:
+    if isinstance(value, _raw_json_type()):
         return json.loads(bytes(value))
     assert dataclasses.is_dataclass(value) and not isinstance(value, type)  # noqa: S101, PT018 - what else the archive holds whole
     return dataclasses.asdict(value)
@@ -268,13 +276,13 @@ def _encoder() -> Callable[[object], bytes]:
 
 
 @cache
-def _raw() -> type[msgspec.Raw]:
+def _raw_json_type() -> type[msgspec.Raw]:
     import msgspec  # see above
 
     return msgspec.Raw
 
 
-_LOG_PAGES = 4_096
+_ARCHIVE_WAL_PAGES = 4_096
 """A first pass over 10,000 notes fits: its end need not wait for the file itself."""
 
 
@@ -298,9 +306,9 @@ class SqliteArchive:
         name = str(path)
         if name != sqlite_file.IN_MEMORY:
             name = str(Path(path).absolute())
-        with sqlite_file.explained(name):
+        with sqlite_file.translate_sqlite_errors(name):
             _make(name)
-            db = sqlite_file.connect(name, log_pages=_LOG_PAGES)
+            db = sqlite_file.connect(name, log_pages=_ARCHIVE_WAL_PAGES)
             try:
                 _prepare(db, name)
             except BaseException:
@@ -348,11 +356,11 @@ class SqliteArchive:
     def folders(self) -> dict[VaultPath, bytes]:
         """The fingerprints of the folders in which nothing was left to do."""
         rows = self._rows("SELECT path, fingerprint FROM folders")
-        return {read(path): fingerprint for path, fingerprint in rows}
+        return {path_from_column(path): fingerprint for path, fingerprint in rows}
 
     def set_folders(self, fingerprints: Mapping[VaultPath, bytes | None]) -> None:
         """Remember fingerprints; None forgets one."""
-        told = [(spell(path), each) for path, each in fingerprints.items()]
+        told = [(path_to_column(path), each) for path, each in fingerprints.items()]
         self._change(
             "DELETE FROM folders WHERE path = ?",
             [(path,) for path, each in told if each is None],
@@ -369,61 +377,63 @@ class SqliteArchive:
 
     def find_base(self, fact_id: str) -> Base | None:
         """The base of one fact."""
-        rows = self._rows(BASES + "WHERE fact_id = ?", fact_id)
-        return base_of(rows[0]) if rows else None
+        rows = self._rows(SELECT_BASES + "WHERE fact_id = ?", fact_id)
+        return base_from_row(rows[0]) if rows else None
 
     def find_bases(self, fact_ids: Iterable[str]) -> dict[str, Base]:
         """The bases there are."""
         found: dict[str, Base] = {}
         wanted = iter(fact_ids)
-        while batch := list(islice(wanted, sqlite_file.BATCH)):
-            rows = self._rows(BASES_OF_IDS, json.dumps(batch))
-            found.update((row[0], base_of(row)) for row in rows)
+        while batch := list(islice(wanted, sqlite_file.BATCH_ROWS)):
+            rows = self._rows(SELECT_BASES_BY_ID, json.dumps(batch))
+            found.update((row[0], base_from_row(row)) for row in rows)
             if not rows and self._is_empty("bases"):
                 break  # thousands are asked for when there is none yet
         return found
 
-    def places(self, fact_ids: Iterable[str]) -> dict[str, VaultPath]:
+    def note_paths(self, fact_ids: Iterable[str]) -> dict[str, VaultPath]:
         """Where the notes of some facts lie; those that are missing are left out."""
-        rows = self._rows(PLACES_OF_IDS, json.dumps(list(fact_ids)))
-        return {row[0]: join(row[1], row[2]) for row in rows}
+        rows = self._rows(SELECT_PATHS_BY_ID, json.dumps(list(fact_ids)))
+        return {row[0]: path_from_columns(row[1], row[2]) for row in rows}
 
     def bases_in(self, folder: VaultPath) -> dict[str, Base]:
         """The bases whose note lies directly in a folder, by the name of the file."""
         rows = self._rows(
-            BASES + "WHERE folder = ? AND missing_since IS NULL",
-            spell(folder),
+            SELECT_BASES + "WHERE folder = ? AND missing_since IS NULL",
+            path_to_column(folder),
         )
-        return {read(row[2]): base_of(row) for row in rows}
+        return {path_from_column(row[2]): base_from_row(row) for row in rows}
 
     def missing_bases(self) -> list[Base]:
         """The bases with `missing_since`, by id."""
-        rows = self._rows(BASES + "WHERE missing_since IS NOT NULL ORDER BY fact_id")
-        return [base_of(row) for row in rows]
+        rows = self._rows(
+            SELECT_BASES + "WHERE missing_since IS NOT NULL ORDER BY fact_id"
+        )
+        return [base_from_row(row) for row in rows]
 
     def iter_bases(self) -> Iterator[Base]:
         """All bases, by id."""
         after = ""
         while rows := self._rows(
-            BASES + "WHERE fact_id > ? ORDER BY fact_id LIMIT ?",
+            SELECT_BASES + "WHERE fact_id > ? ORDER BY fact_id LIMIT ?",
             after,
-            sqlite_file.BATCH,
+            sqlite_file.BATCH_ROWS,
         ):
-            yield from map(base_of, rows)
+            yield from map(base_from_row, rows)
             after = rows[-1][0]
 
     def paths(self) -> dict[VaultPath, str]:
         """Path -> fact id of all bases that are not missing."""
-        found: dict[VaultPath, str] = dict(self._rows(PATHS))
-        for folder, name, fact_id in self._rows(ODD_PATHS):
-            found[join(folder, name)] = fact_id
+        found: dict[VaultPath, str] = dict(self._rows(SELECT_PATHS))
+        for folder, name, fact_id in self._rows(SELECT_NON_UTF8_PATHS):
+            found[path_from_columns(folder, name)] = fact_id
         return found
 
     def put_bases(self, bases: Iterable[Base]) -> None:
         """Set bases."""
         self._change(
             "INSERT OR REPLACE INTO bases VALUES (?,?,?,?,?,?,?,?,?,?, CAST(? AS TEXT))",
-            map(base_row, bases),
+            map(base_to_row, bases),
         )
 
     def drop_bases(self, fact_ids: Iterable[str]) -> None:
@@ -439,7 +449,7 @@ class SqliteArchive:
         rows = self._rows("SELECT data FROM blobs WHERE sha = ?", sha)
         return rows[0][0] if rows else None
 
-    def put_intents(self, intents: Iterable[Intent]) -> None:
+    def put_intents(self, intents: Iterable[WriteIntent]) -> None:
         """Remember begun writes."""
         self._put("intent", intents)
 
@@ -447,33 +457,33 @@ class SqliteArchive:
         """Forget them."""
         self._forget("intent", ops)
 
-    def intents(self) -> list[Intent]:
+    def intents(self) -> list[WriteIntent]:
         """Begun writes, oldest first."""
-        return [intent_of(body) for body in self._bodies("intent")]
+        return [intent_from_json(body) for body in self._bodies("intent")]
 
-    def put_lingers(self, lingers: Iterable[Linger]) -> None:
+    def put_displaced_files(self, lingers: Iterable[DisplacedFile]) -> None:
         """Remember displaced files."""
         self._put("linger", lingers)
 
-    def drop_lingers(self, ops: Iterable[str]) -> None:
+    def drop_displaced_files(self, ops: Iterable[str]) -> None:
         """Forget them."""
         self._forget("linger", ops)
 
-    def lingers(self) -> list[Linger]:
+    def displaced_files(self) -> list[DisplacedFile]:
         """Displaced files, oldest first."""
-        return [linger_of(body) for body in self._bodies("linger")]
+        return [displaced_file_from_json(body) for body in self._bodies("linger")]
 
-    def put_outgoing(self, rows: Iterable[Outgoing]) -> None:
+    def put_outbox(self, rows: Iterable[OutboxEntry]) -> None:
         """Queue changes; a row with a known op replaces it and keeps its place."""
         self._put("outgoing", rows)
 
-    def drop_outgoing(self, ops: Iterable[str]) -> None:
+    def drop_outbox(self, ops: Iterable[str]) -> None:
         """Forget them."""
         self._forget("outgoing", ops)
 
-    def outbox(self) -> list[Outgoing]:
+    def outbox(self) -> list[OutboxEntry]:
         """Queued changes, oldest first."""
-        return [outgoing_of(body) for body in self._bodies("outgoing")]
+        return [outbox_entry_from_json(body) for body in self._bodies("outgoing")]
 
     def put_conflict(self, conflict: Conflict) -> None:
         """Set a conflict, open or closed."""
@@ -485,7 +495,7 @@ class SqliteArchive:
                     conflict.id,
                     conflict.fact_id,
                     not conflict.outcome,
-                    to_json(conflict),
+                    value_to_json(conflict),
                 )
             ],
         )
@@ -497,14 +507,14 @@ class SqliteArchive:
             if closed
             else "SELECT body FROM conflicts WHERE open ORDER BY n"
         )
-        return [conflict_of(body) for (body,) in rows]
+        return [conflict_from_json(body) for (body,) in rows]
 
     def add_history(self, entries: Iterable[HistoryEntry]) -> None:
         """Append history. It is never changed."""
         self._change(
             "INSERT INTO history (run, at, fact_id, side, actor, field,"
             ' "before", "after") VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-            map(history_row, entries),
+            map(history_to_row, entries),
         )
 
     def history(self, *, fact_id: str = "", run: str = "") -> list[HistoryEntry]:
@@ -512,60 +522,60 @@ class SqliteArchive:
         key, value = ("fact_id", fact_id) if fact_id else ("run", run)
         which = f"WHERE {key} = ? " if value else ""
         values = [value] if value else []
-        found = self._rows(f"{HISTORY}{which}ORDER BY n", *values)
-        entries = map(history_of, found)
+        found = self._rows(f"{SELECT_HISTORY}{which}ORDER BY n", *values)
+        entries = map(history_from_row, found)
         return [each for each in entries if run in ("", each.run)]
 
-    def buried_notes(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
+    def note_tombstones(self, fact_ids: Iterable[str]) -> dict[str, HistoryEntry]:
         """The newest entry by which each fact lost its note."""
         found: dict[str, HistoryEntry] = {}
         ids = iter(fact_ids)
-        while some := list(islice(ids, sqlite_file.BATCH)):
+        while some := list(islice(ids, sqlite_file.BATCH_ROWS)):
             marks = ", ".join("?" * len(some))
             rows = self._rows(
-                HISTORY + f"WHERE fact_id IN ({marks})"
+                SELECT_HISTORY + f"WHERE fact_id IN ({marks})"
                 " AND field = 'note' AND \"after\" = 'null' ORDER BY n",
                 *some,
             )
             for row in rows:
-                entry = history_of(row)
+                entry = history_from_row(row)
                 found[entry.fact_id] = entry
             if not rows and self._is_empty("history"):
                 break
         return found
 
-    def put_run(self, run: Run) -> None:
+    def put_run(self, run: RunRecord) -> None:
         """Remember a pass."""
         self._change(
             "INSERT INTO runs (run, at, kind, report) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (run) DO UPDATE SET at = excluded.at, kind = excluded.kind,"
             " report = excluded.report",
-            [(run.run, run.at, run.kind, to_json(run.report))],
+            [(run.run, run.at, run.kind, value_to_json(run.report))],
         )
 
-    def find_run(self, run: str) -> Run | None:
+    def find_run(self, run: str) -> RunRecord | None:
         """A pass by its id."""
-        found = self._rows(RUNS + "WHERE run = ?", run)
-        return run_of(found[0]) if found else None
+        found = self._rows(SELECT_RUNS + "WHERE run = ?", run)
+        return run_from_row(found[0]) if found else None
 
-    def last_run(self) -> Run | None:
+    def last_run(self) -> RunRecord | None:
         """The newest pass."""
-        found = self._rows(RUNS + "ORDER BY n DESC LIMIT 1")
-        return run_of(found[0]) if found else None
+        found = self._rows(SELECT_RUNS + "ORDER BY n DESC LIMIT 1")
+        return run_from_row(found[0]) if found else None
 
-    def set_attention(self, path: VaultPath, notices: Sequence[Attention]) -> None:
+    def set_notices(self, path: VaultPath, notices: Sequence[Notice]) -> None:
         """Replace what waits for a person at a path; an empty list clears it."""
-        place = spell(path)
+        place = path_to_column(path)
         self._change("DELETE FROM attention WHERE path = ?", [(place,)])
         self._change(
             "INSERT INTO attention VALUES (?, ?, ?)",
-            [(place, n, to_json(each)) for n, each in enumerate(notices)],
+            [(place, n, value_to_json(each)) for n, each in enumerate(notices)],
         )
 
-    def attention(self) -> list[Attention]:
+    def notices(self) -> list[Notice]:
         """Everything that waits for a person, by path."""
         rows = self._rows("SELECT body FROM attention ORDER BY path, n")
-        return [attention_of(body) for (body,) in rows]
+        return [notice_from_json(body) for (body,) in rows]
 
     def close(self) -> None:
         """Let go of the file; harmless when repeated."""
@@ -580,31 +590,33 @@ class SqliteArchive:
 
     @contextmanager
     def _asking(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, sqlite_file.explained(self._path):
+        with self._lock, sqlite_file.translate_sqlite_errors(self._path):
             if self._db is None:
                 message = "the archive was closed"
                 raise ArchiveError(message, hint="open it again")
             yield self._db
 
-    def _rows(self, statement: str, *values: str | bytes | int) -> list[Row]:
+    def _rows(self, statement: str, *values: str | bytes | int) -> list[SqlRow]:
         with self._asking() as db:
             return db.execute(statement, values).fetchall()
 
     def _is_empty(self, table: str) -> bool:
         return not self._rows(f"SELECT 1 FROM {table} LIMIT 1")  # noqa: S608 - ours
 
-    def _change(self, statement: str, rows: Iterable[Row]) -> None:
+    def _change(self, statement: str, rows: Iterable[SqlRow]) -> None:
         with self._asking() as db:
             if not self._writing:
                 bug = "a write to the archive outside of transaction()"
                 raise RuntimeError(bug)
             db.executemany(statement, rows)
 
-    def _put(self, kind: str, rows: Iterable[Intent | Linger | Outgoing]) -> None:
+    def _put(
+        self, kind: str, rows: Iterable[WriteIntent | DisplacedFile | OutboxEntry]
+    ) -> None:
         self._change(
             "INSERT INTO waiting (kind, op, body) VALUES (?, ?, ?)"
             " ON CONFLICT (kind, op) DO UPDATE SET body = excluded.body",
-            ((kind, each.op, to_json(each)) for each in rows),
+            ((kind, each.op, value_to_json(each)) for each in rows),
         )
 
     def _forget(self, kind: str, ops: Iterable[str]) -> None:
@@ -626,18 +638,20 @@ def _make(path: str) -> None:
         raise sqlite3.OperationalError(error.strerror) from error
 
 
-def _place(path: str) -> sqlite_file.Place | None:
+def _place(path: str) -> sqlite_file.FileIdentity | None:
     try:
-        return None if path == sqlite_file.IN_MEMORY else sqlite_file.place(path)
+        return (
+            None if path == sqlite_file.IN_MEMORY else sqlite_file.file_identity(path)
+        )
     except OSError:
         return None
 
 
 def _prepare(db: sqlite3.Connection, path: str) -> None:
-    schema = sqlite_file.migrate(db, MIGRATIONS, create=True)
+    schema = sqlite_file.migrate_schema(db, MIGRATIONS, create=True)
     if schema == "newer":
         message = f"{path} is the archive of a newer vaultsync"
         raise ArchiveError(message, hint="update vaultsync on this machine")
     if schema == "foreign":
         message = f"{path} is no archive of vaultsync"
-        raise ArchiveError(message, hint=sqlite_file.DAMAGED)
+        raise ArchiveError(message, hint=sqlite_file.DAMAGE_HINT)

@@ -17,11 +17,11 @@ from typing import Literal, NamedTuple, TypeAlias
 from vaultsync.errors import ArchiveError
 
 IN_MEMORY = ":memory:"
-BATCH = 500
+BATCH_ROWS = 500
 """Rows read at once while walking a table: no cursor stays open between two batches."""
 
 
-class Place(NamedTuple):
+class FileIdentity(NamedTuple):
     """Which file has a name. SQLite itself goes on with one that has lost its name."""
 
     device: int
@@ -59,7 +59,7 @@ def make_private(path: str | Path) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
-def place(path: str | Path) -> Place:
+def file_identity(path: str | Path) -> FileIdentity:
     """Which files have this name, and that of its log, now.
 
     Raises:
@@ -70,10 +70,10 @@ def place(path: str | Path) -> Place:
         log = os.stat(f"{path}-wal").st_ino  # noqa: PTH116 - the same
     except FileNotFoundError:
         log = 0
-    return Place(found.st_dev, found.st_ino, log)
+    return FileIdentity(found.st_dev, found.st_ino, log)
 
 
-def drop_stale_log(path: str | Path, opened: Place) -> None:
+def drop_stale_log(path: str | Path, opened: FileIdentity) -> None:
     """Remove the log of the file that was opened, when another one has its name now.
 
     Whoever opens that one next would else play the log into it, and so undo a restored
@@ -83,7 +83,7 @@ def drop_stale_log(path: str | Path, opened: Place) -> None:
     Raises:
         OSError: there is no file, or the log cannot be removed.
     """
-    now = place(path)
+    now = file_identity(path)
     if now[:2] != opened[:2] and now.log == opened.log != 0:
         for end in ("-wal", "-shm"):
             Path(f"{path}{end}").unlink(missing_ok=True)
@@ -117,7 +117,7 @@ def connect(path: str | Path, *, log_pages: int) -> sqlite3.Connection:
     return db
 
 
-def migrate(
+def migrate_schema(
     db: sqlite3.Connection, migrations: Sequence[Migration], *, create: bool
 ) -> Literal["ready", "foreign", "newer"]:
     """Bring the schema up to date; an empty file too, but only with `create`.
@@ -126,7 +126,7 @@ def migrate(
     migrations that are not known here. In both cases it is as it was.
     """
     known = [each.__name__ for each in migrations]
-    if _held(db) == known:
+    if _applied_migrations(db) == known:
         return "ready"
     db.execute("BEGIN IMMEDIATE")
     try:
@@ -168,7 +168,7 @@ def _log_ahead(db: sqlite3.Connection) -> None:
 def _migrate(
     db: sqlite3.Connection, migrations: Sequence[Migration], *, create: bool
 ) -> Literal["ready", "foreign", "newer"]:
-    held = _held(db)
+    held = _applied_migrations(db)
     if held is None:
         if not create or db.execute("SELECT 1 FROM sqlite_master").fetchone():
             return "foreign"
@@ -182,18 +182,20 @@ def _migrate(
     return "ready"
 
 
-def _held(db: sqlite3.Connection) -> list[str] | None:
+def _applied_migrations(db: sqlite3.Connection) -> list[str] | None:
     tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
     if ("migrations",) not in tables.fetchall():
         return None
     return [name for (name,) in db.execute("SELECT name FROM migrations ORDER BY n")]
 
 
-DAMAGED = "move it away; the next pass rebuilds it from both sides, deleting nothing"
+DAMAGE_HINT = (
+    "move it away; the next pass rebuilds it from both sides, deleting nothing"
+)
 
 
 @contextmanager
-def explained(path: str) -> Iterator[None]:
+def translate_sqlite_errors(path: str) -> Iterator[None]:
     """Errors of SQLite in the words of the archive.
 
     Raises:
@@ -209,4 +211,4 @@ def explained(path: str) -> Iterator[None]:
         if not is_damage(error):
             raise  # a constraint or a misuse: our bug, not a bad file
         message = f"the archive {path} is damaged: {error}"
-        raise ArchiveError(message, hint=DAMAGED) from error
+        raise ArchiveError(message, hint=DAMAGE_HINT) from error

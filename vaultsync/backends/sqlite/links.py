@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.errors import IndexBusyError
-from vaultsync.links.ports import Entity, Reference
+from vaultsync.links.ports import EntityRecord, LinkReference
 from vaultsync.links.wikilinks import name_key
 
 _LOG_PAGES = 1_000
@@ -59,11 +59,11 @@ class SqliteLinks:
 
     def update(
         self,
-        put: Mapping[str, Sequence[Reference]],
+        put: Mapping[str, Sequence[LinkReference]],
         drop: Iterable[str],
         *,
         version: str,
-        entities: Iterable[Entity] = (),
+        entities: Iterable[EntityRecord] = (),
     ) -> None:
         """Replace the links of facts, and forget facts, all or none.
 
@@ -77,7 +77,7 @@ class SqliteLinks:
         ]
 
         def change(db: sqlite3.Connection) -> None:
-            held = _held(db, put)  # most edits change no link
+            held = _stored_links(db, put)  # most edits change no link
             fresh = {key: many for key, many in put.items() if held[key] != [*many]}
             links = (
                 (fact_id, n, name_key(link.target), *link[1:])
@@ -103,24 +103,24 @@ class SqliteLinks:
 
         self._change(change)
 
-    def links_from(self, fact_id: str) -> list[Reference]:
+    def links_from(self, fact_id: str) -> list[LinkReference]:
         """The links in the note of a fact, in the order they were put."""
         query = f"SELECT {_COLUMNS} FROM links WHERE fact_id = ? ORDER BY n"  # noqa: S608 - a constant
-        return [Reference(*row) for row in self._rows(query, fact_id)]
+        return [LinkReference(*row) for row in self._rows(query, fact_id)]
 
-    def links_to(self, names: Iterable[str]) -> list[Reference]:
+    def links_to(self, names: Iterable[str]) -> list[LinkReference]:
         """All links whose target ends in one of these file names."""
         wanted = json.dumps(sorted({name_key(name) for name in names} - {""}))
         query = (
             f"SELECT {_COLUMNS} FROM links WHERE name != ''"  # noqa: S608 - a constant
             " AND name IN (SELECT value FROM json_each(?)) ORDER BY fact_id, n"
         )
-        return [Reference(*row) for row in self._rows(query, wanted)]
+        return [LinkReference(*row) for row in self._rows(query, wanted)]
 
-    def entities(self) -> list[Entity]:
+    def entities(self) -> list[EntityRecord]:
         """All entities, by id."""
         rows = self._rows("SELECT fact_id, scope, names FROM entities ORDER BY fact_id")
-        return [Entity(row[0], row[1], tuple(json.loads(row[2]))) for row in rows]
+        return [EntityRecord(row[0], row[1], tuple(json.loads(row[2]))) for row in rows]
 
     def close(self) -> None:
         """Let go of the file; harmless when repeated."""
@@ -177,7 +177,7 @@ class SqliteLinks:
         try:
             # What a power cut takes is made again: no commit has to wait for the disk.
             db.execute("PRAGMA synchronous = NORMAL")
-            known = sqlite_file.migrate(db, MIGRATIONS, create=True)
+            known = sqlite_file.migrate_schema(db, MIGRATIONS, create=True)
         except BaseException:
             db.close()
             raise
@@ -194,23 +194,23 @@ class SqliteLinks:
                 Path(f"{self._path}{end}").unlink()
 
 
-def _held(
+def _stored_links(
     db: sqlite3.Connection, fact_ids: Iterable[str]
-) -> dict[str, list[Reference]]:
+) -> dict[str, list[LinkReference]]:
     """The links that are held of each fact, in their order."""
-    found: dict[str, list[Reference]] = {fact_id: [] for fact_id in fact_ids}
+    found: dict[str, list[LinkReference]] = {fact_id: [] for fact_id in fact_ids}
     query = (
         f"SELECT {_COLUMNS} FROM links"  # noqa: S608 - a constant
         " WHERE fact_id IN (SELECT value FROM json_each(?)) ORDER BY fact_id, n"
     )
     for row in db.execute(query, (json.dumps(list(found)),)):
-        found[row[0]].append(Reference(*row))
+        found[row[0]].append(LinkReference(*row))
     return found
 
 
 def _file(path: Path) -> tuple[int, int] | None:
     """Which file has the name now: SQLite goes on with one that has lost its name."""
     try:
-        return sqlite_file.place(path)[:2]
+        return sqlite_file.file_identity(path)[:2]
     except FileNotFoundError:
         return None

@@ -17,11 +17,11 @@ from vaultsync.errors import FactNotFoundError, StoreError, StoreUnavailableErro
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
-from vaultsync.storage.store import RevisionMismatch, StoreState, Write, Written
+from vaultsync.storage.store import FeedRow, RevisionMismatch, StoreState, StoreWrite
 
-_LOG_PAGES = 250
+_STORE_WAL_PAGES = 250
 """A short log is soon written over instead of growing: what one small write waits for."""
-_DAMAGED = (
+_STORE_DAMAGE_HINT = (
     "restore the store from a backup, or move it away and give a new one what the"
     " vault holds: `vaultsync rebuild --from vault`"
 )
@@ -85,7 +85,7 @@ class SqliteStore:
         self._create = create
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
-        self._place: sqlite_file.Place | None = None
+        self._place: sqlite_file.FileIdentity | None = None
         self._store_id = ""
         self._closed = False
 
@@ -105,22 +105,22 @@ class SqliteStore:
         """Where the store stands."""
         return StoreState(*self._rows("SELECT store_id, seq, facts FROM store")[0])
 
-    def feed(self, since: int = 0) -> list[Written]:
+    def feed(self, since: int = 0) -> list[FeedRow]:
         """The last write of each fact written after `since`, tombstones too, by seq."""
         rows = self._rows(
             "SELECT seq, id, revision, deleted, actor, at FROM facts"
             " WHERE seq > ? ORDER BY seq",
             since,
         )
-        return [_written(row) for row in rows]
+        return [_feed_row(row) for row in rows]
 
-    def written(self, fact_id: str) -> Written | None:
+    def last_write(self, fact_id: str) -> FeedRow | None:
         """The last write of one fact; None when the store never knew it."""
         rows = self._rows(
             "SELECT seq, id, revision, deleted, actor, at FROM facts WHERE id = ?",
             fact_id,
         )
-        return _written(rows[0]) if rows else None
+        return _feed_row(rows[0]) if rows else None
 
     def revision_at(self, seq: int) -> str | None:
         """The revision that was written under a number."""
@@ -144,17 +144,17 @@ class SqliteStore:
         """Those of the facts that exist."""
         found: dict[str, Fact] = {}
         wanted = iter(fact_ids)
-        while batch := list(islice(wanted, sqlite_file.BATCH)):
+        while batch := list(islice(wanted, sqlite_file.BATCH_ROWS)):
             rows = self._rows(
                 "SELECT id, revision, CAST(body AS BLOB) FROM facts"
                 " WHERE id IN (SELECT value FROM json_each(?)) AND deleted = 0",
                 json.dumps(batch),
             )
-            read = wire.reader(len(rows))
+            read = wire.fact_reader(len(rows))
             found.update((row[0], read(row[2], row[1])) for row in rows)
         return found
 
-    def buried(self, fact_id: str) -> Fact | None:
+    def tombstone(self, fact_id: str) -> Fact | None:
         """What a tombstone last said, with the tombstone's `revision`; None if none."""
         rows = self._rows(
             "SELECT revision, body FROM facts"
@@ -169,13 +169,13 @@ class SqliteStore:
             "SELECT revision, body, id FROM facts"
             " WHERE id > ? AND deleted = 0 ORDER BY id LIMIT ?",
             after,
-            sqlite_file.BATCH,
+            sqlite_file.BATCH_ROWS,
         ):
             for revision, body, _ in rows:
                 yield _fact(revision, body)
             after = rows[-1][2]
 
-    def write(self, writes: Sequence[Write]) -> list[str | RevisionMismatch]:
+    def write(self, writes: Sequence[StoreWrite]) -> list[str | RevisionMismatch]:
         """Do each write whose condition holds, all in one durable transaction.
 
         Returns one new revision, or the reason of a refusal, per write, in order.
@@ -194,7 +194,7 @@ class SqliteStore:
                 raise
         return answers
 
-    def did(self, fact_id: str, op: str) -> bool:
+    def was_applied(self, fact_id: str, op: str) -> bool:
         """Whether a write of a fact that bore this `op` was done."""
         return bool(
             self._rows("SELECT 1 FROM facts WHERE id = ? AND op = ?", fact_id, op)
@@ -225,7 +225,7 @@ class SqliteStore:
                 if not sqlite_file.is_damage(error):
                     raise  # a constraint or a misuse: our bug, not a bad file
                 damaged = StoreUnavailableError(f"{self._path} is damaged: {error}")
-                damaged.hint = _DAMAGED
+                damaged.hint = _STORE_DAMAGE_HINT
                 raise damaged from error
 
     def _connection(self) -> sqlite3.Connection:
@@ -236,16 +236,16 @@ class SqliteStore:
             sqlite_file.make_private(self._path)
         if self._db is None:
             self._db = self._connect()
-            self._place = sqlite_file.place(self._path)
+            self._place = sqlite_file.file_identity(self._path)
             self._create = False
-        elif self._place != sqlite_file.place(self._path):
+        elif self._place != sqlite_file.file_identity(self._path):
             self._let_go()
             why = f"{self._path} was replaced by another file"
             raise StoreUnavailableError(why)
         return self._db
 
     def _connect(self) -> sqlite3.Connection:
-        db = sqlite_file.connect(self._path, log_pages=_LOG_PAGES)
+        db = sqlite_file.connect(self._path, log_pages=_STORE_WAL_PAGES)
         try:
             self._recognise(db)
         except BaseException:
@@ -254,7 +254,7 @@ class SqliteStore:
         return db
 
     def _recognise(self, db: sqlite3.Connection) -> None:
-        schema = sqlite_file.migrate(db, MIGRATIONS, create=self._create)
+        schema = sqlite_file.migrate_schema(db, MIGRATIONS, create=self._create)
         if schema == "newer":
             message = f"{self._path} is the store of a newer vaultsync"
             raise StoreError(message, hint="update vaultsync on this machine")
@@ -279,7 +279,7 @@ class SqliteStore:
 
 def _write_all(
     db: sqlite3.Connection,
-    writes: Sequence[Write],
+    writes: Sequence[StoreWrite],
     *,
     told: Sequence[tuple[str | None, ...]],
     at: str,
@@ -316,8 +316,8 @@ def _revisions(
 ) -> dict[str, tuple[str | None, bool]]:
     """The revision of each fact that is known, and whether it is a tombstone."""
     found: dict[str, tuple[str | None, bool]] = {}
-    for start in range(0, len(fact_ids), sqlite_file.BATCH):
-        some = fact_ids[start : start + sqlite_file.BATCH]
+    for start in range(0, len(fact_ids), sqlite_file.BATCH_ROWS):
+        some = fact_ids[start : start + sqlite_file.BATCH_ROWS]
         marks = ", ".join("?" * len(some))
         statement = f"SELECT id, revision, deleted FROM facts WHERE id IN ({marks})"  # noqa: S608 - marks only
         found.update({row[0]: (row[1], row[2]) for row in db.execute(statement, some)})
@@ -327,13 +327,13 @@ def _revisions(
 def _columns(fact: Fact | None) -> tuple[str | None, ...]:
     if fact is None:
         return (None, None, None, None)
-    return (fact.type, fact.scope, fact.status, wire.line_of(fact).decode())
+    return (fact.type, fact.scope, fact.status, wire.fact_line(fact).decode())
 
 
 def _fact(revision: str, body: str) -> Fact:
-    return wire.from_json(body, revision=revision)
+    return wire.fact_from_json(body, revision=revision)
 
 
-def _written(row: tuple[Any, ...]) -> Written:
+def _feed_row(row: tuple[Any, ...]) -> FeedRow:
     seq, fact_id, revision, deleted, actor, at = row
-    return Written(seq, fact_id, revision, bool(deleted), actor, at)
+    return FeedRow(seq, fact_id, revision, bool(deleted), actor, at)

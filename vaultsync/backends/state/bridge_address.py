@@ -15,7 +15,7 @@ _NAME = "bridge.json"
 _LOOPBACK = re.compile(r"http://127\.0\.0\.1:([0-9]{1,5})")
 
 
-class Announced(NamedTuple):
+class BridgeAddress(NamedTuple):
     """A bridge that said that it runs."""
 
     port: int
@@ -29,7 +29,7 @@ class Announced(NamedTuple):
         return f"http://127.0.0.1:{self.port}"
 
 
-class Announcement:
+class BridgeAddressFile:
     """The announcement in the state folder of a vault."""
 
     def __init__(self, state_dir: Path) -> None:
@@ -44,7 +44,7 @@ class Announcement:
         said = {"address": f"http://127.0.0.1:{port}", "pid": os.getpid()}
         write_private(self._path, json.dumps({**said, "agent": agent}) + "\n")
 
-    def find(self) -> Announced | None:
+    def find(self) -> BridgeAddress | None:
         """The bridge that runs; None when there is none, or it ended without a word."""
         try:
             said = json.loads(self._path.read_text(encoding="utf-8"))
@@ -55,14 +55,16 @@ class Announcement:
             os.kill(pid, 0)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
-        return Announced(int(found[1]), pid, agent if isinstance(agent, str) else None)
+        return BridgeAddress(
+            int(found[1]), pid, agent if isinstance(agent, str) else None
+        )
 
     def is_own(self) -> bool:
         """Whether it is this process that said so."""
         found = self.find()
         return found is not None and found.pid == os.getpid()
 
-    def withdraw(self) -> None:
+    def remove_own(self) -> None:
         """Take back what this process said; what another one said stays."""
         if self.find() is None or self.is_own():
             with contextlib.suppress(OSError):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from vaultsync.model.schema import Value
 
-NAME = "daemon.json"
+DAEMON_FILE_NAME = "daemon.json"
 
 
 class DaemonFile:
@@ -20,11 +20,11 @@ class DaemonFile:
     """
 
     def __init__(self, state_dir: Path) -> None:
-        self._path = state_dir / NAME
+        self._path = state_dir / DAEMON_FILE_NAME
 
     def write(self, said: Mapping[str, Value]) -> None:
         """Tell it. A full disk keeps nobody from mirroring: it is then not told."""
-        beside = self._path.with_name(f"{NAME}.{os.getpid()}")
+        beside = self._path.with_name(f"{DAEMON_FILE_NAME}.{os.getpid()}")
         text = json.dumps({**said, "pid": os.getpid()}, ensure_ascii=False)
         try:
             fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

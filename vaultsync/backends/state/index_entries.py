@@ -8,14 +8,14 @@ from zlib import crc32
 
 import msgspec
 
-from vaultsync.index_files.entry import Entry
-from vaultsync.index_files.ports import Held
+from vaultsync.index_files.entry import IndexEntry
+from vaultsync.index_files.ports import CachedEntries
 
-FORMAT = 1
+ENTRIES_FORMAT = 1
 """Changes with what is written; a file of another one is none."""
 
 
-class _Seal(msgspec.Struct):
+class _Checksum(msgspec.Struct):
     """The first line; tells whether the rest is whole."""
 
     format: int
@@ -23,11 +23,11 @@ class _Seal(msgspec.Struct):
     sum: int
 
 
-_SEAL = msgspec.json.Decoder(_Seal)
-_ENTRIES = msgspec.json.Decoder(list[Entry])
+_SEAL = msgspec.json.Decoder(_Checksum)
+_ENTRIES = msgspec.json.Decoder(list[IndexEntry])
 
 
-class EntriesOnDisk:
+class FileEntryCache:
     """An `EntryFile`. A file that is damaged counts as none: it is derived.
 
     It is not waited for until the disk has it: after a power cut its sum tells.
@@ -36,21 +36,23 @@ class EntriesOnDisk:
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
 
-    def load(self) -> Held | None:
+    def load(self) -> CachedEntries | None:
         """What was saved last."""
         try:
             head, _, body = self._path.read_bytes().partition(b"\n")
             seal = _SEAL.decode(head)
-            if (seal.format, seal.sum) != (FORMAT, crc32(body)):
+            if (seal.format, seal.sum) != (ENTRIES_FORMAT, crc32(body)):
                 return None
-            return Held(seal.version, {each.id: each for each in _ENTRIES.decode(body)})
+            return CachedEntries(
+                seal.version, {each.id: each for each in _ENTRIES.decode(body)}
+            )
         except (OSError, msgspec.MsgspecError):
             return None
 
-    def save(self, held: Held) -> None:
+    def save(self, held: CachedEntries) -> None:
         """Write beside and rename."""
         body = msgspec.json.encode(list(held.entries.values()))
-        head = msgspec.json.encode(_Seal(FORMAT, held.version, crc32(body)))
+        head = msgspec.json.encode(_Checksum(ENTRIES_FORMAT, held.version, crc32(body)))
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft = self._path.with_suffix(".draft")
         fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

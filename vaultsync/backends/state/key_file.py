@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vaultsync.errors import ConfigError
 
-SIZE = 32
+KEY_BYTES = 32
 
 
 def read_or_make_key(path: Path) -> bytes:
@@ -46,17 +46,17 @@ def _read(path: Path) -> bytes | None:
     try:
         if os.fstat(handle).st_mode & 0o077:
             os.fchmod(handle, 0o600)
-        key = os.read(handle, SIZE)
+        key = os.read(handle, KEY_BYTES)
     finally:
         os.close(handle)
-    return key if len(key) == SIZE else None
+    return key if len(key) == KEY_BYTES else None
 
 
 def _make(path: Path) -> None:
     made = path.with_name(f"{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        os.write(handle, os.urandom(SIZE))
+        os.write(handle, os.urandom(KEY_BYTES))
         os.fsync(handle)
     finally:
         os.close(handle)

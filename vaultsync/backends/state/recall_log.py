@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from vaultsync.model.canonical import NEVER, moment
-from vaultsync.recall.ports import Recalled
+from vaultsync.model.canonical import NEVER, to_microseconds
+from vaultsync.recall.ports import RecallCount
 
-NAME = "recalled.log"
+RECALL_LOG_NAME = "recalled.log"
 
 
 class FileRecallLog:
     """Lines are appended in one write and never synced; who takes them takes the file."""
 
     def __init__(self, state_dir: Path) -> None:
-        self._path = state_dir / NAME
+        self._path = state_dir / RECALL_LOG_NAME
 
     def note(self, fact_ids: Iterable[str], at: str) -> None:
         """Append a line."""
@@ -37,15 +37,15 @@ class FileRecallLog:
         except OSError:
             return 0
 
-    def take(self) -> dict[str, Recalled]:
+    def take(self) -> dict[str, RecallCount]:
         """Read the file and remove it."""
-        taken = self._path.with_name(f"{NAME}.{os.urandom(4).hex()}")
+        taken = self._path.with_name(f"{RECALL_LOG_NAME}.{os.urandom(4).hex()}")
         lines: list[str] = []
         with suppress(OSError):
             self._path.rename(taken)
             lines = taken.read_text(encoding="utf-8", errors="replace").splitlines()
             taken.unlink()
-        return counted(line.split() for line in lines)
+        return parse_recalls(line.split() for line in lines)
 
 
 class MemoryRecallLog:
@@ -62,17 +62,17 @@ class MemoryRecallLog:
         """As long as the lines of a file would be."""
         return sum(len(" ".join(line)) + 1 for line in self._lines)
 
-    def take(self) -> dict[str, Recalled]:
+    def take(self) -> dict[str, RecallCount]:
         """All, once."""
         lines, self._lines = self._lines, []
-        return counted(lines)
+        return parse_recalls(lines)
 
 
-def counted(lines: Iterable[Iterable[str]]) -> dict[str, Recalled]:
+def parse_recalls(lines: Iterable[Iterable[str]]) -> dict[str, RecallCount]:
     """Each fact of lines that begin with a time; others are none of ours."""
-    found: dict[str, Recalled] = {}
+    found: dict[str, RecallCount] = {}
     for at, *fact_ids in filter(None, map(list, lines)):
-        for each in fact_ids if moment(at) != NEVER else ():
-            before = found.get(each, Recalled(0, at))
-            found[each] = Recalled(before.times + 1, max(before.at, at))
+        for each in fact_ids if to_microseconds(at) != NEVER else ():
+            before = found.get(each, RecallCount(0, at))
+            found[each] = RecallCount(before.times + 1, max(before.at, at))
     return found

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from vaultsync.errors import ConfigError
 
-BYTES = 32
+TOKEN_BYTES = 32
 """256 random bits."""
 _NAME = "bridge.token"
 
@@ -54,7 +54,7 @@ class TokenFile:
         Raises:
             ConfigError: it cannot be written.
         """
-        token = secrets.token_urlsafe(BYTES)
+        token = secrets.token_urlsafe(TOKEN_BYTES)
         try:
             write_private(self._path, token + "\n")
         except OSError as error:

@@ -9,11 +9,11 @@ from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 
-from vaultsync.memory_files.ports import Waiting
+from vaultsync.memory_files.ports import QueuedText
 from vaultsync.model.schema import Value
 
 
-class QueueFiles:
+class FileWriteQueue:
     """One file for each text that waits, so that processes need no lock."""
 
     def __init__(self, folder: Path) -> None:
@@ -21,7 +21,7 @@ class QueueFiles:
         self._kept = folder / "kept"
         self._log = folder / "log.jsonl"
 
-    def put(self, item: Waiting) -> None:
+    def put(self, item: QueuedText) -> None:
         """Keep it durably, instead of what has the same op."""
         made = json.dumps(asdict(item), ensure_ascii=False, indent=1)
         _write(self._queue / f"{item.op}.json", made.encode(errors="surrogatepass"))
@@ -30,7 +30,7 @@ class QueueFiles:
         """Forget it; harmless when repeated."""
         (self._queue / f"{op}.json").unlink(missing_ok=True)
 
-    def waiting(self, name: str | None = None) -> list[Waiting]:
+    def waiting(self, name: str | None = None) -> list[QueuedText]:
         """What waits for a file, or for any, oldest first."""
         try:
             names = sorted(os.listdir(self._queue))  # noqa: PTH208 - before each sync
@@ -41,7 +41,7 @@ class QueueFiles:
             if each.endswith(".json"):
                 try:
                     said = json.loads((self._queue / each).read_bytes())
-                    item = Waiting(**said)
+                    item = QueuedText(**said)
                 except (FileNotFoundError, ValueError, TypeError):
                     continue  # another process wrote it just now
                 if name in (None, item.name):

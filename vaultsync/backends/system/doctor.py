@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vaultsync.backends.filesystem import syscalls
-from vaultsync.backends.filesystem.syscalls import Place
+from vaultsync.backends.filesystem.syscalls import EntryAt
 
 _CLOUDS = ("dropbox", "onedrive", "google drive", "mobile documents", "nextcloud")
 _LOW = 100 << 20
 
 
-class Finding(NamedTuple):
+class HostCheck(NamedTuple):
     """One thing that was looked at."""
 
     name: str
@@ -27,18 +27,18 @@ class Finding(NamedTuple):
     hint: str = ""
 
 
-def machine_checks(root: Path, state_dir: Path) -> Iterator[Finding]:
+def machine_checks(root: Path, state_dir: Path) -> Iterator[HostCheck]:
     """Look at Python, SQLite, the file system of the vault, rights and space."""
     python = sys.version.split()[0]
-    yield Finding("python", ok=True, message=f"Python {python}")
-    yield Finding("sqlite", ok=True, message=f"SQLite {sqlite3.sqlite_version}")
+    yield HostCheck("python", ok=True, message=f"Python {python}")
+    yield HostCheck("sqlite", ok=True, message=f"SQLite {sqlite3.sqlite_version}")
     yield _exchange(root)
     yield _rights(state_dir)
     yield _space(root)
     yield _cloud(state_dir)
 
 
-def _exchange(root: Path) -> Finding:
+def _exchange(root: Path) -> HostCheck:
     """Whether two files can be swapped in one step where the notes are."""
     try:
         with tempfile.TemporaryDirectory(prefix="vs-", dir=root / ".meta") as folder:
@@ -47,19 +47,19 @@ def _exchange(root: Path) -> Finding:
             other.write_bytes(b"2")
             fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             try:
-                able = syscalls.exchange(Place(fd, "one"), Place(fd, "other"))
+                able = syscalls.exchange(EntryAt(fd, "one"), EntryAt(fd, "other"))
             finally:
                 os.close(fd)
     except OSError as error:
-        return Finding(
+        return HostCheck(
             "exchange",
             ok=False,
             message=f"the vault cannot be written: {error.strerror}",
             hint="give yourself the right to write in it",
         )
     if able:
-        return Finding("exchange", ok=True, message="notes are swapped in one step")
-    return Finding(
+        return HostCheck("exchange", ok=True, message="notes are swapped in one step")
+    return HostCheck(
         "exchange",
         ok=True,
         message="this file system cannot swap files; links stand in for it",
@@ -67,9 +67,9 @@ def _exchange(root: Path) -> Finding:
     )
 
 
-def _rights(state_dir: Path) -> Finding:
+def _rights(state_dir: Path) -> HostCheck:
     mode = state_dir.stat().st_mode & 0o777
-    return Finding(
+    return HostCheck(
         "state folder",
         ok=not mode & 0o077,
         message=f"{state_dir} has the rights {mode:o}",
@@ -77,9 +77,9 @@ def _rights(state_dir: Path) -> Finding:
     )
 
 
-def _space(root: Path) -> Finding:
+def _space(root: Path) -> HostCheck:
     free = shutil.disk_usage(root).free
-    return Finding(
+    return HostCheck(
         "space",
         ok=free > _LOW,
         message=f"{free >> 20} MiB are free",
@@ -87,10 +87,10 @@ def _space(root: Path) -> Finding:
     )
 
 
-def _cloud(state_dir: Path) -> Finding:
+def _cloud(state_dir: Path) -> HostCheck:
     """The archive and the lock break when something copies them behind our back."""
     synced = [name for name in _CLOUDS if name in str(state_dir).casefold()]
-    return Finding(
+    return HostCheck(
         "state place",
         ok=not synced,
         message="the state folder is "

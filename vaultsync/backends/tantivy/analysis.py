@@ -8,16 +8,21 @@ from contextlib import suppress
 import tantivy
 
 from vaultsync.errors import ConfigError
-from vaultsync.indexing.language import ENGLISH, FUNCTION_WORDS, LANGUAGES, language_of
-from vaultsync.indexing.text_normalization import words_to_ask, words_to_find
+from vaultsync.indexing.language import (
+    ENGLISH,
+    FUNCTION_WORDS,
+    STEMMER_LANGUAGES,
+    language_of,
+)
+from vaultsync.indexing.text_normalization import phrase_words, query_words
 
 _LONGEST = 100
 """Bytes of a word; what is longer is no word, and nobody asks for it."""
-MOST = 100
+MAX_QUERY_TERMS = 100
 """Terms of a question; a pasted document asks no better by its thousandth word."""
 
 
-class Terms:
+class Analyzers:
     """The analyzers of an index: each language has its own stems and stop words.
 
     All words of a text are indexed, so that a phrase is found as it stands; the stop
@@ -25,10 +30,10 @@ class Terms:
     """
 
     def __init__(self, language: str = ENGLISH) -> None:
-        if language not in LANGUAGES:
+        if language not in STEMMER_LANGUAGES:
             raise ConfigError(
                 f"there are no stems for the language {language!r}",
-                hint="use one of " + ", ".join(sorted(LANGUAGES)),
+                hint="use one of " + ", ".join(sorted(STEMMER_LANGUAGES)),
             )
         self.default = language
         """Of texts whose language cannot be told."""
@@ -64,7 +69,7 @@ class Terms:
 
         A question of stop words alone keeps them.
         """
-        words = words_to_ask(text)
+        words = query_words(text)
         plain = self._plain.analyze(words)
         language = language_of(text, least=1) or self.default
         kept = self._told(plain, language) or set(plain)
@@ -73,13 +78,13 @@ class Terms:
         found = dict.fromkeys(
             stem for word, *some in rows if word in kept for stem in some
         )
-        return list(found)[:MOST]
+        return list(found)[:MAX_QUERY_TERMS]
 
     def of_phrase(
         self, text: str, languages: Iterable[str]
     ) -> list[list[tuple[int, str]]]:
         """A phrase in each way it may be stemmed: its terms with their distances."""
-        words = words_to_find(text)
+        words = phrase_words(text)
         found: dict[tuple[tuple[int, str], ...], None] = {}
         for each in sorted(languages):
             tokens = self.analyzer(each).pre_tokenize(words).tokens
@@ -89,11 +94,11 @@ class Terms:
 
     def _named(self, text: str, language: str, written: str) -> str:
         stems = self._kept(text, language, written)
-        return " ".join(stems or self.analyzer(written).analyze(words_to_find(text)))
+        return " ".join(stems or self.analyzer(written).analyze(phrase_words(text)))
 
     def _kept(self, text: str, language: str, written: str) -> list[str]:
         """The terms of a text in one language, stemmed as in the one of a note."""
-        words = words_to_find(text)
+        words = phrase_words(text)
         plain = self._plain.analyze(words)
         kept = self._told(plain, language)
         stems = self.analyzer(written).analyze(words)

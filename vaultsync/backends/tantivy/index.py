@@ -20,33 +20,33 @@ import tantivy
 from tantivy import Query
 from tantivy.tantivy import __version__ as tantivy_version
 
-from vaultsync.backends.tantivy.analysis import Terms
+from vaultsync.backends.tantivy.analysis import Analyzers
 from vaultsync.backends.tantivy.query import (
-    NAMES,
-    Asking,
-    best,
-    columns,
-    gates,
-    in_order,
+    NAME_FIELDS,
+    QueryBuilder,
+    best_hits,
+    column_ranges,
+    read_columns,
+    sort_matches,
 )
 from vaultsync.backends.tantivy.schema import (
-    META,
-    TERMS,
+    ANALYZER_NAME,
+    VERSION_DOC_ID,
     columns_of,
-    fact_id,
+    id_from_columns,
     make_schema,
     texts_of,
 )
 from vaultsync.errors import IndexBusyError
-from vaultsync.indexing.language import ENGLISH, SAMPLE, language_of
-from vaultsync.indexing.ports import Entry, Match
-from vaultsync.indexing.session_context import Turn
+from vaultsync.indexing.language import ENGLISH, SAMPLE_CHARS, language_of
+from vaultsync.indexing.ports import IndexDocument, IndexMatch
+from vaultsync.indexing.session_context import SessionTurn
 from vaultsync.model.fact import Fact
-from vaultsync.model.filters import Filters
-from vaultsync.recall.ranking import FIELDS
+from vaultsync.model.filters import FactFilters
+from vaultsync.recall.ranking import FIELD_WEIGHTS
 
 
-class Writing:
+class IndexUpdate:
     """What one `update()` writes.
 
     `languages` are those held, None in a new index; `told` gives
@@ -56,7 +56,7 @@ class Writing:
     def __init__(
         self,
         schema: tantivy.Schema,
-        terms: Terms,
+        terms: Analyzers,
         writer: tantivy.IndexWriter,
         *,
         told: Callable[[ValueError], Exception],
@@ -74,14 +74,15 @@ class Writing:
         """Remove what is held of a fact."""
         self._writer.delete_documents_by_term("id", fact_id)
 
-    def put(self, entry: Entry) -> None:
+    def put(self, entry: IndexDocument) -> None:
         """Hold a fact in the place of what was held of it."""
         fact = entry.fact
         if not self._fresh or fact.id in self._done:
             self.drop(fact.id)
         self._done.add(fact.id)
         language = (
-            language_of(f"{fact.title}\n{fact.content[:SAMPLE]}") or self._terms.default
+            language_of(f"{fact.title}\n{fact.content[:SAMPLE_CHARS]}")
+            or self._terms.default
         )
         texts = texts_of(entry)
         columns = columns_of(entry) | {"name": self._names(fact, language)}
@@ -104,9 +105,9 @@ class Writing:
 
     def tell(self, made: str, version: str) -> None:
         """Say how far the index goes, with the same commit."""
-        self.drop(META)
+        self.drop(VERSION_DOC_ID)
         said = f"{made}\n{' '.join(sorted(self._languages))}\n{version}"
-        self._add({"id": META, "meta": said})
+        self._add({"id": VERSION_DOC_ID, "meta": said})
 
     def _add(self, values: dict[str, Any]) -> None:
         self._write(tantivy.Document.from_dict(values, self._schema))
@@ -122,16 +123,16 @@ _FORMAT = f"4 {tantivy_version}"
 """Changes with all that changes what is in the files."""
 _HEAP = 50_000_000
 """Bytes per thread of a writer; what does not fit makes another segment."""
-_MANY = 2_000
+_TWO_THREADS_FROM = 2_000
 """From so many entries on, two threads write."""
 _PAUSES = (0.01, 0.1, 0.5)
 """Seconds between tries to remove the folder: a moment after a commit tantivy still
 tidies up there, and writes a list of its files while they are removed."""
-_AHEAD = "version"
+_VERSION_FILE = "version"
 """The file that tells of a later version, to which nothing else had to be changed."""
 
 
-class _View(NamedTuple):
+class _CommitReader(NamedTuple):
     """A commit, as it can be read."""
 
     opened: tantivy.Index
@@ -154,17 +155,19 @@ class TantivyIndex:
         self,
         folder: str | Path,
         *,
-        weights: Mapping[str, float] = FIELDS,
+        weights: Mapping[str, float] = FIELD_WEIGHTS,
         language: str = ENGLISH,
     ) -> None:
         self._folder = Path(folder)
         self._schema = make_schema()
-        self._terms = Terms(language)
-        self._asking = Asking(self._schema, self._terms, {**FIELDS, **weights})
-        self._asking_names = Asking(self._schema, self._terms, NAMES)
+        self._terms = Analyzers(language)
+        self._asking = QueryBuilder(
+            self._schema, self._terms, {**FIELD_WEIGHTS, **weights}
+        )
+        self._asking_names = QueryBuilder(self._schema, self._terms, NAME_FIELDS)
         self._format = f"{_FORMAT} {language}"
         self._looking = threading.Lock()
-        self._view: _View | None = None
+        self._view: _CommitReader | None = None
         self._seen: tuple[int, ...] = ()
         """The stamps of the files when they were looked at last."""
 
@@ -187,12 +190,12 @@ class TantivyIndex:
     def search(
         self,
         words: str,
-        filters: Filters,
+        filters: FactFilters,
         *,
         phrases: Sequence[str] = (),
         limit: int,
         names_only: bool = False,
-    ) -> list[Match]:
+    ) -> list[IndexMatch]:
         """The facts that match some of the words and all of the phrases, best first."""
         view = self._look()
         if view is None or limit < 1:
@@ -203,14 +206,14 @@ class TantivyIndex:
             return []
         asked += self._asking.tags(filters)
         with self._reading():
-            hits = best(view.searcher, asked, gates(filters), limit)
+            hits = best_hits(view.searcher, asked, column_ranges(filters), limit)
             if hits is None:
                 asked += self._asking.filters(filters)
-                hits = best(view.searcher, asked, {}, limit)
-            return in_order(view.searcher, hits or [], limit)
+                hits = best_hits(view.searcher, asked, {}, limit)
+            return sort_matches(view.searcher, hits or [], limit)
         return []
 
-    def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[Turn]:
+    def turns(self, sessions: Iterable[int], facts: Iterable[str]) -> list[SessionTurn]:
         """What it holds of some sessions, of facts, and of the sessions they are in."""
         view = self._look()
         if view is None:
@@ -224,18 +227,20 @@ class TantivyIndex:
 
     def _turns(
         self, searcher: tantivy.Searcher, name: str, values: Sequence[str | int]
-    ) -> set[Turn]:
+    ) -> set[SessionTurn]:
         if not values:
             return set()
         query = Query.term_set_query(self._schema, name, values)
         hits = searcher.search(query, searcher.num_docs, count=False).hits
         names = ("session", "created", "id_high", "id_low", "mark")
         return {
-            Turn(session, created, fact_id(high, low), mark)
-            for session, created, high, low, mark in columns(searcher, hits, *names)
+            SessionTurn(session, created, id_from_columns(high, low), mark)
+            for session, created, high, low, mark in read_columns(
+                searcher, hits, *names
+            )
         }
 
-    def _look(self) -> _View | None:
+    def _look(self) -> _CommitReader | None:
         """The last commit, of whichever process; None when there is none to read."""
         seen = self._stamps()
         if seen != self._seen:
@@ -256,21 +261,25 @@ class TantivyIndex:
         """What changes with every commit and version; empty when there is no index."""
         found: tuple[int, ...] = ()
         with suppress(OSError):
-            for name in ("meta.json", _AHEAD):
+            for name in ("meta.json", _VERSION_FILE):
                 stat = os.stat(self._folder / name)  # noqa: PTH116 - for each search
                 found += (stat.st_ino, stat.st_mtime_ns, stat.st_size)
         return found
 
     def _open(self) -> tantivy.Index:
         index = tantivy.Index(self._schema, str(self._folder))
-        index.register_tokenizer(TERMS, self._terms.analyzer(self._terms.default))
+        index.register_tokenizer(
+            ANALYZER_NAME, self._terms.analyzer(self._terms.default)
+        )
         index.config_reader("manual")
         return index
 
-    def _read(self, index: tantivy.Index) -> _View | None:
+    def _read(self, index: tantivy.Index) -> _CommitReader | None:
         index.reload()
         searcher = index.searcher()
-        hits = searcher.search(Query.term_query(self._schema, "id", META), 1).hits
+        hits = searcher.search(
+            Query.term_query(self._schema, "id", VERSION_DOC_ID), 1
+        ).hits
         if not hits:
             return None
         said = str(searcher.doc(hits[0][1])["meta"][0])
@@ -279,10 +288,12 @@ class TantivyIndex:
             return None
         version = committed
         with suppress(OSError, UnicodeDecodeError):
-            ahead = (self._folder / _AHEAD).read_text(encoding="utf-8")
+            ahead = (self._folder / _VERSION_FILE).read_text(encoding="utf-8")
             if ahead.startswith(f"{committed}\n"):
                 version = ahead[len(committed) + 1 :]
-        return _View(index, searcher, tuple(languages.split()), committed, version)
+        return _CommitReader(
+            index, searcher, tuple(languages.split()), committed, version
+        )
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -297,7 +308,7 @@ class TantivyIndex:
     # ---------------------------------------------------------------------- writing
 
     def update(
-        self, put: Iterable[Entry], drop: Iterable[str], *, version: str
+        self, put: Iterable[IndexDocument], drop: Iterable[str], *, version: str
     ) -> None:
         """Replace and remove entries by the ids of their facts, all or none.
 
@@ -313,8 +324,10 @@ class TantivyIndex:
         with self._locked():
             view = self._look()
             entries = iter(put)
-            first = list(islice(entries, _MANY))
-            with self._writing(view, threads=2 if len(first) == _MANY else 1) as work:
+            first = list(islice(entries, _TWO_THREADS_FROM))
+            with self._writing(
+                view, threads=2 if len(first) == _TWO_THREADS_FROM else 1
+            ) as work:
                 for each in gone:
                     work.drop(each)
                 for entry in chain(first, entries):
@@ -330,12 +343,12 @@ class TantivyIndex:
         """Let go of the files; harmless when repeated."""
         self._view, self._seen = None, ()
 
-    def _say_ahead(self, view: _View, version: str) -> None:
+    def _say_ahead(self, view: _CommitReader, version: str) -> None:
         """Needs no lock: it is about one commit, and nobody reads it with another."""
         if version != view.version:
-            path = self._folder / f"{_AHEAD}.{os.urandom(4).hex()}"
+            path = self._folder / f"{_VERSION_FILE}.{os.urandom(4).hex()}"
             path.write_text(f"{view.committed}\n{version}", encoding="utf-8")
-            path.replace(self._folder / _AHEAD)
+            path.replace(self._folder / _VERSION_FILE)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -353,7 +366,9 @@ class TantivyIndex:
             lock.release()
 
     @contextmanager
-    def _writing(self, view: _View | None, *, threads: int) -> Iterator[Writing]:
+    def _writing(
+        self, view: _CommitReader | None, *, threads: int
+    ) -> Iterator[IndexUpdate]:
         if view is None:
             self._remove()
             self._folder.mkdir(mode=0o700)
@@ -361,7 +376,7 @@ class TantivyIndex:
             index = view.opened if view else self._open()
             writer = index.writer(_HEAP * threads, threads)
         try:
-            yield Writing(
+            yield IndexUpdate(
                 self._schema,
                 self._terms,
                 writer,

@@ -12,19 +12,19 @@ from typing import Any, NamedTuple, TypeAlias
 import tantivy
 from tantivy import DocAddress, Occur, Query
 
-from vaultsync.backends.tantivy.analysis import Terms
-from vaultsync.backends.tantivy.schema import PHRASED, code, fact_id
-from vaultsync.indexing.ports import Match
+from vaultsync.backends.tantivy.analysis import Analyzers
+from vaultsync.backends.tantivy.schema import PHRASE_FIELDS, id_from_columns, name_code
+from vaultsync.indexing.ports import IndexMatch
 from vaultsync.model.canonical import FOREVER, NEVER
-from vaultsync.model.filters import Filters
-from vaultsync.model.schema import LOWEST
-from vaultsync.recall.ranking import NAMED
+from vaultsync.model.filters import FactFilters
+from vaultsync.model.schema import LOWEST_PRIORITY
+from vaultsync.recall.ranking import NAME_MATCH_WEIGHT
 
-NAMES = {"title": 1.0, "aliases": 1.0}
+NAME_FIELDS = {"title": 1.0, "aliases": 1.0}
 """Where a fact says what it is called, whatever the weights of questions are."""
 
 
-class Gate(NamedTuple):
+class ColumnRange(NamedTuple):
     """Which numbers of a column pass."""
 
     codes: frozenset[int] | None = None
@@ -39,30 +39,30 @@ class Gate(NamedTuple):
         return bool(self.low <= value <= self.high)
 
 
-def gates(filters: Filters) -> dict[str, Gate]:
+def column_ranges(filters: FactFilters) -> dict[str, ColumnRange]:
     """Column -> what passes; columns where everything does are left out."""
     found = {}
     if filters.types:
-        found["type"] = Gate(frozenset(map(code, filters.types)))
+        found["type"] = ColumnRange(frozenset(map(name_code, filters.types)))
     if filters.scopes is not None:
-        found["scope"] = Gate(frozenset(map(code, filters.scopes)))
+        found["scope"] = ColumnRange(frozenset(map(name_code, filters.scopes)))
     if filters.status is not None:
-        found["status"] = Gate(frozenset({code(filters.status)}))
+        found["status"] = ColumnRange(frozenset({name_code(filters.status)}))
     if filters.heads_only:
-        found["replaced"] = Gate(frozenset({0}))
-    if filters.max_priority < LOWEST:
-        found["priority"] = Gate(frozenset(range(filters.max_priority + 1)))
+        found["replaced"] = ColumnRange(frozenset({0}))
+    if filters.max_priority < LOWEST_PRIORITY:
+        found["priority"] = ColumnRange(frozenset(range(filters.max_priority + 1)))
     first, until = filters.moments
     if first > NEVER or until < FOREVER:
-        found["created"] = Gate(low=first, high=until - 1)
+        found["created"] = ColumnRange(low=first, high=until - 1)
     return found
 
 
-class Asking:
+class QueryBuilder:
     """Makes queries for one schema. Nothing in a question is syntax."""
 
     def __init__(
-        self, schema: tantivy.Schema, terms: Terms, weights: Mapping[str, float]
+        self, schema: tantivy.Schema, terms: Analyzers, weights: Mapping[str, float]
     ) -> None:
         self._schema = schema
         self._terms = terms
@@ -93,7 +93,7 @@ class Asking:
                 else {
                     name: Query.phrase_query(self._schema, name, list(way))
                     for name in self._weights
-                    if name in PHRASED
+                    if name in PHRASE_FIELDS
                 }
                 for way in ways
             ]
@@ -106,10 +106,11 @@ class Asking:
         """What is called what is asked, by its whole title or an alias."""
         return [
             Query.boost_query(
-                self._term("name", f"{field} {name}"), NAMED * len(name.split())
+                self._term("name", f"{field} {name}"),
+                NAME_MATCH_WEIGHT * len(name.split()),
             )
             for name in self._terms.of_names(words, languages)
-            for field in NAMES
+            for field in NAME_FIELDS
             if field in self._weights
         ]
 
@@ -129,14 +130,14 @@ class Asking:
             + [(Occur.Should, query) for query in more]
         )
 
-    def tags(self, filters: Filters) -> list[tuple[Occur, Query]]:
+    def tags(self, filters: FactFilters) -> list[tuple[Occur, Query]]:
         """All tags that a fact must have; they count nothing."""
         return [_must(self._term("tag", each)) for each in sorted(filters.plain_tags)]
 
-    def filters(self, filters: Filters) -> list[tuple[Occur, Query]]:
+    def filters(self, filters: FactFilters) -> list[tuple[Occur, Query]]:
         """What else a fact must be, the same as `gates()`; it counts nothing."""
         some: list[Query] = []
-        for name, gate in gates(filters).items():
+        for name, gate in column_ranges(filters).items():
             if gate.codes is not None:
                 found = Query.term_set_query(self._schema, name, sorted(gate.codes))
             else:
@@ -168,16 +169,16 @@ not enough: so many of one score are put in order by id; of more, any may come f
 _FEW = 0.1
 """Of the facts pass where filters are cheap."""
 
-Hit: TypeAlias = tuple[float, DocAddress]
+ScoredDoc: TypeAlias = tuple[float, DocAddress]
 """As tantivy gives it: the score, and where it lies."""
 
 
-def best(
+def best_hits(
     searcher: tantivy.Searcher,
     asked: list[tuple[tantivy.Occur, Query]],
-    gates: Mapping[str, Gate],
+    gates: Mapping[str, ColumnRange],
     limit: int,
-) -> list[Hit] | None:
+) -> list[ScoredDoc] | None:
     """The best hits that pass, with those that equal the last of them.
 
     None when so few pass that the filters had better be part of the query. As long as
@@ -186,13 +187,13 @@ def best(
     60 % pass, that takes 1.5 times as long as words alone; filters in the query, 3 times.
     Where 10 % pass, filters take no longer than words alone, and where fewer do, less.
     """
-    share = _share(searcher, gates)
+    share = _selectivity(searcher, gates)
     if not share:
         return []
     if share < _FEW:
         return None
     query = asked[0][1] if len(asked) == 1 else Query.boolean_query(asked)
-    passed: list[Hit] = []
+    passed: list[ScoredDoc] = []
     for wanted in (2 * limit + _SPARE, 4 * (2 * limit + _SPARE)):
         hits = searcher.search(query, wanted, count=False).hits
         passed = _passing(searcher, hits, gates)
@@ -204,19 +205,22 @@ def best(
     return passed if len(passed) >= limit else None
 
 
-def in_order(searcher: tantivy.Searcher, hits: list[Hit], limit: int) -> list[Match]:
+def sort_matches(
+    searcher: tantivy.Searcher, hits: list[ScoredDoc], limit: int
+) -> list[IndexMatch]:
     """The best matches; equal ones by id."""
     if len(hits) > limit:
         least = hits[limit - 1][0]
         hits = [hit for hit in hits if hit[0] >= least]
-    ids = columns(searcher, hits, "id_high", "id_low")
+    ids = read_columns(searcher, hits, "id_high", "id_low")
     found = [
-        Match(fact_id(*each), score) for (score, _), each in zip(hits, ids, strict=True)
+        IndexMatch(id_from_columns(*each), score)
+        for (score, _), each in zip(hits, ids, strict=True)
     ]
     return sorted(found, key=lambda each: (-each.score, each.fact_id))[:limit]
 
 
-def _share(searcher: tantivy.Searcher, gates: Mapping[str, Gate]) -> float:
+def _selectivity(searcher: tantivy.Searcher, gates: Mapping[str, ColumnRange]) -> float:
     """Which part of the facts passes, as if no filter had to do with another."""
     share = 1.0
     for name, gate in gates.items():
@@ -227,16 +231,16 @@ def _share(searcher: tantivy.Searcher, gates: Mapping[str, Gate]) -> float:
 
 
 def _passing(
-    searcher: tantivy.Searcher, hits: list[Hit], gates: Mapping[str, Gate]
-) -> list[Hit]:
+    searcher: tantivy.Searcher, hits: list[ScoredDoc], gates: Mapping[str, ColumnRange]
+) -> list[ScoredDoc]:
     for name, gate in gates.items():
         values = searcher.fast_field_values(name, [where for _, where in hits])
         hits = list(compress(hits, map(gate.passes, values)))
     return hits
 
 
-def columns(
-    searcher: tantivy.Searcher, hits: Sequence[Hit], *names: str
+def read_columns(
+    searcher: tantivy.Searcher, hits: Sequence[ScoredDoc], *names: str
 ) -> list[tuple[Any, ...]]:
     """The numbers that are kept of some hits, by column."""
     where = [address for _, address in hits]

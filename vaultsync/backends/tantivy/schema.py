@@ -8,29 +8,29 @@ from typing import Any
 
 import tantivy
 
-from vaultsync.indexing.ports import Entry
+from vaultsync.indexing.ports import IndexDocument
 from vaultsync.indexing.session_context import (
     day_words,
-    number,
+    hash63,
     own_title,
+    speaker_names,
     turn_of,
-    who,
 )
-from vaultsync.indexing.text_normalization import headings, words_to_index
-from vaultsync.model.canonical import with_parents
+from vaultsync.indexing.text_normalization import index_words, note_headings
+from vaultsync.model.canonical import tag_keys_with_parents
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
-from vaultsync.recall.query import kind_of
-from vaultsync.recall.ranking import FIELDS
+from vaultsync.recall.query import type_hint
+from vaultsync.recall.ranking import FIELD_WEIGHTS
 
 _OWN = 500
 """Characters of a fact that stand together with its neighbours'; with all of a long note
 no more was found."""
-TERMS = "terms"
+ANALYZER_NAME = "terms"
 """The name of the analyzer of all text fields."""
-PHRASED = frozenset(FIELDS) - {"around"}
+PHRASE_FIELDS = frozenset(FIELD_WEIGHTS) - {"around"}
 """The fields in which a phrase is looked for: what the fact says itself."""
-META = "meta"
+VERSION_DOC_ID = "meta"
 """The id of the entry that tells how far the index goes; ids of facts are UUIDs."""
 
 
@@ -39,11 +39,11 @@ def make_schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("id", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("meta", stored=True, tokenizer_name="raw")
-    for name in FIELDS:
+    for name in FIELD_WEIGHTS:
         builder.add_text_field(
             name,
-            tokenizer_name=TERMS,
-            index_option="position" if name in PHRASED else "freq",
+            tokenizer_name=ANALYZER_NAME,
+            index_option="position" if name in PHRASE_FIELDS else "freq",
         )
     builder.add_text_field("name", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("tag", tokenizer_name="raw", index_option="basic")
@@ -56,47 +56,47 @@ def make_schema() -> tantivy.Schema:
     return builder.build()
 
 
-def texts_of(entry: Entry) -> dict[str, str]:
+def texts_of(entry: IndexDocument) -> dict[str, str]:
     """What is searched of a fact, by field; empty ones are left out."""
     fact = entry.fact
     day = day_words(fact.created_at)
     texts = {
         "title": own_title(fact),
         "aliases": "\n".join(fact.aliases),
-        "tags": "\n".join(filter(None, (*fact.tags, kind_of(fact)))),
-        "entities": "\n".join(who(fact)),
-        "headings": "\n".join(headings(fact.content)),
+        "tags": "\n".join(filter(None, (*fact.tags, type_hint(fact)))),
+        "entities": "\n".join(speaker_names(fact)),
+        "headings": "\n".join(note_headings(fact.content)),
         "context": fact.context or "",
         "content": fact.content,
-        "fields": "\n".join(_said(fact)),
+        "fields": "\n".join(_own_text(fact)),
         "dates": day,
         "around": f"{fact.content[:_OWN]}\n{day}\n{entry.around}",
     }
-    return {name: words_to_index(text) for name, text in texts.items() if text}
+    return {name: index_words(text) for name, text in texts.items() if text}
 
 
-def columns_of(entry: Entry) -> dict[str, Any]:
+def columns_of(entry: IndexDocument) -> dict[str, Any]:
     """What is kept of a fact to be filtered by and read, by field."""
     fact = entry.fact
     turn = entry.turn or turn_of(fact)
-    high, low = halves(fact.id)
+    high, low = id_to_columns(fact.id)
     return {
         "id": fact.id,
         "id_high": high,
         "id_low": low,
-        "tag": sorted(with_parents(fact.tags)),
-        "type": code(fact.type),
-        "scope": code(fact.scope),
-        "status": code(fact.status),
+        "tag": sorted(tag_keys_with_parents(fact.tags)),
+        "type": name_code(fact.type),
+        "scope": name_code(fact.scope),
+        "status": name_code(fact.status),
         "priority": fact.priority,
         "replaced": int(fact.superseded_by_id is not None),
         "created": turn.moment,
         "session": turn.session,
-        "mark": turn.mark,
+        "mark": turn.order_key,
     }
 
 
-def _said(fact: Fact) -> list[str]:
+def _own_text(fact: Fact) -> list[str]:
     return [
         text
         for values in (fact.own, fact.properties)
@@ -115,17 +115,17 @@ def _texts(value: Value) -> list[str]:
     return []
 
 
-code = lru_cache(maxsize=4096)(number)
+name_code = lru_cache(maxsize=4096)(hash63)
 """The number that stands for the name of a type, a scope or a status."""
 
 
-def halves(fact_id: str) -> tuple[int, int]:
+def id_to_columns(fact_id: str) -> tuple[int, int]:
     """The two columns that an id is kept in."""
     whole = int(fact_id.replace("-", ""), 16)
     return whole >> 64, whole & 0xFFFF_FFFF_FFFF_FFFF
 
 
-def fact_id(high: int, low: int) -> str:
+def id_from_columns(high: int, low: int) -> str:
     """The id of a fact from its two columns."""
     text = f"{high:016x}{low:016x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -18,7 +18,7 @@ import math
 import re
 from operator import mul
 
-MARGIN = 1.05
+SAFETY_MARGIN = 1.05
 
 _COSTS = {
     "words": 0.507,
@@ -112,7 +112,7 @@ _CAPITALS, _DIGITS, _SIGNS = _only("A"), _only("0"), _only(".")
 _UNJOINED = re.compile(rb"\xe0[\xba\xbb]|\xe1[\x88-\x8f]")
 
 
-class FittedTokens:
+class EstimatingCounter:
     """`TokenCounter` by the kinds of characters; needs nothing but the text."""
 
     @property
@@ -130,7 +130,7 @@ class FittedTokens:
         data = text.encode("utf-8", "surrogatepass")
         estimate: float = sum(map(mul, _COSTS.values(), _features(data)))
         # A blank alone is in none of the kinds.
-        return min(max(math.ceil(estimate * MARGIN), 1), len(data))
+        return min(max(math.ceil(estimate * SAFETY_MARGIN), 1), len(data))
 
 
 def _features(data: bytes) -> tuple[float, ...]:

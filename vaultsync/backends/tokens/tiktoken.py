@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
-NAME = "o200k_base"
-FILE = "fb374d419588a4632f3f557e76b4b70aebbca790"
+ENCODING_NAME = "o200k_base"
+TABLE_FILE_NAME = "fb374d419588a4632f3f557e76b4b70aebbca790"
 """What tiktoken calls the table in its folder: the sha1 of the address it came from."""
-SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+TABLE_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 """Of the table, as tiktoken (`tiktoken_ext/openai_public.py`) expects it."""
 _FOLDERS = ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR")
 # How o200k_base parts a text before it joins bytes; from the same file of tiktoken.
@@ -37,7 +37,7 @@ _PATTERN = "|".join(
 )
 
 
-class TiktokenTokens:
+class TiktokenCounter:
     """`TokenCounter` by o200k_base. The table is loaded by the first count (0.4 s)."""
 
     def __init__(self, table: bytes) -> None:
@@ -51,18 +51,18 @@ class TiktokenTokens:
         if folder is None or importlib.util.find_spec("tiktoken") is None:
             return None
         try:
-            table = (folder / FILE).read_bytes()
+            table = (folder / TABLE_FILE_NAME).read_bytes()
         except OSError:
             return None
         # tiktoken writes what it downloads in one step, but others copy files.
-        if hashlib.sha256(table).hexdigest() != SHA256:
+        if hashlib.sha256(table).hexdigest() != TABLE_SHA256:
             return None
         return cls(table)
 
     @property
     def name(self) -> str:
         """`o200k_base`."""
-        return NAME
+        return ENCODING_NAME
 
     @property
     def exact(self) -> bool:
@@ -92,6 +92,6 @@ def _encoder(table: bytes) -> Callable[[str], Sequence[int]]:
     rows = (line.split() for line in table.splitlines() if line)
     ranks = {base64.b64decode(token): int(rank) for token, rank in rows}
     encoding = Encoding(
-        NAME, pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={}
+        ENCODING_NAME, pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={}
     )
     return encoding.encode_ordinary

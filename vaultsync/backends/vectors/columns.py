@@ -25,20 +25,24 @@ from vaultsync.indexing.ports import VectorRow
 from vaultsync.model.canonical import (
     FOREVER,
     NEVER,
-    moment,
-    plain_tag,
-    time_of,
-    with_parents,
+    from_microseconds,
+    tag_key,
+    tag_keys_with_parents,
+    to_microseconds,
 )
 from vaultsync.model.fact import Fact
-from vaultsync.model.filters import Filters
+from vaultsync.model.filters import FactFilters
 
 
-def filtered_by(fact: Fact) -> tuple[object, ...]:
+def filterable_fields(fact: Fact) -> tuple[object, ...]:
     """All that filters ask of a fact: where it is the same, its rows need not change."""
     return (
         *(fact.scope, fact.type, fact.status, fact.priority),
-        *(not fact.superseded_by_id, moment(fact.created_at), with_parents(fact.tags)),
+        *(
+            not fact.superseded_by_id,
+            to_microseconds(fact.created_at),
+            tag_keys_with_parents(fact.tags),
+        ),
     )
 
 
@@ -67,7 +71,7 @@ def check_dimension(vector: Sequence[float], known: int) -> None:
         )
 
 
-def not_finite() -> EmbedderError:
+def not_finite_error() -> EmbedderError:
     """A vector holds what is not a number: it would hide all others."""
     return EmbedderError(
         "the model made a vector that holds what is not a number",
@@ -75,14 +79,14 @@ def not_finite() -> EmbedderError:
     )
 
 
-def gone() -> DerivedError:
+def index_missing_error() -> DerivedError:
     """There is no index to put into."""
     return DerivedError(
         "the vectors are gone or damaged", hint="the next pass makes them again"
     )
 
 
-def busy() -> IndexBusyError:
+def index_busy_error() -> IndexBusyError:
     """Another process writes."""
     return IndexBusyError(
         "another process is writing the vectors",
@@ -96,7 +100,7 @@ _LAST = {"fact": 36 - _PART, "chunk": 0}
 """Where those bytes begin: an id of a fact begins with the time, which many share."""
 
 
-class Keys:
+class RowKeys:
     """Finds living rows by name, in two arrays that are sorted when first asked for."""
 
     def __init__(
@@ -153,7 +157,7 @@ def _parts(rows: npt.NDArray[np.void], field: str) -> npt.NDArray[np.uint64]:
 Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
 
-ROW = np.dtype(
+ROW_DTYPE = np.dtype(
     [
         ("fact", "S36"),
         ("chunk", "S64"),
@@ -165,10 +169,10 @@ ROW = np.dtype(
         ("head", "?"),
     ]
 )
-TAG = np.dtype([("row", "<i4"), ("word", "<i4")])
-DEAD = np.dtype("<u4")
+TAG_DTYPE = np.dtype([("row", "<i4"), ("word", "<i4")])
+DEAD_DTYPE = np.dtype("<u4")
 """The number of a row that counts no more."""
-FLOAT = np.dtype("<f4")
+FLOAT_DTYPE = np.dtype("<f4")
 # In the order in which `Columns` has them.
 _COLUMNS = ("scope", "type", "status", "made", "priority", "head")
 _FILTERS_KEPT = 32
@@ -176,16 +180,16 @@ _COMPARED = 8
 """Up to so many numbers, to compare with each is faster than to look each up."""
 
 
-class Words:
+class WordTable:
     """Words by number; new ones are numbered when they are first asked for."""
 
     def __init__(self) -> None:
         self.by_number: list[str] = []
         self._numbers: dict[str, int] = {}
 
-    def copy(self) -> Words:
+    def copy(self) -> WordTable:
         """Another one of the same words."""
-        made = Words()
+        made = WordTable()
         made.by_number, made._numbers = [*self.by_number], {**self._numbers}
         return made
 
@@ -224,11 +228,11 @@ class Words:
         )
 
 
-def encode(
-    rows: Sequence[VectorRow], words: Words, first: int
+def encode_rows(
+    rows: Sequence[VectorRow], words: WordTable, first: int
 ) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void]]:
     """The entries and the tags of rows, the first of which has the number `first`."""
-    entries = np.zeros(len(rows), ROW)
+    entries = np.zeros(len(rows), ROW_DTYPE)
     tags = []
     for at, row in enumerate(rows):
         fact = row.fact
@@ -238,19 +242,19 @@ def encode(
             words.number(fact.scope),
             words.number(fact.type),
             words.number(fact.status),
-            moment(fact.created_at),
+            to_microseconds(fact.created_at),
             fact.priority,
             not fact.superseded_by_id,
         )
-        tags += [(first + at, words.number(plain_tag(tag))) for tag in fact.tags]
-    return entries, np.array(tags, TAG)
+        tags += [(first + at, words.number(tag_key(tag))) for tag in fact.tags]
+    return entries, np.array(tags, TAG_DTYPE)
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class FilterColumns:
     """The fields of all rows that count, dead ones among them, each in one array."""
 
-    words: Words
+    words: WordTable
     alive: Flags
     tags: npt.NDArray[np.void]
     scope: npt.NDArray[np.int32]
@@ -259,21 +263,21 @@ class Columns:
     made: npt.NDArray[np.int64]
     priority: npt.NDArray[np.int8]
     head: Flags
-    _kept: dict[Filters, Flags] = field(default_factory=dict, init=False)
+    _kept: dict[FactFilters, Flags] = field(default_factory=dict, init=False)
 
     @classmethod
-    def empty(cls) -> Columns:
+    def empty(cls) -> FilterColumns:
         """Of no rows."""
-        none = np.zeros(0, ROW)
+        none = np.zeros(0, ROW_DTYPE)
         columns = (none[name].copy() for name in _COLUMNS)
-        return cls(Words(), np.zeros(0, np.bool_), np.zeros(0, TAG), *columns)
+        return cls(WordTable(), np.zeros(0, np.bool_), np.zeros(0, TAG_DTYPE), *columns)
 
     def grown(
         self,
         rows: npt.NDArray[np.void],
         tags: npt.NDArray[np.void],
         dead: npt.NDArray[np.uint32],
-    ) -> Columns:
+    ) -> FilterColumns:
         """With more rows behind these, and with rows that died."""
         columns = (
             np.concatenate([getattr(self, name), rows[name]]) for name in _COLUMNS
@@ -281,9 +285,9 @@ class Columns:
         alive = np.concatenate([self.alive, np.ones(len(rows), np.bool_)])
         alive[dead] = False
         tags = np.concatenate([self.tags, tags])
-        return Columns(self.words, alive, tags, *columns)
+        return FilterColumns(self.words, alive, tags, *columns)
 
-    def admitted(self, filters: Filters) -> Flags:
+    def admitted(self, filters: FactFilters) -> Flags:
         """Which rows a filter leaves, of those that live."""
         found = self._kept.get(filters)
         if found is None:
@@ -293,7 +297,7 @@ class Columns:
             self._kept[filters] = found
         return found
 
-    def _admitted(self, filters: Filters) -> Flags:
+    def _admitted(self, filters: FactFilters) -> Flags:
         left = self.alive.copy()
         if filters.scopes is not None:
             left &= _among(self.scope, self.words.find(filters.scopes))
@@ -330,7 +334,9 @@ def _among(column: npt.NDArray[np.int32], numbers: Sequence[int]) -> Flags:
     return looked_up
 
 
-def fact_of(entry: np.void, words: Sequence[str], tags: tuple[str, ...]) -> Fact:
+def fact_from_entry(
+    entry: np.void, words: Sequence[str], tags: tuple[str, ...]
+) -> Fact:
     """A fact that passes the same filters as the one that an entry was made of."""
     fact_id = entry["fact"].decode()
     return Fact(
@@ -339,7 +345,7 @@ def fact_of(entry: np.void, words: Sequence[str], tags: tuple[str, ...]) -> Fact
         status=words[entry["status"]],
         scope=words[entry["scope"]],
         priority=int(entry["priority"]),
-        created_at=time_of(int(entry["made"])),
+        created_at=from_microseconds(int(entry["made"])),
         superseded_by_id=None if entry["head"] else fact_id,
         tags=tags,
     )

@@ -15,16 +15,16 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from zlib import crc32
 
-from vaultsync.backends.state.checksummed_json import SealedFile, write_all
+from vaultsync.backends.vectors.checksummed_json import ChecksummedJson, write_all
 
 _FORMAT = 1
-PARTS = ("vectors", "rows", "tags", "dead", "words")
+MATRIX_PARTS = ("vectors", "rows", "tags", "dead", "words")
 _SPARE = 1 << 20
 """Bytes that a part is longer than what counts, at least: a map of it lasts for a while."""
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class MatrixHeader:
     """What counts."""
 
     identity: str
@@ -37,9 +37,13 @@ class Header:
     """In the names of the parts: another one after each rewriting, never one again."""
     copied: tuple[int, int] = (0, 0)
     """How many rows and dead rows their owner has copied elsewhere."""
-    sizes: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(PARTS, 0))
+    sizes: Mapping[str, int] = field(
+        default_factory=lambda: dict.fromkeys(MATRIX_PARTS, 0)
+    )
     """Bytes of each part that count."""
-    sums: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(PARTS, 0))
+    sums: Mapping[str, int] = field(
+        default_factory=lambda: dict.fromkeys(MATRIX_PARTS, 0)
+    )
     """Their CRC-32."""
 
 
@@ -52,15 +56,15 @@ class MatrixFiles:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._file = SealedFile(folder / "header.json", _FORMAT)
+        self._file = ChecksummedJson(folder / "header.json", _FORMAT)
         self._read: object = None
-        self._header: Header | None = None
+        self._header: MatrixHeader | None = None
 
-    def header(self) -> Header | None:
+    def header(self) -> MatrixHeader | None:
         """The header as it is now; the same object while nobody has written."""
         held = self._file.read()
         if held is not self._read:
-            made = held and Header(**(held | {"copied": tuple(held["copied"])}))
+            made = held and MatrixHeader(**(held | {"copied": tuple(held["copied"])}))
             self._read, self._header = held, made or None
         return self._header
 
@@ -72,11 +76,11 @@ class MatrixFiles:
         """Let nothing count any more."""
         self._file.remove()
 
-    def begin(self, identity: str) -> Header:
+    def begin(self, identity: str) -> MatrixHeader:
         """The header of an empty matrix; nothing is written yet."""
-        return Header(identity, series=secrets.token_hex(4))
+        return MatrixHeader(identity, series=secrets.token_hex(4))
 
-    def append(self, header: Header, blocks: Mapping[str, bytes]) -> Header:
+    def append(self, header: MatrixHeader, blocks: Mapping[str, bytes]) -> MatrixHeader:
         """Write behind what counts, and flush; the header that would count it too.
 
         Raises:
@@ -98,7 +102,7 @@ class MatrixFiles:
                 os.close(fd)
         return replace(header, sizes=sizes, sums=sums)
 
-    def publish(self, header: Header) -> None:
+    def publish(self, header: MatrixHeader) -> None:
         """Let a header count, and remove the parts of others.
 
         Raises:
@@ -110,7 +114,7 @@ class MatrixFiles:
             if not path.name.startswith(f"{header.series}-"):
                 path.unlink(missing_ok=True)
 
-    def map(self, header: Header, part: str) -> mmap.mmap | bytes:
+    def map(self, header: MatrixHeader, part: str) -> mmap.mmap | bytes:
         """A part: all of its file, what does not count too.
 
         Raises:
@@ -129,5 +133,5 @@ class MatrixFiles:
         finally:
             os.close(fd)
 
-    def _part(self, header: Header, part: str) -> str:
+    def _part(self, header: MatrixHeader, part: str) -> str:
         return f"{self._folder}/{header.series}-{part}.part"

@@ -21,37 +21,43 @@ from typing import Any, ParamSpec, TypeVar
 
 import filelock
 
-from vaultsync.backends.state.checksummed_json import SealedFile
+from vaultsync.backends.vectors.checksummed_json import ChecksummedJson
 from vaultsync.backends.vectors.columns import (
-    busy,
     check_dimension,
     dimension_of,
-    filtered_by,
-    gone,
-    not_finite,
+    filterable_fields,
+    index_busy_error,
+    index_missing_error,
+    not_finite_error,
 )
-from vaultsync.indexing.ports import Near, VectorRow
-from vaultsync.model.canonical import FOREVER, NEVER, moment, time_of, with_parents
+from vaultsync.indexing.ports import NearFact, VectorRow
+from vaultsync.model.canonical import (
+    FOREVER,
+    NEVER,
+    from_microseconds,
+    tag_keys_with_parents,
+    to_microseconds,
+)
 from vaultsync.model.fact import Fact
-from vaultsync.model.filters import Filters
+from vaultsync.model.filters import FactFilters
 
-FIELDS = ["fact", "scope", "type", "status", "priority", "head", "made", "tags"]
+FACT_COLUMNS = ["fact", "scope", "type", "status", "priority", "head", "made", "tags"]
 """The columns that `fact_of()` reads."""
 
 
-def key_of(row: VectorRow) -> str:
+def row_key(row: VectorRow) -> str:
     """The name of a row."""
     return f"{row.fact.id} {row.chunk_id}"
 
 
-def batch(rows: list[VectorRow], dimension: int) -> Any:  # noqa: ANN401 - pyarrow has no types
+def arrow_table(rows: list[VectorRow], dimension: int) -> Any:  # noqa: ANN401 - pyarrow has no types
     """The rows as a table of Arrow."""
     import numpy as np
     import pyarrow as pa  # type: ignore[import-untyped]
 
     facts = [row.fact for row in rows]
     columns = {
-        "key": (pa.string(), [key_of(row) for row in rows]),
+        "key": (pa.string(), [row_key(row) for row in rows]),
         "fact": (pa.string(), [fact.id for fact in facts]),
         "chunk": (pa.string(), [row.chunk_id for row in rows]),
         "scope": (pa.string(), [fact.scope for fact in facts]),
@@ -59,21 +65,21 @@ def batch(rows: list[VectorRow], dimension: int) -> Any:  # noqa: ANN401 - pyarr
         "status": (pa.string(), [fact.status for fact in facts]),
         "priority": (pa.int8(), [fact.priority for fact in facts]),
         "head": (pa.bool_(), [not fact.superseded_by_id for fact in facts]),
-        "made": (pa.int64(), [moment(fact.created_at) for fact in facts]),
+        "made": (pa.int64(), [to_microseconds(fact.created_at) for fact in facts]),
         "tags": (
             pa.list_(pa.string()),
-            [sorted(with_parents(fact.tags)) for fact in facts],
+            [sorted(tag_keys_with_parents(fact.tags)) for fact in facts],
         ),
     }
     held = {name: pa.array(each, kind) for name, (kind, each) in columns.items()}
     numbers = np.array([row.vector for row in rows], np.float32).ravel()
     if not np.isfinite(numbers).all():
-        raise not_finite()
+        raise not_finite_error()
     held["vector"] = pa.FixedSizeListArray.from_arrays(pa.array(numbers), dimension)
     return pa.table(held)
 
 
-def fact_of(row: Mapping[str, Any]) -> Fact:
+def fact_from_record(row: Mapping[str, Any]) -> Fact:
     """A fact that passes the same filters as the one that a row was made of."""
     return Fact(
         row["fact"],
@@ -81,7 +87,7 @@ def fact_of(row: Mapping[str, Any]) -> Fact:
         type=row["type"],
         status=row["status"],
         priority=row["priority"],
-        created_at=time_of(row["made"]),
+        created_at=from_microseconds(row["made"]),
         superseded_by_id=None if row["head"] else row["fact"],
         tags=tuple(row["tags"]),
     )
@@ -92,21 +98,21 @@ def _text(word: str) -> str:
     return "'" + word.replace("'", "''") + "'"
 
 
-def one_of(column: str, words: Iterable[str]) -> str:
+def sql_one_of(column: str, words: Iterable[str]) -> str:
     """Where a column has one of the words, in SQL."""
     listed = ", ".join(map(_text, words))
     return f"{column} IN ({listed})" if listed else "false"
 
 
-def where_of(filters: Filters) -> str:
+def sql_where(filters: FactFilters) -> str:
     """The filters in SQL."""
     made = [f"priority <= {int(filters.max_priority)}"]
     if filters.scopes is not None:
-        made.append(one_of("scope", sorted(filters.scopes)))
+        made.append(sql_one_of("scope", sorted(filters.scopes)))
     if filters.types:
-        made.append(one_of("type", sorted(filters.types)))
+        made.append(sql_one_of("type", sorted(filters.types)))
     if filters.status is not None:
-        made.append(one_of("status", [filters.status]))
+        made.append(sql_one_of("status", [filters.status]))
     if filters.heads_only:
         made.append("head")
     first, until = filters.moments
@@ -148,7 +154,7 @@ class LanceVectors:
         self, folder: Path, *, index_from: int = INDEX_FROM, wait: float = _WAIT
     ) -> None:
         self._folder = folder
-        self._file = SealedFile(folder / "header.json", _FORMAT)
+        self._file = ChecksummedJson(folder / "header.json", _FORMAT)
         self._lock = filelock.FileLock(folder / "lock", mode=0o600)
         self._index_from = index_from
         self._wait = wait
@@ -182,11 +188,11 @@ class LanceVectors:
 
     def outdated(self, facts: Iterable[Fact]) -> set[str]:
         """Those of the facts that have rows made of other fields."""
-        given = {fact.id: filtered_by(fact) for fact in facts}
+        given = {fact.id: filterable_fields(fact) for fact in facts}
         return {
             row["fact"]
-            for row in self._of_facts(given, FIELDS)
-            if filtered_by(fact_of(row)) != given[row["fact"]]
+            for row in self._of_facts(given, FACT_COLUMNS)
+            if filterable_fields(fact_from_record(row)) != given[row["fact"]]
         }
 
     def count(self) -> int:
@@ -198,13 +204,15 @@ class LanceVectors:
     ) -> list[dict[str, Any]]:
         if fact_ids is None:
             return self._read(self._rows, None, columns)
-        return self._read(self._rows, one_of("fact", sorted(set(fact_ids))), columns)
+        return self._read(
+            self._rows, sql_one_of("fact", sorted(set(fact_ids))), columns
+        )
 
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, Sequence[float]]:
         """The vectors of those chunks that are held."""
         wanted = sorted(set(chunk_ids))
         pages = (
-            one_of("chunk", wanted[start : start + _AT_ONCE])
+            sql_one_of("chunk", wanted[start : start + _AT_ONCE])
             for start in range(0, len(wanted), _AT_ONCE)
         )
         return {
@@ -217,17 +225,20 @@ class LanceVectors:
         """All rows, some at a time, with facts that pass the same filters."""
         for start in range(0, sum(self._read(self._length)), _AT_ONCE):
             page = self._read(self._page, start)
-            yield [VectorRow(fact_of(row), row["chunk"], row["vector"]) for row in page]
+            yield [
+                VectorRow(fact_from_record(row), row["chunk"], row["vector"])
+                for row in page
+            ]
 
     def search(
-        self, vector: Sequence[float], filters: Filters, *, limit: int
-    ) -> list[Near]:
+        self, vector: Sequence[float], filters: FactFilters, *, limit: int
+    ) -> list[NearFact]:
         """The nearest facts, each once."""
         held = self._header()
         if held is None or not held["table"] or limit < 1:
             return []
         check_dimension(vector, held["dimension"])
-        where = where_of(filters)
+        where = sql_where(filters)
         wanted = 2 * limit + 8
         while True:
             rows = self._read(self._nearest, vector, where, wanted)
@@ -325,8 +336,8 @@ class LanceVectors:
         with self._writing():
             held = self._header()
             if held is None:
-                raise gone()
-            unique = list({key_of(row): row for row in rows}.values())
+                raise index_missing_error()
+            unique = list({row_key(row): row for row in rows}.values())
             dimension = dimension_of(unique, held["dimension"])
             away = sorted(set(replace))
             if unique and not held["table"]:
@@ -337,7 +348,9 @@ class LanceVectors:
 
     def _create(self, rows: list[VectorRow], dimension: int) -> str:
         name = f"chunks-{secrets.token_hex(4)}"
-        self._table = self._database().create_table(name, data=batch(rows, dimension))
+        self._table = self._database().create_table(
+            name, data=arrow_table(rows, dimension)
+        )
         self._name = name
         return name
 
@@ -345,8 +358,8 @@ class LanceVectors:
         merge = self._table.merge_insert("key")
         merge = merge.when_matched_update_all().when_not_matched_insert_all()
         if away:
-            merge = merge.when_not_matched_by_source_delete(one_of("fact", away))
-        merge.execute(batch(rows, dimension))
+            merge = merge.when_not_matched_by_source_delete(sql_one_of("fact", away))
+        merge.execute(arrow_table(rows, dimension))
 
     def _note(
         self, held: dict[str, Any], *, record: str | None, **news: object
@@ -409,7 +422,7 @@ class LanceVectors:
             with self._lock.acquire(timeout=self._wait):
                 yield
         except filelock.Timeout:
-            raise busy() from None
+            raise index_busy_error() from None
         except (RuntimeError, ValueError) as error:
             raise OSError(errno.EIO, f"LanceDB: {error}", str(self._folder)) from error
 
@@ -428,12 +441,12 @@ class LanceVectors:
         self._table, self._name = None, ""
 
 
-def _once(rows: Iterable[Mapping[str, Any]]) -> list[Near]:
+def _once(rows: Iterable[Mapping[str, Any]]) -> list[NearFact]:
     """Each fact by its nearest chunk, the nearest first."""
-    found: dict[str, Near] = {}
+    found: dict[str, NearFact] = {}
     for away, fact, chunk in sorted(
         (round(row["_distance"], _DIGITS), row["fact"], row["chunk"]) for row in rows
     ):
-        near = Near(fact, chunk, round(min(1.0, max(-1.0, 1 - away)), _DIGITS))
+        near = NearFact(fact, chunk, round(min(1.0, max(-1.0, 1 - away)), _DIGITS))
         found.setdefault(fact, near)
     return list(found.values())

@@ -16,9 +16,9 @@ from pathlib import Path
 from vaultsync.backends.vectors.lancedb import INDEX_FROM, LanceVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors
 from vaultsync.errors import DerivedError
-from vaultsync.indexing.ports import Near, VectorRow
+from vaultsync.indexing.ports import NearFact, VectorRow
 from vaultsync.model.fact import Fact
-from vaultsync.model.filters import Filters
+from vaultsync.model.filters import FactFilters
 
 _COPIED_AT_ONCE = 256
 """So many rows are worth a version of the table, and loading LanceDB."""
@@ -87,8 +87,8 @@ class LocalVectors:
             self._copy()
 
     def search(
-        self, vector: Sequence[float], filters: Filters, *, limit: int
-    ) -> list[Near]:
+        self, vector: Sequence[float], filters: FactFilters, *, limit: int
+    ) -> list[NearFact]:
         """The nearest facts, each once."""
         if self._matrix.rows() >= self._index_from and self._table_answers():
             found = self._table.search(vector, filters, limit=limit)

@@ -19,27 +19,32 @@ import numpy as np
 import numpy.typing as npt
 
 from vaultsync.backends.vectors.columns import (
-    DEAD,
-    FLOAT,
-    ROW,
-    TAG,
-    Columns,
-    Keys,
-    busy,
+    DEAD_DTYPE,
+    FLOAT_DTYPE,
+    ROW_DTYPE,
+    TAG_DTYPE,
+    FilterColumns,
+    RowKeys,
     check_dimension,
     dimension_of,
-    encode,
-    fact_of,
-    filtered_by,
-    gone,
-    not_finite,
+    encode_rows,
+    fact_from_entry,
+    filterable_fields,
+    index_busy_error,
+    index_missing_error,
+    not_finite_error,
 )
-from vaultsync.backends.vectors.files import PARTS, DamagedError, Header, MatrixFiles
-from vaultsync.indexing.ports import Near, VectorRow
+from vaultsync.backends.vectors.files import (
+    MATRIX_PARTS,
+    DamagedError,
+    MatrixFiles,
+    MatrixHeader,
+)
+from vaultsync.indexing.ports import NearFact, VectorRow
 from vaultsync.model.fact import Fact
-from vaultsync.model.filters import Filters
+from vaultsync.model.filters import FactFilters
 
-Vectors = npt.NDArray[np.float32]
+VectorArray = npt.NDArray[np.float32]
 
 _BLOCK = 128
 """Rows of which the best is looked at first, to find how good the best ones are."""
@@ -51,42 +56,44 @@ _FEW = 8
 """Where a filter leaves less than one row in so many, these are gathered first."""
 
 
-class Snapshot:
+class MatrixSnapshot:
     """What one header counts. An older one of the same series makes it cheaper."""
 
     def __init__(
-        self, header: Header, files: MatrixFiles, old: Snapshot | None
+        self, header: MatrixHeader, files: MatrixFiles, old: MatrixSnapshot | None
     ) -> None:
         if old is not None and old.header.series != header.series:
             old = None
-        self.header: Header = header
+        self.header: MatrixHeader = header
         self._maps: dict[str, mmap.mmap | bytes] = {
-            part: _mapped(header, files, part, old) for part in PARTS
+            part: _mapped(header, files, part, old) for part in MATRIX_PARTS
         }
-        seen = old.header if old else Header(header.identity)
-        for part in PARTS[1:]:  # to read all of the vectors takes too long
+        seen = old.header if old else MatrixHeader(header.identity)
+        for part in MATRIX_PARTS[1:]:  # to read all of the vectors takes too long
             _check(self._maps[part], seen, header, part)
-        columns = old.columns if old else Columns.empty()
+        columns = old.columns if old else FilterColumns.empty()
         try:
             columns.words.take(
                 self._maps["words"][seen.sizes["words"] : header.sizes["words"]]
             )
-            self.rows = self._array("rows", ROW)
-            self.dead = self._array("dead", DEAD)
-            self.columns: Columns = columns.grown(
+            self.rows = self._array("rows", ROW_DTYPE)
+            self.dead = self._array("dead", DEAD_DTYPE)
+            self.columns: FilterColumns = columns.grown(
                 self.rows[len(columns.alive) :],
-                self._array("tags", TAG)[len(columns.tags) :],
-                self.dead[seen.sizes["dead"] // DEAD.itemsize :],
+                self._array("tags", TAG_DTYPE)[len(columns.tags) :],
+                self.dead[seen.sizes["dead"] // DEAD_DTYPE.itemsize :],
             )
-            vectors = self._array("vectors", FLOAT)
-            self.vectors: Vectors = vectors.reshape(len(self.rows), header.dimension)
+            vectors = self._array("vectors", FLOAT_DTYPE)
+            self.vectors: VectorArray = vectors.reshape(
+                len(self.rows), header.dimension
+            )
         except (ValueError, IndexError) as error:
             raise DamagedError(str(error)) from error
 
     @cached_property
-    def keys(self) -> Keys:
+    def keys(self) -> RowKeys:
         """The rows by name."""
-        return Keys(self.rows, self.columns.alive)
+        return RowKeys(self.rows, self.columns.alive)
 
     def decoded(self, rows: npt.NDArray[np.intp]) -> list[VectorRow]:
         """Rows as values, with facts that pass the same filters."""
@@ -98,7 +105,7 @@ class Snapshot:
             tagged.setdefault(row, []).append(words[word])
         return [
             VectorRow(
-                fact_of(entry, words, tuple(tagged.get(row, ()))),
+                fact_from_entry(entry, words, tuple(tagged.get(row, ()))),
                 entry["chunk"].decode(),
                 vector,
             )
@@ -113,7 +120,7 @@ class Snapshot:
         Raises:
             DamagedError: they are not what was written.
         """
-        _check(self._maps["vectors"], Header(""), self.header, "vectors")
+        _check(self._maps["vectors"], MatrixHeader(""), self.header, "vectors")
 
     def _array(self, part: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
         count = self.header.sizes[part] // dtype.itemsize
@@ -123,23 +130,28 @@ class Snapshot:
 
 
 def _mapped(
-    header: Header, files: MatrixFiles, part: str, old: Snapshot | None
+    header: MatrixHeader, files: MatrixFiles, part: str, old: MatrixSnapshot | None
 ) -> mmap.mmap | bytes:
     if old is not None and len(old._maps[part]) >= header.sizes[part]:  # noqa: SLF001 - of its own kind
         return old._maps[part]  # noqa: SLF001 - the same
     return files.map(header, part)
 
 
-def _check(block: mmap.mmap | bytes, seen: Header, header: Header, part: str) -> None:
+def _check(
+    block: mmap.mmap | bytes, seen: MatrixHeader, header: MatrixHeader, part: str
+) -> None:
     with memoryview(block) as view:
         fresh = view[seen.sizes[part] : header.sizes[part]]
         if crc32(fresh, seen.sums[part]) != header.sums[part]:
             raise DamagedError(part)
 
 
-def best(
-    held: Snapshot, vector: npt.NDArray[np.float32], filters: Filters, limit: int
-) -> list[Near]:
+def nearest_facts(
+    held: MatrixSnapshot,
+    vector: npt.NDArray[np.float32],
+    filters: FactFilters,
+    limit: int,
+) -> list[NearFact]:
     """The nearest facts that pass the filters, each once."""
     admitted = held.columns.admitted(filters)
     count = int(np.count_nonzero(admitted))
@@ -161,7 +173,7 @@ def best(
         wanted *= 4
 
 
-def _top(scores: Vectors, wanted: int) -> npt.NDArray[np.intp]:
+def _top(scores: VectorArray, wanted: int) -> npt.NDArray[np.intp]:
     """The places of the best scores: so many of them, and those that are as good."""
     blocks = len(scores) // _BLOCK
     if blocks > wanted:
@@ -175,16 +187,18 @@ def _top(scores: Vectors, wanted: int) -> npt.NDArray[np.intp]:
     return found
 
 
-def _floor(scores: Vectors, wanted: int) -> float:
+def _floor(scores: VectorArray, wanted: int) -> float:
     """What the last of the best scores is, or a little less; never that of a row left out."""
     place = len(scores) - wanted
     return max(-2.0, float(np.partition(scores, place)[place]) - _SLACK)
 
 
-def _once(held: Snapshot, rows: npt.NDArray[np.intp], scores: Vectors) -> list[Near]:
+def _once(
+    held: MatrixSnapshot, rows: npt.NDArray[np.intp], scores: VectorArray
+) -> list[NearFact]:
     """Each fact by its nearest chunk, the nearest first."""
     entries = held.rows[rows]
-    found: dict[str, Near] = {}
+    found: dict[str, NearFact] = {}
     for cosine, fact, chunk in sorted(
         zip(
             (-scores.clip(-1, 1).astype(np.float64).round(_DIGITS)).tolist(),
@@ -195,7 +209,7 @@ def _once(held: Snapshot, rows: npt.NDArray[np.intp], scores: Vectors) -> list[N
     ):
         name = fact.decode()
         if name not in found:
-            found[name] = Near(name, chunk.decode(), -cosine)
+            found[name] = NearFact(name, chunk.decode(), -cosine)
     return list(found.values())
 
 
@@ -215,8 +229,8 @@ class MatrixVectors:
         self._files = MatrixFiles(folder)
         self._lock = filelock.FileLock(folder / "lock", mode=0o600)
         self._wait = wait
-        self._seen: Snapshot | None = None
-        self._bad: Header | None = None
+        self._seen: MatrixSnapshot | None = None
+        self._bad: MatrixHeader | None = None
 
     def identity(self) -> str | None:
         """Of the vectors it holds."""
@@ -257,12 +271,12 @@ class MatrixVectors:
         seen = self._now()
         if seen is None:
             return set()
-        given = {fact.id: filtered_by(fact) for fact in facts}
+        given = {fact.id: filterable_fields(fact) for fact in facts}
         rows = [many[0] for many in seen.keys.facts(given).values()]
         return {
             row.fact.id
             for row in seen.decoded(np.array(rows, np.intp))
-            if filtered_by(row.fact) != given[row.fact.id]
+            if filterable_fields(row.fact) != given[row.fact.id]
         }
 
     def count(self) -> int:
@@ -291,12 +305,12 @@ class MatrixVectors:
         with self.alone():
             seen = self._now()
             if seen is None:
-                raise gone()
+                raise index_missing_error()
             self._put(seen, rows, replace, record)
 
     def _put(
         self,
-        seen: Snapshot,
+        seen: MatrixSnapshot,
         rows: Sequence[VectorRow],
         replace: Iterable[str],
         record: str | None,
@@ -314,12 +328,12 @@ class MatrixVectors:
             if fact_id in away or (fact_id, chunks[row].decode()) in unique
         ]
         words = seen.columns.words.copy()
-        entries, tags = encode(list(unique.values()), words, len(seen.rows))
+        entries, tags = encode_rows(list(unique.values()), words, len(seen.rows))
         blocks = {
             "vectors": matrix.tobytes(),
             "rows": entries.tobytes(),
             "tags": tags.tobytes(),
-            "dead": np.array(dead, DEAD).tobytes(),
+            "dead": np.array(dead, DEAD_DTYPE).tobytes(),
             "words": words.fresh(len(seen.columns.words.by_number)),
         }
         grown = self._files.append(header, blocks)
@@ -333,14 +347,14 @@ class MatrixVectors:
         )
 
     def search(
-        self, vector: Sequence[float], filters: Filters, *, limit: int
-    ) -> list[Near]:
+        self, vector: Sequence[float], filters: FactFilters, *, limit: int
+    ) -> list[NearFact]:
         """The nearest facts, each once."""
         seen = self._now()
         if seen is None or not len(seen.rows) or limit < 1:
             return []
         check_dimension(vector, seen.header.dimension)
-        return best(seen, np.asarray(vector, np.float32), filters, limit)
+        return nearest_facts(seen, np.asarray(vector, np.float32), filters, limit)
 
     def tidy(self) -> None:
         """Write the files again without the dead rows, when these are many."""
@@ -421,11 +435,11 @@ class MatrixVectors:
             with self._lock.acquire(timeout=self._wait):
                 yield
         except filelock.Timeout:
-            raise busy() from None
+            raise index_busy_error() from None
 
     # --------------------------------------------------------------------------- inside
 
-    def _now(self) -> Snapshot | None:
+    def _now(self) -> MatrixSnapshot | None:
         """What counts now; None when that is nothing, or cannot be read."""
         for again in (True, False):
             header = self._files.header()
@@ -434,7 +448,7 @@ class MatrixVectors:
             if self._seen is not None and self._seen.header is header:
                 return self._seen
             try:
-                self._seen = Snapshot(header, self._files, self._seen)
+                self._seen = MatrixSnapshot(header, self._files, self._seen)
             except DamagedError:
                 self._seen, self._bad = None, header
                 if again:  # others may have replaced the files since it was read
@@ -444,13 +458,13 @@ class MatrixVectors:
         self._seen = None
         return None
 
-    def _rewritten(self, seen: Snapshot) -> Header:
+    def _rewritten(self, seen: MatrixSnapshot) -> MatrixHeader:
         """The header of files that hold the living rows alone."""
         try:
             seen.verify()
         except DamagedError:
             self._files.discard()
-            raise gone() from None
+            raise index_missing_error() from None
         alive = np.flatnonzero(seen.columns.alive)
         place = np.zeros(len(seen.rows), np.int32)
         place[alive] = np.arange(len(alive), dtype=np.int32)
@@ -475,10 +489,12 @@ class MatrixVectors:
         return header
 
 
-def _stacked(rows: Sequence[VectorRow], known: int) -> Vectors:
+def _stacked(rows: Sequence[VectorRow], known: int) -> VectorArray:
     """The vectors of rows, all of the known dimension."""
     dimension = dimension_of(rows, known)
-    made = np.array([row.vector for row in rows], FLOAT).reshape(len(rows), dimension)
+    made = np.array([row.vector for row in rows], FLOAT_DTYPE).reshape(
+        len(rows), dimension
+    )
     if not np.isfinite(made).all():
-        raise not_finite()
+        raise not_finite_error()
     return made

@@ -21,12 +21,12 @@ def watcher_maker(
     Raises:
         ConfigError: nothing is installed that can watch.
     """
-    from vaultsync.backends.watchers.doctor import silent_mount
+    from vaultsync.backends.watchers.doctor import mount_without_events
 
     wanted = settings.watch.watcher
     names = (wanted,) if wanted in _PREFERRED else _PREFERRED
     told = _first_installed(names)
-    silent = wanted == AUTO and bool(silent_mount(settings.root))
+    silent = wanted == AUTO and bool(mount_without_events(settings.root))
     looks = wanted == POLLING or silent
 
     def make(polls: bool) -> Watcher:  # noqa: FBT001 - the engine's word

@@ -7,27 +7,27 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from vaultsync.backends.filesystem.listing import is_no_path
-from vaultsync.daemon.ports import Heard
+from vaultsync.backends.filesystem.listing import is_unusable_name
+from vaultsync.daemon.ports import WatchEvents
 from vaultsync.model.paths import VaultPath
 
-MANY = 50_000
+MAX_PATHS = 50_000
 """Paths; beyond that a look at everything is cheaper than telling them one by one."""
-PROBE = "probe"
+PROBE_FILE = "probe"
 """The file in the state folder that is touched to see whether the watcher hears it."""
 
 
-class Gathered:
+class EventCollector:
     """Paths that were heard, until they are asked for. Any thread may use it."""
 
     def __init__(self, root: Path, state_dir: Path, wake: Callable[[], None]) -> None:
         self.root = str(root)
         self.canary = state_dir / "watch"
         self._prefix = self.root.rstrip("/") + "/"
-        self._probe = str(self.canary / PROBE)
+        self._probe = str(self.canary / PROBE_FILE)
         self._wake = wake
         self._lock = threading.Lock()
-        self._heard = Heard()
+        self._heard = WatchEvents()
         self._notes: set[VaultPath] = set()
         self._others: set[VaultPath] = set()
         self._lost = ""
@@ -57,7 +57,7 @@ class Gathered:
                 if path == self.root:
                     others.append(VaultPath(""))
                 continue
-            if is_no_path(inside):
+            if is_unusable_name(inside):
                 others.append(VaultPath(""))
             elif inside[-3:].lower() == ".md":
                 notes.append(VaultPath(inside))
@@ -69,8 +69,8 @@ class Gathered:
             self._probes += probes
             self._notes.update(notes)
             self._others.update(others)
-            if len(self._notes) + len(self._others) > MANY:
-                self._forget(f"more than {MANY:,} paths changed at once")
+            if len(self._notes) + len(self._others) > MAX_PATHS:
+                self._forget(f"more than {MAX_PATHS:,} paths changed at once")
         self._wake()
 
     def lose(self, why: str) -> None:
@@ -89,12 +89,12 @@ class Gathered:
         self._trouble = self._trouble or why
         self._wake()
 
-    def drain(self) -> Heard:
+    def drain(self) -> WatchEvents:
         """All of it, once."""
         with self._lock:
             if not (self._notes or self._others or self._lost or self._probes):
                 return self._heard
-            heard = Heard(
+            heard = WatchEvents(
                 frozenset(self._notes),
                 frozenset(self._others),
                 self._lost,
@@ -119,7 +119,7 @@ class Gathered:
 
     def probe(self) -> None:
         """Touch the canary."""
-        path = self.canary / PROBE
+        path = self.canary / PROBE_FILE
         path.write_bytes(b"")
         path.unlink(missing_ok=True)
 

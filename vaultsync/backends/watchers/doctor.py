@@ -12,9 +12,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from vaultsync.backends.system.doctor import Finding
+from vaultsync.backends.system.doctor import HostCheck
 
-_SILENT = re.compile(
+_MOUNTS_WITHOUT_EVENTS = re.compile(
     r"9p|afpfs|afs|beegfs|ceph|cifs|davfs|drvfs|fuse\.(?!ecryptfs|gocryptfs|encfs)"
     r"|fuseblk\.network|glusterfs|lustre|ncpfs|nfs|prl_fs|smb|vboxsf|virtiofs|vmhgfs"
     r"|webdav"
@@ -23,10 +23,10 @@ _SILENT = re.compile(
 _MOUNTINFO = Path("/proc/self/mountinfo")
 
 
-def silent_mount(root: Path, *, mountinfo: Path = _MOUNTINFO) -> str:
+def mount_without_events(root: Path, *, mountinfo: Path = _MOUNTINFO) -> str:
     """The kind of the mount on which changes by others are not told; empty when they are."""
     kind = mount_kind(root, mountinfo=mountinfo)
-    return kind if _SILENT.match(kind) else ""
+    return kind if _MOUNTS_WITHOUT_EVENTS.match(kind) else ""
 
 
 def mount_kind(root: Path, *, mountinfo: Path = _MOUNTINFO) -> str:
@@ -77,7 +77,7 @@ _AMPLE = 524_288
 """What many editors ask for too."""
 
 
-def watch_checks(root: Path, *, limits: Path = _LIMITS) -> Iterator[Finding]:
+def watch_checks(root: Path, *, limits: Path = _LIMITS) -> Iterator[HostCheck]:
     """Look at the mount, and at how many folders the system watches for one user."""
     yield _mount(root)
     limit = _number(limits / "max_user_watches")
@@ -85,11 +85,11 @@ def watch_checks(root: Path, *, limits: Path = _LIMITS) -> Iterator[Finding]:
         yield _watches(root, limit)
 
 
-def _mount(root: Path) -> Finding:
-    kind = silent_mount(root)
+def _mount(root: Path) -> HostCheck:
+    kind = mount_without_events(root)
     if not kind:
-        return Finding("mount", ok=True, message="the system tells what changes here")
-    return Finding(
+        return HostCheck("mount", ok=True, message="the system tells what changes here")
+    return HostCheck(
         "mount",
         ok=True,
         message=f"the vault is on {kind}, where the system does not tell what changes",
@@ -97,12 +97,12 @@ def _mount(root: Path) -> Finding:
     )
 
 
-def _watches(root: Path, limit: int) -> Finding:
+def _watches(root: Path, limit: int) -> HostCheck:
     folders = sum(1 for _ in os.walk(root))
     # Half of them, for editors and cloud clients of the same user watch folders too.
     enough = folders * 2 <= limit
     hint = f"sudo sysctl fs.inotify.max_user_watches={max(_AMPLE, folders * 4)}"
-    return Finding(
+    return HostCheck(
         "inotify",
         ok=enough,
         message=f"{folders:,} folders are to be watched; the system allows {limit:,}",

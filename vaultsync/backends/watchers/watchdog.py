@@ -26,8 +26,8 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 from watchdog.observers.polling import PollingObserver
 
-from vaultsync.backends.watchers.collector import Gathered
-from vaultsync.daemon.ports import Heard
+from vaultsync.backends.watchers.collector import EventCollector
+from vaultsync.daemon.ports import WatchEvents
 
 _LOGGER = "watchdog.observers"
 _JOIN = 5.0
@@ -58,7 +58,7 @@ class WatchdogWatcher:
     ) -> None:
         self.polls = polls
         self.name = "watchdog, polling" if polls else "watchdog"
-        self._gathered = Gathered(root, state_dir, wake)
+        self._gathered = EventCollector(root, state_dir, wake)
         self._interval = interval
         self._observer: BaseObserver | None = None
         self._log = _Listener(self._gathered)
@@ -89,7 +89,7 @@ class WatchdogWatcher:
             raise
         self._observer = observer
 
-    def drain(self) -> Heard:
+    def drain(self) -> WatchEvents:
         """What was heard since the last call."""
         return self._gathered.drain()
 
@@ -128,7 +128,7 @@ class WatchdogWatcher:
 class _Listener(logging.Handler):
     """Hears in watchdog's log that the queue of the system was full."""
 
-    def __init__(self, gathered: Gathered) -> None:
+    def __init__(self, gathered: EventCollector) -> None:
         super().__init__(logging.WARNING)
         self._gathered = gathered
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
-from vaultsync.backends.watchers.collector import Gathered
-from vaultsync.daemon.ports import Heard
+from vaultsync.backends.watchers.collector import EventCollector
+from vaultsync.daemon.ports import WatchEvents
 
 _TOGETHER_MS = 50
 _STEP_MS = 25
@@ -41,7 +41,7 @@ class WatchfilesWatcher:
     ) -> None:
         self.name = "watchfiles"
         self.polls = False
-        self._gathered = Gathered(root, state_dir, wake)
+        self._gathered = EventCollector(root, state_dir, wake)
         self._full = _queue_length() // 4
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -65,7 +65,7 @@ class WatchfilesWatcher:
         )
         self._thread.start()
 
-    def drain(self) -> Heard:
+    def drain(self) -> WatchEvents:
         """What was heard since the last call."""
         return self._gathered.drain()
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from vaultsync.markdown.yaml.positions import KeyMark, key_marks
+from vaultsync.markdown.yaml.positions import KeyPosition, key_positions
 from vaultsync.markdown.yaml.writer import key_text
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class KeySpan:
     """The lines of a property, and how its first line is made up."""
 
     start: int
@@ -50,7 +50,7 @@ _NO_KEY = " \t#\r-"
 
 def scan_spans(
     yaml: str, lines: list[str], keys: list[str], wanted: set[str]
-) -> dict[str, Span] | None:
+) -> dict[str, KeySpan] | None:
     """The spans of the `wanted` keys, None when the first column does not tell.
 
     Args:
@@ -72,7 +72,7 @@ def scan_spans(
     if names != keys:
         return None
     starts.append(len(lines))
-    spans: dict[str, Span] = {}
+    spans: dict[str, KeySpan] = {}
     for place, key in enumerate(keys):
         if key in wanted:
             span = _span(lines, starts[place], starts[place + 1])
@@ -100,7 +100,7 @@ def _unquoted(name: str) -> str:
     return name
 
 
-def _span(lines: list[str], start: int, stop: int) -> Span | None:
+def _span(lines: list[str], start: int, stop: int) -> KeySpan | None:
     line = lines[start].removesuffix("\r")
     colon = _colon(line) + 1
     found = _REST.match(line, colon)
@@ -115,7 +115,7 @@ def _span(lines: list[str], start: int, stop: int) -> Span | None:
             return None
         stop = start + 1
     gap = found["gap"] if value else ""
-    return Span(start, stop, line[:colon], gap, value, found["tail"])
+    return KeySpan(start, stop, line[:colon], gap, value, found["tail"])
 
 
 def _is_aside(line: str) -> bool:
@@ -143,12 +143,12 @@ def mark_spans(
     lines: list[str],
     keys: list[str],
     wanted: set[str],
-) -> dict[str, Span] | None:
+) -> dict[str, KeySpan] | None:
     """As `scan_spans()`, by the positions that a full parser gives."""
-    marks = key_marks(yaml)
+    marks = key_positions(yaml)
     if marks is None or [mark.key for mark in marks] != keys:
         return None
-    spans: dict[str, Span] = {}
+    spans: dict[str, KeySpan] = {}
     for mark, follower in zip(marks, [*marks[1:], None], strict=True):
         if mark.key in wanted:
             stop = yaml.count("\n", 0, follower.start) if follower else len(lines)
@@ -156,7 +156,7 @@ def mark_spans(
     return spans
 
 
-def _marked(yaml: str, lines: list[str], mark: KeyMark, stop: int) -> Span:
+def _marked(yaml: str, lines: list[str], mark: KeyPosition, stop: int) -> KeySpan:
     start = yaml.count("\n", 0, mark.start)
     line = lines[start].removesuffix("\r")
     empty = mark.value_start == mark.value_end
@@ -185,4 +185,4 @@ def _marked(yaml: str, lines: list[str], mark: KeyMark, stop: int) -> Span:
     else:
         prefix = line[: colon.end()]
     value = yaml[mark.value_start : mark.value_end] if beside else ""
-    return Span(start, stop, prefix, " ", value, tail["tail"] if tail else "")
+    return KeySpan(start, stop, prefix, " ", value, tail["tail"] if tail else "")

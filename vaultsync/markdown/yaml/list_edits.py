@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from vaultsync.markdown.yaml.writer import inline
+from vaultsync.markdown.yaml.writer import emit_inline
 from vaultsync.model.schema import Value
 
 # `  - item  # comment`: an item that is complete on its line.
@@ -35,7 +35,7 @@ _PIECE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class _Items:
+class _ListLines:
     """The lines of a list."""
 
     indent: str
@@ -66,7 +66,7 @@ def edit_items(
     made: list[str] = []
     for place, each in zip(stays, value, strict=True):
         if place is None:
-            made.append(f"{items.indent}- {inline(each)}{end}")
+            made.append(f"{items.indent}- {emit_inline(each)}{end}")
             continue
         while gone and gone[-1] < place:
             made += items.above[gone.pop()]
@@ -108,7 +108,7 @@ def edit_flow(text: str, was: list[Value], value: list[Value]) -> str | None:
     for number, (place, each) in enumerate(zip(stays, value, strict=True)):
         blank = usual if number else opening
         if place is None:
-            made.append(blank + inline(each))
+            made.append(blank + emit_inline(each))
             continue
         while gone and gone[-1] < place:
             aside += pieces[gone.pop()].comments
@@ -121,7 +121,7 @@ def edit_flow(text: str, was: list[Value], value: list[Value]) -> str | None:
     return f"[{','.join(made)}{aside}{end}"
 
 
-class _Piece(NamedTuple):
+class _ListItem(NamedTuple):
     """An item between brackets, with what stands around it."""
 
     lead: str
@@ -135,21 +135,21 @@ class _Piece(NamedTuple):
         return f"{text}  " if text.endswith("\n") else text
 
 
-def _pieces(text: str) -> tuple[list[_Piece], str] | None:
+def _pieces(text: str) -> tuple[list[_ListItem], str] | None:
     """The items of a list in brackets, and how it ends."""
-    pieces: list[_Piece] = []
+    pieces: list[_ListItem] = []
     end, at = "", 1
     while not end.endswith("]"):
         found = _PIECE.match(text, at)
         if found is None:
             return None
-        pieces.append(_Piece(found["lead"], found["item"], found["trail"]))
+        pieces.append(_ListItem(found["lead"], found["item"], found["trail"]))
         end, at = found["end"], found.end()
     lead, item, trail = pieces.pop()
-    return [*pieces, _Piece(lead, item, "")], trail + end
+    return [*pieces, _ListItem(lead, item, "")], trail + end
 
 
-def _items(lines: list[str]) -> _Items | None:
+def _items(lines: list[str]) -> _ListLines | None:
     items: list[str] = []
     above: list[list[str]] = [[]]
     indents: set[str] = set()
@@ -163,4 +163,4 @@ def _items(lines: list[str]) -> _Items | None:
             above[-1].append(line)
         else:
             return None
-    return _Items(indents.pop(), items, above) if len(indents) == 1 else None
+    return _ListLines(indents.pop(), items, above) if len(indents) == 1 else None

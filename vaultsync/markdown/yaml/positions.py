@@ -13,7 +13,7 @@ _DEEPEST = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class YamlNode:
     """A node of the document, or the end of a list or map."""
 
     depth: int
@@ -35,16 +35,16 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class YamlOutline:
     """The nodes of a YAML text in order, up to where it could be followed."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[YamlNode, ...]
     whole: bool
     """The end was reached."""
 
 
 @dataclass(frozen=True, slots=True)
-class KeyMark:
+class KeyPosition:
     """A top-level key and its value, as offsets in characters."""
 
     key: str
@@ -56,20 +56,20 @@ class KeyMark:
     """Of the value, as `Node.style`."""
 
 
-def outline(yaml: str) -> Outline:
+def yaml_outline(yaml: str) -> YamlOutline:
     """The nodes of `yaml`; never raises."""
-    found: list[Node] = []
+    found: list[YamlNode] = []
     try:
         for node in _walk(yaml):
             found.append(node)
             if node.depth > _DEEPEST:
-                return Outline(tuple(found), whole=False)
+                return YamlOutline(tuple(found), whole=False)
     except Exception:  # noqa: BLE001 - ruamel raises far more than its own errors
-        return Outline(tuple(found), whole=False)
-    return Outline(tuple(found), whole=True)
+        return YamlOutline(tuple(found), whole=False)
+    return YamlOutline(tuple(found), whole=True)
 
 
-def _walk(yaml: str) -> Iterator[Node]:
+def _walk(yaml: str) -> Iterator[YamlNode]:
     from ruamel.yaml import YAML  # noqa: PLC0415 - 60 ms that few runs need
 
     # (number, is it a map, how many children so far) of every open list and map
@@ -92,7 +92,7 @@ def _walk(yaml: str) -> Iterator[Node]:
             style = event.style or "plain"
         else:
             style = "alias"
-        yield Node(
+        yield YamlNode(
             depth=len(opened) + 1,
             parent=parent,
             is_key=in_map and not ends and children % 2 == 0,
@@ -109,14 +109,14 @@ def _walk(yaml: str) -> Iterator[Node]:
             opened.append((numbers, kind == "MappingStartEvent", 0))
 
 
-def key_marks(yaml: str) -> list[KeyMark] | None:
+def key_positions(yaml: str) -> list[KeyPosition] | None:
     """The top-level keys of a block map in order; None when it is something else."""
-    seen = outline(yaml)
+    seen = yaml_outline(yaml)
     if not (seen.whole and seen.nodes and seen.nodes[0].style == "block"):
         return None
-    marks: list[KeyMark] = []
-    key: Node | None = None
-    value: Node | None = None
+    marks: list[KeyPosition] = []
+    key: YamlNode | None = None
+    value: YamlNode | None = None
     for node in seen.nodes[1:]:
         if node.depth != 2:  # noqa: PLR2004 - the children of the root
             continue
@@ -130,7 +130,7 @@ def key_marks(yaml: str) -> list[KeyMark] | None:
         value = value or node
         if node.is_end or node.style not in ("block", "flow"):
             marks.append(
-                KeyMark(
+                KeyPosition(
                     key.text, key.start, key.end, value.start, node.end, value.style
                 )
             )

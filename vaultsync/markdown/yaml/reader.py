@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import yaml_rs
 
 from vaultsync.errors import UnreadableNoteError
-from vaultsync.markdown.yaml.positions import Node, outline
+from vaultsync.markdown.yaml.positions import YamlNode, yaml_outline
 from vaultsync.markdown.yaml.writer import non_finite
 from vaultsync.model.schema import Value
 
@@ -79,7 +79,7 @@ _SAYINGS = (
 )
 
 
-def load(yaml: str, path: str) -> dict[str, Value] | None:
+def load_yaml(yaml: str, path: str) -> dict[str, Value] | None:
     """The properties; None when the text is YAML, but no map.
 
     Raises:
@@ -113,7 +113,7 @@ def jsonable(value: object) -> Value:
     Raises:
         ValueError: JSON cannot hold it, or it is too deep.
     """
-    return _Plain().of(value, 2)
+    return _PlainConverter().of(value, 2)
 
 
 class _RefusedError(ValueError):
@@ -124,7 +124,7 @@ class _RefusedError(ValueError):
         self.why = why
 
 
-class _Plain:
+class _PlainConverter:
     """Makes values plain, and counts the keys on the way."""
 
     __slots__ = ("keys",)
@@ -174,7 +174,7 @@ _AS_IS = frozenset({str, bool, type(None)})
 
 
 def _checked(found: dict[object, object]) -> dict[str, Value]:
-    walk = _Plain()
+    walk = _PlainConverter()
     walk.count(len(found))
     values: dict[str, Value] = {}
     for key, value in found.items():
@@ -195,7 +195,7 @@ def _check_before(yaml: str, path: str) -> None:
         lines = re.split("[\r\n]", yaml)
     for line in lines:
         if len(line) > _WIDE and _DEEP.match(line):
-            seen = outline(yaml)
+            seen = yaml_outline(yaml)
             if not seen.whole or any(_TROUBLES[_DEPTH](node) for node in seen.nodes):
                 raise _refused(_DEPTH, yaml, path)
             return
@@ -206,7 +206,7 @@ def _check_notation(yaml: str, path: str) -> None:
     if refused := _tagged(yaml, path):
         raise refused
     if yaml.count("&") + yaml.count("*") > MAX_ALIASES:
-        seen = outline(yaml)
+        seen = yaml_outline(yaml)
         anchored = [node.start for node in seen.nodes if node.anchored]
         if len(anchored) > MAX_ALIASES or not seen.whole:
             at = anchored[MAX_ALIASES] if len(anchored) > MAX_ALIASES else 0
@@ -218,7 +218,7 @@ def _tagged(yaml: str, path: str) -> UnreadableNoteError | None:
     tag = _TAG.search(yaml) if "!" in yaml else None
     if tag is None:
         return None
-    seen = outline(yaml)
+    seen = yaml_outline(yaml)
     at = next((node.start for node in seen.nodes if node.tagged), None)
     if at is None:
         if seen.whole:
@@ -242,14 +242,16 @@ def _refused(
 ) -> UnreadableNoteError:
     if at is None and why in _TROUBLES:
         trouble = _TROUBLES[why]
-        at = next((node.start for node in outline(yaml).nodes if trouble(node)), None)
+        at = next(
+            (node.start for node in yaml_outline(yaml).nodes if trouble(node)), None
+        )
     if why == _KEY and "{{" in yaml:
         hint = 'put the placeholder in quotes, as in "{{date}}"'
     line = _FIRST_LINE + yaml.count("\n", 0, at or 0)
     return UnreadableNoteError(path, why, hint=hint or _HINTS.get(why, ""), line=line)
 
 
-def _is_text_key(node: Node) -> bool:
+def _is_text_key(node: YamlNode) -> bool:
     if node.text is None:
         return False
     if node.style != "plain":
@@ -262,7 +264,7 @@ def _is_large(text: str) -> bool:
     return len(text) > _LONG_NUMBER and text.lstrip("+-")[0].isdecimal()
 
 
-_TROUBLES: dict[str, Callable[[Node], bool]] = {
+_TROUBLES: dict[str, Callable[[YamlNode], bool]] = {
     _DEPTH: lambda node: node.text is None and node.depth > MAX_DEPTH,
     _KEY: lambda node: node.is_key and not _is_text_key(node),
     _MERGE: lambda node: node.is_key and node.text == "<<",
@@ -313,8 +315,8 @@ def _opened_above(yaml: str, number: int) -> int | None:
     begins = "".join(yaml.split("\n")[number : number + 1])[:1]
     if begins in ("", " ", "\t"):
         return None
-    opened: list[Node] = []
-    for node in outline(yaml).nodes:
+    opened: list[YamlNode] = []
+    for node in yaml_outline(yaml).nodes:
         if node.is_end:
             opened.pop()
         elif node.text is None and node.style != "alias":
@@ -326,7 +328,7 @@ def _opened_above(yaml: str, number: int) -> int | None:
 def _duplicate(shown: str, yaml: str, path: str) -> UnreadableNoteError:
     seen: set[tuple[int, str]] = set()
     at = None
-    for node in outline(yaml).nodes:
+    for node in yaml_outline(yaml).nodes:
         if node.is_key and node.text is not None:
             if (node.parent, node.text) in seen:
                 at = node.start

@@ -35,16 +35,16 @@ _LOST = re.compile(rf"[\x00-\x08\x0b-\x1f]|[ \t](?:\n|\Z)|{_ESCAPED.pattern}")
 INDENT = "  "
 
 
-def emit(key: str, value: Value, eol: str, *, indent: str = INDENT) -> str:
+def emit_property(key: str, value: Value, eol: str, *, indent: str = INDENT) -> str:
     """The lines of `key: value`, each with its line end; `indent` as in `block()`."""
     if isinstance(value, str) and "\n" not in value:
         return f"{key_text(key)}: {_text(value)}{eol}"
-    first, items = block(value, indent=indent)
+    first, items = emit_value(value, indent=indent)
     gap = " " if first else ""
     return eol.join([f"{key_text(key)}:{gap}{first}", *items, ""])
 
 
-def block(value: Value, *, indent: str = INDENT) -> tuple[str, list[str]]:
+def emit_value(value: Value, *, indent: str = INDENT) -> tuple[str, list[str]]:
     """What stands behind `key: `, and the lines below it without line ends.
 
     `indent` is that of a text of several lines; without one, it stands in quotes.
@@ -62,7 +62,7 @@ def block(value: Value, *, indent: str = INDENT) -> tuple[str, list[str]]:
             _item(each) if isinstance(each, str) else f"{INDENT}- {_json(each)}"
             for each in value
         ]
-    return inline(value), []
+    return emit_inline(value), []
 
 
 @lru_cache(maxsize=4096)  # they share their tags and links, too
@@ -87,14 +87,14 @@ def key_text(key: str) -> str:
     return _quoted(key) if key[:1].isdecimal() else _text(key)
 
 
-def inline(value: Value) -> str:
+def emit_inline(value: Value) -> str:
     """A value on one line; lists and maps in JSON's notation."""
     return _text(value) if isinstance(value, str) else _json(value)
 
 
-def flow(values: Sequence[Value]) -> str:
+def emit_flow_list(values: Sequence[Value]) -> str:
     """A list on one line, its texts plain where they can be."""
-    return f"[{', '.join(map(inline, values))}]"
+    return f"[{', '.join(map(emit_inline, values))}]"
 
 
 def _text(text: str) -> str:

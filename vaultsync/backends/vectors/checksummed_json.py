@@ -24,7 +24,7 @@ def write_all(fd: int, block: bytes, at: int = 0) -> None:
         view, at = view[done:], at + done
 
 
-class SealedFile:
+class ChecksummedJson:
     """The file; `format_` is the version of what is written into it."""
 
     def __init__(self, path: Path, format_: int) -> None:
