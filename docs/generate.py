@@ -234,6 +234,7 @@ LAYERS = (
     "ports",
     "core",
     "errors",
+    "graph",
 )
 """From the top down; a layer imports only what stands below it."""
 

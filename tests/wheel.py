@@ -104,6 +104,9 @@ def try_alone(wheel: Path, name: str, constraints: str) -> None:
         sys.exit("package: the two sides are not equal")
     if not (place / "vault" / fact["path"]).is_file():
         sys.exit("package: there is no note")
+    vaultsync("graph", "export", str(place / "graph.html"))
+    if "makeLayout(" not in (place / "graph.html").read_text(encoding="utf-8"):
+        sys.exit("package: the page of the graph has no script")
     if (ROOT / "vaultsync" / "obsidian").is_dir():
         (place / "vault" / ".obsidian").mkdir()
         vaultsync("plugin", "install")

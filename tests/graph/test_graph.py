@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import vaultsync.graph
 from vaultsync.graph.colours import COLOURS, colour_of, merged_colours
 from vaultsync.graph.export import (
     EXPORTS,
@@ -23,14 +25,12 @@ from vaultsync.graph.export import (
 )
 from vaultsync.graph.model import Graph, GraphEdge, GraphNode, build_graph
 from vaultsync.graph.page import graph_to_html
-from vaultsync.graph.page_controls import CONTROLS
-from vaultsync.graph.page_layout import LAYOUT
-from vaultsync.graph.page_script import SCRIPT
-from vaultsync.graph.page_style import STYLE
 from vaultsync.graph.stats import find_neighbors, find_nodes, graph_stats, pagerank
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import TYPES, Value
+
+LAYOUT = Path(vaultsync.graph.__file__).with_name("static") / "layout.js"
 
 
 def number(n: int) -> str:
@@ -370,11 +370,16 @@ def test_a_card_of_a_canvas_shows_its_text_and_nothing_else() -> None:
 # --------------------------------------------------------------------------- page
 
 
+def script_of(page: str) -> str:
+    return page.partition("<script>")[2].partition("</script>")[0]
+
+
 def test_a_page_needs_nothing_but_itself(graph: Graph) -> None:
     page = graph_to_html(graph)
 
-    script = f"{LAYOUT}{SCRIPT}{CONTROLS}"
-    for text, name in ((script, "script-src"), (STYLE, "style-src")):
+    script = script_of(page)
+    style = page.partition("<style>")[2].partition("</style>")[0]
+    for text, name in ((script, "script-src"), (style, "style-src")):
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         assert f"{name} 'sha256-{digest}'" in page
     assert "default-src 'none'" in page
@@ -431,17 +436,20 @@ def test_the_layout_comes_to_rest_and_is_always_the_same() -> None:
     if (new Set(twins.x).size < 20) throw new Error("they lie on each other");
     """
     done = subprocess.run(
-        ["node", "-e", LAYOUT + test], capture_output=True, text=True, check=False
+        ["node", "-e", LAYOUT.read_text(encoding="utf-8") + test],
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="there is no node on this machine")
-def test_the_script_of_the_page_is_javascript() -> None:
+def test_the_script_of_the_page_is_javascript(graph: Graph) -> None:
     done = subprocess.run(
         ["node", "--check", "-"],
-        input=LAYOUT + SCRIPT + CONTROLS,
+        input=script_of(graph_to_html(graph)),
         capture_output=True,
         text=True,
         check=False,

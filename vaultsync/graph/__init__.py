@@ -1,3 +1,1 @@
-"""The graph of facts: statistics, exports, the page."""
-
-from __future__ import annotations
+"""What the graph's page is made of: its script and its style sheet, in `static/`."""

@@ -1,7 +1,8 @@
 """A graph as one HTML page that needs nothing else: no network, no other file.
 
 Its policy allows the one script and the one style sheet that it holds, by their hashes,
-and nothing else; what facts say reaches the page as data only.
+and nothing else; what facts say reaches the page as data only. Both are files of the
+package, read when a page is made.
 """
 
 from __future__ import annotations
@@ -10,24 +11,29 @@ import base64
 import hashlib
 import json
 from collections import Counter
+from importlib.resources import files
 
 from vaultsync.graph.colours import COLOURS, colour_of
 from vaultsync.graph.model import EDGE_KINDS, Graph
-from vaultsync.graph.page_controls import CONTROLS
-from vaultsync.graph.page_layout import LAYOUT
-from vaultsync.graph.page_script import SCRIPT
-from vaultsync.graph.page_style import STYLE
+
+_SCRIPTS = ("layout.js", "draw.js", "controls.js")
+"""The parts of the one script, in the order in which they run."""
 
 
 def graph_to_html(graph: Graph) -> str:
     """A page with a picture of the graph to be moved, zoomed and searched."""
-    script = f"{LAYOUT}{SCRIPT}{CONTROLS}"
+    script = "\n".join(map(_static, _SCRIPTS))
+    style = _static("page.css")
     policy = (
         "default-src 'none'; "
-        f"script-src '{_hash(script)}'; style-src '{_hash(STYLE)}'; "
+        f"script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    return _PAGE.format(policy=policy, style=STYLE, data=_data(graph), script=script)
+    return _PAGE.format(policy=policy, style=style, data=_data(graph), script=script)
+
+
+def _static(name: str) -> str:
+    return (files("vaultsync.graph") / "static" / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

@@ -15,7 +15,7 @@ const BROWSERS = [process.env["CHROMIUM"] ?? "", "/usr/bin/chromium", "/usr/bin/
 /** The browser on this machine; null when there is none. */
 export const browserPath: string | null = BROWSERS.find((path) => path !== "" && existsSync(path)) ?? null;
 
-const FLAGS = [
+export const FLAGS = [
 	"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
 	"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
 ];

@@ -1,8 +1,8 @@
-"""The part of the graph's page that draws, and answers to mouse, finger and keys."""
+/* The part of the graph's page that draws, and answers to mouse and finger. */
 
-from __future__ import annotations
+/* exported CREATED, STATUS, calm, chosen, dark, fit, found, height, lower, many, touched, width */
+/* global choose, makeLayout, run */
 
-SCRIPT = r"""
 const graph = JSON.parse(document.getElementById("graph").textContent);
 const [LABEL, TYPE, PATH, SCOPE, CREATED, STATUS] = [0, 1, 2, 3, 4, 5];
 const { nodes, links, types, kinds } = graph;
@@ -11,17 +11,28 @@ const { x, y, degree, radius, pinned } = layout;
 const byDegree = nodes.map((_, i) => i).sort((a, b) => degree[b] - degree[a] || a - b);
 const rank = new Map(byDegree.map((i, place) => [i, place]));
 const joined = nodes.map(() => []);
-for (const link of links) { joined[link[0]].push(link); joined[link[1]].push(link); }
+for (const link of links) {
+  joined[link[0]].push(link);
+  joined[link[1]].push(link);
+}
 const byTarget = types.map((_, type) => links.filter(link => nodes[link[1]][TYPE] === type));
-const lower = nodes.map(n => [n[LABEL], types[n[TYPE]][0], n[PATH] || "", n[SCOPE]]
-  .join("\n").toLowerCase());
+const lower = nodes.map(n =>
+  [n[LABEL], types[n[TYPE]][0], n[PATH] || "", n[SCOPE]].join("\n").toLowerCase(),
+);
 
 const $ = id => document.getElementById(id);
-const canvas = $("picture"), pen = canvas.getContext("2d");
+const canvas = $("picture");
+const pen = canvas.getContext("2d");
 const view = { k: 1, x: 0, y: 0 };
 const hiddenTypes = new Set();
-let hover = -1, chosen = -1, found = null, width = 0, height = 0, wanted = false;
-let touched = false, tone = {};
+let hover = -1;
+let chosen = -1;
+let found = null;
+let width = 0;
+let height = 0;
+let wanted = false;
+let touched = false;
+const tone = {};
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const number = new Intl.NumberFormat("en");
@@ -37,7 +48,12 @@ function draw() {
   pen.clearRect(0, 0, width, height);
   const at = hover >= 0 ? hover : chosen;
   const lit = at >= 0 ? new Set([at]) : null;
-  if (lit) for (const [s, t] of joined[at]) { lit.add(s); lit.add(t); }
+  if (lit) {
+    for (const [s, t] of joined[at]) {
+      lit.add(s);
+      lit.add(t);
+    }
+  }
   const bright = i => (lit ? lit.has(i) : found ? found.has(i) : true);
   pen.lineWidth = Math.min(1.2, Math.max(0.35, view.k));
   const crowd = Math.min(1, 22 / Math.sqrt(links.length + 1));
@@ -82,7 +98,8 @@ function draw() {
 }
 
 const place = i => [
-  x[i] * view.k + view.x, y[i] * view.k + view.y,
+  x[i] * view.k + view.x,
+  y[i] * view.k + view.y,
   Math.max(radius[i] * Math.min(1, 0.35 + view.k * 0.65) * Math.sqrt(view.k), 1.4),
 ];
 
@@ -92,8 +109,11 @@ function line(s, t) {
 }
 
 function arrow([s, t, kind, label]) {
-  const [x1, y1] = place(s), [x2, y2, r] = place(t);
-  const far = Math.hypot(x2 - x1, y2 - y1) || 1, ux = (x2 - x1) / far, uy = (y2 - y1) / far;
+  const [x1, y1] = place(s);
+  const [x2, y2, r] = place(t);
+  const far = Math.hypot(x2 - x1, y2 - y1) || 1;
+  const ux = (x2 - x1) / far;
+  const uy = (y2 - y1) / far;
   pen.globalAlpha = 0.85;
   pen.strokeStyle = pen.fillStyle = types[nodes[t][TYPE]][1];
   pen.lineWidth = 1.6;
@@ -103,7 +123,8 @@ function arrow([s, t, kind, label]) {
   pen.lineTo(x2, y2);
   pen.stroke();
   pen.setLineDash([]);
-  const ex = x2 - ux * (r + 2), ey = y2 - uy * (r + 2);
+  const ex = x2 - ux * (r + 2);
+  const ey = y2 - uy * (r + 2);
   pen.beginPath();
   pen.moveTo(ex, ey);
   pen.lineTo(ex - ux * 8 - uy * 4, ey - uy * 8 + ux * 4);
@@ -127,7 +148,8 @@ function write(text, px, py, size, colour) {
 
 /* The names of the nodes that matter most, as many as find room. */
 function labels(at, bright) {
-  const taken = new Map(), first = at >= 0 ? [at, ...joined[at].flatMap(l => [l[0], l[1]])] : [];
+  const taken = new Map();
+  const first = at >= 0 ? [at, ...joined[at].flatMap(l => [l[0], l[1]])] : [];
   let left = 160;
   for (const i of byDegree.slice(0, 400)) {
     const [px, py, r] = place(i);
@@ -143,14 +165,16 @@ function labels(at, bright) {
     const [px, py, r] = place(i);
     if (px < 0 || py < 0 || px > width || py > height) continue;
     if (!near && !(found && found.has(i)) && r < 4.2) continue;
-    const whole = nodes[i][LABEL], text = whole.length > 34 ? whole.slice(0, 33) + "…" : whole;
-    const size = i === at ? 13.5 : Math.min(13, 10 + r / 8), ly = py + r + size * 0.75;
+    const whole = nodes[i][LABEL];
+    const text = whole.length > 34 ? whole.slice(0, 33) + "…" : whole;
+    const size = i === at ? 13.5 : Math.min(13, 10 + r / 8);
+    const ly = py + r + size * 0.75;
     pen.font = `${size}px system-ui, sans-serif`;
     const half = pen.measureText(text).width / 2 + 3;
     const room = cells(px - half, ly - 7, px + half, ly + 7);
-    const main = near || rank.get(i) < 24;  // these may cover circles, but no other names
-    const covered = cell => taken.has(cell) && (taken.get(cell) === -1 || !main) &&
-      taken.get(cell) !== i;
+    const main = near || rank.get(i) < 24; // these may cover circles, but no other names
+    const covered = cell =>
+      taken.has(cell) && (taken.get(cell) === -1 || !main) && taken.get(cell) !== i;
     if (i !== at && room.some(covered)) continue;
     room.forEach(cell => taken.set(cell, -1));
     write(text, px, ly, size, i === at ? tone.strong : tone.text);
@@ -178,7 +202,8 @@ function redraw() {
 /* ------------------------------------------------------------- moving and zooming */
 
 function fit() {
-  let low = [Infinity, Infinity], high = [-Infinity, -Infinity];
+  let low = [Infinity, Infinity];
+  let high = [-Infinity, -Infinity];
   for (let i = 0; i < nodes.length; i += 1) {
     if (!shown(i)) continue;
     low = [Math.min(low[0], x[i] - radius[i]), Math.min(low[1], y[i] - radius[i])];
@@ -188,28 +213,38 @@ function fit() {
   const wide = width > 900 ? 330 : 40;
   const k = Math.min((width - wide) / (high[0] - low[0]), (height - 90) / (high[1] - low[1]), 2.2);
   view.k = k;
-  view.x = (width + (wide > 40 ? wide - 60 : 0)) / 2 - (low[0] + high[0]) / 2 * k;
-  view.y = height / 2 - (low[1] + high[1]) / 2 * k;
+  view.x = (width + (wide > 40 ? wide - 60 : 0)) / 2 - ((low[0] + high[0]) / 2) * k;
+  view.y = height / 2 - ((low[1] + high[1]) / 2) * k;
   redraw();
 }
 
 function zoom(by, px = width / 2, py = height / 2) {
   const k = Math.min(12, Math.max(0.02, view.k * by));
-  view.x = px - (px - view.x) * k / view.k;
-  view.y = py - (py - view.y) * k / view.k;
+  view.x = px - ((px - view.x) * k) / view.k;
+  view.y = py - ((py - view.y) * k) / view.k;
   view.k = k;
   touched = true;
   redraw();
 }
 
-function move(dx, dy) { view.x += dx; view.y += dy; touched = true; redraw(); }
+function move(dx, dy) {
+  view.x += dx;
+  view.y += dy;
+  touched = true;
+  redraw();
+}
 
 function under(px, py) {
-  let best = -1, near = Infinity;
+  let best = -1;
+  let near = Infinity;
   for (let i = 0; i < nodes.length; i += 1) {
     if (!shown(i)) continue;
-    const [nx, ny, r] = place(i), far = Math.hypot(nx - px, ny - py) - r;
-    if (far < 5 && far < near) { best = i; near = far; }
+    const [nx, ny, r] = place(i);
+    const far = Math.hypot(nx - px, ny - py) - r;
+    if (far < 5 && far < near) {
+      best = i;
+      near = far;
+    }
   }
   return best;
 }
@@ -223,18 +258,25 @@ canvas.addEventListener("pointerdown", event => {
   canvas.classList.add("moving");
 });
 canvas.addEventListener("pointermove", event => {
-  const now = [event.clientX, event.clientY], was = fingers.get(event.pointerId);
+  const now = [event.clientX, event.clientY];
+  const was = fingers.get(event.pointerId);
   if (!was || !held) {
     const i = under(...now);
     canvas.classList.toggle("over", i >= 0);
-    if (i !== hover) { hover = i; redraw(); }
+    if (i !== hover) {
+      hover = i;
+      redraw();
+    }
     return;
   }
   if (fingers.size === 2) {
     const other = [...fingers].find(([id]) => id !== event.pointerId)[1];
     const before = Math.hypot(was[0] - other[0], was[1] - other[1]) || 1;
-    zoom(Math.hypot(now[0] - other[0], now[1] - other[1]) / before,
-      (now[0] + other[0]) / 2, (now[1] + other[1]) / 2);
+    zoom(
+      Math.hypot(now[0] - other[0], now[1] - other[1]) / before,
+      (now[0] + other[0]) / 2,
+      (now[1] + other[1]) / 2,
+    );
   } else if (held.moved || Math.hypot(now[0] - was[0], now[1] - was[1]) > 3) {
     held.moved = true;
     if (held.node >= 0) {
@@ -257,11 +299,17 @@ function release(event) {
 }
 canvas.addEventListener("pointerup", release);
 canvas.addEventListener("pointercancel", release);
-canvas.addEventListener("pointerleave", () => { hover = -1; redraw(); });
+canvas.addEventListener("pointerleave", () => {
+  hover = -1;
+  redraw();
+});
 canvas.addEventListener("dblclick", event => zoom(1.6, event.clientX, event.clientY));
-canvas.addEventListener("wheel", event => {
-  event.preventDefault();
-  const by = event.deltaMode === 1 ? event.deltaY * 24 : event.deltaY;
-  zoom(Math.exp(-Math.max(-120, Math.min(120, by)) * 0.0022), event.clientX, event.clientY);
-}, { passive: false });
-"""
+canvas.addEventListener(
+  "wheel",
+  event => {
+    event.preventDefault();
+    const by = event.deltaMode === 1 ? event.deltaY * 24 : event.deltaY;
+    zoom(Math.exp(-Math.max(-120, Math.min(120, by)) * 0.0022), event.clientX, event.clientY);
+  },
+  { passive: false },
+);

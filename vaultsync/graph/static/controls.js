@@ -1,8 +1,12 @@
-"""The part of the graph's page beside the picture: panel, search, legend and keys."""
+/* The part of the graph's page beside the picture: panel, search, legend and keys. */
 
-from __future__ import annotations
+/* exported choose, found, hover, run */
+/* global $, CREATED, LABEL, PATH, STATUS, TYPE, byDegree, calm, canvas, dark, fit, hiddenTypes,
+   joined, kinds, layout, links, lower, many, move, nodes, number, redraw, shown, tone, types,
+   view, x, y, zoom */
+/* global chosen:writable, found:writable, height:writable, hover:writable, touched:writable,
+   width:writable */
 
-CONTROLS = r"""
 /* ----------------------------------------------------------------------- panel */
 
 function make(tag, text, give = {}) {
@@ -24,7 +28,8 @@ function choose(i, centre = false) {
   panel.hidden = i < 0;
   panel.replaceChildren();
   if (i >= 0) {
-    const node = nodes[i], kind = make("p", " " + types[node[TYPE]][0]);
+    const node = nodes[i];
+    const kind = make("p", " " + types[node[TYPE]][0]);
     kind.prepend(dot(node[TYPE]));
     if (node[STATUS] && node[STATUS] !== "active") kind.append(", " + node[STATUS]);
     if (node[CREATED]) kind.append(", " + node[CREATED]);
@@ -32,8 +37,15 @@ function choose(i, centre = false) {
     const path = make("p");
     path.append(node[PATH] ? make("code", node[PATH]) : "It has no note.");
     panel.append(path);
-    const close = make("button", "×", { class: "close", type: "button", "aria-label": "Close" });
-    close.addEventListener("click", () => { choose(-1); canvas.focus(); });
+    const close = make("button", "×", {
+      class: "close",
+      type: "button",
+      "aria-label": "Close",
+    });
+    close.addEventListener("click", () => {
+      choose(-1);
+      canvas.focus();
+    });
     panel.append(close, ...neighbours(i));
     if (centre) look(i);
   }
@@ -43,12 +55,15 @@ function choose(i, centre = false) {
 /* What is joined to a node, under what joins it. */
 function neighbours(i) {
   const words = {
-    mentions: ["Mentions", "Mentioned by"], related: ["Related to", "Related to"],
-    supersedes: ["Replaces", "Replaced by"], follows: ["Follows up", "Followed up by"],
+    mentions: ["Mentions", "Mentioned by"],
+    related: ["Related to", "Related to"],
+    supersedes: ["Replaces", "Replaced by"],
+    follows: ["Follows up", "Followed up by"],
   };
   const under = new Map();
   for (const [s, t, kind, label] of joined[i]) {
-    const out = s === i, name = kinds[kind];
+    const out = s === i;
+    const name = kinds[kind];
     const said = name === "relation" ? (out ? label : label + " of") : words[name][out ? 0 : 1];
     if (!under.has(said)) under.set(said, new Set());
     under.get(said).add(out ? t : s);
@@ -61,18 +76,24 @@ function neighbours(i) {
       const button = make("button", nodes[other][LABEL], { type: "button" });
       button.prepend(dot(nodes[other][TYPE]));
       button.addEventListener("click", () => choose(other, true));
-      button.addEventListener("pointerenter", () => { hover = other; redraw(); });
-      button.addEventListener("pointerleave", () => { hover = -1; redraw(); });
+      button.addEventListener("pointerenter", () => {
+        hover = other;
+        redraw();
+      });
+      button.addEventListener("pointerleave", () => {
+        hover = -1;
+        redraw();
+      });
       const item = make("li");
       item.append(button);
       list.append(item);
     }
-    if (sorted.length > 200) list.append(make("li", many_more(sorted.length - 200)));
+    if (sorted.length > 200) list.append(make("li", manyMore(sorted.length - 200)));
     return [make("h3", `${said} (${number.format(many.size)})`), list];
   });
 }
 
-const many_more = n => `… and ${number.format(n)} more`;
+const manyMore = n => `… and ${number.format(n)} more`;
 
 function look(i) {
   view.k = Math.max(view.k, 0.9);
@@ -85,9 +106,10 @@ function look(i) {
 /* ---------------------------------------------------------------------- search */
 
 let active = -1;
-const search = $("search"), results = $("results");
+const search = $("search");
+const results = $("results");
 
-function find() {
+function findNodes() {
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   const hits = byDegree.filter(i => shown(i) && words.every(word => lower[i].includes(word)));
   found = words.length ? new Set(hits) : null;
@@ -97,7 +119,10 @@ function find() {
     const item = make("li", nodes[i][LABEL], { role: "option", id: "r" + i });
     item.prepend(dot(nodes[i][TYPE]), " ");
     item.append(make("small", types[nodes[i][TYPE]][0]));
-    item.addEventListener("pointerdown", event => { event.preventDefault(); pick(i); });
+    item.addEventListener("pointerdown", event => {
+      event.preventDefault();
+      pick(i);
+    });
     results.append(item);
   }
   if (words.length && !hits.length) results.append(make("li", "Nothing was found."));
@@ -109,7 +134,7 @@ function find() {
 
 function pick(i) {
   search.value = "";
-  find();
+  findNodes();
   choose(i, true);
   canvas.focus();
 }
@@ -123,12 +148,15 @@ function step(by) {
   search.setAttribute("aria-activedescendant", items[active].id);
 }
 
-search.addEventListener("input", find);
+search.addEventListener("input", findNodes);
 search.addEventListener("keydown", event => {
   if (event.key === "ArrowDown") step(1);
   else if (event.key === "ArrowUp") step(-1);
-  else if (event.key === "Escape") { search.value = ""; find(); canvas.focus(); }
-  else if (event.key === "Enter") {
+  else if (event.key === "Escape") {
+    search.value = "";
+    findNodes();
+    canvas.focus();
+  } else if (event.key === "Enter") {
     const item = results.querySelector("[aria-selected=true]") || results.querySelector("[id]");
     if (item) pick(Number(item.id.slice(1)));
   } else return;
@@ -143,10 +171,11 @@ types.forEach(([name], type) => {
   button.append(make("b", number.format(nodes.filter(n => n[TYPE] === type).length)));
   button.addEventListener("click", () => {
     const hide = !hiddenTypes.has(type);
-    if (hide) hiddenTypes.add(type); else hiddenTypes.delete(type);
+    if (hide) hiddenTypes.add(type);
+    else hiddenTypes.delete(type);
     button.setAttribute("aria-pressed", String(!hide));
     if (chosen >= 0 && !shown(chosen)) choose(-1);
-    find();
+    findNodes();
   });
   const item = make("li");
   item.append(button);
@@ -155,19 +184,34 @@ types.forEach(([name], type) => {
 
 /* From node to node in the order of their importance; among the joined ones of a chosen. */
 function walk(by) {
-  const at = byDegree.indexOf(chosen), count = byDegree.length;
+  const at = byDegree.indexOf(chosen);
+  const count = byDegree.length;
   for (let turn = 1; turn <= count; turn += 1) {
     const next = byDegree[(at + by * turn + count * 2) % count];
-    if (shown(next)) { choose(next, true); return; }
+    if (shown(next)) {
+      choose(next, true);
+      return;
+    }
   }
 }
 
 const KEYS = {
-  ArrowLeft: () => move(60, 0), ArrowRight: () => move(-60, 0),
-  ArrowUp: () => move(0, 60), ArrowDown: () => move(0, -60),
-  "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(0.8), 0: fit,
-  n: () => walk(1), p: () => walk(-1), "/": () => search.focus(), Escape: () => choose(-1),
-  Enter: () => { const first = $("panel").querySelector("li button"); if (first) first.focus(); },
+  ArrowLeft: () => move(60, 0),
+  ArrowRight: () => move(-60, 0),
+  ArrowUp: () => move(0, 60),
+  ArrowDown: () => move(0, -60),
+  "+": () => zoom(1.25),
+  "=": () => zoom(1.25),
+  "-": () => zoom(0.8),
+  0: fit,
+  n: () => walk(1),
+  p: () => walk(-1),
+  "/": () => search.focus(),
+  Escape: () => choose(-1),
+  Enter: () => {
+    const first = $("panel").querySelector("li button");
+    if (first) first.focus();
+  },
 };
 canvas.addEventListener("keydown", event => {
   const act = KEYS[event.key];
@@ -196,7 +240,7 @@ function isDark() {
 
 function colours() {
   const style = getComputedStyle(document.documentElement);
-  for (const name of ["ground", "text", "soft", "edge", "strong"]) {
+  for (const name of ["ground", "text", "soft", "strong"]) {
     tone[name] = style.getPropertyValue("--" + name).trim();
   }
   $("theme").textContent = isDark() ? "Light" : "Dark";
@@ -206,12 +250,16 @@ function colours() {
 function resize() {
   const scale = window.devicePixelRatio || 1;
   const shift = [innerWidth - width, innerHeight - height];
-  if (touched && width) { view.x += shift[0] / 2; view.y += shift[1] / 2; }
+  if (touched && width) {
+    view.x += shift[0] / 2;
+    view.y += shift[1] / 2;
+  }
   width = innerWidth;
   height = innerHeight;
   canvas.width = width * scale;
   canvas.height = height * scale;
-  if (touched) redraw(); else fit();
+  if (touched) redraw();
+  else fit();
 }
 addEventListener("resize", resize);
 
@@ -224,7 +272,8 @@ function run() {
   const tick = () => {
     const until = performance.now() + 14;
     let rest = false;
-    do rest = layout.step(); while (!rest && performance.now() < until && nodes.length > 300);
+    do rest = layout.step();
+    while (!rest && performance.now() < until && nodes.length > 300);
     if (!touched) fit();
     if (rest || !calm.matches) redraw();
     running = !rest;
@@ -238,4 +287,3 @@ $("summary").textContent = `${many(nodes.length, "node")}, ${many(links.length, 
 colours();
 resize();
 run();
-"""
