@@ -16,7 +16,7 @@ from vaultsync.indexing.language import ENGLISH, STEMMER_LANGUAGES
 from vaultsync.model.decay import FADED_DECAY
 from vaultsync.model.paths import VaultPath, vault_path
 from vaultsync.model.scope import PUBLIC, check_scope
-from vaultsync.privacy.secret_forms import OPTIONAL_FORMS
+from vaultsync.privacy.detection import OPTIONAL_FORMS
 from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
 
 MARKER = Path(".meta") / "config.toml"

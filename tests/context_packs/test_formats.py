@@ -142,6 +142,16 @@ def test_paragraphs_end_at_blank_lines_but_not_in_code() -> None:
     ]
 
 
+def test_what_is_code_is_what_commonmark_says() -> None:
+    assert list(text_paragraphs("``` a`b\n\nc")) == ["``` a`b", "c"]
+    assert list(text_paragraphs("- ```\n\n  a\n  ```\n\nb\n\nc")) == [
+        "- ```\n\n  a\n  ```",
+        "b",
+        "c",
+    ]
+    assert not is_code("``` a`b")
+
+
 @given(contents())
 def test_paragraphs_leave_nothing_out_but_blank_lines(text: str) -> None:
     said = "\n".join(text_paragraphs(text)).split("\n")

@@ -84,6 +84,19 @@ def test_a_hostile_text_takes_no_more_time(line: str) -> None:
     assert len(note_headings(f"# {line}\n{line}\n# ")) <= 2
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "```\n```js\n# no\n```",
+        "  ```\n# no\n  ```",
+        "~~~\n``` \n# no\n~~~",
+        "~~~\n# no\n ~~~",
+    ],
+)
+def test_what_code_ends_with_is_what_commonmark_says(code: str) -> None:
+    assert note_headings(f"# One\n\n{code}\n\n# Two\n") == ["One", "Two"]
+
+
 def test_headings_are_found_but_not_in_code() -> None:
     content = (
         "# One\n\ntext # no\n\n```sh\n# no\n```\n\n### Two ##\n\n~~~\n# no\n~~~\n#tag\n"

@@ -205,6 +205,26 @@ def test_only_the_last_block_is_managed_and_none_in_code() -> None:
     assert closed.block is not None
     longer = read_body(f"````\n```\n{BLOCK}\n````\n")
     assert longer.block is None
+    quoted = read_body(f"one\n{BLOCK}\n```\n{BLOCK_START}\n```\n")
+    assert quoted.block is not None
+    assert quoted.strays == (f"```\n{BLOCK_START}\n```",)
+
+
+@pytest.mark.parametrize(
+    ("above", "found"),
+    [
+        ("```\ncode\n``` js\n", False),  # what says more is no end
+        ("```\ncode\n    ```\n", False),
+        ("``` a`b\n", True),  # inline code
+        ("- x\n  ```\n  code\n", True),  # the item ends, and its code
+        ("<!--\n```\n-->\n", True),
+        ("~~~\n```\n~~~\n", True),
+    ],
+)
+def test_a_block_is_in_code_where_commonmark_says_so(
+    above: str, *, found: bool
+) -> None:
+    assert (read_body(f"{above}{BLOCK}\n").block is not None) is found
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,14 @@ def test_ticks_are_read_back_exactly_whatever_the_values_say(
     assert ticked_fields(done.replace("\n", "\r\n")) == ticked_fields(done)
 
 
+def test_a_box_below_code_that_ends_with_its_item_counts() -> None:
+    text = render_conflict(conflict(FieldConflict("title", "a", "b", "c")))
+    above, box, below = text.partition("- [ ] ")
+    noted = f"{above}1. my notes\n   ```\n{box}{below}"
+
+    assert ticked_fields(tick(noted, [0])) == frozenset({"title"})
+
+
 @given(many_fields, lines, lines)
 def test_the_frontmatter_is_safe_yaml_whatever_the_names(
     fields: list[FieldConflict], title: str, name: str

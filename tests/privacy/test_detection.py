@@ -11,20 +11,22 @@ from pathlib import Path
 import pytest
 
 from tests import secrets
-from vaultsync.privacy.detection import SecretSpan, find_secrets, merge_spans
-from vaultsync.privacy.providers import PROVIDERS
-from vaultsync.privacy.redaction import Redactor
-from vaultsync.privacy.secret_forms import (
-    ASSIGNED_SECRET,
+from vaultsync.privacy.bip39 import numbers
+from vaultsync.privacy.detection import (
+    ASSIGNED_VALUE,
     OPTIONAL_FORMS,
     PRIVATE_KEY,
     URL_LOGIN,
+    SecretSpan,
+    find_secrets,
+    merge_spans,
 )
-from vaultsync.privacy.seed_words import WORDS
+from vaultsync.privacy.providers import providers
+from vaultsync.privacy.redaction import Redactor
 
 REDACTOR = Redactor(b"k" * 32)
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-KINDS = [row.kind for row in PROVIDERS]
+KINDS = [row.kind for row in providers()]
 
 
 def _dice(what: str) -> random.Random:
@@ -45,7 +47,7 @@ def test_there_are_at_least_forty_kinds_each_named_once_and_each_has_samples() -
     assert len(set(KINDS)) == len(KINDS)
     assert set(secrets.TOKENS) == set(KINDS)
     assert all(re.fullmatch("[a-z0-9-]+", kind) for kind in KINDS)
-    assert all(row.needs and row.says for row in PROVIDERS)
+    assert all(row.needs and row.says for row in providers())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -204,7 +206,7 @@ def test_what_lets_in_by_an_address_is_found_and_nothing_more(
 
 
 def test_the_words_of_seed_phrases_are_those_of_the_standard() -> None:
-    lines = "".join(f"{word}\n" for word in WORDS.split())
+    lines = "".join(f"{word}\n" for word in numbers())
     assert hashlib.sha256(lines.encode()).hexdigest() == (
         "2f5eed53a4727b4bf8880d8f3f199efc90e58503646d9ff8eff3a2ed3b24dbda"
     )
@@ -216,7 +218,7 @@ def _phrase(dice: random.Random, count: int) -> list[str]:
     bits = count // 3
     check = hashlib.sha256(secret).digest()[0] >> 8 - bits
     whole = int.from_bytes(secret) << bits | check
-    words = WORDS.split()
+    words = list(numbers())
     return [words[whole >> 11 * at & 2047] for at in reversed(range(count))]
 
 
@@ -247,7 +249,7 @@ def test_words_that_are_no_seed_phrase_are_not_taken_for_one() -> None:
     assert SEEDS.spans(" ".join([*words[:6], "and", *words[6:]])) == []
     assert SEEDS.spans(" ".join([*words[:6], "漢", *words[6:]])) == []
     assert SEEDS.spans(" ".join(wrong)) == []
-    assert SEEDS.spans(WORDS) == []  # the list itself
+    assert SEEDS.spans(" ".join(numbers())) == []  # the list itself
 
 
 def test_spans_that_touch_the_same_letters_become_one() -> None:
@@ -312,7 +314,7 @@ def _hostile(row: str) -> list[str]:
 
 
 PATTERNS = {
-    **{row.kind: row.pattern for row in PROVIDERS},
+    **{row.kind: row.pattern for row in providers()},
     **OPTIONAL_FORMS,
     "private-key": PRIVATE_KEY,
     "url": URL_LOGIN,

@@ -201,6 +201,8 @@ def dangers(text: str) -> list[str]:
         "%%\n```js\n%%\n<img src=x>\n```",
         "```js\n<img src=x>",
         "- ```js\n  x\n<img src=x>\n```",
+        "   ```\nx\n```\n\n<img src=x>\n\n```\n",
+        "~~~ a`b\nx\n~~~\n\n<img src=x>\n\n~~~\n",
     ],
 )
 def test_what_runs_is_disarmed(text: str) -> None:
@@ -221,6 +223,7 @@ def test_what_runs_is_disarmed(text: str) -> None:
         "```python\nprint('<b onclick=1>')\n```",
         "```html\n<script src='https://x'></script>\n![x](https://y)\n```\n\nafter",
         "```\n[x](javascript:y)\n```",
+        "- ```\n  a\n  ```\n\n```html\n<script>x</script>\n```",
         "Obsidian: the app. JavaScript: the language. file: a thing.",
         "a < b, c > d, List<String>, <name>",
         "once = 1, only, <b>bold</b> and then on = 2",

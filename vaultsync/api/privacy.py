@@ -8,7 +8,7 @@ import re
 from vaultsync.api.environment import environment_values
 from vaultsync.backends.state.key_file import read_or_make_key
 from vaultsync.notes.view import NoteView
-from vaultsync.privacy.providers import PROVIDERS
+from vaultsync.privacy.providers import providers
 from vaultsync.privacy.redaction import Redactor, register_rules
 from vaultsync.settings import Settings
 
@@ -36,7 +36,7 @@ def redaction_check(settings: Settings) -> tuple[str, bool, str, str]:
     unset = [
         x for x in hygiene.environment if len(values.get(x, "")) < MIN_VALUE_LENGTH
     ]
-    said = f"secrets of {len(PROVIDERS)} kinds are hidden"
+    said = f"secrets of {len(providers())} kinds are hidden"
     mine = len(hygiene.patterns) + len(hygiene.optional)
     if mine or values:
         said += f", and those of {mine} patterns and {len(values)} variables"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from vaultsync.markdown.blocks import fences
 from vaultsync.model.fact import Fact, relations
 from vaultsync.model.paths import stem_of
 from vaultsync.model.schema import OWN_FIELDS_BY_KEY, TYPES, Value
@@ -65,7 +66,6 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NO_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _UNCITED = re.compile(r"[#|^\[\]\r\n]+|%%")
 _HEADING = re.compile(r"#{1,6}(?=[ \t])")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 def single_line(text: str) -> str:
@@ -153,19 +153,18 @@ def text_paragraphs(text: str) -> Iterator[str]:
 
 def fence_lines(text: str) -> Iterator[tuple[str, bool]]:
     """Each line, and whether it is of a code fence."""
-    fence = ""
+    code = fences(text)[::-1]
+    at = 0
     for line in text.split("\n"):
-        mark = _FENCE.match(line) if "```" in line or "~~~" in line else None
-        yield line, bool(fence or mark)
-        if mark and not fence:
-            fence = mark[1]
-        elif mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
-            fence = ""
+        while code and code[-1].end <= at:
+            code.pop()
+        yield line, bool(code) and code[-1].start <= at
+        at += len(line) + 1
 
 
-def is_code(line: str) -> bool:
-    """Whether a code fence begins with this line."""
-    return _FENCE.match(line) is not None
+def is_code(text: str) -> bool:
+    """Whether a text begins with a code fence."""
+    return any(fence.start == 0 for fence in fences(text)[:1])
 
 
 def paragraph_heading(paragraph: str) -> str:

@@ -25,7 +25,7 @@ from itertools import pairwise
 from operator import itemgetter
 
 from vaultsync.links.wikilinks import find_links
-from vaultsync.markdown.fences import FencedLine, closed_title, fenced_lines
+from vaultsync.markdown.blocks import FencedLine, closed_title, fenced_lines
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import OWN_FIELDS_BY_KEY, ValueKind
 

@@ -55,7 +55,6 @@ _DENSE = (
 )
 _HAN = "[\u3400-\u4dbf\u4e00-\u9fff]+"
 _ASCII = bytes(range(128))
-_FENCED = re.compile(r"^(`{3,}|~{3,}).*?(?:^\1|\Z)", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#{1,6}[ \t](.*)$", re.MULTILINE)
 
 
@@ -131,7 +130,8 @@ def note_headings(content: str) -> list[str]:
     """The texts of the headings of a note, those in fenced code left out."""
     if "#" not in content:
         return []
-    if "```" in content or "~~~" in content:
-        content = _FENCED.sub("", content)
-    found = (each.strip().rstrip("# \t") for each in _HEADING.findall(content))
+    from vaultsync.markdown.blocks import without_code  # noqa: PLC0415 - not for a question
+
+    prose = without_code(content)
+    found = (each.strip().rstrip("# \t") for each in _HEADING.findall(prose))
     return [each for each in found if each]

@@ -1,24 +1,27 @@
-"""Which parts of a note's body are prose: the paragraphs, and no code, math or comment.
+"""The blocks of a text: what is prose, what is fenced code, and what is neither.
 
-Only blocks are told apart here, as CommonMark and Obsidian do. What stands within a
-paragraph (inline code, an inline comment) is for the reader of the paragraph.
+Prose is paragraphs, headings, list items and rows of tables; neither are math, comments,
+raw HTML and indented code. Blocks are told apart as CommonMark and Obsidian do. What is
+inside a paragraph (inline code, an inline comment) is for the reader of the paragraph.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 TEXT_BLOCK, HEADING_BLOCK, TABLE_ROW_BLOCK = "text", "heading", "row"
 """The kinds of prose: a paragraph (or a line of a list item), a heading, a table row."""
 
-_FENCE_START = re.compile(r"(`{3,})[^`\n]*$|(~{3,})", re.MULTILINE)
+_CODE_FENCE = re.compile(r"(`{3,})[^`\n]*$|(~{3,})", re.MULTILINE)
 _ITEM = re.compile(r"(?:[-*+]|([0-9]{1,9})[.)])(?=([ \t]*)(\S?))")
 _HEADING = re.compile(r"#{1,6}(?=[ \t])")
 _RULE = re.compile(r"(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})\s*\Z")
 _UNDERLINE = re.compile(r"(?:=+|-+)\s*\Z")
 _RAW = re.compile(r"<(pre|script|style|textarea)(?=[\s>])", re.IGNORECASE)
+_RETURN = re.compile(r"\r(?!\n)")
 _CODE = 4
 """Columns of indentation that make code."""
 _TAB = 4
@@ -39,11 +42,41 @@ class ProseSpan(NamedTuple):
     """Where it begins inside its quotes and list items; a heading's `#` stands there."""
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenFence:
+class Fence(NamedTuple):
+    """Fenced code. Its spans are of whole lines."""
+
+    start: int
+    inner: int
+    """Behind the line that opens it."""
+    close: int
+    """Where the line that closes it begins; `end` when there is none."""
+    end: int
     mark: str
+    """The backticks or tildes that open it."""
     depth: int
     """Containers around it; a line that lies in fewer of them ends the fence."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether a line closes it, and not the end of a container or of the text."""
+        return self.close < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class FencedLine:
+    """A line and what it is part of."""
+
+    start: int
+    end: int
+    """Behind its line end."""
+    prose: bool
+    fence: int
+    """Where the fenced code that it belongs to begins; -1 when it belongs to none."""
+
+    @property
+    def code(self) -> bool:
+        """Whether it belongs to fenced code."""
+        return self.fence >= 0
 
 
 def prose_paragraphs(text: str) -> list[tuple[int, int]]:
@@ -60,11 +93,54 @@ def prose_spans(text: str) -> list[ProseSpan]:
     return _BlockScanner(text).blocks()
 
 
+def fences(text: str) -> list[Fence]:
+    """The fenced code of a text, in order."""
+    if "```" not in text and "~~~" not in text:
+        return []
+    walk = _BlockScanner(text)
+    walk.blocks()
+    return walk.fences
+
+
+def fenced_lines(text: str) -> Iterator[FencedLine]:
+    """All lines of a text, in order; together they are the text."""
+    walk = _BlockScanner(text)
+    prose, code = walk.blocks()[::-1], walk.fences[::-1]
+    start = 0
+    while start < len(text):
+        end = _line_end(walk.text, start)
+        while prose and prose[-1].end <= start:
+            prose.pop()
+        while code and code[-1].end <= start:
+            code.pop()
+        fence = code[-1].start if code and code[-1].start <= start else -1
+        yield FencedLine(start, end, bool(prose) and prose[-1].start < end, fence)
+        start = end
+
+
+def without_code(text: str) -> str:
+    """A text without the lines of its fenced code."""
+    kept, at = [], 0
+    for fence in fences(text):
+        kept.append(text[at : fence.start])
+        at = fence.end
+    return "".join([*kept, text[at:]])
+
+
+def closed_title(words: str) -> str:
+    """The words of a heading, without the signs that may close it."""
+    title = words.strip()
+    bare = title.rstrip("#")
+    return bare.rstrip() if bare[-1:] in ("", " ", "\t") else title
+
+
 class _BlockScanner:
     """One walk over the lines of a text."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        # A carriage return without a line feed is a line end, too.
+        self.text = _RETURN.sub("\n", text) if "\r" in text else text
+        self.fences: list[Fence] = []
         self._blocks: list[ProseSpan] = []
         self._begin = self._inner = -1
         """Of the open block."""
@@ -73,17 +149,19 @@ class _BlockScanner:
         """A paragraph is open, which an indented line would go on."""
         self._containers: list[int] = []
         """Quotes, and list items by width, from the outside in."""
-        self._fence: _OpenFence | None = None
+        self._fence: Fence | None = None
+        """The open one."""
         self._at = self._end = self._column = self._base = 0
         """In the line: where, up to where, in which column, and the column where the
         innermost container's content begins."""
 
     def blocks(self) -> list[ProseSpan]:
-        while self._at < len(self._text):
-            self._end = _line_end(self._text, self._at)
+        while self._at < len(self.text):
+            self._end = _line_end(self.text, self._at)
             self._column = self._base = 0
-            self._at = self._line()
-        self._close(len(self._text))
+            self._at = self._plain_line() or self._line()
+        self._close(len(self.text))
+        self._end_fence(len(self.text))
         return self._blocks
 
     def _close(self, end: int) -> None:
@@ -93,16 +171,25 @@ class _BlockScanner:
         self._kind = TEXT_BLOCK
         self._open = False
 
+    def _plain_line(self) -> int:
+        """Take in a line that can be but a paragraph's, as most are; 0 when it is none."""
+        if self._containers or self._fence or not self.text[self._at].isalpha():
+            return 0
+        if self._begin < 0:
+            self._begin = self._inner = self._at
+        self._kind, self._open = TEXT_BLOCK, True
+        return self._end
+
     def _line(self) -> int:
         """Take a line in; return where to go on, behind a block of many lines."""
-        begin = self._at
+        line = begin = self._at
         depth = self._matched()
         if self._fence is not None:
             if depth >= self._fence.depth:
                 if self._ends(self._fence):
-                    self._fence = None
+                    self._end_fence(begin, self._end)
                 return self._end
-            self._fence = None
+            self._end_fence(begin)
         if self._is_blank():
             self._close(begin)
             del self._containers[depth:]
@@ -110,7 +197,7 @@ class _BlockScanner:
         while self._column - self._base < _CODE:
             entered = self._entered(depth)
             if entered is None:
-                return self._leaf(begin, depth)
+                return self._leaf(line, begin, depth)
             self._close(begin)
             self._containers[depth:] = [entered]
             depth += 1
@@ -123,11 +210,11 @@ class _BlockScanner:
         return self._end
 
     def _is_blank(self) -> bool:
-        return self._at == self._end or self._text[self._at] in "\r\n"
+        return self._at == self._end or self.text[self._at] in "\r\n"
 
     def _skip_blanks(self) -> None:
-        while self._at < self._end and self._text[self._at] in " \t":
-            tab = self._text[self._at] == "\t"
+        while self._at < self._end and self.text[self._at] in " \t":
+            tab = self.text[self._at] == "\t"
             self._column += _TAB - self._column % _TAB if tab else 1
             self._at += 1
 
@@ -137,7 +224,7 @@ class _BlockScanner:
             self._skip_blanks()
             indent = self._column - self._base
             if width == _QUOTE:
-                if indent >= _CODE or not self._text.startswith(">", self._at):
+                if indent >= _CODE or not self.text.startswith(">", self._at):
                     return depth
                 self._enter_quote()
             elif indent >= width:
@@ -147,23 +234,29 @@ class _BlockScanner:
         self._skip_blanks()
         return len(self._containers)
 
-    def _ends(self, fence: _OpenFence) -> bool:
-        line = self._text[self._at : self._end].rstrip()
+    def _ends(self, fence: Fence) -> bool:
+        line = self.text[self._at : self._end].rstrip(" \t\r\n")
         return (
             self._column - self._base < _CODE
             and len(line) >= len(fence.mark)
             and not line.strip(fence.mark[0])
         )
 
+    def _end_fence(self, close: int, end: int = 0) -> None:
+        if self._fence is not None:
+            ended = self._fence._replace(close=close, end=end or close)
+            self.fences.append(ended)
+        self._fence = None
+
     def _enter_quote(self) -> None:
         self._at += 1
         self._column += 1
-        spaced = self._text.startswith((" ", "\t"), self._at)
+        spaced = self.text.startswith((" ", "\t"), self._at)
         self._base = self._column + 1 if spaced else self._column
 
     def _entered(self, depth: int) -> int | None:
         """Move into the quote or list item that begins here, if one does."""
-        text, at = self._text, self._at
+        text, at = self.text, self._at
         if depth >= _DEEPEST:
             return None
         if text.startswith(">", at):
@@ -185,14 +278,14 @@ class _BlockScanner:
         self._base = self._column + (gap if content and 1 <= gap <= _CODE else 1)
         return self._base - before
 
-    def _leaf(self, begin: int, depth: int) -> int:
+    def _leaf(self, line: int, begin: int, depth: int) -> int:
         """Take in what a line holds inside its containers."""
-        text, at, end = self._text, self._at, self._end
-        fence = _FENCE_START.match(text, at, end)
+        text, at, end = self.text, self._at, self._end
+        fence = _CODE_FENCE.match(text, at, end)
         if fence:
             self._close(begin)
             del self._containers[depth:]
-            self._fence = _OpenFence(fence[1] or fence[2], depth)
+            self._fence = Fence(line, end, end, end, fence[1] or fence[2], depth)
             return end
         beyond = _beyond(text, at, end)
         if beyond > at:

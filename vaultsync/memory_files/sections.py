@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha1, sha256
 
-from vaultsync.markdown.fences import FencedLine, closed_title, fenced_lines
+from vaultsync.markdown.blocks import FencedLine, closed_title, fenced_lines
 from vaultsync.model.fact import derive_title
 
 MAX_SECTION_CHARS = 4096

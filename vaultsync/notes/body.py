@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
+from vaultsync.markdown.blocks import fences
+
 BLOCK_START = "<!-- vaultsync:managed -->"
 BLOCK_END = "<!-- /vaultsync:managed -->"
 RELATED_HEADING = "Related Facts"
@@ -42,7 +44,6 @@ _PROVENANCE = re.compile(
 _SECTIONS = tuple(
     f"## {each}" for each in (RELATED_HEADING, ENTITIES_HEADING, PROVENANCE_HEADING)
 )
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 
 
 class NoteBody(NamedTuple):
@@ -119,26 +120,17 @@ def read_body(text: str) -> NoteBody:
 
 def _find_block(text: str, start: int) -> tuple[int, int] | None:
     """The last managed block on lines of its own, outside fenced code."""
-    at = len(text)
-    while (at := text.rfind(BLOCK_START, start, at)) >= 0:
+    at = text.rfind(BLOCK_START, start)
+    code = fences(text[start : at + len(BLOCK_START)]) if at >= 0 else []
+    while at >= 0:
+        while code and start + code[-1].start > at:
+            code.pop()
         own_line = at == start or text[at - 1] in "\r\n"
-        if own_line and not _in_fence(text, start, at):
+        if own_line and not (code and at < start + code[-1].end):
             end = text.find(BLOCK_END, at)
             return at, (len(text) if end < 0 else end + len(BLOCK_END))
+        at = text.rfind(BLOCK_START, start, at)
     return None
-
-
-def _in_fence(text: str, start: int, at: int) -> bool:
-    if text.find("```", start, at) < 0 and text.find("~~~", start, at) < 0:
-        return False
-    opened = ""
-    for found in _FENCE.finditer(text, start, at):
-        fence = found[1]
-        if not opened:
-            opened = fence
-        elif fence[0] == opened[0] and len(fence) >= len(opened):
-            opened = ""
-    return bool(opened)
 
 
 def _read_block(

@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 
+from vaultsync.markdown.blocks import without_code
 from vaultsync.markdown.diff3 import differing_lines
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
@@ -337,14 +338,15 @@ def _decoded(text: str) -> str:
 _BOX = re.compile(
     r" {0,3}[-*+] +\[(?P<tick>.)\] .*<!-- *" + _MARK + r"(?P<field>[\w.%]+) *-->"
 )
-_FENCE = re.compile(r" {0,3}(?P<fence>`{3,}(?=[^`]*\Z)|~{3,})(?P<info>.*)\Z", re.DOTALL)
 
 
 def ticked_fields(text: str) -> frozenset[str] | None:
     """The fields whose box a person ticked; None when it is no conflict note."""
     if conflict_id_in(text) is None:
         return None
-    boxes = [found for line in _unfenced(_lines(text)) if (found := _BOX.match(line))]
+    body = "\n".join(_lines(text)).partition("\n---")[2]
+    shown = without_code(body).split("\n")
+    boxes = [found for line in shown if (found := _BOX.match(line))]
     if not boxes:
         return None
     return frozenset(_decoded(each["field"]) for each in boxes if each["tick"] in "xX")
@@ -371,17 +373,3 @@ def conflict_id_in(text: str) -> str | None:
 
 def _lines(text: str) -> list[str]:
     return text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
-
-
-def _unfenced(lines: Iterable[str]) -> Iterator[str]:
-    """The lines that are not inside a fence."""
-    fence = ""
-    for line in lines:
-        found = _FENCE.match(line)
-        if not fence:
-            if found:
-                fence = found["fence"]
-            else:
-                yield line
-        elif found and found["fence"].startswith(fence) and not found["info"].strip():
-            fence = ""

@@ -29,7 +29,7 @@ from vaultsync.privacy.fact_texts import (
     map_value_texts,
     texts_in_value,
 )
-from vaultsync.privacy.providers import PROVIDERS
+from vaultsync.privacy.providers import providers
 from vaultsync.privacy.redaction import (
     NO_REDACTION,
     NO_SECRETS,
@@ -81,7 +81,7 @@ class NoteView:
     @staticmethod
     def of(redactor: Redactor, *, hides: bool, disarms: bool) -> NoteView:
         """A lens that knows its version."""
-        rules = [row.pattern for row in PROVIDERS]
+        rules = [row.pattern for row in providers()]
         rules += [each.pattern for each in redactor.patterns]
         rules += [DETECTION_RULES, str(hides), str(disarms), *sorted(redactor.optional)]
         digest = hmac.new(redactor.key, "\0".join(rules).encode(), hashlib.sha256)

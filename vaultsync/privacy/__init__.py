@@ -1,3 +1,1 @@
-"""Secrets and active content: detect, redact, escape."""
-
-from __future__ import annotations
+"""Data about secrets: the tokens of providers, and the words of seed phrases."""

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from vaultsync.markdown.blocks import fences
+
 ACTIVE_TAGS = (
     "script", "iframe", "frame", "frameset", "object", "embed", "applet", "webview",
     "portal", "img", "image", "picture", "source", "track", "video", "audio", "svg",
@@ -41,7 +43,6 @@ class ActiveSite(NamedTuple):
     """How many are there."""
 
 
-_FENCE_LINE = re.compile(r"(?m)^(?P<fence>`{3,}|~{3,})(?P<info>[^\n`]*)$")
 _UNSURE = re.compile(r"%%|\$\$|<[A-Za-z!?/]")
 """What before a fence can make something else of it."""
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")
@@ -219,20 +220,16 @@ def _is_remote(destination: str) -> bool:
 
 def _code_of(text: str) -> Iterator[tuple[int, int]]:
     """Fenced code that is surely nothing else, without its first and last line."""
-    if "```" not in text and "~~~" not in text:
-        return
     at = 0
-    while (opened := _FENCE_LINE.search(text, at)) is not None:
-        if _UNSURE.search(text, at, opened.start()):
+    for fence in fences(text):
+        info = text[fence.start : fence.inner].lstrip(" ").lstrip(fence.mark[0])
+        # Backticks after tildes are for CommonMark alone, and not for Obsidian's editor.
+        unsure = not fence.closed or (fence.depth == 0 and "`" in info)
+        if unsure or _UNSURE.search(text, at, fence.start):
             return
-        fence = re.escape(opened["fence"])
-        closed = re.compile(rf"(?m)^{fence}{re.escape(fence[-1])}*[ \t]*$").search(
-            text, opened.end()
-        )
-        if closed is None:
-            return
-        yield opened.end(), closed.start()
-        at = closed.end()
+        if fence.depth == 0:
+            yield fence.inner, fence.close
+        at = fence.end
 
 
 _ENDS = {

@@ -1,13 +1,16 @@
-"""Seed phrases of wallets: 12 to 24 words of a list, of which the last holds a checksum."""
+"""Seed phrases of wallets: 12 to 24 words of a list, of which the last holds a checksum.
+
+The list, `privacy/bip39_english.txt`, is that of github.com/bitcoin/bips
+(bip-0039/english.txt): Copyright (c) 2013 Marek Palatinus and Pavol Rusnak, MIT license.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import pkgutil
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-
-from vaultsync.privacy.seed_words import WORDS
 
 PHRASE_SIZES = (24, 21, 18, 15, 12)
 MAX_RUN_WORDS = 60
@@ -22,8 +25,10 @@ _BITS = 11
 
 
 @cache
-def _numbers() -> dict[str, int]:
-    return {word: number for number, word in enumerate(WORDS.split())}
+def numbers() -> dict[str, int]:
+    """The number of each word of the list."""
+    words = pkgutil.get_data("vaultsync.privacy", "bip39_english.txt") or b""
+    return {word: number for number, word in enumerate(words.decode().split())}
 
 
 def seed_phrases(text: str) -> Iterator[tuple[int, int]]:
@@ -31,7 +36,7 @@ def seed_phrases(text: str) -> Iterator[tuple[int, int]]:
     places: list[tuple[int, int]] = []
     row: list[int] = []
     for match in _WORD.finditer(text):
-        number = _numbers().get(match[0].lower())
+        number = numbers().get(match[0].lower())
         end = places[-1][1] if places else match.start()
         goes_on = not places or _BETWEEN.fullmatch(text, end, match.start())
         if number is None or not goes_on:

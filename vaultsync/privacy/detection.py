@@ -1,4 +1,4 @@
-"""Where the secrets of a text are, by the tables of `privacy/providers.py`.
+"""Where the secrets of a text are: tokens of providers, and what its form gives away.
 
 A text without any costs a few microseconds: tokens are looked for only in texts with a
 long word, and secrets that have a name only in texts with such a name.
@@ -9,20 +9,51 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from vaultsync.privacy.providers import MIN_TOKEN_RUN, PROVIDERS
-from vaultsync.privacy.secret_forms import (
-    ASSIGNED_VALUE,
-    KEY_WORDS,
-    OPTIONAL_FORMS,
-    PRIVATE_KEY,
-    SECRET_WORDS,
-    SEED_PHRASE_KIND,
-    URL_LOGIN,
+from vaultsync.privacy.providers import MIN_TOKEN_RUN, providers
+
+_BASE64 = r"[A-Za-z0-9+/=]"
+PRIVATE_KEY = (
+    r"-----BEGIN[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:"
+    r"(?:[A-Za-z0-9+/=:,.\\ \t\r\n>\"']|-(?!----))++-----END[ A-Z0-9]{0,60}-----"
+    rf"|(?:(?:\\[nr]|[\s>])*+{_BASE64}{{16,}}+)++"
+    r")"
 )
+"""A whole block, over many lines or with `\\n` between them; cut off, what is there."""
+
+URL_LOGIN = r"://(?:[^\s/:@\"'<>]{0,100}(?P<user>:))?(?P<s>[^\s/\"'<>]{3,200})@(?=[A-Za-z0-9\[])"
+"""`scheme://user:password@host`, and `scheme://token@host`."""
+
+_STEMS = (b"pass", b"pwd", b"secret", b"token", b"key", b"credential")
+"""Words after which, with `=` or `:` between, a secret may stand; they begin `ASSIGNED`."""
+
+_KEYS_OF = (
+    "api", "access", "account", "auth", "signing", "encryption", "private", "secret",
+    "master", "storage", "license", "service", "service_role", "admin", "webhook",
+)  # fmt: skip
+"""What stands before `key` when it is the key of a lock and not of a map."""
+
+ASSIGNED_VALUE = (
+    r"(?i:(?P<pass>pass(?:word|wort|wd|phrase|(?<![a-z]pass))|(?<![a-z])pwd)"
+    r"|secret|token|(?P<key>key)|credentials?)"
+    r"(?:[_-][A-Za-z0-9_]{1,30}|Key|Id)?"
+    r"[\"'`*]{0,3}\]{0,2}[ \t]{0,4}(?:=>|:=|==?|:)[ \t]{0,4}[\"'`*]{0,3}"
+    r"(?P<s>[^\s\"'`,;<>(){}\[\]|*]{6,512})"
+)
+"""`password: …`, `API_KEY=…`, `"token": "…"`; whether the value is a secret is checked apart."""
+
+SEED_PHRASE_KIND = "seed-phrase"
+OPTIONAL_FORMS: Mapping[str, str] = {
+    "card": r"(?<![\w.-])(?:\d[ -]?){12,18}\d(?![\w-])",
+    "iban": r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}(?![A-Za-z0-9])",
+    SEED_PHRASE_KIND: r"[A-Za-z]+",
+}
+"""Off by default; named `@card`, `@iban` and `@seed-phrase` among the patterns. All have a
+checksum."""
 
 compiled = cache(re.compile)
 """Most texts need none of the patterns, so none is compiled before it is needed."""
@@ -112,7 +143,6 @@ def _spans_of(text: str) -> Iterator[SecretSpan]:
 
 
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
-_STEMS = tuple(stem.encode() for stem in SECRET_WORDS)
 
 
 def is_surely_clean(text: str) -> bool:
@@ -141,7 +171,7 @@ def _tokens(text: str) -> Iterator[SecretSpan]:
         near.append(far[-1][max(min(at, _FAR) - _BEFORE, 0) :])
         at = runs.find(_LONG, end)
     windows = "\n".join(near), "\n".join(far)
-    for row in PROVIDERS:
+    for row in providers():
         window = windows[row.far]
         if any(need in window for need in row.needs):
             pattern = compiled(row.pattern)
@@ -185,7 +215,7 @@ def _assigned_at(text: str, at: int) -> Iterator[SecretSpan]:
         return
     if match["key"]:
         before = text[max(at - 12, 0) : at].rstrip(" _-").lower()
-        if not before.endswith(KEY_WORDS):
+        if not before.endswith(_KEYS_OF):
             return
     value = match["s"]
     if _is_in_query(text, at):
@@ -284,7 +314,7 @@ _CHECKED = {"card": _is_card, "iban": _is_iban}
 def optional_spans(text: str, kind: str) -> Iterator[SecretSpan]:
     """The secrets of a kind that is looked for only when it is asked for."""
     if kind == SEED_PHRASE_KIND:
-        from vaultsync.privacy.bip39 import seed_phrases  # noqa: PLC0415 - its list is long
+        from vaultsync.privacy.bip39 import seed_phrases  # noqa: PLC0415 - few need it
 
         yield from (SecretSpan(start, end, kind) for start, end in seed_phrases(text))
         return

@@ -319,6 +319,7 @@ class FrontmatterReader:
             UnreadableMemoryFileError: it is no YAML, or no reader is installed.
         """
         try:
+            import frontmatter
             from frontmatter.default_handlers import YAMLHandler
             from ruamel.yaml import YAML
             from ruamel.yaml.error import YAMLError
@@ -327,23 +328,24 @@ class FrontmatterReader:
             raise UnreadableMemoryFileError(name, why) from None
 
         class Yaml12(YAMLHandler):  # type: ignore[misc, unused-ignore]
-            def load(self, fm: str, **_: object) -> Any:  # noqa: ANN401 - the library's
-                return YAML(typ="safe", pure=True).load(fm)
+            is_map = True
 
-        handler = Yaml12()
+            def load(self, fm: str, **_: object) -> Any:  # noqa: ANN401 - the library's
+                found = YAML(typ="safe", pure=True).load(fm)
+                self.is_map = found is None or isinstance(found, Mapping)
+                return found
+
         if len(text) > _LARGEST or text.count("*") > _MOST_ALIASES * 5:
             raise UnreadableMemoryFileError(name, "its frontmatter is too large")
+        handler = Yaml12()
         try:
-            # Not `frontmatter.parse()`, which also strips the text behind it.
-            said = handler.load(handler.split(text)[0])
+            properties, _ = frontmatter.parse(text, handler=handler)
         except (YAMLError, ValueError, RecursionError) as broken:
             why = f"its frontmatter is no YAML ({' '.join(str(broken).split())[:120]})"
             raise UnreadableMemoryFileError(name, why) from None
-        if said is None:
-            return {}
-        if not isinstance(said, Mapping):
+        if not handler.is_map:
             return None
-        return {str(key): _plain(value) for key, value in said.items()}
+        return {str(key): _plain(value) for key, value in properties.items()}
 
 
 def _plain(value: object) -> Value:

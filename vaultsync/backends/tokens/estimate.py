@@ -16,37 +16,34 @@ from __future__ import annotations
 
 import math
 import re
-from operator import mul
 
 SAFETY_MARGIN = 1.05
-
-_COSTS = {
-    "words": 0.507,
-    "letters": 0.113,
-    "capitals": 0.584,
-    "runs of capitals": 0.119,
-    "digits": 0.299,
-    "runs of digits": 1.535,
-    "signs": 0.143,
-    "runs of signs": 0.821,
-    "line ends": 0.369,
-    "double blanks": 0.157,
-    "tabs": 0.545,
-    "accented letters": 1.779,
-    "Greek, Cyrillic, Hebrew": 0.338,
-    "Arabic": 0.421,
-    "scripts of India and South-East Asia": 0.521,
-    "typographic signs": 0.724,
-    "kana": 0.159,
-    "Chinese characters": 0.919,
-    "Hangul": 0.304,
-    "emoji": 1.262,
-    "long words": 0.172,
-    "letters of another language": 0.051,
-    "letters that no token joins": 1.505,
+_SIGNS = r"\0-\x08\x0b\x0c\x0e-\x1f!-/:-@\[-`{-\x7f"
+_BYTES = {
+    r"a-z": 0.113,
+    r"A-Z": 0.584,
+    r"0-9": 0.299,
+    _SIGNS: 0.143,
+    r"\n\r": 0.369,
+    r"\t": 0.545,
+    # Of other characters, the first byte in UTF-8.
+    r"\xc0-\xcd": 1.779,  # accented letters
+    r"\xce-\xd7": 0.338,  # Greek, Cyrillic, Hebrew
+    r"\xd8-\xdf": 0.421,  # Arabic
+    r"\xe0\xe1": 0.521,  # scripts of India and South-East Asia
+    r"\xe2\xef": 0.724,  # typographic signs
+    r"\xe3": 0.159,  # kana
+    r"\xe4-\xe9": 0.919,  # Chinese characters
+    r"\xea-\xed": 0.304,  # Hangul
+    r"\xee\xf0-\xff": 1.262,  # emoji
 }
-"""Tokens for each of them in a text."""
-
+"""Tokens for each byte of a class."""
+_RUNS = {"A-Z": 0.119, "0-9": 1.535, _SIGNS: 0.821}
+"""Tokens for each run of such bytes."""
+_DOUBLE_BLANK, _UNJOINED = 0.157, 1.505
+_UNJOINED_LETTER = re.compile(rb"\xe0[\xba\xbb]|\xe1[\x88-\x8f]")
+"""Of Lao and Ethiopic, of which nearly every byte is a token."""
+_WORD, _LONG_WORD, _STRANGE_LETTER = 0.507, 0.172, 0.051
 _LONG = 7
 """Letters of a word that is one token still, as a rule."""
 _USUAL = 0.25
@@ -59,107 +56,48 @@ _COMMON = frozenset(
     after these two first very even where just see make over now did""".split()
 )
 
-# The first byte of a character in UTF-8 tells its script; what follows it is `_`.
-_RANGES = (
-    (0x00, 0x7F, "."),
-    (0x30, 0x39, "0"),
-    (0x41, 0x5A, "A"),
-    (0x61, 0x7A, "a"),
-    (0x09, 0x09, "t"),
-    (0x0A, 0x0A, "n"),
-    (0x0D, 0x0D, "n"),
-    (0x20, 0x20, " "),
-    (0x80, 0xBF, "_"),
-    (0xC0, 0xCD, "l"),
-    (0xCE, 0xD7, "y"),
-    (0xD8, 0xDF, "s"),
-    (0xE0, 0xE1, "b"),
-    (0xE2, 0xE2, "x"),
-    (0xE3, 0xE3, "k"),
-    (0xE4, 0xE9, "h"),
-    (0xEA, 0xED, "g"),
-    (0xEE, 0xEE, "e"),
-    (0xEF, 0xEF, "x"),
-    (0xF0, 0xFF, "e"),
-)
+
+def _only(kind: str) -> bytes:
+    """A table that makes blanks of all bytes but those of a class."""
+    return re.sub(f"[^{kind}]".encode(), b" ", bytes(range(256)))
 
 
-def _classes() -> bytes:
+def _kinds() -> bytes:
+    """A table that makes the number of its class of each byte."""
     table = bytearray(256)
-    for first, last, kind in _RANGES:
-        for byte in range(first, last + 1):
-            table[byte] = ord(kind)
+    for number, kind in enumerate(_BYTES, 1):
+        for byte in _only(kind).replace(b" ", b""):
+            table[byte] = number
     return bytes(table)
 
 
-def _only(kinds: str) -> bytes:
-    """A table that leaves blanks of all but some classes, to count runs by."""
-    return bytes(ord(".") if chr(kind) in kinds else 32 for kind in _CLASSES)
-
-
-def _words() -> bytes:
-    """A table that leaves ASCII letters as they are and makes all others `a`."""
-    return bytes(
-        byte if chr(kind) in "aA" else ord("a") if chr(kind) in "lysb_" else 32
-        for byte, kind in enumerate(_CLASSES)
-    )
-
-
-_CLASSES = _classes()
-_WORDS = _words()
-_CAPITALS, _DIGITS, _SIGNS = _only("A"), _only("0"), _only(".")
-# Lao and Ethiopic: nearly every byte is a token.
-_UNJOINED = re.compile(rb"\xe0[\xba\xbb]|\xe1[\x88-\x8f]")
+_KINDS, _WORDS = _kinds(), _only(r"A-Za-z\x80-\xe1")
+_EACH = tuple(enumerate(_BYTES.values(), 1))
+_IN_RUNS = tuple((_only(kind), cost) for kind, cost in _RUNS.items())
 
 
 class EstimatingCounter:
     """`TokenCounter` by the kinds of characters; needs nothing but the text."""
 
-    @property
-    def name(self) -> str:
-        """`estimate`."""
-        return "estimate"
-
-    @property
-    def exact(self) -> bool:
-        """It is not."""
-        return False
+    name = "estimate"
+    exact = False
 
     def count(self, text: str) -> int:
         """An estimate that is rather too high; the docstring of the module has figures."""
         data = text.encode("utf-8", "surrogatepass")
-        estimate: float = sum(map(mul, _COSTS.values(), _features(data)))
-        # A blank alone is in none of the kinds.
-        return min(max(math.ceil(estimate * SAFETY_MARGIN), 1), len(data))
-
-
-def _features(data: bytes) -> tuple[float, ...]:
-    """How much of each of `_COSTS` there is. What is quick for bytes is taken."""
-    kinds = data.translate(_CLASSES)
-    number = kinds.count
-    words = data.translate(_WORDS).split()
-    letters = len(kinds) - len(kinds.translate(None, b"a"))
-    common = len([word for word in words if word in _COMMON])
-    strange = max(0.0, 1 - common / (_USUAL * len(words))) if words else 0.0
-    wide = not data.isascii()
-    return (
-        len(words),
-        letters,
-        number(b"A"),
-        len(data.translate(_CAPITALS).split()),
-        digits := number(b"0"),
-        len(data.translate(_DIGITS).split()) if digits else 0,
-        number(b"."),
-        len(data.translate(_SIGNS).split()),
-        number(b"n"),
-        data.count(b"  "),
-        number(b"t"),
-        *(map(number, _WIDE) if wide else _NONE),
-        len([word for word in words if len(word) > _LONG]),
-        letters * strange,
-        len(_UNJOINED.findall(data)) if wide else 0,
-    )
-
-
-_WIDE = tuple(kind.encode() for kind in "lysbxkhge")
-_NONE = (0,) * len(_WIDE)
+        kinds = data.translate(_KINDS)
+        words = data.translate(_WORDS).split()
+        common = len([word for word in words if word in _COMMON])
+        strange = max(0.0, 1 - common / (_USUAL * len(words))) if words else 0.0
+        unjoined = () if data.isascii() else _UNJOINED_LETTER.findall(data)
+        tokens = (
+            _WORD * len(words)
+            + _LONG_WORD * len([word for word in words if len(word) > _LONG])
+            + _STRANGE_LETTER * strange * kinds.count(1)
+            + _DOUBLE_BLANK * data.count(b"  ")
+            + _UNJOINED * len(unjoined)
+            + sum(cost * kinds.count(kind) for kind, cost in _EACH)
+            + sum(cost * len(data.translate(only).split()) for only, cost in _IN_RUNS)
+        )
+        # A blank alone is in none of the classes.
+        return min(max(math.ceil(tokens * SAFETY_MARGIN), 1), len(data))
