@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
+from types import ModuleType
 
 import pytest
 
@@ -116,3 +119,29 @@ def serving() -> Iterator[Service]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+Loads = list[tuple[str, dict[str, object], str | None]]
+"""The model, the options, and whether the hub may not be asked, of each load."""
+
+
+def fake_sentence_transformers(
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    error: Exception | None = None,
+    **methods: Callable[..., object],
+) -> Loads:
+    """A sentence-transformers with one class, which notes what it is asked to load."""
+    loads: Loads = []
+
+    class Loaded:
+        def __init__(self, model: str, **options: object) -> None:
+            loads.append((model, options, os.environ.get("HF_HUB_OFFLINE")))
+            if error:
+                raise error
+            vars(self).update(methods)
+
+    module = ModuleType("sentence_transformers")
+    vars(module)[name] = Loaded
+    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+    return loads

@@ -336,10 +336,7 @@ _ACTS: dict[tuple[str, str], tuple[Callable[..., object], TypeAdapter[Any]]] = {
     ("GET", ""): (FakeQdrant._describe, _JSON),
     ("PUT", "/index"): (FakeQdrant._index, TypeAdapter(models.CreateFieldIndex)),
     ("POST", "/points"): (FakeQdrant._retrieve, TypeAdapter(models.PointRequest)),
-    ("POST", "/points/scroll"): (
-        FakeQdrant._scroll,
-        TypeAdapter(models.ScrollRequest),
-    ),
+    ("POST", "/points/scroll"): (FakeQdrant._scroll, TypeAdapter(models.ScrollRequest)),
     ("POST", "/points/count"): (FakeQdrant._count, TypeAdapter(models.CountRequest)),
     ("POST", "/points/query"): (FakeQdrant._query, TypeAdapter(models.QueryRequest)),
     ("POST", "/points/batch"): (

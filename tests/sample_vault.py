@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import yaml_rs
 
+T = TypeVar("T")
 ROOT = Path(__file__).parents[1] / "sample-vault"
 TIERS = {0: "critical", 1: "notable", 2: "notable", 3: "background", 4: "background"}
 ENTITY_FOLDERS = {"people", "projects", "entities"}
@@ -127,3 +130,27 @@ def target_of(note: Note, target: str) -> Note | None:
         if name in (other.stem.casefold(), other.path.removesuffix(".md").casefold()):
             return other
     return None
+
+
+def by_path(note: Note) -> str:
+    return note.path
+
+
+def all_of(
+    rows: Iterable[T], name: Callable[[T], str]
+) -> Callable[[Callable[[T], None]], Callable[[], None]]:
+    """Hold every row to a rule in one test, which names all the rows that break it."""
+
+    def ruled(rule: Callable[[T], None]) -> Callable[[], None]:
+        def test() -> None:
+            wrong = {}
+            for row in rows:
+                try:
+                    rule(row)
+                except AssertionError as error:
+                    wrong[name(row)] = str(error)
+            assert wrong == {}
+
+        return test
+
+    return ruled

@@ -15,9 +15,12 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 
 HEX = "0123456789abcdef"
+DIGITS = "123456789"
 ALNUM = string.ascii_letters + string.digits
 UPPER = string.ascii_uppercase + string.digits
 WORD = ALNUM + "-_"
+
+LOWER = string.ascii_lowercase
 
 Make = Callable[[random.Random], str]
 
@@ -71,16 +74,8 @@ TOKENS: Mapping[str, tuple[Make, ...]] = {
         form("ya", "29.", of(WORD, 80)),
     ),
     "slack": (
-        form(
-            "xo",
-            "xb-",
-            of("123456789", 11),
-            "-",
-            of("123456789", 11),
-            "-",
-            of(ALNUM, 24),
-        ),
-        form("xa", "pp-1-", of(UPPER, 11), "-", of("123456789", 12), "-", of(HEX, 40)),
+        form("xo", "xb-", of(DIGITS, 11), "-", of(DIGITS, 11), "-", of(ALNUM, 24)),
+        form("xa", "pp-1-", of(UPPER, 11), "-", of(DIGITS, 12), "-", of(HEX, 40)),
     ),
     "slack-hook": (
         form(
@@ -95,11 +90,7 @@ TOKENS: Mapping[str, tuple[Make, ...]] = {
     ),
     "discord-hook": (
         form(
-            "https://disc",
-            "ord.com/api/webhooks/",
-            of("123456789", 18),
-            "/",
-            of(WORD, 68),
+            "https://disc", "ord.com/api/webhooks/", of(DIGITS, 18), "/", of(WORD, 68)
         ),
     ),
     "teams-hook": (
@@ -116,7 +107,7 @@ TOKENS: Mapping[str, tuple[Make, ...]] = {
         ),
     ),
     "discord": (form("M", of(ALNUM, 23), ".", of(WORD, 6), ".", of(WORD, 38)),),
-    "telegram": (form(of("123456789", 9), ":A", "A", of(WORD, 33)),),
+    "telegram": (form(of(DIGITS, 9), ":A", "A", of(WORD, 33)),),
     "stripe": (form("sk_", "live_", of(ALNUM, 24)), form("wh", "sec_", of(ALNUM, 32))),
     "twilio": (form("S", "K", of(HEX, 32)),),
     "sendgrid": (form("S", "G.", of(WORD, 22), ".", of(WORD, 43)),),
@@ -212,7 +203,7 @@ OTHERS: Mapping[str, tuple[Make, ...]] = {
         form("https://bot:", of(ALNUM, 20), "@git.example.org/x.git"),
     ),
     "password": (
-        form("password: ", of(string.ascii_lowercase, 7), "7"),
+        form("password: ", of(LOWER, 7), "7"),
         form("DB_PASSWORD=", of(ALNUM, 12), "1a"),
         form('"passwd": "', of(ALNUM, 10), '9b!"'),
     ),
@@ -341,5 +332,5 @@ def _word_line(dice: random.Random) -> str:
 
 
 def _link_line(dice: random.Random) -> str:
-    part = of(string.ascii_lowercase, 9)
+    part = of(LOWER, 9)
     return f"https://example.org/{part(dice)}/{part(dice)}?page={dice.randint(1, 9)}#{part(dice)}"

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import ast
-import json
 import pkgutil
-import subprocess
 import sys
 import tomllib
 from functools import cache
@@ -14,6 +12,7 @@ from typing import Any
 import pytest
 
 import vaultsync
+from tests.snippets import modules_after, packages_after
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "vaultsync"
@@ -92,16 +91,7 @@ def test_the_command_is_what_the_package_declares() -> None:
 
 @pytest.mark.parametrize("module", ["vaultsync", "vaultsync.cli"])
 def test_nothing_heavy_is_loaded_before_it_is_needed(module: str) -> None:
-    code = f"import json, sys, {module}; print(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    loaded = {name.partition(".")[0] for name in json.loads(done.stdout)}
+    loaded = packages_after(f"import {module}")
 
     assert module.partition(".")[0] in loaded
     assert loaded & HEAVY == set()
@@ -137,19 +127,9 @@ def imported_by(path: Path) -> set[str]:
 
 
 def test_a_clients_greeting_waits_for_no_engine() -> None:
-    code = (
-        "import json, sys, vaultsync.cli.mcp_serving, vaultsync.mcp_server.stdio;"
-        "print(json.dumps(sorted(sys.modules)))"
+    loaded = modules_after(
+        "import vaultsync.cli.mcp_serving, vaultsync.mcp_server.stdio"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    loaded = json.loads(done.stdout)
 
     assert "vaultsync.mcp_server.tools" in loaded
     parts = ("vaultsync.sync.", "vaultsync.backends.", "sqlite3", "tantivy")

@@ -88,9 +88,7 @@ def test_every_part_is_used() -> None:
 
 
 def test_check_names_a_stale_page_and_writes_nothing(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stale = "<!-- generated: types -->\nold\n<!-- /generated -->\n"
     page = tmp_path / "README.md"

@@ -127,10 +127,7 @@ def test_another_model_is_exported_too(tmp_path: Path) -> None:
     need("sentence_transformers")
     transformers = pytest.importorskip("transformers")
     config = transformers.BertConfig(
-        hidden_size=32,
-        intermediate_size=64,
-        num_attention_heads=2,
-        num_hidden_layers=2,
+        hidden_size=32, intermediate_size=64, num_attention_heads=2, num_hidden_layers=2
     )
     folder = tmp_path / "tiny"
     transformers.BertModel(config).save_pretrained(folder)

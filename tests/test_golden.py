@@ -81,9 +81,7 @@ def read_back(data: bytes, fact: Fact, links: dict[str, str]) -> tuple[str, ...]
 
 
 @pytest.mark.parametrize("case", EDITS, ids=lambda case: case.stem)
-def test_an_agents_edit_changes_only_the_lines_of_the_golden_pages(
-    case: Path,
-) -> None:
+def test_an_agents_edit_changes_only_the_lines_of_the_golden_pages(case: Path) -> None:
     def answer(given: dict[str, str]) -> str:
         before = given["note"]
         links = json.loads(given.get("links", "{}"))

@@ -1,19 +1,13 @@
-"""The cases under `golden/merge` and `golden/conflict`, each a page to read.
-
-A page has a title, a word on why, its inputs, and what is expected of them. With
-VAULTSYNC_UPDATE_GOLDEN=1 the expectations are written anew; read the diff then.
-"""
+"""The cases under `golden/merge` and `golden/conflict`, each a page to read."""
 
 from __future__ import annotations
 
 import json
-import os
-import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.golden import GOLDEN, check, fenced
 from vaultsync.model.fact import Fact, make_fact
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.schema import Value
@@ -27,25 +21,9 @@ from vaultsync.notes.conflict_note import (
 )
 from vaultsync.sync.merge import MergeResult, merge
 
-GOLDEN = Path(__file__).parent.parent / "golden"
 MERGES = sorted(GOLDEN.glob("merge/*.md"))
 CONFLICTS = sorted(GOLDEN.glob("conflict/*.md"))
 ID = "0193f6c2-7b1a-7c3d-8e4f-5a6b7c8d9e0f"
-EXPECTED = "\n## expected\n\n"
-
-
-def inputs(page: str) -> dict[str, str]:
-    """The fenced text of each section."""
-    found = re.findall(
-        r"^## (\w+)\n\n(`{3,})\w*\n(.*?)\n\2$", page, re.MULTILINE | re.DOTALL
-    )
-    return {name: text for name, _, text in found}
-
-
-def fenced(text: str, language: str) -> str:
-    longest = max(map(len, re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{text.rstrip()}\n{fence}\n"
 
 
 def read_value(text: str) -> Value:
@@ -58,7 +36,7 @@ def read_value(text: str) -> Value:
 
 def read_fact(text: str) -> Fact:
     """A fact of `key: value` lines, a blank line and the content."""
-    head, _, content = f"{text}\n".partition("\n\n")
+    head, _, content = text.partition("\n\n")
     rows = [line.partition(": ") for line in head.strip().split("\n")]
     values = {key: read_value(value) for key, _, value in rows if key}
     return make_fact({**values, "id": ID, "content": content})
@@ -85,7 +63,7 @@ def write_merged(merged: MergeResult) -> str:
         return ", ".join(keys) or "nothing"
 
     return (
-        fenced(write_fact(merged.fact), "text")
+        fenced(write_fact(merged.fact).rstrip() + "\n", "text")
         + f"\n- to the store: {named(merged.from_vault)}"
         + f"\n- to the note: {named(merged.from_store)}"
         + f"\n- put back: {named(merged.reverted)}\n"
@@ -95,20 +73,6 @@ def write_merged(merged: MergeResult) -> str:
             for each in merged.conflicts
         )
     )
-
-
-def check(case: Path, answer: Callable[[dict[str, str]], str]) -> None:
-    page = case.read_text(encoding="utf-8")
-    head, found, expected = page.partition(EXPECTED)
-    assert page.startswith("# ")
-    assert found
-
-    actual = answer(inputs(head))
-
-    if os.environ.get("VAULTSYNC_UPDATE_GOLDEN") == "1":
-        case.write_text(head + EXPECTED + actual, encoding="utf-8")
-    else:
-        assert actual == expected
 
 
 @pytest.mark.parametrize("case", MERGES, ids=lambda case: case.stem)
@@ -142,7 +106,7 @@ def test_conflict_notes_are_as_the_golden_pages_say(case: Path) -> None:
             )
         )
         assert ticked_fields(note) == frozenset()
-        return fenced(note, "markdown")
+        return fenced(note.rstrip() + "\n", "markdown")
 
     check(case, answer)
 

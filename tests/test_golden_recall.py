@@ -57,11 +57,7 @@ def test_packs_look_as_the_golden_pages_say(case: Path) -> None:
             form=asked.get("format", "markdown"),
             intent=asked.get("intent"),
             entities=[
-                PackCandidate(
-                    fact,
-                    "named by the facts",
-                    named_by=by_name[fact.title],
-                )
+                PackCandidate(fact, "named by the facts", named_by=by_name[fact.title])
                 for fact, _ in named
             ],
         )

@@ -10,10 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 
-import pytest
-
 from tests.golden import GOLDEN
-from tests.sample_vault import MANAGED, Note, facts
+from tests.sample_vault import MANAGED, Note, all_of, facts
 from vaultsync.model.schema import DEFAULT_PRIORITY, DEFAULT_STATUS
 from vaultsync.model.scope import can_see
 
@@ -65,7 +63,7 @@ def notes() -> Mapping[str, Note]:
 
 PAGE = tomllib.loads((GOLDEN / "retrieval/questions.toml").read_text(encoding="utf-8"))
 QUESTIONS = [Question(**table) for table in PAGE["question"]]
-EACH = pytest.mark.parametrize("asked", QUESTIONS, ids=lambda asked: asked.id)
+EACH = all_of(QUESTIONS, lambda asked: asked.id)
 
 
 def priority(note: Note) -> int:

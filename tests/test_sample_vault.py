@@ -9,8 +9,6 @@ import unicodedata
 from collections import Counter
 from datetime import UTC, datetime
 
-import pytest
-
 from tests.sample_vault import (
     BLOCK,
     ENTITY_FOLDERS,
@@ -22,7 +20,9 @@ from tests.sample_vault import (
     ROOT,
     TIERS,
     Note,
+    all_of,
     by_id,
+    by_path,
     every_note,
     facts,
     links,
@@ -124,7 +124,7 @@ def test_foreign_notes_have_no_frontmatter() -> None:
     assert all(not note.properties for note in foreign)
 
 
-@pytest.mark.parametrize("note", facts(), ids=lambda note: note.path)
+@all_of(facts(), by_path)
 def test_type_folder_and_tier_agree(note: Note) -> None:
     parts = note.path.split("/")
     assert parts[1] == FOLDERS[str(note.properties["type"])]
@@ -137,7 +137,7 @@ def test_type_folder_and_tier_agree(note: Note) -> None:
     assert note.properties.get("priority", 2) in TIERS
 
 
-@pytest.mark.parametrize("note", facts(), ids=lambda note: note.path)
+@all_of(facts(), by_path)
 def test_properties_are_flat(note: Note) -> None:
     for key, value in note.properties.items():
         many = value if isinstance(value, list) else [value]
@@ -145,7 +145,7 @@ def test_properties_are_flat(note: Note) -> None:
             assert each is None or isinstance(each, (str, int, float, bool)), key
 
 
-@pytest.mark.parametrize("note", facts(), ids=lambda note: note.path)
+@all_of(facts(), by_path)
 def test_links_in_properties_are_quoted(note: Note) -> None:
     for line in note.header.splitlines():
         for found in re.finditer(r"\[\[[^\[\]]*\]\]", line):
@@ -154,7 +154,7 @@ def test_links_in_properties_are_quoted(note: Note) -> None:
             assert before == after, line
 
 
-@pytest.mark.parametrize("note", every_note(), ids=lambda note: note.path)
+@all_of(every_note(), by_path)
 def test_every_link_and_embed_leads_somewhere(note: Note) -> None:
     for _, target in links(note):
         other = target_of(note, target)
@@ -205,7 +205,7 @@ def test_file_names_are_unique_whatever_the_case_and_in_nfc() -> None:
         assert not re.search(r'[#^|:\\<>"*?\[\]]|%%', note.path), note.path
 
 
-@pytest.mark.parametrize("note", facts(), ids=lambda note: note.path)
+@all_of(facts(), by_path)
 def test_every_entity_named_is_a_note(note: Note) -> None:
     entities = {
         other.stem for other in facts() if other.path.split("/")[1] in ENTITY_FOLDERS
@@ -225,7 +225,7 @@ def test_most_entities_are_named_by_many_notes() -> None:
     assert sum(named[name] >= 3 for name in entities) >= 10
 
 
-@pytest.mark.parametrize("note", facts(), ids=lambda note: note.path)
+@all_of(facts(), by_path)
 def test_related_facts_exist_and_stay_inside_what_their_readers_see(note: Note) -> None:
     for related in note.ids("relatedFactIds"):
         assert related != note.id
@@ -265,7 +265,7 @@ def test_supersession_chains_are_linked_both_ways() -> None:
     assert any(newer.get(newer.get(each, "")) in newer for each in newer)
 
 
-@pytest.mark.parametrize("note", written_by_the_engine(), ids=lambda note: note.path)
+@all_of(written_by_the_engine(), by_path)
 def test_the_managed_block_says_what_the_properties_say(note: Note) -> None:
     sections = []
     related = [by_id()[each] for each in note.ids("relatedFactIds")]
@@ -282,7 +282,7 @@ def test_the_managed_block_says_what_the_properties_say(note: Note) -> None:
     assert note.managed == "\n\n".join(sections)
 
 
-@pytest.mark.parametrize("note", written_by_the_engine(), ids=lambda note: note.path)
+@all_of(written_by_the_engine(), by_path)
 def test_the_engines_notes_have_its_shape(note: Note) -> None:
     text = note.raw.decode("utf-8")
     assert text.startswith("---\nid: ")
@@ -299,7 +299,7 @@ def test_the_engines_notes_have_its_shape(note: Note) -> None:
         assert re.fullmatch(r"\w+:(?: [^\[{&*!|>'%@`#\s].*)?|  - [^\[\s].*", line), line
 
 
-@pytest.mark.parametrize("note", written_by_the_engine(), ids=lambda note: note.path)
+@all_of(written_by_the_engine(), by_path)
 def test_the_engines_notes_are_named_by_date_and_title(note: Note) -> None:
     if note.path.split("/")[1] in ENTITY_FOLDERS:
         assert note.stem == note.title

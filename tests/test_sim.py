@@ -52,11 +52,7 @@ def test_of_what_was_not_synced_any_part_survives_and_new_bytes_may_be_torn() ->
         vault.crash(lambda step, keep=keep: keep[step])  # type: ignore[misc]
         left.add((data(vault, NOTE), data(vault, ".meta/staging/op")))
 
-    assert left == {
-        (b"old", None),
-        (b"old", b""),
-        (b"", b"old"),
-    }
+    assert left == {(b"old", None), (b"old", b""), (b"", b"old")}
 
 
 def test_the_tester_says_how_new_bytes_are_torn() -> None:

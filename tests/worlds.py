@@ -32,6 +32,12 @@ def sha(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def staged_text(vault: Vault) -> bytes | None:
+    """What is staged under `op`."""
+    staged = vault.staged("op")
+    return staged and staged.data
+
+
 class Editor(Protocol):
     """An open file of a person."""
 
@@ -83,12 +89,7 @@ class FsWorld:
     """A real folder, in which another program saves as editors do."""
 
     def __init__(
-        self,
-        root: Path,
-        patch: pytest.MonkeyPatch,
-        *,
-        exchange: bool,
-        app: str = "",
+        self, root: Path, patch: pytest.MonkeyPatch, *, exchange: bool, app: str = ""
     ) -> None:
         self.root = root
         self._patch = patch

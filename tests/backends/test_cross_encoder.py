@@ -4,11 +4,11 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
 
-from tests.embedding import need
+from tests.embedding import Loads, fake_sentence_transformers, need
 from vaultsync.backends.embedders.cross_encoder import CrossReranker
 from vaultsync.backends.embedders.sentence import packaged_model
 from vaultsync.errors import EmbedderError
@@ -22,27 +22,17 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def given(
-    monkeypatch: pytest.MonkeyPatch, error: Exception | None = None
-) -> list[tuple[object, ...]]:
+def given(monkeypatch: pytest.MonkeyPatch, error: Exception | None = None) -> Loads:
     """A sentence-transformers whose cross-encoder counts the words both share."""
-    calls: list[tuple[object, ...]] = []
 
-    class Loaded:
-        def __init__(self, name: str, **options: object) -> None:
-            calls.append((name, options, os.environ.get("HF_HUB_OFFLINE")))
-            if error:
-                raise error
+    def predict(pairs: Sequence[tuple[str, str]], **_: object) -> object:
+        shared = [len({*a.split()} & {*b.split()}) for a, b in pairs]
+        made = SimpleNamespace(tolist=lambda: [float(each) for each in shared])
+        return SimpleNamespace(astype=lambda _: made)
 
-        def predict(self, pairs: Sequence[tuple[str, str]], **_: object) -> object:
-            shared = [len({*a.split()} & {*b.split()}) for a, b in pairs]
-            made = SimpleNamespace(tolist=lambda: [float(each) for each in shared])
-            return SimpleNamespace(astype=lambda _: made)
-
-    module = ModuleType("sentence_transformers")
-    module.__dict__["CrossEncoder"] = Loaded
-    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
-    return calls
+    return fake_sentence_transformers(
+        monkeypatch, "CrossEncoder", error, predict=predict
+    )
 
 
 def test_each_text_has_a_score(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +49,6 @@ def test_each_text_has_a_score(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     ((name, options, offline),) = calls
     assert name == str(folder)
-    assert isinstance(options, dict)
     assert options["local_files_only"] is True
     assert offline == "1"
     assert "HF_HUB_OFFLINE" not in os.environ

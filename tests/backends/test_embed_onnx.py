@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.embedding import cosine, local_embedder
+from tests.snippets import packages_after
 from vaultsync.backends.embedders.onnx import OnnxEmbedder, read_export
 from vaultsync.errors import EmbedderError
 
@@ -163,18 +163,12 @@ def test_other_words_for_a_thing_are_near(made: Path) -> None:
 
 
 def test_a_first_vector_needs_the_runtime_alone(made: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path\n"
+    loaded = packages_after(
+        "from pathlib import Path\n"
         "from vaultsync.backends.embedders.onnx import OnnxEmbedder\n"
         f"OnnxEmbedder(Path({str(made)!r}), model={MODEL!r}, dimension=384)"
-        ".embed(['tea'])\n"
-        "print(*sys.modules)"
+        ".embed(['tea'])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-
-    loaded = {name.partition(".")[0] for name in done.stdout.split()}
 
     heavy = {"onnx", "sentence_transformers", "torch", "transformers", "urllib3"}
     assert {"onnxruntime", "tokenizers"} <= loaded

@@ -6,11 +6,11 @@ import shutil
 import sys
 from hashlib import sha256
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
 
-from tests.embedding import cosine, need
+from tests.embedding import Loads, cosine, fake_sentence_transformers, need
 from vaultsync.backends.embedders.sentence import (
     PACKAGED_SHA,
     SentenceEmbedder,
@@ -126,25 +126,15 @@ def test_a_folder_without_weights_is_named(folder: Path) -> None:
         model_in_folder(folder)
 
 
-def given(
-    monkeypatch: pytest.MonkeyPatch, error: Exception | None = None
-) -> list[tuple[str, dict[str, object], str | None]]:
-    """A sentence-transformers that tells what it was asked to load, and when."""
-    calls = []
+def given(monkeypatch: pytest.MonkeyPatch, error: Exception | None = None) -> Loads:
+    """A sentence-transformers for which all texts say the same."""
 
-    class Loaded:
-        def __init__(self, name: str, **options: object) -> None:
-            calls.append((name, options, os.environ.get("HF_HUB_OFFLINE")))
-            if error:
-                raise error
+    def encode(texts: list[str], **_: object) -> object:
+        return SimpleNamespace(tolist=lambda: [[0.6, 0.8] for _ in texts])
 
-        def encode(self, texts: list[str], **_: object) -> object:
-            return SimpleNamespace(tolist=lambda: [[0.6, 0.8] for _ in texts])
-
-    module = ModuleType("sentence_transformers")
-    module.__dict__["SentenceTransformer"] = Loaded
-    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
-    return calls
+    return fake_sentence_transformers(
+        monkeypatch, "SentenceTransformer", error, encode=encode
+    )
 
 
 def test_a_local_model_is_loaded_offline_and_once(

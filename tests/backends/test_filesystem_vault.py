@@ -15,7 +15,7 @@ from select import select
 
 import pytest
 
-from tests.worlds import VAULT_ID
+from tests.worlds import VAULT_ID, staged_text
 from vaultsync.backends.filesystem import listing as vault_list
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.backends.filesystem.syscalls import EntryAt, FileMetadata
@@ -308,11 +308,7 @@ def test_reading_leaves_the_access_time(root: Path, vault: VaultFs) -> None:
     [(errno.EIO, "see to the disk"), (errno.EACCES, "the right to read it")],
 )
 def test_what_the_system_refuses_is_unreadable(
-    root: Path,
-    vault: VaultFs,
-    monkeypatch: pytest.MonkeyPatch,
-    number: int,
-    hint: str,
+    root: Path, vault: VaultFs, monkeypatch: pytest.MonkeyPatch, number: int, hint: str
 ) -> None:
     save(root, NOTE, b"text")
     monkeypatch.setattr(syscalls, "open_to_read", refuse(number))
@@ -622,9 +618,7 @@ def test_a_note_on_another_mount_is_written_beside_itself(
     vault.stage("op", b"two")
     stamp = vault.exchange("op", mounted, sha(b"one"))
     assert stamp == vault.stamp(mounted)
-    staged = vault.staged("op")
-    assert staged
-    assert staged.data == b"one"
+    assert staged_text(vault) == b"one"
 
     vault.stage_removal("gone", mounted, sha(b"two"))
     staged = vault.staged("gone")

@@ -348,9 +348,7 @@ with archive.transaction():
 """
 
 
-def test_a_writer_killed_within_a_transaction_leaves_the_one_before(
-    path: Path,
-) -> None:
+def test_a_writer_killed_within_a_transaction_leaves_the_one_before(path: Path) -> None:
     writer = subprocess.Popen(
         [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, cwd=ROOT
     )

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.contracts.test_note_index import ALL, IDS, A, B, a_fact, found, put
+from tests.snippets import run
 from vaultsync.backends.tantivy import index as index_tantivy
 from vaultsync.backends.tantivy import index as index_write
 from vaultsync.backends.tantivy.analysis import Analyzers
@@ -438,18 +439,6 @@ def test_an_error_of_the_disk_is_named(
 
 
 # --- several processes -----------------------------------------------------------------
-
-
-def run(program: str, *args: object) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", program, *map(str, args)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 WRITER = """

@@ -7,8 +7,6 @@ import os
 import random
 import resource
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import ParamSpec, TypeVar
 import filelock
 import pytest
 
+from tests.snippets import run
 from tests.vector_rows import IDS, X, Y, found, holds, row, unit
 from vaultsync.backends.vectors.lancedb import LanceVectors
 from vaultsync.backends.vectors.local import LocalVectors
@@ -557,6 +556,7 @@ def test_without_lancedb_the_matrix_does_all(
 COLD = """
 import sys
 from pathlib import Path
+from tests.snippets import run
 from tests.vector_rows import ALL, IDS, X, row
 from vaultsync.backends.vectors.local import LocalVectors
 
@@ -572,12 +572,4 @@ print(*sorted({"lancedb", "pyarrow", "torch", "pandas"} & {*sys.modules}))
 def test_from_cold_nothing_but_numpy_is_loaded(tmp_path: Path) -> None:
     filled(LocalVectors(tmp_path)).close()
 
-    done = subprocess.run(
-        [sys.executable, "-c", COLD, str(tmp_path)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert (done.returncode, done.stdout, done.stderr) == (0, "\n", "")
+    assert run(COLD, tmp_path) == "\n"

@@ -1,4 +1,4 @@
-"""Every test of a contract of a vault is held against each of them."""
+"""Every test of a contract is held against each of those that may differ in it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,31 @@ from pathlib import Path
 
 import pytest
 
+from tests.archives import ARCHIVES
 from tests.worlds import APPLYING, WORLDS, World, open_world
+from vaultsync.storage.archive import Archive
 from vaultsync.storage.vault import Vault
 
+EVERYWHERE = ("sim", "fs")
+"""All other worlds are `fs` but in how they change a note that is there."""
 
-@pytest.fixture(params=[*WORLDS, APPLYING])
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "vault" not in metafunc.fixturenames:
+        return
+    marks = {mark.name for mark in metafunc.definition.iter_markers()}
+    kinds: tuple[str, ...] = EVERYWHERE
+    if "swaps" in marks:
+        kinds = WORLDS
+    elif "changes" in marks:
+        kinds = (*WORLDS, APPLYING)
+    metafunc.parametrize("world", kinds, indirect=True)
+
+
+@pytest.fixture
 def world(
     request: pytest.FixtureRequest, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[World]:
-    swaps = request.node.get_closest_marker("swaps") is not None
-    if swaps and request.param == APPLYING:
-        pytest.skip("nothing is swapped: test_vault_app.py says what happens instead")
     with open_world(request.param, disk / "vault", monkeypatch) as world:
         yield world
 
@@ -25,3 +39,10 @@ def world(
 @pytest.fixture
 def vault(world: World) -> Vault:
     return world.vault
+
+
+@pytest.fixture(params=ARCHIVES)
+def archive(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Archive]:
+    opened = ARCHIVES[request.param](tmp_path)
+    yield opened
+    opened.close()

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,14 +27,6 @@ from tests.archives import (
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.archive import Archive, Base, DisplacedFile, Notice, RunRecord
 from vaultsync.storage.vault import FileStamp
-
-
-@pytest.fixture(params=ARCHIVES)
-def archive(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Archive]:
-    opened = ARCHIVES[request.param](tmp_path)
-    yield opened
-    opened.close()
-
 
 # --- transactions ------------------------------------------------------------------
 

@@ -1,23 +1,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from pathlib import Path
 from types import MappingProxyType
 
-import pytest
-
-from tests.archives import (
-    ARCHIVES,
-    A,
-    B,
-    C,
-    a_base,
-    a_conflict,
-    an_entry,
-    an_intent,
-    an_outgoing,
-)
+from tests.archives import A, B, C, a_base, a_conflict, an_entry, an_intent, an_outgoing
 from vaultsync.model.paths import VaultPath
 from vaultsync.storage.archive import (
     Archive,
@@ -26,14 +12,6 @@ from vaultsync.storage.archive import (
     OutboxEntry,
     RunRecord,
 )
-
-
-@pytest.fixture(params=ARCHIVES)
-def archive(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Archive]:
-    opened = ARCHIVES[request.param](tmp_path)
-    yield opened
-    opened.close()
-
 
 # --- what waits --------------------------------------------------------------------
 

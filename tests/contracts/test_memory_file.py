@@ -156,10 +156,7 @@ def saves_then(world: FileWorld, data: bytes | None) -> Callable[[], None]:
 def test_a_save_before_the_swap_stands(world: FileWorld, step: str) -> None:
     world.person_saves(b"one")
     if step == "back":
-        world.at(
-            "swap",
-            saves_then(world, b"saved again"),
-        )
+        world.at("swap", saves_then(world, b"saved again"))
     else:
         world.at(step, lambda: world.person_saves(b"saved"))
     with pytest.raises(MemoryFileChangedError) as caught:
@@ -189,10 +186,7 @@ def test_a_file_that_a_person_deletes_meanwhile_stays_deleted(world: FileWorld) 
 
 def test_a_save_that_came_out_of_a_deleted_file_is_told(world: FileWorld) -> None:
     world.person_saves(b"one")
-    world.at(
-        "swap",
-        saves_then(world, None),
-    )
+    world.at("swap", saves_then(world, None))
     with pytest.raises(MemoryFileChangedError) as caught:
         world.file.replace(b"two", b"one")
     assert world.file.read(ANY) is None
@@ -212,9 +206,7 @@ def test_the_state_is_kept_whole(world: FileWorld) -> None:
     assert world.file.state() == b'{"a": 1}'
 
 
-def test_what_a_crash_left_is_told_until_it_is_dropped(
-    world: FileWorld,
-) -> None:
+def test_what_a_crash_left_is_told_until_it_is_dropped(world: FileWorld) -> None:
     world.person_saves(b"one")
 
     def crash() -> None:

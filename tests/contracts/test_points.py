@@ -112,11 +112,7 @@ def _rounded(vectors: dict[Any, Any]) -> object:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_tape_of_requests_is_answered_alike(seed: int) -> None:
     served().clear()
-    kinds = {
-        "local": in_memory(),
-        "engine": emptied(),
-        "server": over_http(served()),
-    }
+    kinds = {"local": in_memory(), "engine": emptied(), "server": over_http(served())}
     if SERVER:
         kinds["a server that is there"] = at_server()
     for points in kinds.values():

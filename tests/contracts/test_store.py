@@ -47,19 +47,20 @@ STORES: dict[str, Callable[[Path, Clock], Store]] = {
     "sqlite": _sqlite,
     "memory": _memory,
     "qdrant local": _qdrant_local,
-    "qdrant edge": _qdrant_edge,
     "qdrant over http": _qdrant_http,
+    "qdrant edge": _qdrant_edge,
 }
+WHOLE = [name for name in STORES if name != "qdrant edge"]
+"""Those that every case is held against; the engine differs from the local mode in what
+`test_points` compares, in how it pages, and in nothing of a story."""
 if qdrants.SERVER:
     STORES["qdrant at a server"] = lambda _, clock: qdrants.store_in(
         qdrants.at_server(clock), clock
     )
-QUICK: dict[str, Callable[[Path, Clock], Store]] = {
-    "sqlite": _sqlite,
-    "memory": _memory,
-    "qdrant": lambda _, clock: qdrants.store_in(qdrants.in_memory(), clock),
-}
-"""One of each kind, without those that wait for a disk at each step."""
+    WHOLE.append("qdrant at a server")
+QUICK = ("sqlite", "memory", "qdrant local", "qdrant edge")
+"""One of each kind, without those that wait for a disk or a server at each step."""
+PAGED = pytest.mark.parametrize("store", STORES, indirect=True)
 
 CLOCK = FakeClock()
 IDS = [CLOCK.new_id() for _ in range(1_200)]
@@ -71,7 +72,7 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=WHOLE)
 def store(
     request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock
 ) -> Iterator[Store]:
@@ -406,6 +407,7 @@ def test_the_name_of_a_write_is_known_until_another_has_one(store: Store) -> Non
     assert [store.was_applied(A, op) for op in ("first", "second")] == [False, True]
 
 
+@PAGED
 def test_any_number_of_facts_is_found_at_once(store: Store, many: list[str]) -> None:
     known = many[:-5]
     answers = store.write([StoreWrite(each, a_fact(each), None, "x") for each in known])
@@ -419,6 +421,7 @@ def test_any_number_of_facts_is_found_at_once(store: Store, many: list[str]) -> 
     assert store.find_many([]) == {}
 
 
+@PAGED
 def test_facts_are_walked_by_id_from_where_one_wants(
     store: Store, many: list[str]
 ) -> None:
@@ -429,6 +432,7 @@ def test_facts_are_walked_by_id_from_where_one_wants(
     assert list(store.iter_facts(after=many[-1])) == []
 
 
+@PAGED
 def test_facts_can_be_written_while_they_are_walked(
     store: Store, many: list[str]
 ) -> None:
@@ -472,8 +476,8 @@ TURNS = st.lists(
 def test_all_stores_do_the_same(turns: list[list[tuple[str, str, str]]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         stories = []
-        for make in QUICK.values():
-            store = make(Path(folder), FakeClock())
+        for name in QUICK:
+            store = STORES[name](Path(folder), FakeClock())
             try:
                 stories.append(_story(store, turns))
             finally:

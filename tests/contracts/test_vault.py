@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.worlds import MAX_BYTES, WORLDS, World, open_world, sha
+from tests.worlds import MAX_BYTES, WORLDS, World, open_world, sha, staged_text
 from vaultsync.errors import (
     NoteChangedError,
     NoteError,
@@ -57,6 +57,7 @@ def test_where_nothing_is_there_is_no_note(
         vault.read(VaultPath(path))
 
 
+@pytest.mark.changes
 @pytest.mark.parametrize("kind", ["a link", "a folder", "a hard link", "a pipe"])
 def test_what_is_no_regular_file_is_neither_read_nor_replaced(
     world: World, vault: Vault, kind: str
@@ -98,6 +99,7 @@ def test_looking_at_the_staging_folder_makes_nothing(vault: Vault) -> None:
     assert vault.ops() == []
 
 
+@pytest.mark.changes
 def test_what_is_staged_stays_until_it_is_discarded(vault: Vault) -> None:
     vault.stage("b", b"two")
     vault.stage("a_-9", b"one")
@@ -116,9 +118,7 @@ def test_staging_again_replaces(vault: Vault) -> None:
     vault.stage("op", b"a long text")
     vault.stage("op", b"short")
 
-    staged = vault.staged("op")
-    assert staged
-    assert staged.data == b"short"
+    assert staged_text(vault) == b"short"
 
 
 def test_what_is_staged_is_no_note(vault: Vault) -> None:
@@ -153,9 +153,7 @@ def test_creating_never_replaces(world: World, vault: Vault, kind: str) -> None:
     with pytest.raises(NoteExistsError):
         vault.create("op", NOTE)
 
-    staged = vault.staged("op")
-    assert staged
-    assert staged.data == b"ours"
+    assert staged_text(vault) == b"ours"
     assert kind != "file" or world.content(NOTE) == b"hers"
 
 
@@ -179,6 +177,7 @@ def test_what_was_not_staged_is_not_created(vault: Vault) -> None:
 # --- exchanging ----------------------------------------------------------------------
 
 
+@pytest.mark.changes
 def test_an_exchange_swaps_the_note_and_the_staged_file(
     world: World, vault: Vault
 ) -> None:
@@ -194,16 +193,16 @@ def test_an_exchange_swaps_the_note_and_the_staged_file(
     assert (staged.data, staged.sha) == (b"old", sha(b"old"))
 
 
+@pytest.mark.changes
 def test_there_is_nothing_to_exchange_with_a_missing_note(vault: Vault) -> None:
     vault.stage("op", b"new")
 
     with pytest.raises(NoteMissingError):
         vault.exchange("op", NOTE, sha(b"old"))
-    staged = vault.staged("op")
-    assert staged
-    assert staged.data == b"new"
+    assert staged_text(vault) == b"new"
 
 
+@pytest.mark.changes
 def test_other_bytes_than_expected_are_left_alone(world: World, vault: Vault) -> None:
     world.save_in_place(NOTE, b"hers")
     vault.stage("op", b"new")
@@ -213,9 +212,7 @@ def test_other_bytes_than_expected_are_left_alone(world: World, vault: Vault) ->
 
     assert caught.value.displaced == ()
     assert world.content(NOTE) == b"hers"
-    staged = vault.staged("op")
-    assert staged
-    assert staged.data == b"new"
+    assert staged_text(vault) == b"new"
 
 
 @pytest.mark.parametrize("style", ["save_in_place", "save_by_rename"])
@@ -310,9 +307,7 @@ def test_a_note_that_goes_before_the_swap_is_missing(
 
     with pytest.raises(NoteMissingError):
         vault.exchange("op", NOTE, sha(b"old"))
-    staged = vault.staged("op")
-    assert staged
-    assert staged.data == b"new"
+    assert staged_text(vault) == b"new"
 
 
 @pytest.mark.swaps
@@ -326,9 +321,7 @@ def test_what_an_editor_writes_into_a_displaced_file_is_found_there(
 
     editor.write(b"late")
 
-    staged = vault.staged("op")
-    assert staged
-    assert staged.data == b"late"
+    assert staged_text(vault) == b"late"
     assert world.content(NOTE) == b"new"
 
 
@@ -344,9 +337,7 @@ SAVES = st.tuples(
 @given(saves=st.lists(SAVES, max_size=3))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whenever_a_person_saves_the_last_save_is_in_the_note(
-    kind: str,
-    disk: Path,
-    saves: list[tuple[str, str, bytes]],
+    kind: str, disk: Path, saves: list[tuple[str, str, bytes]]
 ) -> None:
     root = Path(mkdtemp(dir=disk)) / "vault"
     with pytest.MonkeyPatch.context() as patch, open_world(kind, root, patch) as world:
@@ -382,6 +373,7 @@ def test_whenever_a_person_saves_the_last_save_is_in_the_note(
 # --- moving --------------------------------------------------------------------------
 
 
+@pytest.mark.changes
 def test_moving_renames_and_makes_folders(world: World, vault: Vault) -> None:
     world.save_in_place(NOTE, b"text")
 
@@ -391,6 +383,7 @@ def test_moving_renames_and_makes_folders(world: World, vault: Vault) -> None:
     assert stamp == vault.stamp(OTHER)
 
 
+@pytest.mark.changes
 def test_a_change_of_case_is_a_move(world: World, vault: Vault) -> None:
     world.save_in_place("public/note.md", b"text")
 
@@ -399,12 +392,14 @@ def test_a_change_of_case_is_a_move(world: World, vault: Vault) -> None:
     assert set(vault.scan().folders[VaultPath("public")].files) == {"Note.md"}
 
 
+@pytest.mark.changes
 def test_a_missing_note_cannot_be_moved(vault: Vault) -> None:
     with pytest.raises(NoteMissingError):
         vault.move(NOTE, OTHER)
     assert set(vault.scan().folders) == {""}
 
 
+@pytest.mark.changes
 @pytest.mark.parametrize("to", [NOTE, OTHER])
 def test_moving_never_replaces(world: World, vault: Vault, to: VaultPath) -> None:
     world.save_in_place(NOTE, b"one")
@@ -418,22 +413,23 @@ def test_moving_never_replaces(world: World, vault: Vault, to: VaultPath) -> Non
 # --- withdrawing ---------------------------------------------------------------------
 
 
+@pytest.mark.changes
 def test_withdrawing_takes_the_note_into_staging(world: World, vault: Vault) -> None:
     world.save_in_place(NOTE, b"text")
 
     vault.stage_removal("op", NOTE, sha(b"text"))
 
     assert world.content(NOTE) is None
-    staged = vault.staged("op")
-    assert staged
-    assert staged.data == b"text"
+    assert staged_text(vault) == b"text"
 
 
+@pytest.mark.changes
 def test_a_missing_note_cannot_be_withdrawn(vault: Vault) -> None:
     with pytest.raises(NoteMissingError):
         vault.stage_removal("op", NOTE, sha(b"text"))
 
 
+@pytest.mark.changes
 def test_other_bytes_than_expected_are_not_withdrawn(
     world: World, vault: Vault
 ) -> None:
@@ -445,6 +441,7 @@ def test_other_bytes_than_expected_are_not_withdrawn(
     assert vault.ops() == []
 
 
+@pytest.mark.changes
 def test_nothing_staged_is_overwritten_by_withdrawing(
     world: World, vault: Vault
 ) -> None:
@@ -453,12 +450,11 @@ def test_nothing_staged_is_overwritten_by_withdrawing(
 
     with pytest.raises(OSError, match="op"):
         vault.stage_removal("op", NOTE, sha(b"text"))
-    staged = vault.staged("op")
-    assert staged
-    assert staged.data == b"kept"
+    assert staged_text(vault) == b"kept"
     assert world.content(NOTE) == b"text"
 
 
+@pytest.mark.changes
 def test_a_save_while_withdrawing_is_put_back(world: World, vault: Vault) -> None:
     world.save_in_place(NOTE, b"text")
     editor = world.open_handle(NOTE)
@@ -472,6 +468,7 @@ def test_a_save_while_withdrawing_is_put_back(world: World, vault: Vault) -> Non
     assert vault.ops() == []
 
 
+@pytest.mark.changes
 def test_a_save_that_cannot_be_put_back_is_handed_over(
     world: World, vault: Vault
 ) -> None:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.apps import APPS
-from tests.worlds import FsWorld, open_world, sha
+from tests.worlds import FsWorld, open_world, sha, staged_text
 from vaultsync.backends.filesystem import syscalls
 from vaultsync.errors import (
     NoteChangedError,
@@ -51,9 +51,7 @@ def test_the_app_writes_into_the_file_itself(world: FsWorld) -> None:
     assert world.content(NOTE) == b"new"
     assert stamp == world.vault.stamp(NOTE)
     assert (world.root / NOTE).stat().st_ino == before
-    staged = world.vault.staged("op")
-    assert staged
-    assert staged.data == b"old"
+    assert staged_text(world.vault) == b"old"
 
 
 def test_what_is_offered_names_what_it_replaces(world: FsWorld) -> None:
@@ -117,9 +115,7 @@ def test_a_save_while_the_app_writes_stays_in_the_note(
 
     assert caught.value.displaced == ()
     assert world.content(NOTE) == b"hers"
-    staged = world.vault.staged("op")
-    assert staged
-    assert staged.data == b"new"
+    assert staged_text(world.vault) == b"new"
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -131,9 +127,7 @@ def test_a_note_that_goes_while_the_app_writes_is_missing(
 
     with pytest.raises(NoteMissingError):
         world.vault.exchange("op", NOTE, sha(b"old"))
-    staged = world.vault.staged("op")
-    assert staged
-    assert staged.data == b"new"
+    assert staged_text(world.vault) == b"new"
 
 
 @pytest.mark.parametrize("world", ["holds unsaved text"], indirect=True)
@@ -160,9 +154,7 @@ def test_before_a_note_goes_the_app_is_asked_for_the_text_that_it_has(
 
     (offer,) = world.app.offers
     assert (offer.action, offer.expect, offer.text) == ("modify", sha(b"old"), "old")
-    staged = world.vault.staged("op")
-    assert staged
-    assert staged.data == b"old"
+    assert staged_text(world.vault) == b"old"
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -178,9 +170,7 @@ def test_a_save_while_the_app_is_asked_keeps_the_note(
 
 
 @pytest.mark.parametrize("world", ["adds a word"], indirect=True)
-def test_an_app_that_writes_something_else_has_changed_the_note(
-    world: FsWorld,
-) -> None:
+def test_an_app_that_writes_something_else_has_changed_the_note(world: FsWorld) -> None:
     _staged(world)
 
     with pytest.raises(NoteChangedError):
@@ -274,11 +264,7 @@ def test_nothing_is_offered_that_was_not_staged(world: FsWorld) -> None:
     st.sampled_from(["save_in_place", "save_by_rename"]),
 )
 def test_whatever_the_app_does_the_last_save_is_in_the_note(
-    disk: Path,
-    kind: str,
-    first: bytes | None,
-    second: bytes | None,
-    style: str,
+    disk: Path, kind: str, first: bytes | None, second: bytes | None, style: str
 ) -> None:
     root = Path(mkdtemp(dir=disk)) / "vault"
     name = f"fs, an app that {kind}"

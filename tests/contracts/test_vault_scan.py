@@ -40,6 +40,7 @@ def test_without_a_marker_there_is_no_vault(world: World, vault: Vault) -> None:
         vault.vault_id()
 
 
+@pytest.mark.changes
 @pytest.mark.parametrize(
     "look",
     [
@@ -239,6 +240,7 @@ def test_what_is_saved_after_a_scan_began_is_stamped_later(
     assert min(stamp.mtime_ns, stamp.ctime_ns) >= at_ns
 
 
+@pytest.mark.changes
 def test_one_folder_is_listed_as_in_a_scan(world: World, vault: Vault) -> None:
     world.save_in_place("top.md", b"text")
     world.save_in_place(NOTE, b"text")
@@ -276,6 +278,7 @@ def test_a_folder_that_the_system_refuses_is_not_listed(
 # --- paths ---------------------------------------------------------------------------
 
 
+@pytest.mark.changes
 @pytest.mark.parametrize(
     "path",
     [
@@ -317,13 +320,10 @@ def test_no_path_leaves_the_vault_or_names_what_is_hidden(
             call()
 
 
+@pytest.mark.changes
 @pytest.mark.parametrize(
     "path",
-    [
-        "Templates/new.md",
-        "a/~$note.md",
-        "a/x.sync-conflict-20260214-134500-ABCDEF.md",
-    ],
+    ["Templates/new.md", "a/~$note.md", "a/x.sync-conflict-20260214-134500-ABCDEF.md"],
 )
 def test_nothing_is_written_where_no_scan_would_find_it(
     world: World, vault: Vault, path: str
@@ -346,6 +346,7 @@ def test_an_op_never_leaves_the_staging_folder(vault: Vault, op: str) -> None:
 # --- derived files -------------------------------------------------------------------
 
 
+@pytest.mark.changes
 def test_derived_files_are_written_whole_and_dropped(
     world: World, vault: Vault
 ) -> None:
@@ -362,6 +363,7 @@ def test_derived_files_are_written_whole_and_dropped(
     assert vault.ops() == []
 
 
+@pytest.mark.changes
 def test_derived_files_are_read_and_listed(world: World, vault: Vault) -> None:
     assert vault.list_meta(VaultPath(".index")) == []
     for name in ("b.md", "a.md", "parts/c.md"):
@@ -419,6 +421,7 @@ def test_no_other_folder_is_listed_for_derived_files(vault: Vault, folder: str) 
         vault.list_meta(VaultPath(folder))
 
 
+@pytest.mark.changes
 def test_everything_can_be_synced_at_any_time(world: World, vault: Vault) -> None:
     vault.sync()
     for number in range(40):

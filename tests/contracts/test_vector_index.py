@@ -141,21 +141,20 @@ def test_of_some_facts_the_chunks_are_told(index: VectorIndex) -> None:
     assert index.count() == 3
 
 
-CHANGES: dict[str, dict[str, Value]] = {
-    "scope": {"scope": "public"},
-    "type": {"type": "lesson"},
-    "status": {"status": "dormant"},
-    "priority": {"priority": 1},
-    "creation": {"createdAt": "2026-02-01T00:00:01Z"},
-    "supersession": {"supersededById": B},
-    "tags": {"tags": ["x/y", "z", "zz"]},
-    "fewer tags": {"tags": ["x/y"]},
-}
+CHANGES: tuple[dict[str, Value], ...] = (
+    {"scope": "public"},
+    {"type": "lesson"},
+    {"status": "dormant"},
+    {"priority": 1},
+    {"createdAt": "2026-02-01T00:00:01Z"},
+    {"supersededById": B},
+    {"tags": ["x/y", "z", "zz"]},
+    {"tags": ["x/y"]},
+)
 
 
-@pytest.mark.parametrize("name", CHANGES)
 def test_a_row_is_outdated_when_what_filters_ask_has_changed(
-    index: VectorIndex, name: str
+    index: VectorIndex,
 ) -> None:
     fact = a_fact(
         A, scope="team-x", createdAt="2026-02-01T00:00:00Z", tags=["x/y", "z"]
@@ -163,7 +162,8 @@ def test_a_row_is_outdated_when_what_filters_ask_has_changed(
     index.put([row(fact, "one", X), row(fact, "two", Y), row(B)])
 
     assert index.outdated([fact, a_fact(C)]) == set()
-    assert index.outdated([fact.replace(CHANGES[name]), a_fact(B)]) == {A}
+    for change in CHANGES:
+        assert index.outdated([fact.changed(change), a_fact(B)]) == {A}, change
 
 
 def test_what_filters_do_not_ask_outdates_nothing(index: VectorIndex) -> None:
@@ -308,14 +308,13 @@ def test_rows_of_two_dimensions_are_refused(index: VectorIndex) -> None:
     assert dict(index.chunks()) == {}
 
 
-@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-def test_what_is_no_number_is_refused(index: VectorIndex, number: float) -> None:
+def test_what_is_no_number_is_refused(index: VectorIndex) -> None:
     index.put([row(A)])
 
-    with pytest.raises(EmbedderError):
-        index.put([row(B, "b", X), row(C, "c", (0.0, number, 0.0))], replace=[A])
-
-    assert found(index) == [A]
+    for number in (math.nan, math.inf, -math.inf):
+        with pytest.raises(EmbedderError):
+            index.put([row(B, "b", X), row(C, "c", (0.0, number, 0.0))], replace=[A])
+        assert found(index) == [A]
 
 
 FILTERS = [
@@ -351,10 +350,7 @@ FILTERS = [
     (FactFilters(tags=frozenset({"ax"}), status=None, heads_only=False), [C]),
     (FactFilters(tags=frozenset({"o_x_%"}), status=None), []),
     (FactFilters(since="2026-02-02T00:00:00Z", status=None, heads_only=False), [B, C]),
-    (
-        FactFilters(since="2026-02-02T00:00:00.5Z", status=None, heads_only=False),
-        [C],
-    ),
+    (FactFilters(since="2026-02-02T00:00:00.5Z", status=None, heads_only=False), [C]),
     (FactFilters(until="2026-02-02T00:00:00Z", status=None, heads_only=False), [A, D]),
     (
         FactFilters(until="2026-02-02T00:00:00.25Z", status=None, heads_only=False),
@@ -490,9 +486,7 @@ def test_much_writing_and_tidying_changes_no_answer(
     assert found(index, FactFilters(tags=frozenset({"t9"}))) == [A]
 
 
-def test_what_was_put_is_there_after_closing(
-    reopen: Callable[[], VectorIndex],
-) -> None:
+def test_what_was_put_is_there_after_closing(reopen: Callable[[], VectorIndex]) -> None:
     first = reopen()
     first.reset("m/3/c")
     first.put([row(A, tags=["tea"]), row(B)], record="r")

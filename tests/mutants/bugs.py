@@ -289,6 +289,7 @@ BUGS: tuple[Bug, ...] = (
             ),
         ),
         "sync/test_regressions.py"
-        "::test_what_is_saved_again_after_a_crash_is_no_deletion_by_an_agent",
+        "::test_a_story_ends_well"
+        "[what is saved again after a crash is no deletion by an agent]",
     ),
 )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 from unittest import mock
 
+import click
 from click.testing import CliRunner, Result
 
 from vaultsync.api.memory import Memory
@@ -128,7 +129,7 @@ class FakeMemory:
         self.calls.append(("close", (), {}))
 
     def __getattr__(self, name: str) -> Callable[..., object]:
-        if name not in ANSWERS:
+        if name not in self.answers:
             raise AttributeError(name)
         signature = inspect.signature(getattr(Memory, name))
 
@@ -180,6 +181,44 @@ def run(
             prog_name="vaultsync",
             terminal_width=80,
         )
+
+
+class OneAnswer:
+    """Answers every question in the same way, and remembers what it was asked."""
+
+    is_empty = False
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+        self.asked: dict[str, object] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def ask(self, query: str, **asked: object) -> object:
+        self.asked = {"query": query, **asked}
+        return self.answer
+
+    recall = context = ask
+
+
+def ask(
+    command: click.Command, *words: str, answer: object
+) -> tuple[Result, OneAnswer]:
+    """Run a command that asks, on a memory that gives one answer."""
+    memory = OneAnswer(answer)
+    opened = mock.Mock(return_value=memory)
+    with mock.patch.multiple("vaultsync.cli.vault", answers=opened, packs=opened):
+        result = CliRunner().invoke(
+            command,
+            words,
+            catch_exceptions=False,
+            help_option_names=["-h", "--help"],  # click keeps them with the command
+        )
+    return result, memory
 
 
 def one_object(result: Result) -> dict[str, Any]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Self
 
-import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
+from tests.surfaces.command_line import OneAnswer, ask
 from vaultsync.cli import recall as command
-from vaultsync.cli import vault as session
 from vaultsync.context_packs.formats import PACK_FORMS
 from vaultsync.context_packs.pack import INTENTS, ContextPack, LeftOut, PackedItem
 
@@ -40,42 +38,12 @@ PACK = ContextPack(
 )
 
 
-class FakeMemory:
-    """Packs what a test says, and remembers what it was asked."""
-
-    def __init__(self, made: ContextPack) -> None:
-        self.made = made
-        self.asked: dict[str, object] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def context(self, query: str, **asked: object) -> ContextPack:
-        self.asked = {"query": query, **asked}
-        return self.made
+def run(*words: str, made: ContextPack = PACK) -> tuple[Result, OneAnswer]:
+    return ask(command.context, *words, answer=made)
 
 
-def run(
-    monkeypatch: pytest.MonkeyPatch, *words: str, made: ContextPack = PACK
-) -> tuple[Result, FakeMemory]:
-    memory = FakeMemory(made)
-    monkeypatch.setattr(session, "open_packs", lambda *_, **__: memory)
-    done = CliRunner().invoke(
-        command.context,
-        words,
-        catch_exceptions=False,
-        help_option_names=["-h", "--help"],  # click keeps them with the command
-    )
-    return done, memory
-
-
-def test_json_is_the_pack_with_the_keys_of_the_contract(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    result, _ = run(monkeypatch, "why?", "--json")
+def test_json_is_the_pack_with_the_keys_of_the_contract() -> None:
+    result, _ = run("why?", "--json")
 
     told = json.loads(result.stdout)
 
@@ -94,16 +62,14 @@ def test_json_is_the_pack_with_the_keys_of_the_contract(
     assert result.stderr == ""
 
 
-def test_the_text_alone_is_on_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
-    result, _ = run(monkeypatch, "why?")
+def test_the_text_alone_is_on_stdout() -> None:
+    result, _ = run("why?")
 
     assert result.stdout == f"{PACK.text.replace(chr(27) + '[31m', '')}\n"
 
 
-def test_reasons_citations_and_what_was_left_out_are_told(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    result, _ = run(monkeypatch, "why?")
+def test_reasons_citations_and_what_was_left_out_are_told() -> None:
+    result, _ = run("why?")
 
     assert "712 of 800 tokens by estimate" in result.stderr
     assert (
@@ -118,29 +84,27 @@ def test_reasons_citations_and_what_was_left_out_are_told(
     assert "there is no model" in result.stderr
 
 
-def test_an_empty_pack_prints_nothing_on_stdout(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_empty_pack_prints_nothing_on_stdout() -> None:
     empty = replace(PACK, text="", items=(), left_out=(), counter="o200k_base")
-    result, _ = run(monkeypatch, "why?", made=empty)
+    result, _ = run("why?", made=empty)
 
     assert result.stdout == ""
     assert "by o200k_base" in result.stderr
     assert "nothing is packed" in result.stderr
 
 
-def test_quietly_only_the_text_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    result, _ = run(monkeypatch, "why?", "--quiet")
+def test_quietly_only_the_text_is_printed() -> None:
+    result, _ = run("why?", "--quiet")
 
     assert result.stderr == ""
 
 
-def test_all_options_reach_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_options_reach_the_question() -> None:
     said = (
         "q --budget 9 --format xml --intent recent --type task --scope public --tag a"
         " --user u-1"
     )
-    _, memory = run(monkeypatch, *said.split())
+    _, memory = run(*said.split())
 
     assert memory.asked == {
         "query": "q",

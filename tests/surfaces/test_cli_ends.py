@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
+from tests.snippets import modules_after
 from tests.surfaces.command_line import ID, RUN, FakeMemory, one_object, run
 from vaultsync import errors
 from vaultsync.cli import exit_codes as failure
@@ -246,15 +246,7 @@ def test_a_shell_completes_types() -> None:
 
 @pytest.mark.parametrize("code", ["import vaultsync.cli", "import vaultsync.__main__"])
 def test_help_loads_no_more_than_the_words_of_the_commands(code: str) -> None:
-    code += "; import json, sys; print(json.dumps([*sys.modules]))"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=Path(__file__).parent.parent.parent,
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-
-    own = {name for name in json.loads(done.stdout) if name.startswith("vaultsync")}
+    own = {name for name in modules_after(code) if name.startswith("vaultsync")}
     parts = {".".join(name.split(".")[:2]) for name in own}
     assert parts <= {
         "vaultsync",

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
-from unittest import mock
+from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from vaultsync.api.graphing import GraphColours, GraphExport, GraphMethods
+from tests.surfaces import command_line
+from tests.surfaces.command_line import FakeMemory, one_object
+from vaultsync.api.graphing import GraphColours, GraphExport
 from vaultsync.cli import graph
-from vaultsync.cli.main import COMMANDS, cli
 from vaultsync.errors import ConfigError, NotFoundError
 from vaultsync.graph.model import build_graph
 from vaultsync.graph.service import neighborhood
@@ -61,48 +59,12 @@ ANSWERS: dict[str, Any] = {
 }
 
 
-class Memory:
-    """Answers as told; refuses calls that the real one does not take."""
-
-    def __init__(self, **answers: object) -> None:
-        self.answers = {**ANSWERS, **answers}
-        self.calls: list[tuple[str, tuple[object, ...], dict[str, object]]] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def __getattr__(self, name: str) -> Callable[..., object]:
-        real = getattr(GraphMethods, name)
-
-        def call(*args: object, **named: object) -> object:
-            mock.create_autospec(real)(self, *args, **named)
-            self.calls.append((name, args, named))
-            answer = self.answers[name]
-            if isinstance(answer, Exception):
-                raise answer
-            return answer
-
-        return call
+def fake(**answers: object) -> FakeMemory:
+    return FakeMemory(**{**ANSWERS, **answers})
 
 
-def run(*words: str, memory: Memory | None = None) -> Result:
-    ours = {"graph": "graph.graph", "links": "links.links"}
-    with (
-        mock.patch.dict(COMMANDS, ours),
-        mock.patch("vaultsync.cli.vault.memory", return_value=memory or Memory()),
-    ):
-        return CliRunner(env={"NO_COLOR": "1"}).invoke(
-            cli, list(words), prog_name="vaultsync"
-        )
-
-
-def one_object(result: Result) -> dict[str, Any]:
-    found = json.loads(result.stdout)
-    assert isinstance(found, dict)
-    return found
+def run(*words: str, memory: FakeMemory | None = None) -> Result:
+    return command_line.run(*words, memory=memory or fake())
 
 
 # ------------------------------------------------------------------------- export
@@ -122,20 +84,19 @@ def one_object(result: Result) -> dict[str, Any]:
 def test_a_graph_is_exported_in_the_form_of_its_file(
     tmp_path: Path, words: list[str], form: str
 ) -> None:
-    memory = Memory()
+    memory = fake()
     file = tmp_path / words[0]
 
     result = run("graph", "export", str(file), *words[1:], memory=memory)
 
     assert result.exit_code == 0, result.output
     assert file.read_text() == "text\n"
-    ((name, _, named),) = memory.calls
-    assert (name, named["format"]) == ("graph_export", form)
+    assert memory.call("graph_export")[1]["format"] == form
     assert f"3 nodes, 2 links written to {file} as json" in result.stdout
 
 
 def test_a_file_whose_ending_is_of_no_form_is_not_written(tmp_path: Path) -> None:
-    memory = Memory()
+    memory = fake()
     file = tmp_path / "g.xyz"
 
     result = run("graph", "export", str(file), memory=memory)
@@ -148,7 +109,7 @@ def test_a_file_whose_ending_is_of_no_form_is_not_written(tmp_path: Path) -> Non
 
 
 def test_a_part_of_the_graph_is_exported(tmp_path: Path) -> None:
-    memory = Memory()
+    memory = fake()
 
     run(
         "graph",
@@ -163,7 +124,7 @@ def test_a_part_of_the_graph_is_exported(tmp_path: Path) -> None:
         memory=memory,
     )
 
-    assert memory.calls[0][2] == {
+    assert memory.call("graph_export")[1] == {
         "format": "json",
         "scope": "public",
         "around": "Alice",
@@ -241,7 +202,7 @@ def test_stats_for_a_person_are_short() -> None:
 def test_long_lists_are_cut() -> None:
     many = build_graph(LONE.evolve(id=f"{n:02}") for n in range(30))
 
-    result = run("graph", "stats", memory=Memory(graph_stats=graph_stats(many)))
+    result = run("graph", "stats", memory=fake(graph_stats=graph_stats(many)))
 
     assert result.stdout.count("Lone\tnote") == 20
     assert "10 more" in result.stderr
@@ -250,7 +211,7 @@ def test_long_lists_are_cut() -> None:
 def test_an_empty_graph_has_stats() -> None:
     empty = graph_stats(build_graph([]))
 
-    result = run("graph", "stats", memory=Memory(graph_stats=empty))
+    result = run("graph", "stats", memory=fake(graph_stats=empty))
 
     assert "types    none" in result.stdout
     assert "parts    0\n" in result.stdout
@@ -287,16 +248,14 @@ def test_a_node_without_neighbours_says_so() -> None:
 
     assert (
         "nothing is joined"
-        in run(
-            "graph", "neighbors", "Lone", memory=Memory(graph_neighbors=alone)
-        ).stderr
+        in run("graph", "neighbors", "Lone", memory=fake(graph_neighbors=alone)).stderr
     )
 
 
 def test_a_name_that_nothing_has_is_an_error() -> None:
     wrong = NotFoundError("nothing in the graph is called 'x'", hint="a title")
 
-    result = run("graph", "neighbors", "x", memory=Memory(graph_neighbors=wrong))
+    result = run("graph", "neighbors", "x", memory=fake(graph_neighbors=wrong))
 
     assert result.exit_code == 1
     assert "hint:" in result.stderr
@@ -315,9 +274,7 @@ def test_colours_say_that_obsidian_has_to_be_restarted() -> None:
 def test_colours_that_are_there_say_so() -> None:
     done = GraphColours("/v/.obsidian/graph.json", changed=False)
 
-    assert (
-        "already" in run("graph", "colours", memory=Memory(graph_colours=done)).stdout
-    )
+    assert "already" in run("graph", "colours", memory=fake(graph_colours=done)).stdout
     assert one_object(run("graph", "colours", "--json")) == {
         "path": "/v/.obsidian/graph.json",
         "changed": True,
@@ -327,7 +284,7 @@ def test_colours_that_are_there_say_so() -> None:
 def test_settings_that_are_no_json_are_left_alone() -> None:
     wrong = ConfigError("not as Obsidian writes it", hint="mend it")
 
-    assert run("graph", "colours", memory=Memory(graph_colours=wrong)).exit_code == 2
+    assert run("graph", "colours", memory=fake(graph_colours=wrong)).exit_code == 2
 
 
 # -------------------------------------------------------------------------- links
@@ -344,7 +301,7 @@ def test_links_that_lead_nowhere_wait_for_a_person() -> None:
     broken = LinkProblem("broken", PROBLEM.path, 9, "[[X]]", "wiki", "", "no", (), None)
     report = LinkReport((PROBLEM, broken), notes=2, links={"wiki": {"name": 3}})
 
-    result = run("links", "check", memory=Memory(links_check=report))
+    result = run("links", "check", memory=fake(links_check=report))
 
     assert result.exit_code == 3
     assert "1 broken link, 1 link by an alias only" in result.stdout
@@ -356,7 +313,7 @@ def test_links_that_lead_nowhere_wait_for_a_person() -> None:
 def test_links_as_json_keep_the_contract() -> None:
     report = LinkReport((PROBLEM,), unreadable=(VaultPath("x.md"),))
 
-    result = run("links", "check", "--json", memory=Memory(links_check=report))
+    result = run("links", "check", "--json", memory=fake(links_check=report))
 
     said = one_object(result)
     assert set(said) >= {"broken", "ambiguous", "alias_only", "fixed"}
@@ -365,7 +322,7 @@ def test_links_as_json_keep_the_contract() -> None:
 
 
 def test_mended_links_can_be_taken_back() -> None:
-    memory = Memory(
+    memory = fake(
         links_check=LinkReport(
             fixed=(PROBLEM,) * 25, run="r1", unreadable=(VaultPath("x.md"),)
         )
@@ -373,7 +330,7 @@ def test_mended_links_can_be_taken_back() -> None:
 
     result = run("links", "check", "--fix", memory=memory)
 
-    assert memory.calls[0][2]["fix"] is True
+    assert memory.call("links_check")[1]["fix"] is True
     assert result.stdout.count("fixed\tpublic/notes") == 20
     assert "5 more" in result.stderr
     assert "vaultsync undo r1" in result.stderr

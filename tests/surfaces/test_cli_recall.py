@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Self
+from unittest import mock
 
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.surfaces.command_line import FACT, ID
+from tests.surfaces.command_line import FACT, ID, OneAnswer, ask
 from vaultsync.cli import recall as show_recall
-from vaultsync.cli import vault as session
 from vaultsync.cli.main import cli
 from vaultsync.cli.recall import recall
 from vaultsync.recall.result import Hit, RecallResult, RecallStage, StageCandidate
@@ -19,59 +18,22 @@ from vaultsync.recall.result import Hit, RecallResult, RecallStage, StageCandida
 HIT = Hit(
     FACT, 0.81, 0.9, 0.7, 0.5, "index", "Has “sqlite” and “fast”.", "It is embedded."
 )
-ANSWER = RecallResult(
-    "why sqlite?",
-    "index",
-    0.83,
-    (),
-    0.004,
-    (HIT,),
-)
+ANSWER = RecallResult("why sqlite?", "index", 0.83, (), 0.004, (HIT,))
 STAGES = (
     RecallStage("catch-up", 0.0001),
     RecallStage("index", 0.001, tuple(StageCandidate(ID, 7.5 - n) for n in range(7))),
 )
 
 
-class FakeMemory:
-    """Answers what a test says, and remembers what it was asked."""
-
-    is_empty = False
-
-    def __init__(self, answer: RecallResult) -> None:
-        self.answer = answer
-        self.asked: dict[str, object] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def recall(self, query: str, **asked: object) -> RecallResult:
-        self.asked = {"query": query, **asked}
-        return self.answer
-
-
 def run(
-    monkeypatch: pytest.MonkeyPatch,
-    *words: str,
-    answer: RecallResult = ANSWER,
-    terminal: bool = False,
-) -> tuple[Result, FakeMemory]:
-    memory = FakeMemory(answer)
-    monkeypatch.setattr(session, "open_answers", lambda *_, **__: memory)
-    monkeypatch.setattr(show_recall, "is_terminal", lambda _: terminal)
-    result = CliRunner().invoke(
-        recall, words, catch_exceptions=False, help_option_names=["-h", "--help"]
-    )
-    return result, memory
+    *words: str, answer: RecallResult = ANSWER, terminal: bool = False
+) -> tuple[Result, OneAnswer]:
+    with mock.patch.object(show_recall, "is_terminal", return_value=terminal):
+        return ask(recall, *words, answer=answer)
 
 
-def test_json_is_the_answer_with_the_keys_of_the_contract(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    result, _ = run(monkeypatch, "why sqlite?", "--json")
+def test_json_is_the_answer_with_the_keys_of_the_contract() -> None:
+    result, _ = run("why sqlite?", "--json")
     told = json.loads(result.stdout)
     assert told == {
         "query": "why sqlite?",
@@ -98,10 +60,10 @@ def test_json_is_the_answer_with_the_keys_of_the_contract(
     assert result.stderr == ""
 
 
-def test_all_options_reach_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_options_reach_the_question() -> None:
     said = "q --limit 3 --mode fused --type decision --scope public --tag a --tag b"
     said += " --max-priority 4 --since 2026-01-01 --user u-1 --explain"
-    _, memory = run(monkeypatch, *said.split())
+    _, memory = run(*said.split())
     assert memory.asked == {
         "query": "q",
         "limit": 3,
@@ -116,8 +78,8 @@ def test_all_options_reach_the_question(monkeypatch: pytest.MonkeyPatch) -> None
     }
 
 
-def test_in_a_pipe_a_hit_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    result, _ = run(monkeypatch, "why sqlite?")
+def test_in_a_pipe_a_hit_is_a_row() -> None:
+    result, _ = run("why sqlite?")
     (row,) = result.stdout.splitlines()
     assert row.split("\t") == [
         ID,
@@ -131,10 +93,8 @@ def test_in_a_pipe_a_hit_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.stderr == "1 hit by words in 4 ms, confidence 0.83\n"
 
 
-def test_on_a_terminal_a_hit_says_why_and_where(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    result, _ = run(monkeypatch, "why sqlite?", terminal=True)
+def test_on_a_terminal_a_hit_says_why_and_where() -> None:
+    result, _ = run("why sqlite?", terminal=True)
     assert result.stdout.splitlines() == [
         " 1. Use SQLite  decision · 0.81",
         "    It is embedded.",
@@ -144,12 +104,10 @@ def test_on_a_terminal_a_hit_says_why_and_where(
     ]
 
 
-def test_a_hit_without_a_note_says_so_and_repeats_no_title(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_hit_without_a_note_says_so_and_repeats_no_title() -> None:
     hit = Hit(FACT.evolve(path=None), 0.8, 0.9, 0.7, 0.5, "index", "Why.", "Use SQLite")
     answer = RecallResult("q", "fused", 0.5, ("There is no model.",), 0.02, (hit, hit))
-    result, _ = run(monkeypatch, "q", answer=answer, terminal=True)
+    result, _ = run("q", answer=answer, terminal=True)
     assert "no note yet" in result.stdout
     assert result.stdout.count("Use SQLite") == 2
     assert result.stderr.splitlines() == [
@@ -158,9 +116,9 @@ def test_a_hit_without_a_note_says_so_and_repeats_no_title(
     ]
 
 
-def test_nothing_found_says_what_may_help(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_found_says_what_may_help() -> None:
     answer = RecallResult("q", "index", 0.0, (), 0.001, ())
-    result, _ = run(monkeypatch, "q", answer=answer)
+    result, _ = run("q", answer=answer)
     assert result.stdout == ""
     assert "nothing found: other words" in result.stderr
 
@@ -180,9 +138,9 @@ def test_where_nothing_is_remembered_a_question_says_how_to_begin(
     assert "nothing found: other words" in told("recall", "ferries")
 
 
-def test_stages_are_told_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stages_are_told_when_asked() -> None:
     answer = RecallResult("q", "index", 0.8, (), 0.001, (HIT,), STAGES)
-    result, _ = run(monkeypatch, "q", "--explain", answer=answer)
+    result, _ = run("q", "--explain", answer=answer)
     told = result.stdout.splitlines()[1:]
     assert told[:3] == [
         "catch-up: 0.1 ms",
@@ -194,7 +152,4 @@ def test_stages_are_told_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("words", [["q", "--mode", "magic"], ["q", "--limit", "0"], []])
 def test_a_wrong_use_is_refused(words: list[str]) -> None:
-    assert (
-        CliRunner().invoke(recall, words, help_option_names=["-h", "--help"]).exit_code
-        == 2
-    )
+    assert run(*words)[0].exit_code == 2

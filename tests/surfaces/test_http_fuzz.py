@@ -59,11 +59,7 @@ schema = schemathesis.openapi.from_dict(_document())
 
 
 @schema.parametrize()
-@settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 def test_whatever_comes_the_answer_is_what_the_document_says(
     client: Client, case: schemathesis.Case[Any]
 ) -> None:

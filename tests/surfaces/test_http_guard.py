@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -67,35 +68,30 @@ def test_the_table_is_what_the_application_serves(client: Client) -> None:
     assert routes == {(row.method, row.path) for row in ROUTES} | {("GET", EVENTS_PATH)}
 
 
-@pytest.mark.parametrize(("method", "path"), ALL)
-def test_nothing_answers_without_the_token(
-    untouched: Client, other: str, method: str, path: str
-) -> None:
+def test_nothing_answers_without_the_token(untouched: Client, other: str) -> None:
     for said in (None, "", "Bearer", f"Bearer {other}", "Bearer x", f"Basic {other}"):
-        answer = untouched(method, path, headers={"authorization": said})
+        for method, path in ALL:
+            answer = untouched(method, path, headers={"authorization": said})
 
-        assert answer.status in (401, 429)
-        assert answer.body == b""
+            assert answer.status in (401, 429), (method, path, said)
+            assert answer.body == b"", (method, path, said)
 
 
-@pytest.mark.parametrize(("method", "path"), ALL)
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("host", "evil.example"),
-        ("host", "localhost"),
-        ("origin", "http://evil.example"),
-        ("origin", "null"),
-        ("origin", "http://localhost"),
-    ],
-)
-def test_nothing_answers_a_stranger_who_has_the_token(
-    untouched: Client, method: str, path: str, name: str, value: str
-) -> None:
-    answer = untouched(method, path, headers={name: value})
+STRANGERS = [
+    ("host", "evil.example"),
+    ("host", "localhost"),
+    ("origin", "http://evil.example"),
+    ("origin", "null"),
+    ("origin", "http://localhost"),
+]
 
-    assert (answer.status, answer.body) == (403, b"")
-    assert not any(each.startswith("access-control") for each in answer.headers)
+
+def test_nothing_answers_a_stranger_who_has_the_token(untouched: Client) -> None:
+    for (name, value), (method, path) in product(STRANGERS, ALL):
+        answer = untouched(method, path, headers={name: value})
+
+        assert (answer.status, answer.body) == (403, b""), (method, path, value)
+        assert not any(each.startswith("access-control") for each in answer.headers)
 
 
 def test_a_token_in_the_address_is_none(client: Client) -> None:
@@ -167,24 +163,22 @@ ODD_NAMES = (
 )
 
 
-@pytest.mark.parametrize("name", ODD_NAMES)
-@pytest.mark.parametrize("row", [row for row in ROUTES if "{" in row.path])
-def test_no_name_in_an_address_is_a_path(
-    client: Client, name: str, row: object
-) -> None:
-    method, path = row.method, re.sub(r"\{\w+\}", name, row.path)  # type: ignore[attr-defined]
+def test_no_name_in_an_address_is_a_path(client: Client) -> None:
     bodies = {
         "supersede": {"text": "x"},
         "write": {"applied": False},
         "resolve": {"take": "vault"},
     }
-    body = bodies.get(row.name, {}) if method != "GET" else None  # type: ignore[attr-defined]
+    for row, name in product(ROUTES, ODD_NAMES):
+        if "{" not in row.path:
+            continue
+        body = bodies.get(row.name, {}) if row.method != "GET" else None
 
-    answer = client(method, path, body)
+        answer = client(row.method, re.sub(r"\{\w+\}", name, row.path), body)
 
-    assert answer.status in (400, 404, 405), answer
-    assert b"root:" not in answer.body
-    assert b"vault_id" not in answer.body
+        assert answer.status in (400, 404, 405), (row, name, answer)
+        assert b"root:" not in answer.body
+        assert b"vault_id" not in answer.body
 
 
 def test_only_what_is_in_the_index_is_read(client: Client) -> None:

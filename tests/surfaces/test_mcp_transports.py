@@ -7,7 +7,6 @@ import json
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -29,6 +28,7 @@ from tests.mcp_clients import (
     serving,
     token,
 )
+from tests.snippets import packages_after
 
 Transport: TypeAlias = Callable[[Home], AbstractAsyncContextManager[ClientSession]]
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
@@ -186,14 +186,9 @@ def test_what_cannot_be_served_is_said_before_anything_is(
 
 
 def test_nothing_heavy_is_loaded_before_a_client_asks() -> None:
-    code = (
-        "import json, sys, vaultsync.mcp_server.stdio, vaultsync.mcp_server.http;"
-        "print(json.dumps(sorted(sys.modules)))"
+    loaded = packages_after(
+        "import vaultsync.mcp_server.stdio, vaultsync.mcp_server.http"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    loaded = {name.partition(".")[0] for name in json.loads(done.stdout)}
     heavy = {"torch", "lancedb", "numpy", "onnxruntime", "tantivy", "networkx"}
     assert loaded & heavy == set()
 

@@ -104,7 +104,7 @@ def test_a_memory_file_is_taken_in_when_it_has_been_quiet(tmp_path: Path) -> Non
     file = tmp_path / "MEMORY.md"
     file.write_text("# Memory\n\n## Tea\n\nWe drink green tea in the morning.\n")
     watched = settings_at(tmp_path)._replace(
-        memory_file=MemoryFileSettings(files=(str(file),), settle_seconds=0.1),
+        memory_file=MemoryFileSettings(files=(str(file),), settle_seconds=0.1)
     )
     run = Run(watched)
     try:

@@ -1,0 +1,32 @@
+"""Snippets of Python, each run in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(code: str, *args: object) -> str:
+    """What a snippet prints; it must end well."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, args)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def modules_after(code: str) -> set[str]:
+    """The modules that are loaded once a snippet has run."""
+    return set(run(f"{code}\nimport sys\nprint(*sys.modules)").split())
+
+
+def packages_after(code: str) -> set[str]:
+    """The packages of those modules."""
+    return {name.partition(".")[0] for name in modules_after(code)}
