@@ -526,11 +526,11 @@ WRITER = """
 import sys
 from tests.backends.test_sqlite_store import IDS, a_fact, opened_at
 from pathlib import Path
-from vaultsync.storage.store import Write
+from vaultsync.storage.store import StoreWrite
 
 store = opened_at(Path(sys.argv[1]))
 for start in range(0, len(IDS), 10):
-    store.write([Write(each, a_fact(each), None, "x") for each in IDS[start:start+10]])
+    store.write([StoreWrite(each, a_fact(each), None, "x") for each in IDS[start:start+10]])
     print(start + 10, flush=True)
 """
 
