@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import Struct, structs
 
 from vaultsync import errors
 from vaultsync.cli.main import cli
@@ -37,6 +38,7 @@ from vaultsync.notes.conflict_note import (
     render_conflict,
 )
 from vaultsync.notes.render import render_note
+from vaultsync.settings import MarkerSettings
 from vaultsync.sync import decision_table as reconcile
 from vaultsync.sync.changes import StoreChange, VaultChange
 from vaultsync.sync.decision_table import (
@@ -357,6 +359,31 @@ def _example(of: type[errors.VaultsyncError]) -> errors.VaultsyncError | None:
     return make(*given)
 
 
+# ---------------------------------------------------------------------------- settings
+
+
+def settings() -> str:
+    """The file of settings with every default."""
+    example = MarkerSettings(vault_id="019c5c7e-8d20-7b3a-9f41-3c5d0e8a7b62")
+    return fenced("\n".join(_settings(structs.asdict(example))), "toml")
+
+
+def _settings(table: Mapping[str, object], name: str = "") -> Iterator[str]:
+    """The lines of a table, then its tables; what has no default is left out."""
+    if name:
+        yield from ("", f"[{name}]")
+    below = {}
+    for key, value in table.items():
+        if isinstance(value, Struct):
+            below[key] = structs.asdict(value)
+        elif isinstance(value, Mapping):
+            below[key] = dict(value)
+        elif value is not None:
+            yield f"{key} = {json.dumps(value)}"
+    for key, each in below.items():
+        yield from _settings(each, f"{name}.{key}" if name else key)
+
+
 # ------------------------------------------------------------------------ command line
 
 
@@ -501,6 +528,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "mcp-tools": mcp_tools,
     "note": note,
     "routes": routes,
+    "settings": settings,
     "statuses": statuses,
     "types": types,
 }

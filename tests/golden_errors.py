@@ -100,6 +100,10 @@ def _bad_setting(place: Place) -> None:
     place.configure(f'{CONFIG}linger_seconds = "long"\n')
 
 
+def _unknown_setting(place: Place) -> None:
+    place.configure(f"{CONFIG}lingr_seconds = 5\n")
+
+
 def _broken_setting(place: Place) -> None:
     place.configure("vault_id = \n")
 
@@ -180,6 +184,7 @@ SITUATIONS: Mapping[str, Situation] = {
     "A vault with one fact.": _simple(_nothing),
     "A folder that was never made a vault.": _simple(_no_vault),
     "A setting in `config.toml` that makes no sense.": _simple(_bad_setting),
+    "A setting in `config.toml` with a slip of the pen.": _simple(_unknown_setting),
     "A `config.toml` that is cut off.": _simple(_broken_setting),
     "A vault whose only fact was forgotten.": _simple(_forgotten),
     "31 facts, and 30 of their notes were deleted.": _simple(_thirty_deleted),

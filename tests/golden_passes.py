@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.doubles.store import MemoryStore
 from tests.fakes import FakeClock
 from tests.golden import RENEW, Placeholders, sections
 from tests.memory_archive import MemoryArchive
 from vaultsync.backends.filesystem.vault import VaultFs
-from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.facts import service as fact_work
 from vaultsync.model.paths import VaultPath
 from vaultsync.model.serialization import fact_to_values

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tests.doubles.links import MemoryLinks
 from tests.world import World
-from vaultsync.backends.memory.links import MemoryLinks
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import Value
 

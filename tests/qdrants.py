@@ -21,11 +21,12 @@ from vaultsync.backends.qdrant.operations import (
     PointCollection,
     PointFilter,
 )
-from vaultsync.backends.qdrant.settings import QdrantSettings, parse_qdrant_settings
+from vaultsync.backends.qdrant.settings import QdrantConnection, parse_qdrant_settings
 from vaultsync.backends.qdrant.store import QdrantStore
+from vaultsync.settings import QdrantSettings
 from vaultsync.storage.clock import Clock
 
-PLACE = QdrantSettings("local", "agent_memory_test")
+PLACE = QdrantConnection("local", "agent_memory_test")
 
 
 def in_memory(
@@ -77,11 +78,14 @@ def over_http(
     server: FakeQdrant, clock: Clock | None = None, **more: object
 ) -> PointCollection:
     """A server, asked by HTTP; with settings of its own by a client of its own."""
-    place = QdrantSettings(
-        "server", "agent_memory_test", host="127.0.0.1", port=server.port
+    place = QdrantConnection(
+        "server",
+        "agent_memory_test",
+        host="127.0.0.1",
+        port=server.port,
+        settings=QdrantSettings(**more),  # type: ignore[arg-type]
     )
     client = None if more else server.asker
-    place = replace(place, **more)  # type: ignore[arg-type]
     return ClientPointCollection(place, clock=clock or FakeClock(), client=client)
 
 
@@ -104,7 +108,7 @@ needs_server = pytest.mark.skipif(
 def at_server(clock: Clock | None = None) -> PointCollection:
     """A collection of that server for this process, without its points."""
     place = parse_qdrant_settings(
-        f"{SERVER}/test-points-{os.getpid()}", {}, root=Path()
+        f"{SERVER}/test-points-{os.getpid()}", QdrantSettings(), root=Path()
     )
     points = ClientPointCollection(place, clock=clock or FakeClock())
     points.make(3)

@@ -6,11 +6,11 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from tests.doubles.store import MemoryStore
 from tests.fakes import FakeClock
 from tests.memory_archive import MemoryArchive
 from tests.sim import SimVault
 from tests.sim_disk import Inode
-from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.facts import service as fact_work
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
+import sys
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import NamedTuple
+from typing import Annotated, Literal, TypeVar, get_args, get_origin
+
+from msgspec import Meta, Struct, ValidationError, convert, structs
 
 from vaultsync.errors import ConfigError, NotAVaultError, UnsafePathError
 from vaultsync.indexing.language import ENGLISH, STEMMER_LANGUAGES
@@ -20,71 +21,114 @@ from vaultsync.privacy.detection import OPTIONAL_FORMS
 from vaultsync.recall.ranking import FIELD_WEIGHTS, RankingWeights
 
 MARKER = Path(".meta") / "config.toml"
+T = TypeVar("T", bound=Struct)
+
+_LARGEST = sys.float_info.max  # infinity is no setting
+Number = Annotated[float, Meta(ge=0, le=_LARGEST, description="a number (0 or more)")]
+Seconds = Annotated[
+    float, Meta(ge=0, le=_LARGEST, description="a number of seconds (0 or more)")
+]
+Days = Annotated[
+    float, Meta(ge=0, le=_LARGEST, description="a number of days (0 or more)")
+]
+Bytes = Annotated[
+    float, Meta(ge=0, le=_LARGEST, description="a number of bytes (0 or more)")
+]
+Count = Annotated[int, Meta(ge=1, description="a whole number (1 or more)")]
+Texts = Annotated[
+    tuple[str, ...], Meta(description='a list of texts, such as ["MEMORY.md"]')
+]
+Watcher = Literal["auto", "watchfiles", "watchdog", "polling"]
+"""What reports changes to the daemon; `auto` chooses by where the vault lies."""
 
 
-WATCHERS = ("auto", "watchfiles", "watchdog", "polling")
-"""What can tell the daemon of changes; `auto` chooses by where the vault lies."""
-
-
-class WatchSettings(NamedTuple):
+class WatchSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The table `[watch]`: how the daemon works."""
 
-    settle_seconds: float = 0.3
-    settle_longest: float = 2.0
-    rescan_seconds: float = 60.0
-    hash_seconds: float = 3600.0
-    watcher: str = "auto"
-    poll_seconds: float = 2.0
-    """How often a watcher looks that is not told."""
+    settle_seconds: Seconds = 0.3
+    settle_longest: Seconds = 2.0
+    rescan_seconds: Seconds = 60.0
+    hash_seconds: Seconds = 3600.0
+    watcher: Watcher = "auto"
+    poll_seconds: Seconds = 2.0
+    """How often a watcher looks that gets no events."""
 
 
-class MemoryFileSettings(NamedTuple):
+class MemoryFileSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The table `[memory_file]`: what `watch` keeps in step with the store."""
 
-    files: tuple[str, ...] = ()
+    files: Texts = ()
     """Files, or folders in which `include` looks; relative ones begin at the vault."""
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
+    include: Texts = ()
+    exclude: Texts = ()
     agent: str = ""
     scope: str = ""
-    settle_seconds: float = 2.0
-    """How long a file must be quiet before it is read (seed 000)."""
+    settle_seconds: Seconds = 2.0
+    """How long a file must be quiet before it is read."""
 
 
-class PrivacySettings(NamedTuple):
-    """What notes and answers may show: `[hygiene]`."""
+class PrivacySettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The table `[hygiene]`: what notes and answers may show."""
 
     secrets: bool = True
     """Whether secrets are hidden."""
-    patterns: tuple[str, ...] = ()
-    """Regular expressions of further secrets."""
-    optional: tuple[str, ...] = ()
-    """Kinds that are looked for when they are asked for, as `@card`."""
-    environment: tuple[str, ...] = ()
+    patterns: Texts = ()
+    """Further secrets: regular expressions, and kinds by name, such as `@card`."""
+    environment: Texts = ()
     """Variables of the environment whose values are secrets."""
     neutralise: bool = True
     """Whether what would run in Obsidian is escaped in notes that agents write."""
 
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """The regular expressions among the patterns."""
+        return tuple(each for each in self.patterns if not each.startswith("@"))
 
-class Settings(NamedTuple):
-    """All settings of one vault."""
+    @property
+    def optional(self) -> tuple[str, ...]:
+        """The kinds among the patterns, without their `@`."""
+        return tuple(each[1:] for each in self.patterns if each.startswith("@"))
 
-    root: Path
-    vault_id: str
-    state_dir: Path
-    """Of this vault alone: archive, store, lock."""
-    store: str
-    """`sqlite` (in the state folder), `sqlite:PATH`, or the URL of a Qdrant."""
-    agent: str | None = None
-    user: str | None = None
-    """Whom an agent serves: it recalls only what is about them."""
+
+class QdrantSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The table `[qdrant]`: how a Qdrant is used; see docs/guides/qdrant.md."""
+
+    agent: str = "default"
+    """Whose collection it is, where the URL does not say."""
+    key: str = "QDRANT_API_KEY"
+    """The variable of the environment that holds the key; the key is nowhere else."""
+    tls: bool = False
+    grpc_port: Count | None = None
+    shard_number: Count | None = None
+    replication_factor: Count | None = None
+    write_consistency_factor: Count | None = None
+    read_consistency: Annotated[
+        Literal["majority", "quorum", "all"] | Count,
+        Meta(description="majority, quorum, all or a whole number (1 or more)"),
+    ] = "majority"
+    ordering: Literal["weak", "medium", "strong"] = "strong"
+    timeout_seconds: Seconds = 10.0
+    patience_seconds: Seconds = 15.0
+    """How long a failing request is repeated before the store counts as away."""
+    retention_days: Days = 90.0
+    """How long a tombstone is kept."""
+
+
+class MarkerSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What `.meta/config.toml` may hold."""
+
+    vault_id: str = ""
     default_scope: str = PUBLIC
-    ignore: tuple[str, ...] = ()
-    linger_seconds: float = 60.0
-    settle_seconds: float = 30.0
-    grace_seconds: float = 1.0
-    max_note_bytes: int = 4 << 20
-    decay_floor: float = FADED_DECAY
+    store: str = "sqlite"
+    """`sqlite` (in the state folder), `sqlite:PATH`, or the URL of a Qdrant."""
+    ignore: Annotated[
+        tuple[str, ...], Meta(description='a list of folders, such as ["Templates"]')
+    ] = ()
+    linger_seconds: Seconds = 60.0
+    settle_seconds: Seconds = 30.0
+    grace_seconds: Seconds = 1.0
+    max_note_bytes: Bytes = 4 << 20
+    decay_floor: Number = FADED_DECAY
     """Below which decay a fact has faded, for `maintain`."""
     auto_link: bool = True
     """Whether what agents write gets links to the entities it mentions."""
@@ -94,23 +138,33 @@ class Settings(NamedTuple):
     """Which model makes vectors; see docs/concepts/choosing-an-embedder.md."""
     embedder_key: str = ""
     """The variable of the environment that holds the key of an embedding service."""
-    models: Path = Path("~/.cache/vaultsync/models")
-    """Where exports of models are kept, for all vaults of this machine."""
     reranker: str = ""
     """The folder of a model that reads question and answer together; none."""
     index_folder: VaultPath = VaultPath("")
     """A visible twin of `.index/` in the vault; none."""
     language: str = ENGLISH
-    """Of texts whose language cannot be told: whose stems and stop words they have."""
+    """The language of texts whose own cannot be detected: its stems and stop words."""
     weights: RankingWeights = RankingWeights()
-    """What decides the order of hits: the table `[weights]`."""
+    """What decides the order of hits."""
     hygiene: PrivacySettings = PrivacySettings()
     """Secrets, and text that would run."""
     watch: WatchSettings = WatchSettings()
     memory_file: MemoryFileSettings = MemoryFileSettings()
     """Which memory files `watch` follows."""
-    qdrant: Mapping[str, object] = MappingProxyType({})
-    """How a Qdrant is used: the table `[qdrant]`; see docs/guides/qdrant.md."""
+    qdrant: QdrantSettings = QdrantSettings()
+
+
+class Settings(MarkerSettings, frozen=True, kw_only=True):
+    """All settings of one vault: those of its marker, checked, and those of the caller."""
+
+    root: Path
+    state_dir: Path
+    """Of this vault alone: archive, store, lock."""
+    agent: str | None = None
+    user: str | None = None
+    """Whom an agent serves: it recalls only what is about them."""
+    models: Path = Path("~/.cache/vaultsync/models")
+    """Where exports of models are kept, for all vaults of this machine."""
 
 
 def find_root(path: str | None) -> Path:
@@ -160,49 +214,36 @@ def load_settings(
 
     Raises:
         NotAVaultError: no marker.
-        ConfigError: the marker is no TOML, or holds a setting that makes no sense.
+        ConfigError: the marker is not TOML, or holds an unknown setting or a bad value.
     """
-    said = _read(root)
-    vault_id = said.get("vault_id")
-    if not isinstance(vault_id, str) or not vault_id:
+    given = _read(root)
+    found = _convert(given, MarkerSettings)
+    if not found.vault_id:
         raise ConfigError(
             f"{MARKER} names no vault_id",
             hint="put the file back from a backup; the id is also the name of this vault's"
             f" folder in {state_root(None)}",
         )
-    scope = check_scope(str(said.get("default_scope") or PUBLIC))
-    ignore = said.get("ignore", [])
-    if not isinstance(ignore, list) or not all(isinstance(x, str) for x in ignore):
-        raise ConfigError("ignore is no list of folders", hint='ignore = ["Templates"]')
-    state = state_root(state_dir) / _folder_name(vault_id)
-    return Settings(
-        root=root,
-        vault_id=vault_id,
-        state_dir=state,
-        store=store or str(said.get("store") or "sqlite"),
-        agent=agent or os.environ.get("VAULTSYNC_AGENT") or None,
-        default_scope=scope,
-        ignore=tuple(ignore),
-        linger_seconds=_number(said, "linger_seconds", 60.0),
-        settle_seconds=_number(said, "settle_seconds", 30.0),
-        grace_seconds=_number(said, "grace_seconds", 1.0),
-        max_note_bytes=int(_number(said, "max_note_bytes", 4 << 20)),
-        decay_floor=_number(said, "decay_floor", FADED_DECAY),
-        auto_link=_flag(said, "auto_link", default=True),
-        derive=_flag(said, "derive", default=True),
-        embedder=check_embedder(
-            os.environ.get("VAULTSYNC_EMBEDDER") or _word(said, "embedder", "local")
+    for each in found.hygiene.patterns:
+        _check_pattern(each)
+    if found.memory_file.scope:
+        check_scope(found.memory_file.scope)
+    checked = {
+        "store": store or found.store or "sqlite",
+        "default_scope": check_scope(found.default_scope or PUBLIC),
+        "embedder": check_embedder(
+            os.environ.get("VAULTSYNC_EMBEDDER") or found.embedder
         ),
-        embedder_key=_word(said, "embedder_key", ""),
+        "index_folder": _index_folder(found.index_folder),
+        "language": _language(found.language),
+        "weights": _weights(found.weights),
+    }
+    return Settings(
+        **structs.asdict(found) | checked,
+        root=root,
+        state_dir=state_root(state_dir) / _folder_name(found.vault_id),
+        agent=agent or os.environ.get("VAULTSYNC_AGENT") or None,
         models=_models(),
-        reranker=_word(said, "reranker", ""),
-        index_folder=_index_folder(said),
-        language=_language(said),
-        weights=_weights(_table(said, "weights")),
-        hygiene=_hygiene(said.get("hygiene", {})),
-        memory_file=_memory_file(said),
-        watch=_watch(_table(said, "watch")),
-        qdrant=_table(said, "qdrant"),
     )
 
 
@@ -223,89 +264,30 @@ def check_embedder(setting: str) -> str:
     raise ConfigError(f"there is no embedder {setting!r}", hint=hint)
 
 
-def _index_folder(said: Mapping[str, object]) -> VaultPath:
-    folder = _word(said, "index_folder", "")
+def _index_folder(folder: str) -> VaultPath:
     try:
         return vault_path(folder.strip("/")) if folder else VaultPath("")
     except UnsafePathError as unsafe:
-        hint = f"give a folder of the vault, such as Index: {unsafe.message}"
-        raise _invalid_value("index_folder", folder, hint) from None
+        expected = f"a folder of the vault, such as Index ({unsafe.message})"
+        raise _bad_value("index_folder", folder, expected) from None
 
 
-def _language(said: Mapping[str, object]) -> str:
-    language = _word(said, "language", ENGLISH).lower()
-    if language not in STEMMER_LANGUAGES:
-        hint = "give one of " + ", ".join(sorted({*STEMMER_LANGUAGES}))
-        raise _invalid_value("language", language, hint)
-    return language
+def _language(language: str) -> str:
+    if language.lower() not in STEMMER_LANGUAGES:
+        expected = "one of " + ", ".join(sorted({*STEMMER_LANGUAGES}))
+        raise _bad_value("language", language, expected)
+    return language.lower()
 
 
-def _weights(said: Mapping[str, object]) -> RankingWeights:
-    default = RankingWeights()
-    _check_names(said, RankingWeights._fields)
-    of_fields = _table(said, "fields")
-    _check_names(of_fields, FIELD_WEIGHTS)
-    made = RankingWeights(
-        similarity=_number(said, "similarity", default.similarity),
-        recency=_number(said, "recency", default.recency),
-        utility=_number(said, "utility", default.utility),
-        vectors=_number(said, "vectors", default.vectors),
-        fields={
-            name: _number(of_fields, name, FIELD_WEIGHTS[name])
-            for name in FIELD_WEIGHTS
-        },
-        least=_number(said, "least", default.least),
-    )
-    if not made.similarity + made.recency + made.utility:
-        hint = "one of similarity, recency and utility has to count"
-        raise _invalid_value("weights", said, hint)
-    if not any(made.fields.values()):
-        raise _invalid_value("fields", of_fields, "one of the fields has to count")
-    return made
-
-
-def _check_names(said: Mapping[str, object], known: Iterable[str]) -> None:
-    """A weight that is misspelled would count nothing, and nobody would see it."""
-    for name, value in said.items():
-        if name not in known:
-            raise _invalid_value(name, value, "weights are " + ", ".join(known))
-
-
-def _watch(said: Mapping[str, object]) -> WatchSettings:
-    default = WatchSettings()
-    watcher = _word(said, "watcher", default.watcher)
-    if watcher not in WATCHERS:
-        raise _invalid_value("watcher", watcher, "give one of " + ", ".join(WATCHERS))
-    return WatchSettings(
-        settle_seconds=_number(said, "settle_seconds", default.settle_seconds),
-        settle_longest=_number(said, "settle_longest", default.settle_longest),
-        rescan_seconds=_number(said, "rescan_seconds", default.rescan_seconds),
-        hash_seconds=_number(said, "hash_seconds", default.hash_seconds),
-        watcher=watcher,
-        poll_seconds=_number(said, "poll_seconds", default.poll_seconds),
-    )
-
-
-def _memory_file(said: Mapping[str, object]) -> MemoryFileSettings:
-    table = said.get("memory_file", {})
-    if not isinstance(table, dict):
-        raise _invalid_value("memory_file", table, 'write [memory_file] files = ["…"]')
-    scope = _word(table, "scope", "")
-    return MemoryFileSettings(
-        files=_words(table, "files"),
-        include=_words(table, "include"),
-        exclude=_words(table, "exclude"),
-        agent=_word(table, "agent", ""),
-        scope=check_scope(scope) if scope else "",
-        settle_seconds=_number(table, "settle_seconds", 2.0),
-    )
-
-
-def _words(said: Mapping[str, object], key: str) -> tuple[str, ...]:
-    value = said.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(x, str) for x in value):
-        raise _invalid_value(key, value, 'give a list of texts, such as ["MEMORY.md"]')
-    return tuple(value)
+def _weights(given: RankingWeights) -> RankingWeights:
+    _check_names(given.fields, FIELD_WEIGHTS, "weights.fields")
+    if not given.similarity + given.recency + given.utility:
+        expected = "similarity, recency or utility above 0"
+        raise _bad_value("weights", 0, expected)
+    fields = {**FIELD_WEIGHTS, **given.fields}
+    if not any(fields.values()):
+        raise _bad_value("weights.fields", 0, "at least one field above 0")
+    return structs.replace(given, fields=fields)
 
 
 def _folder_name(vault_id: str) -> str:
@@ -325,80 +307,92 @@ def _read(root: Path) -> Mapping[str, object]:
         raise NotAVaultError(str(root)) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as broken:
         raise ConfigError(
-            f"{root / MARKER} cannot be read: {broken}", hint="mend it by hand"
+            f"{root / MARKER} cannot be read: {broken}", hint="correct it by hand"
         ) from None
-
-
-def _hygiene(said: object) -> PrivacySettings:
-    if not isinstance(said, dict):
-        raise _invalid_value("hygiene", said, "write it as a table: [hygiene]")
-    patterns = _words(said, "patterns")
-    for each in patterns:
-        _check_pattern(each)
-    return PrivacySettings(
-        secrets=_flag(said, "secrets", default=True),
-        patterns=tuple(each for each in patterns if not each.startswith("@")),
-        optional=tuple(each[1:] for each in patterns if each.startswith("@")),
-        environment=_words(said, "environment"),
-        neutralise=_flag(said, "neutralise", default=True),
-    )
 
 
 _REPEATED_TWICE = (
     r"\((?:[^()\\]|\\.)*?(?:[*+]|\{\d*,\d*\})(?:[^()\\]|\\.)*\)(?:[*+]|\{)"
 )
-"""A repetition in what is repeated: such patterns can take longer than anybody lives."""
+"""A repetition in what is repeated: matching such a pattern can take exponential time."""
 
 
 def _check_pattern(pattern: str) -> None:
+    expected = ""
     if pattern.startswith("@"):
         if pattern[1:] not in OPTIONAL_FORMS:
-            known = ", ".join(f"@{each}" for each in OPTIONAL_FORMS)
-            raise _invalid_value("patterns", pattern, f"the kinds by name are {known}")
-        return
+            expected = "a kind such as " + ", ".join(
+                f"@{each}" for each in OPTIONAL_FORMS
+            )
+    else:
+        try:
+            if re.compile(pattern).search("") is not None:
+                expected = "a regular expression that does not match empty text"
+        except re.error as wrong:
+            expected = f"a regular expression ({wrong})"
+        if re.search(_REPEATED_TWICE, pattern):
+            expected = "a regular expression without a repetition in a repeated group"
+    if expected:
+        raise _bad_value("hygiene.patterns", pattern, expected)
+
+
+def _convert(given: Mapping[str, object], to: type[T], table: str = "") -> T:
+    """A table as its struct.
+
+    Raises:
+        ConfigError: a name in it is unknown, or a value is of another type or range.
+    """
     try:
-        found = re.compile(pattern)
-    except re.error as wrong:
-        raise _invalid_value(
-            "patterns", pattern, f"it is no pattern: {wrong}"
-        ) from None
-    if found.search("") is not None:
-        raise _invalid_value("patterns", pattern, "it matches where there is nothing")
-    if re.search(_REPEATED_TWICE, pattern):
-        hint = "nothing may be repeated in what is repeated: it could take for ever"
-        raise _invalid_value("patterns", pattern, hint)
+        return convert(given, to)
+    except ValidationError:
+        # msgspec names types; a person is told what to write.
+        known = {each.name: each.type for each in structs.fields(to)}
+        _check_names(given, known, table)
+        for name, value in given.items():
+            path = f"{table}.{name}" if table else name
+            kind = known[name]
+            if isinstance(value, dict) and _is_table(kind):
+                _convert(value, kind, path)
+                continue
+            try:
+                convert(value, kind)
+            except ValidationError:
+                raise _bad_value(path, value, _expected(kind)) from None
+        raise
 
 
-def _table(said: Mapping[str, object], key: str) -> Mapping[str, object]:
-    value = said.get(key, {})
-    if not isinstance(value, dict):
-        raise _invalid_value(key, value, f"write a line [{key}] and its settings below")
-    return value
+def _is_table(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Struct)
 
 
-def _flag(said: Mapping[str, object], key: str, *, default: bool) -> bool:
-    value = said.get(key, default)
-    if not isinstance(value, bool):
-        raise _invalid_value(key, value, "give true or false")
-    return value
+def _check_names(
+    given: Mapping[str, object], known: Collection[str], table: str
+) -> None:
+    for name in given:
+        if name not in known:
+            from difflib import get_close_matches  # noqa: PLC0415 - for this error only
+
+            like = get_close_matches(name, known, 1)
+            where = f"[{table}] of {MARKER.as_posix()}" if table else MARKER.as_posix()
+            names = ", ".join(known)
+            hint = f"did you mean {like[0]!r}?" if like else f"the settings are {names}"
+            raise ConfigError(f"unknown setting {name!r} in {where}", hint=hint)
 
 
-def _word(said: Mapping[str, object], key: str, default: str) -> str:
-    value = said.get(key, default)
-    if not isinstance(value, str):
-        raise _invalid_value(key, value, "give a text in quotes")
-    return value
+def _expected(kind: object) -> str:
+    """What a setting of a type takes, in words."""
+    if _is_table(kind):
+        return "a table"
+    for each in (kind, *get_args(kind)):
+        for meta in getattr(each, "__metadata__", ()):
+            return str(meta.description)
+    if get_origin(kind) is Literal:
+        return "one of " + ", ".join(get_args(kind))
+    return "true or false" if kind is bool else "text in quotes"
 
 
-def _number(said: Mapping[str, object], key: str, default: float) -> float:
-    value = said.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise _invalid_value(key, value, "give a number")
-    if not math.isfinite(value) or value < 0:
-        raise _invalid_value(key, value, "give a number that is not below 0")
-    return float(value)
-
-
-def _invalid_value(key: str, value: object, hint: str) -> ConfigError:
-    told = f"in {MARKER.as_posix()}: {key} = {value!r} makes no sense"
-    return ConfigError(told, hint=hint)
+def _bad_value(name: str, value: object, expected: str) -> ConfigError:
+    return ConfigError(
+        f"setting {name}: expected {expected}, got {value!r:.80}",
+        hint=f"correct it in {MARKER.as_posix()}",
+    )

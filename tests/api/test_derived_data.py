@@ -8,14 +8,14 @@ from unittest import mock
 
 import pytest
 
+from tests.doubles.links import MemoryLinks
+from tests.doubles.vectors import MemoryVectors
 from tests.entries import EntriesInMemory
 from tests.sim import SimVault
 from tests.world import World
 from vaultsync.api.derived_data import DerivedParts, is_derived_current, update_derived
 from vaultsync.backends.embedders.hashing import HashEmbedder
-from vaultsync.backends.memory.links import MemoryLinks
 from vaultsync.backends.memory.note_index import MemoryIndex
-from vaultsync.backends.memory.vectors import MemoryVectors
 from vaultsync.backends.sqlite.unavailable import UnavailableStore
 from vaultsync.errors import EmbedderError, IndexBusyError
 from vaultsync.index_files.service import TableInputs

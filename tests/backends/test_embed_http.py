@@ -31,7 +31,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def embedder(service: Service, clock: FakeClock) -> HttpEmbedder:
-    return HttpEmbedder(service.url, "hash", clock=clock)
+    return HttpEmbedder(service.url, "hash", clock=clock, jitter=lambda: 0.0)
 
 
 def status(code: int, said: str = "", **headers: str) -> Callable[[Answer], Answer]:

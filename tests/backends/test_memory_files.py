@@ -303,3 +303,6 @@ def test_a_swap_that_a_person_never_lets_end_gives_up(
     with pytest.raises(MemoryFileChangedError) as caught:
         file.replace(b"two", b"one")
     assert b"save 1" in caught.value.saved
+    assert (
+        f"save {number}".encode() in caught.value.saved
+    )  # it is staged, and stays out

@@ -55,6 +55,7 @@ from vaultsync.errors import (
     StoreUnavailableError,
 )
 from vaultsync.model.fact import make_fact
+from vaultsync.settings import QdrantSettings
 from vaultsync.storage.store import RevisionMismatch, StoreWrite
 
 CLOCK = FakeClock()
@@ -520,7 +521,7 @@ def test_a_key_that_is_refused_is_told_with_a_hint(
     server: FakeQdrant, clock: WatchedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_KEY", "secret")
-    store = store_in(over_http(server, clock, key_variable="MY_KEY", tls=False), clock)
+    store = store_in(over_http(server, clock, key="MY_KEY", tls=False), clock)
     server.fault = always(Fault(401))
 
     with (
@@ -932,8 +933,8 @@ def test_over_grpc_the_same_conditions_are_sent(clock: WatchedClock) -> None:
     server = grpc.server(ThreadPoolExecutor(1), handlers=[Busy()])
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
-    place = replace(PLACE, kind="server", host="127.0.0.1", patience_seconds=0)
-    place = replace(place, grpc_port=port)
+    settings = QdrantSettings(patience_seconds=0, grpc_port=port)
+    place = replace(PLACE, kind="server", host="127.0.0.1", settings=settings)
     points = ClientPointCollection(place, clock=clock)
     mine = PointFilter((MatchAny("revision", ["r"]),))
     point = Point(A, {"revision": "s"}, X)

@@ -1,15 +1,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
+from vaultsync import settings as config
 from vaultsync.api.stores import is_qdrant
 from vaultsync.backends.qdrant.settings import parse_qdrant_settings
 from vaultsync.backends.state.vault_marker import set_store
 from vaultsync.errors import ConfigError
+from vaultsync.settings import QdrantSettings
 
 ROOT = Path("/vault")
+
+
+def table(lines: str) -> QdrantSettings:
+    """The table `[qdrant]` as a vault's marker has it."""
+    with TemporaryDirectory() as folder:
+        (Path(folder) / ".meta").mkdir()
+        marker = Path(folder) / ".meta" / "config.toml"
+        marker.write_text(f'vault_id = "x"\n[qdrant]\n{lines}', encoding="utf-8")
+        return config.load_settings(Path(folder)).qdrant
 
 
 @pytest.mark.parametrize(
@@ -24,7 +36,7 @@ ROOT = Path("/vault")
 )
 def test_a_url_names_a_place(url: str, shown: str) -> None:
     assert is_qdrant(url)
-    assert str(parse_qdrant_settings(url, {}, root=ROOT)) == shown
+    assert str(parse_qdrant_settings(url, QdrantSettings(), root=ROOT)) == shown
 
 
 @pytest.mark.parametrize(
@@ -42,48 +54,54 @@ def test_a_url_names_a_place(url: str, shown: str) -> None:
 )
 def test_what_names_none_is_refused(url: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        parse_qdrant_settings(url, {}, root=ROOT)
+        parse_qdrant_settings(url, QdrantSettings(), root=ROOT)
     assert refused.value.hint
 
 
 def test_the_table_says_how_it_is_used() -> None:
-    said: dict[str, object] = {
-        "agent": "moss",
-        "key": "MY_KEY",
-        "tls": True,
-        "grpc_port": 6334,
-        "replication_factor": 2,
-        "read_consistency": 2,
-        "ordering": "medium",
-        "retention_days": 7,
-    }
+    lines = """
+        agent = "moss"
+        key = "MY_KEY"
+        tls = true
+        grpc_port = 6334
+        replication_factor = 2
+        read_consistency = 2
+        ordering = "medium"
+        retention_days = 7
+    """
 
-    place = parse_qdrant_settings("qdrant://host", said, root=ROOT)
+    place = parse_qdrant_settings("qdrant://host", table(lines), root=ROOT)
 
     assert place.collection == "agent_memory_moss"
-    assert (place.key_variable, place.tls, place.grpc_port) == ("MY_KEY", True, 6334)
-    assert (place.replication_factor, place.read_consistency) == (2, 2)
-    assert (place.ordering, place.retention_days) == ("medium", 7.0)
+    assert place.tls
+    found = place.settings
+    assert (found.key, found.grpc_port) == ("MY_KEY", 6334)
+    assert (found.replication_factor, found.read_consistency) == (2, 2)
+    assert (found.ordering, found.retention_days) == ("medium", 7.0)
 
 
 @pytest.mark.parametrize(
-    ("key", "value"),
+    ("line", "why"),
     [
-        ("agent", 3),
-        ("agent", "a/b"),
-        ("key", "se-cret"),
-        ("tls", "yes"),
-        ("grpc_port", 0),
-        ("shard_number", True),
-        ("read_consistency", "some"),
-        ("ordering", "loose"),
-        ("timeout_seconds", -1),
-        ("colour", "red"),
+        ("agent = 3", "expected text in quotes, got 3"),
+        ("agent = ''", "name of a collection"),
+        ("agent = 'a/b'", "name of a collection"),
+        ("key = 'se-cret'", "not the name of a variable"),
+        ("tls = 'yes'", "expected true or false"),
+        ("grpc_port = 0", "expected a whole number (1 or more), got 0"),
+        ("shard_number = true", "expected a whole number (1 or more)"),
+        ("read_consistency = 'some'", "majority, quorum, all or a whole number"),
+        ("read_consistency = 0", "majority, quorum, all or a whole number"),
+        ("ordering = 'loose'", "expected one of weak, medium, strong"),
+        ("timeout_seconds = -1", "expected a number of seconds (0 or more), got -1"),
+        ("retention_days = inf", "expected a number of days (0 or more), got inf"),
+        ("colour = 'red'", "unknown setting 'colour' in [qdrant] of"),
     ],
 )
-def test_a_setting_that_makes_no_sense_is_refused(key: str, value: object) -> None:
+def test_a_bad_setting_is_refused(line: str, why: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        parse_qdrant_settings("qdrant://host", {key: value}, root=ROOT)
+        parse_qdrant_settings("qdrant://host", table(line), root=ROOT)
+    assert why in refused.value.message
     assert "se-cret" not in refused.value.message
 
 

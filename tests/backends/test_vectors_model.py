@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.doubles.vectors import MemoryVectors
 from tests.vector_rows import ALL, IDS, a_fact, unit
-from vaultsync.backends.memory.vectors import MemoryVectors
 from vaultsync.backends.vectors import local as vectors_local
 from vaultsync.backends.vectors import matrix as vectors_matrix
 from vaultsync.backends.vectors import matrix as vectors_snapshot

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from tests.bench.measure import p95
 from tests.fakes import FakeClock
 from vaultsync.backends.qdrant.edge import EdgePointCollection
-from vaultsync.backends.qdrant.settings import QdrantSettings
+from vaultsync.backends.qdrant.settings import QdrantConnection
 from vaultsync.backends.qdrant.vectors import QdrantVectors
 from vaultsync.backends.vectors.lancedb import LanceVectors
 from vaultsync.backends.vectors.matrix import MatrixVectors
@@ -151,7 +151,7 @@ _FOLDERS = {MATRIX: "matrix", FLAT: "flat", INDEXED: "indexed", EDGE: "edge"}
 
 def _indexes(folder: Path) -> dict[str, VectorIndex]:
     at = {name: folder / each for name, each in _FOLDERS.items()}
-    place = QdrantSettings("edge", "agent_memory_bench", path=at[EDGE])
+    place = QdrantConnection("edge", "agent_memory_bench", path=at[EDGE])
     points = EdgePointCollection(place, clock=FakeClock())
     return {
         MATRIX: MatrixVectors(at[MATRIX]),

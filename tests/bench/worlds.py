@@ -11,6 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from msgspec import structs
+
 import vaultsync.api
 from tests.bench import corpus
 from vaultsync import settings as config
@@ -32,7 +34,7 @@ class World:
     def open(self, *, embedder: str = "none", derived: bool = False) -> Memory:
         """Its memory; passes make indexes and vectors only where those are measured."""
         settings = config.load_settings(self.vault, state_dir=str(self.state))
-        return Memory(settings._replace(embedder=embedder, derive=derived))
+        return Memory(structs.replace(settings, embedder=embedder, derive=derived))
 
     def lose_archive(self) -> None:
         """Lose all bases; both sides stay equal."""

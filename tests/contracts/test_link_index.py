@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultsync.backends.memory.links import MemoryLinks
+from tests.doubles.links import MemoryLinks
 from vaultsync.backends.sqlite.links import SqliteLinks
 from vaultsync.links.ports import EntityRecord, LinkIndex, LinkReference
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import qdrants
+from tests.doubles.store import MemoryStore
 from tests.fakes import FakeClock
-from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.backends.qdrant.operations import POINTS_PER_REQUEST
 from vaultsync.backends.sqlite.store import SqliteStore
 from vaultsync.errors import FactNotFoundError, StoreUnavailableError

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 
 from tests import qdrants
+from tests.doubles.vectors import MemoryVectors
 from tests.filtering import FACTS, check_found, filters
 from tests.vector_rows import ALL, IDS, X, Y, Z, a_fact, found, row, unit
-from vaultsync.backends.memory.vectors import MemoryVectors
 from vaultsync.backends.qdrant.operations import POINTS_PER_REQUEST, PointCollection
 from vaultsync.backends.qdrant.vectors import QdrantVectors
 from vaultsync.backends.vectors.lancedb import LanceVectors

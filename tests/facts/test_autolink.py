@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from tests.doubles.links import MemoryLinks
 from tests.world import World
-from vaultsync.backends.memory.links import MemoryLinks
 from vaultsync.facts import service as fact_work
 from vaultsync.links import entity_names
 from vaultsync.links.entity_names import EntityNames

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.doubles.links import MemoryLinks
 from tests.world import World
-from vaultsync.backends.memory.links import MemoryLinks
 from vaultsync.errors import FactNotFoundError
 from vaultsync.facts import related as related_work
 from vaultsync.facts import service as fact_work

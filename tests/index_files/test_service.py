@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from tests.doubles.store import MemoryStore
 from tests.entries import EntriesInMemory, making
 from tests.packs import words
 from tests.world import LINES, SCOPE, World
-from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.errors import StoreUnavailableError
 from vaultsync.index_files.service import (
     TABLES_SETTING,

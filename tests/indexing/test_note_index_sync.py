@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.doubles.store import MemoryStore
 from tests.world import World
 from vaultsync.backends.memory.note_index import MemoryIndex
-from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.errors import IndexBusyError
 from vaultsync.indexing import note_index_sync as indexing
 from vaultsync.indexing import session_neighbours as neighbours

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.doubles.store import MemoryStore
+from tests.doubles.vectors import MemoryVectors
 from tests.world import World
 from vaultsync.backends.embedders.hashing import HashEmbedder
 from vaultsync.backends.memory.note_index import MemoryIndex
-from vaultsync.backends.memory.store import MemoryStore
-from vaultsync.backends.memory.vectors import MemoryVectors
 from vaultsync.errors import EmbedderError, IndexBusyError
 from vaultsync.indexing import vector_index_sync as embedding
 from vaultsync.indexing.chunking import CHUNK_RULES, chunk_fact

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.doubles.store import MemoryStore
 from tests.memory_file_worlds import (
     DEPLOY,
     NAME,
@@ -16,7 +17,6 @@ from tests.memory_file_worlds import (
     memory,
 )
 from tests.world import SCOPE
-from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.errors import (
     MemoryFileMissingError,
     RevisionMismatchError,

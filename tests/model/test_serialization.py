@@ -12,13 +12,11 @@ from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 
-counts = st.sampled_from([1, wire.FAST_DECODER_FROM])
 
-
-@given(facts(), counts)
-def test_what_was_written_is_read(fact: Fact, count: int) -> None:
+@given(facts())
+def test_what_was_written_is_read(fact: Fact) -> None:
     line = wire.fact_to_json(fact)
-    again = wire.fact_reader(count)(line.encode(), "7-a")
+    again = wire.from_line(line.encode(), "7-a")
     assert again == fact == wire.fact_from_json(line)
     assert again.revision == "7-a"
     assert wire.fact_line(again) == line.encode()
@@ -31,11 +29,11 @@ def test_a_line_is_made_once(fact: Fact) -> None:
     assert wire.fact_line(fact.evolve(path=VaultPath("a.md"), revision="8-b")) is line
 
 
-@given(facts(), counts, st.data())
+@given(facts(), st.data())
 def test_a_line_is_let_go_of_as_soon_as_a_fact_says_something_else(
-    fact: Fact, count: int, data: st.DataObject
+    fact: Fact, data: st.DataObject
 ) -> None:
-    read = wire.fact_reader(count)(wire.fact_line(fact), "7-a")
+    read = wire.from_line(wire.fact_line(fact), "7-a")
     moved = read.evolve(path=VaultPath("public/notes/elsewhere.md"), revision="8-b")
     for each in (
         moved.evolve(title="Another title"),

@@ -11,7 +11,7 @@ class Bug:
 
     name: str
     file: str
-    """Below `vaultsync/`."""
+    """Below `vaultsync/`; a test double is `../tests/doubles/NAME.py`."""
     edits: tuple[tuple[str, str], ...]
     test: str
     """The test that fails of it, below `tests/`."""

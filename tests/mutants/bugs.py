@@ -14,8 +14,8 @@ BUGS: tuple[Bug, ...] = (
         "backends/filesystem/vault.py",
         (
             (
-                "            if not swaps and seen[0] == expect:\n",
-                "            if not swaps:\n",
+                "            if under is unknown and found.sha == expect:\n",
+                "            if under is unknown:\n",
             ),
         ),
         "contracts/test_vault.py::test_a_save_in_the_window_before_the_swap_is_put_back",
@@ -28,7 +28,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "the engine does not name the revision it read",
-        "backends/memory/store.py",
+        "../tests/doubles/store.py",
         (("        if found != write.expect or", "        if"),),
         f"{MODEL}::test_an_agents_edit_before_any_effect_loses_nothing",
     ),

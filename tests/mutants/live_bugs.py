@@ -118,7 +118,7 @@ LIVE_BUGS: tuple[Bug, ...] = (
         "backends/watchers/watchfiles.py",
         (
             (
-                '            self._gathered.fail(f"{type(error).__name__}: {error}")\n',
+                '            self.fail(f"{type(error).__name__}: {error}")\n',
                 "            del error\n",
             ),
         ),

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from tests.doubles.store import MemoryStore
 from tests.world import World
-from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.errors import GuardError, StoreUnavailableError
 from vaultsync.facts import service as fact_work
 from vaultsync.operations.maintain import full_compare, run_maintenance

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.doubles.store import MemoryStore
+from tests.doubles.vectors import MemoryVectors
 from tests.vector_rows import ALL, X, Y, row
 from tests.world import World
-from vaultsync.backends.memory.store import MemoryStore
-from vaultsync.backends.memory.vectors import MemoryVectors
 from vaultsync.errors import MigrationError, StoreMismatchError, StoreUnavailableError
 from vaultsync.model.fact import make_fact
 from vaultsync.operations.migrate import (

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import pytest
 
+from tests.doubles.links import MemoryLinks
 from tests.world import World, changed_lines, taken
-from vaultsync.backends.memory.links import MemoryLinks
 from vaultsync.errors import UnsafeSpliceError
 from vaultsync.links.wikilinks import find_links
 from vaultsync.markdown.frontmatter import split_note

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.doubles.store import MemoryStore
 from tests.world import (
     AGENTS,
     LINES,
@@ -18,7 +19,6 @@ from tests.world import (
     notice,
     taken,
 )
-from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.errors import RunNotFoundError, StoreUnavailableError
 from vaultsync.facts import service as fact_work
 from vaultsync.model.paths import VaultPath

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.doubles.store import MemoryStore
 from tests.memory_archive import MemoryArchive
 from tests.sim import SimVault
 from tests.world import AGENTS, LINES, PERSONS, World, action, kinds, taken
-from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.errors import StoreUnavailableError, VaultMissingError
 from vaultsync.model.paths import VaultPath
 from vaultsync.notes.render import render_note

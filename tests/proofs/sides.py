@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from tests.doubles.store import MemoryStore, StoreBackup
 from tests.fakes import FakeClock
 from tests.memory_archive import MemoryArchive
 from tests.proofs import ledger as proofs
@@ -13,7 +14,6 @@ from tests.proofs import texts
 from tests.proofs.ledger import Ledger
 from tests.proofs.watched import WatchedVault
 from tests.sim_disk import Handle
-from vaultsync.backends.memory.store import MemoryStore, StoreBackup
 from vaultsync.model import serialization as wire
 from vaultsync.model.fact import Fact
 from vaultsync.notes.conflict_note import is_conflict_note

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.doubles.store import MemoryStore
+from tests.doubles.vectors import MemoryVectors
 from tests.qdrants import in_memory, in_process, store_in
 from tests.recalls import RecallWorld
 from vaultsync.backends.embedders.hashing import HashEmbedder
-from vaultsync.backends.memory.store import MemoryStore
-from vaultsync.backends.memory.vectors import MemoryVectors
 from vaultsync.backends.qdrant.operations import PointCollection
 from vaultsync.backends.qdrant.store import QdrantStore
 from vaultsync.backends.qdrant.vectors import QdrantVectors

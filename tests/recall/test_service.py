@@ -294,7 +294,7 @@ def test_without_vectors_the_index_answers_and_says_what_is_missing() -> None:
 
 
 def test_vectors_that_were_never_made_are_said_to_be_missing() -> None:
-    from vaultsync.backends.memory.vectors import MemoryVectors
+    from tests.doubles.vectors import MemoryVectors
 
     world = RecallWorld()
     world.agent_remembers("Berths are full")

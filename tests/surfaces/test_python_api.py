@@ -114,7 +114,6 @@ def test_an_answer_of_the_index_loads_nothing_dear(tmp_path: Path) -> None:
     dear = {
         "filelock",
         "lancedb",
-        "msgspec",
         "networkx",
         "numpy",
         "onnxruntime",

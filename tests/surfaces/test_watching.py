@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 import vaultsync.api
 from vaultsync import settings as config
@@ -33,7 +34,7 @@ from vaultsync.service.daily_maintenance import (
     DailyMaintenance,
 )
 from vaultsync.service.memory_file_watch import MemoryFileWatch
-from vaultsync.settings import MemoryFileSettings, Settings, WatchSettings
+from vaultsync.settings import MemoryFileSettings, Settings, Watcher, WatchSettings
 
 PATIENCE = 30.0
 
@@ -42,7 +43,7 @@ def settings_at(where: Path) -> Settings:
     root, state = where / "vault", where / "state"
     vaultsync.api.init(str(root), state_dir=str(state))
     found = config.load_settings(root, state_dir=str(state))
-    return found._replace(embedder="none", grace_seconds=0.0)
+    return structs.replace(found, embedder="none", grace_seconds=0.0)
 
 
 def wait_until(holds: Callable[[], object]) -> None:
@@ -103,8 +104,9 @@ def test_both_ways_are_mirrored_while_it_runs(run: Run) -> None:
 def test_a_memory_file_is_taken_in_when_it_has_been_quiet(tmp_path: Path) -> None:
     file = tmp_path / "MEMORY.md"
     file.write_text("# Memory\n\n## Tea\n\nWe drink green tea in the morning.\n")
-    watched = settings_at(tmp_path)._replace(
-        memory_file=MemoryFileSettings(files=(str(file),), settle_seconds=0.1)
+    watched = structs.replace(
+        settings_at(tmp_path),
+        memory_file=MemoryFileSettings(files=(str(file),), settle_seconds=0.1),
     )
     run = Run(watched)
     try:
@@ -126,7 +128,7 @@ def followed(tmp_path: Path) -> Iterator[tuple[Memory, MemoryFileWatch, Path]]:
     file = tmp_path / "MEMORY.md"
     file.write_text("# Memory\n\n## Tea\n\nWe drink green tea in the morning.\n")
     table = MemoryFileSettings(files=(str(file),), settle_seconds=0.1)
-    watched = settings_at(tmp_path)._replace(memory_file=table)
+    watched = structs.replace(settings_at(tmp_path), memory_file=table)
     memory = DaemonWork(watched, stopped=lambda: False, asked=lambda: False)
     with memory, memory.held(lambda: False):
         files = MemoryFileWatch(memory, lambda kind, said: None)
@@ -366,9 +368,9 @@ def test_what_a_daemon_tells_is_nobodys_when_it_is_gone(tmp_path: Path) -> None:
     ],
 )
 def test_the_watcher_is_the_one_that_is_set(
-    settings: Settings, chosen: str, name: str
+    settings: Settings, chosen: Watcher, name: str
 ) -> None:
-    found = settings._replace(watch=WatchSettings(watcher=chosen))
+    found = structs.replace(settings, watch=WatchSettings(watcher=chosen))
     make = watcher_maker(found, lambda: None)
     assert make(False).name == name
     assert make(True).name == "watchdog, polling"
@@ -381,7 +383,7 @@ def test_on_a_network_mount_it_looks_by_itself(
         "vaultsync.backends.watchers.doctor.silent_mount", lambda _: "nfs4"
     )
     assert watcher_maker(settings, lambda: None)(False).polls
-    fixed = settings._replace(watch=WatchSettings(watcher="watchfiles"))
+    fixed = structs.replace(settings, watch=WatchSettings(watcher="watchfiles"))
     assert not watcher_maker(fixed, lambda: None)(False).polls
 
 
@@ -412,4 +414,4 @@ def test_without_what_looks_by_itself_there_is_no_watcher_but_no_crash(
 
 def test_a_store_over_a_network_is_asked_less_often(settings: Settings) -> None:
     assert intervals_for(settings).poll <= 0.05
-    assert intervals_for(settings._replace(store="qdrant://host")).poll == 1.0
+    assert intervals_for(structs.replace(settings, store="qdrant://host")).poll == 1.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.doubles.store import MemoryStore
 from tests.world import AGENTS, LINES, MERGED, PERSONS, World, kinds
-from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.errors import (
     FactNotFoundError,
     GuardError,

@@ -171,6 +171,16 @@ class DerivedData:
         return TiktokenCounter.find() or EstimatingCounter()
 
 
+def unknown_settings_check(settings: Settings) -> tuple[str, bool, str, str]:
+    """Whether the settings fit the files of the vault, as a row of `doctor`."""
+    folder = Path(settings.index_folder)
+    for each in (folder, *folder.parents):
+        if (settings.root / each).is_file():
+            message = f"index_folder is {str(folder)!r}, but {str(each)!r} is a file"
+            return "settings", False, message, "name a folder, or a new one"
+    return "settings", True, "each name in .meta/config.toml is a setting", ""
+
+
 def embedder_check(derived: DerivedData) -> tuple[str, bool, str, str]:
     """Whether the embedder is there that the setting names, as a row of `doctor`."""
     try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from vaultsync.api.mirroring import SyncMethods
 from vaultsync.errors import ConfigError, EngineBusyError
 
@@ -79,7 +81,7 @@ class MaintenanceMethods(SyncMethods):
         from vaultsync.sync.pass_types import SyncRequest
         from vaultsync.sync.run import sync_once
 
-        settings = self.settings._replace(store=to)
+        settings = structs.replace(self.settings, store=to)
         began = self._mirror.clock.monotonic()
         with self._engine(watched=_AND_AGAIN) as mirror, ExitStack() as closing:
             stores = StoreFactory(

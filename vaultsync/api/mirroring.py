@@ -325,9 +325,8 @@ class SyncMethods(IndexMethods):
 
     def doctor(self) -> tuple[DoctorCheck, ...]:
         """Check this machine and this vault."""
-        from vaultsync.api.derived import embedder_check
+        from vaultsync.api.derived import embedder_check, unknown_settings_check
         from vaultsync.api.privacy import redaction_check
-        from vaultsync.api.stray_settings import unknown_settings_check
         from vaultsync.backends.system.doctor import machine_checks
         from vaultsync.backends.watchers.doctor import watch_checks
         from vaultsync.sync.report import DoctorCheck

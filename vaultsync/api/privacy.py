@@ -37,7 +37,7 @@ def redaction_check(settings: Settings) -> tuple[str, bool, str, str]:
         x for x in hygiene.environment if len(values.get(x, "")) < MIN_VALUE_LENGTH
     ]
     said = f"secrets of {len(providers())} kinds are hidden"
-    mine = len(hygiene.patterns) + len(hygiene.optional)
+    mine = len(hygiene.patterns)
     if mine or values:
         said += f", and those of {mine} patterns and {len(values)} variables"
     if unset:
@@ -68,7 +68,7 @@ def _redactor(settings: Settings, key: bytes) -> Redactor:
     values = environment_values(hygiene.environment)
     redactor = Redactor(
         key,
-        tuple(re.compile(each) for each in hygiene.patterns),
+        tuple(re.compile(each) for each in hygiene.expressions),
         tuple(
             sorted({each for each in values.values() if len(each) >= MIN_VALUE_LENGTH})
         ),

@@ -12,7 +12,7 @@ from vaultsync.settings import Settings
 
 if TYPE_CHECKING:
     from vaultsync.backends.qdrant.operations import PointCollection
-    from vaultsync.backends.qdrant.settings import QdrantSettings
+    from vaultsync.backends.qdrant.settings import QdrantConnection
     from vaultsync.indexing.ports import Embedder
     from vaultsync.storage.clock import Clock
     from vaultsync.storage.store import Store
@@ -27,7 +27,7 @@ class StoreFactory:
         self._settings = settings
         self._clock = clock
         self._embedder = embedder
-        self._place: QdrantSettings | None = None
+        self._place: QdrantConnection | None = None
         if is_qdrant(settings.store):
             from vaultsync.backends.qdrant.settings import parse_qdrant_settings
 
@@ -83,7 +83,7 @@ class StoreFactory:
         purge = getattr(store, "purge", None)
         if purge is None or self._place is None:
             return 0
-        return int(purge(days=self._place.retention_days))
+        return int(purge(days=self._place.settings.retention_days))
 
     def dimension(self) -> int:
         """The length of the vectors that a new collection is made for."""
@@ -110,7 +110,9 @@ def check_store(store: str, *, root: Path) -> None:
     """
     from vaultsync.backends.system.clock import SystemClock
 
-    StoreFactory(Settings(root, "", root, store), SystemClock(), lambda: None)
+    StoreFactory(
+        Settings(root=root, state_dir=root, store=store), SystemClock(), lambda: None
+    )
 
 
 def _sqlite_path(settings: Settings) -> str:

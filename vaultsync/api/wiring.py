@@ -92,7 +92,9 @@ class Services:
 
         settings = self.settings
         vault = VaultFs(
-            settings.root, ignore=settings.ignore, max_bytes=settings.max_note_bytes
+            settings.root,
+            ignore=settings.ignore,
+            max_bytes=int(settings.max_note_bytes),
         )
         self._closing.callback(vault.close)
         if self._app is not None:

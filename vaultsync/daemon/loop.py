@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from vaultsync.daemon.debounce import Debouncer
-from vaultsync.daemon.schedule import BackOff, Intervals
+from vaultsync.daemon.schedule import Intervals
 from vaultsync.daemon.state import DaemonState, DueTimes
 from vaultsync.daemon.watcher_supervisor import MakeWatcher, WatcherSupervisor
 from vaultsync.errors import DaemonStoppedError, VaultsyncError
+from vaultsync.model.backoff import BackOff
 from vaultsync.model.paths import VaultPath, parent_folder
 from vaultsync.model.schema import Value
 from vaultsync.notes.conflict_note import is_conflict_note

@@ -1,8 +1,7 @@
-"""When the daemon does what: all its intervals, and how it waits after a failure."""
+"""When the daemon does what: all its intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -36,28 +35,3 @@ class Intervals:
     failure: float = 1.0
     longest_failure: float = 60.0
     """The first and the longest wait after a pass that failed."""
-
-
-class BackOff:
-    """Waits that double from failure to failure, with full jitter.
-
-    Of many that failed at once each comes back at another time.
-    """
-
-    def __init__(
-        self, *, first: float, longest: float, jitter: Callable[[], float]
-    ) -> None:
-        self._first = first
-        self._longest = longest
-        self._jitter = jitter
-        self._failures = 0
-
-    def next(self) -> float:
-        """How long to wait now: at least half of what it is without jitter."""
-        whole = min(self._first * (1 << self._failures), self._longest)
-        self._failures = min(self._failures + 1, 30)
-        return whole * (0.5 + 0.5 * self._jitter())
-
-    def reset(self) -> None:
-        """It went well."""
-        self._failures = 0

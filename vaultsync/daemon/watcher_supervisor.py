@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vaultsync.daemon.ports import Watcher, WatchEvents
-from vaultsync.daemon.schedule import BackOff, Intervals
+from vaultsync.daemon.schedule import Intervals
+from vaultsync.model.backoff import BackOff
 
 MAX_FAILURES = 3
 """After so many failures a watcher that looks by itself takes over."""

@@ -5,6 +5,8 @@ A client waits for the answer to its first word; the memory is loaded after that
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from vaultsync import settings as config
 from vaultsync.errors import ScopeDeniedError
 from vaultsync.model.scope import can_see, check_scope, private_scope
@@ -39,4 +41,4 @@ def settings_for(
     private_scope(name)
     if scope is not None and not can_see(name, check_scope(scope)):
         raise ScopeDeniedError(name, scope)
-    return found._replace(agent=name, user=user or None)
+    return structs.replace(found, agent=name, user=user or None)

@@ -7,9 +7,10 @@ elsewhere goes through `make_fact()` instead.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
 from operator import itemgetter
+
+import msgspec
 
 from vaultsync.model.fact import Fact
 from vaultsync.model.schema import FIELDS, OWN_FIELDS_BY_KEY, Value
@@ -20,6 +21,8 @@ _GET = itemgetter(*_ATTRS)  # of `vars(fact)`: half of what `attrgetter` takes
 _DEFAULT_VALUES = vars(Fact(""))
 _ATTR = {**dict(zip(_KEYS, _ATTRS, strict=True)), "properties": "properties"}
 _UNSET = (None, (), "")
+_encode = msgspec.json.Encoder(order="sorted").encode
+_decode = msgspec.json.Decoder().decode
 
 
 def fact_to_values(fact: Fact) -> dict[str, Value]:
@@ -40,7 +43,7 @@ def fact_to_values(fact: Fact) -> dict[str, Value]:
 
 def fact_to_json(fact: Fact) -> str:
     """One line of JSON, the same for equal facts."""
-    return _encoder()(fact_to_values(fact)).decode()
+    return _encode(fact_to_values(fact)).decode()
 
 
 def fact_line(fact: Fact) -> bytes:
@@ -50,15 +53,8 @@ def fact_line(fact: Fact) -> bytes:
     """
     line = fact.line
     if line is None:
-        line = vars(fact)["line"] = _encoder()(fact_to_values(fact))
+        line = vars(fact)["line"] = _encode(fact_to_values(fact))
     return line
-
-
-@cache
-def _encoder() -> Callable[[object], bytes]:
-    import msgspec  # noqa: PLC0415 - dear to load, and a question writes nothing
-
-    return msgspec.json.Encoder(order="sorted").encode
 
 
 def fact_from_values(values: Mapping[str, Value], **more: object) -> Fact:
@@ -85,27 +81,11 @@ def fact_from_json(text: str, **more: object) -> Fact:
     return fact_from_values(json.loads(text), **more)
 
 
-FAST_DECODER_FROM = 100
-"""So many lines are worth what a faster decoder costs to load."""
-
-
-def fact_reader(count: int) -> Callable[[bytes, str], Fact]:
-    """What makes a fact of each of `count` lines that `to_json()` made, and its revision."""
-    values_of = json.loads if count < FAST_DECODER_FROM else _decoder()
-
-    def read(line: bytes, revision: str) -> Fact:
-        fact = fact_from_values(values_of(line), revision=revision)
-        vars(fact)["line"] = line
-        return fact
-
-    return read
-
-
-@cache
-def _decoder() -> Callable[[bytes], Mapping[str, Value]]:
-    import msgspec  # noqa: PLC0415 - see above
-
-    return msgspec.json.Decoder().decode
+def from_line(line: bytes, revision: str) -> Fact:
+    """The fact of one line that `line_of()` made, with its revision."""
+    fact = fact_from_values(_decode(line), revision=revision)
+    vars(fact)["line"] = line
+    return fact
 
 
 def public_values(fact: Fact) -> dict[str, Value]:

@@ -7,8 +7,11 @@ speaks for a fact never ranks it lower.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from sys import float_info
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from msgspec import Meta, Struct
 
 FIELD_WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
@@ -40,19 +43,26 @@ NAME_MATCH_WEIGHT = 6.0
 so: whoever asks for a whole title or alias wants that note, and then those about it."""
 
 
-class RankingWeights(NamedTuple):
+Weight = Annotated[
+    float, Meta(ge=0, le=float_info.max, description="a number (0 or more)")
+]
+
+
+class RankingWeights(Struct, frozen=True, forbid_unknown_fields=True):
     """What each signal counts; a setting. The first three are those of the design (§8)."""
 
-    similarity: float = 0.5
-    recency: float = 0.3
-    utility: float = 0.2
-    vectors: float = 1.0
+    similarity: Weight = 0.5
+    recency: Weight = 0.3
+    utility: Weight = 0.2
+    vectors: Weight = 1.0
     """What a cosine of 1 counts beside the best match by words that can be trusted. With
     the square of the trust the turn recall@5 of LoCoMo is 0.69 to 0.71 from 0.5 to 2; with
     the trust itself, from 1 to 2.5, it is the same or less. Adding ranks (RRF) fell below
     words alone."""
-    fields: Mapping[str, float] = FIELD_WEIGHTS
-    least: float = 0.0
+    fields: Annotated[
+        Mapping[str, Weight], Meta(description="a table of numbers (0 or more)")
+    ] = FIELD_WEIGHTS
+    least: Weight = 0.0
     """What scores less is not told. Seed 001 cuts at 0.3, which costs right answers."""
 
 

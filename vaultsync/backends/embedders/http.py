@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+import random
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC
 from math import isfinite, sqrt
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from vaultsync.errors import ConfigError, EmbedderError
+from vaultsync.model.backoff import BackOff
 from vaultsync.storage.clock import Clock
 
 _BATCH = 100
@@ -54,7 +56,13 @@ class HttpEmbedder:
     """
 
     def __init__(
-        self, url: str, model: str, *, clock: Clock, key_variable: str = ""
+        self,
+        url: str,
+        model: str,
+        *,
+        clock: Clock,
+        key_variable: str = "",
+        jitter: Callable[[], float] = random.random,
     ) -> None:
         if key_variable and not key_variable.isidentifier():
             # It is not repeated: it may be the key itself.
@@ -67,6 +75,7 @@ class HttpEmbedder:
         self._model = model
         self._clock = clock
         self._key_variable = key_variable
+        self._jitter = jitter
         self._dimension = _DIMENSIONS.get(model, 0)
         self._rested = 0.0
         """When the next requests may go."""
@@ -114,10 +123,13 @@ class HttpEmbedder:
     def _vectors(self, texts: Sequence[str]) -> list[list[float]]:
         """The vectors of one request, tried until its answer is one or cannot become it."""
         tries = _TRIES if len(texts) > 1 else _TRIES_OF_ONE
+        waits = BackOff(first=_FIRST_WAIT, longest=_LONGEST_WAIT, jitter=self._jitter)
         why: _RetryableError | None = None
-        for attempt in range(tries):
+        for _ in range(tries):
             if why is not None:
-                self._clock.sleep(self._pause(attempt - 1, why.wait))
+                # At least what the service asks for, and not all at once after that.
+                wait = waits.next() + (why.wait or 0.0)
+                self._clock.sleep(min(wait, _LONGEST_WAIT))
             try:
                 return [self._unit(each) for each in self._asked(texts)]
             except _RetryableError as passing:
@@ -215,14 +227,6 @@ class HttpEmbedder:
         if not length:
             raise _RetryableError("answers with a vector without direction")
         return [each / length for each in made]
-
-    def _pause(self, attempt: int, named: float | None) -> float:
-        """Seconds to wait: at least what was asked for, else up to twice as long each time."""
-        chance = int(self._clock.new_id()[-8:], 16) / 0xFFFFFFFF
-        if named is not None:
-            return min(named + chance * _FIRST_WAIT, _LONGEST_WAIT)
-        most = min(_FIRST_WAIT * 2.0**attempt, _LONGEST_WAIT)
-        return most * (0.5 + 0.5 * chance)
 
     def _named_wait(self, said: str | None) -> float | None:
         """The seconds of a `Retry-After`, which may be a number or a date (RFC 9110)."""

@@ -32,8 +32,6 @@ STATE_FILE = ".memory-sync-state.json"
 STAGING_DIR = ".memory-sync.staged"
 _PAUSES = (0.0, 0.001, 0.004, 0.016, 0.064)
 """Seconds before a file that changed while being read is read again."""
-_SWAPS = 64
-"""A person does not save so often within one call."""
 _WRITERS = (0.002, 0.008, 0.032, 0.128, 0.512)
 """Seconds to wait, again and again, for an editor to close what was displaced."""
 _NEW = "new"
@@ -198,10 +196,7 @@ class DiskMemoryFile:
     def _exchange(
         self, staged: EntryAt, note: EntryAt, data: bytes, expect: bytes
     ) -> None:
-        """Swap until what comes out of the file is what was last put into it.
-
-        Whatever else comes out was saved after that, is newer, and goes back in.
-        """
+        """Swap; whatever else than `expect` comes out goes back in."""
         fd = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
         try:
             looks = syscalls.metadata_of(fd, os.fstat(fd))
@@ -210,25 +205,25 @@ class DiskMemoryFile:
         if self.read(sys.maxsize) != expect:
             raise MemoryFileChangedError(self._name)
         syscalls.copy_metadata(looks, staged, syscalls.stat_of(staged))
-        met: list[bytes] = []
-        put, under = data, expect
-        for _ in range(_SWAPS):
-            try:
-                if not syscalls.exchange(staged, note):
-                    syscalls.swap_by_link(staged, note)
-            except FileNotFoundError:
-                # A person deleted or renamed it: what is staged is not put anywhere.
-                if put is not data:
-                    met.append(put)
-                raise MemoryFileChangedError(self._name, tuple(met)) from None
+
+        def swap() -> None:
+            if not syscalls.exchange(staged, note):
+                syscalls.swap_by_link(staged, note)
+
+        def look(under: bytes) -> bytes:
             found = _bytes(staged)
-            if found == under and (found := _read_when_closed(staged)) == under:
-                break
-            met.append(found)
-            put, under = found, put
-        if put is not data:
-            saved = tuple(each for each in met if each not in (put, data, expect))
-            raise MemoryFileChangedError(self._name, saved)
+            return _read_when_closed(staged) if found == under else found
+
+        try:
+            # When a person deletes or renames it, what is staged is not put anywhere.
+            put, met = syscalls.swap_checked(
+                swap, look, lambda: False, ours=data, expect=expect
+            )
+        except FileNotFoundError:
+            raise MemoryFileChangedError(self._name) from None
+        if met:
+            saved = (x for x in dict.fromkeys(met) if x not in (put, data, expect))
+            raise MemoryFileChangedError(self._name, tuple(saved))
 
     def leftovers(self) -> Sequence[bytes]:
         """What a crash left in the staging folder."""

@@ -20,6 +20,9 @@ from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
 
+_SWAPS = 64
+"""More saves than this, each between two swaps, come from no editor."""
+
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _MAC = sys.platform == "darwin"
 _RENAME = getattr(_LIBC, "renameatx_np" if _MAC else "renameat2", None)
@@ -134,6 +137,47 @@ def swap_by_link(staged: EntryAt, note: EntryAt) -> None:
         same = os.path.samestat(stat_of(note), stat_of(kept))
     replace(staged, note)
     replace(kept, staged)
+
+
+def swap_checked(
+    swap: Callable[[], None],
+    look: Callable[[T], T],
+    restore: Callable[[], bool],
+    *,
+    ours: T,
+    expect: T,
+) -> tuple[T | None, list[T]]:
+    """Swap until what comes out of a file is what was last put into it.
+
+    Whatever else comes out was saved after that, is newer, and goes back in.
+
+    `ours` is staged at first, and `look` gets what it should find staged. After the other
+    file was deleted or renamed, `restore` may give the staged one its name.
+
+    Returns:
+        What the file holds now (None: it is gone), and what came out unexpected: nothing
+        when the first swap was right.
+
+    Raises:
+        FileNotFoundError: there was no other file to begin with.
+    """
+    put, under = ours, expect
+    met: list[T] = []
+    for _ in range(_SWAPS):
+        try:
+            swap()
+        except FileNotFoundError:
+            if not met:
+                raise
+            with contextlib.suppress(FileExistsError):
+                return (put if restore() else None), met
+            continue
+        found = look(under)
+        if found == under:
+            return put, met
+        met.append(found)
+        put, under = found, put
+    return under, met
 
 
 def stage_across_devices(

@@ -50,8 +50,8 @@ _DERIVED = re.compile(
     r"\.(?:index|meta(?!/(?:staging|config\.toml)(?:/|$)))(?:/[^./\\\0][^/\\\0]*)+",
     re.IGNORECASE,
 )
-_SWAPS = 64
-"""An editor that saves between each two of so many swaps is no editor."""
+_NO_NOTE = -2
+"""The mtime of what was displaced and is nothing that a note can be."""
 
 
 class VaultFs:
@@ -204,40 +204,47 @@ class VaultFs:
         expect: str,
         ours: tuple[bytes, FileStamp],
     ) -> FileStamp:
-        """Swap until what comes out of the note is what was last put into it.
+        """Swap; whatever else than `expect` comes out goes back in.
 
-        Whatever else comes out was saved after that, is newer, and goes back in. The
-        mtime tells a save of the same bytes apart.
+        The mtime tells a save of the same bytes apart.
         """
         data, before = ours
-        met: dict[str, bytes] = {}
-        put, under, our_sha = ("", 0), ("", 0), ""
-        for swaps in range(_SWAPS):
-            try:
-                self._swap(path, staged, note)
-            except FileNotFoundError:  # the note was deleted or renamed
-                if not swaps:
-                    raise self._tree.missing(path) from None
-                with contextlib.suppress(FileExistsError):
-                    self._rename_new(staged, note)
-                    break
-                continue
+        unknown = (b"", -1)  # of what is expected only the hash is known
+
+        def look(under: tuple[bytes, int]) -> tuple[bytes, int]:
             found = self._peek(path, staged)
-            seen = (found.sha, found.stamp.mtime_ns) if found else ("", -1)
-            if not swaps and seen[0] == expect:
-                return vault_tree.stamp_after(note, before)
-            if not swaps:
-                our_sha = hashlib.sha256(data).hexdigest()
-                put = (our_sha, before.mtime_ns)
-            if seen == under:
-                break
-            if found:
-                met[found.sha] = found.data
-            put, under = seen, put
-        else:
-            put = under
-        known = {put[0], expect, our_sha}
-        raise NoteChangedError(path, tuple(met[sha] for sha in met if sha not in known))
+            if not found:
+                return b"", _NO_NOTE
+            if under is unknown and found.sha == expect:
+                return under
+            return found.data, found.stamp.mtime_ns
+
+        def restore() -> bool:
+            self._rename_new(staged, note)
+            return True
+
+        try:
+            put, met = syscalls.swap_checked(
+                lambda: self._swap(path, staged, note),
+                look,
+                restore,
+                ours=(data, before.mtime_ns),
+                expect=unknown,
+            )
+        except FileNotFoundError:
+            raise self._tree.missing(path) from None
+        if not met:
+            return vault_tree.stamp_after(note, before)
+        known = {data, put[0] if put else b""}
+        saved = dict.fromkeys(each for each, mtime in met if mtime != _NO_NOTE)
+        raise NoteChangedError(
+            path,
+            tuple(
+                each
+                for each in saved
+                if each not in known and hashlib.sha256(each).hexdigest() != expect
+            ),
+        )
 
     def move(self, path: VaultPath, to: VaultPath) -> FileStamp:
         """Rename; a change of case only is one too."""

@@ -38,7 +38,7 @@ from vaultsync.backends.qdrant.operations import (
 )
 from vaultsync.backends.qdrant.payload import PAYLOAD_INDEXES
 from vaultsync.backends.qdrant.retry import RetryPolicy
-from vaultsync.backends.qdrant.settings import QdrantSettings
+from vaultsync.backends.qdrant.settings import QdrantConnection
 from vaultsync.errors import ConfigError, StoreLayoutError
 from vaultsync.storage.clock import Clock
 
@@ -161,14 +161,16 @@ class ClientPointCollection:
     """
 
     def __init__(
-        self, place: QdrantSettings, *, clock: Clock, client: Model = None
+        self, place: QdrantConnection, *, clock: Clock, client: Model = None
     ) -> None:
         self._place = place
         self._client: Model = client
         self._ours = client is None
         where = str(place) if place.kind == "server" else ""
-        judged = partial(translate_error, where=where, key=place.key_variable)
-        self._patience = RetryPolicy(clock, judged, seconds=place.patience_seconds)
+        judged = partial(translate_error, where=where, key=place.settings.key)
+        self._patience = RetryPolicy(
+            clock, judged, seconds=place.settings.patience_seconds
+        )
         self._known = False
         self._closed = False
 
@@ -209,10 +211,10 @@ class ClientPointCollection:
             port=place.port,
             https=place.tls,
             verify=place.tls,  # else certificates are loaded for nothing
-            api_key=os.environ.get(place.key_variable) or None,
-            grpc_port=place.grpc_port or 6334,
-            prefer_grpc=place.grpc_port is not None,
-            timeout=max(1, round(place.timeout_seconds)),
+            api_key=os.environ.get(place.settings.key) or None,
+            grpc_port=place.settings.grpc_port or 6334,
+            prefer_grpc=place.settings.grpc_port is not None,
+            timeout=max(1, round(place.settings.timeout_seconds)),
             check_compatibility=False,  # it would ask the server each time
         )
 
@@ -220,13 +222,15 @@ class ClientPointCollection:
     def _reads(self) -> dict[str, object]:
         if self._place.kind == "local":
             return {}
-        return {"consistency": consistency(self._place.read_consistency)}
+        return {"consistency": consistency(self._place.settings.read_consistency)}
 
     @property
     def _writes(self) -> dict[str, object]:
         made: dict[str, object] = {"wait": True}
         if self._place.kind != "local":
-            made["ordering"] = load_models().WriteOrdering(self._place.ordering)
+            made["ordering"] = load_models().WriteOrdering(
+                self._place.settings.ordering
+            )
         return made
 
     # ---------------------------------------------------------------- collection
@@ -294,9 +298,9 @@ class ClientPointCollection:
                     )
                 ),
                 on_disk_payload=False,
-                shard_number=place.shard_number,
-                replication_factor=place.replication_factor,
-                write_consistency_factor=place.write_consistency_factor,
+                shard_number=place.settings.shard_number,
+                replication_factor=place.settings.replication_factor,
+                write_consistency_factor=place.settings.write_consistency_factor,
             )
         except Exception as error:
             if not exists_already(error):

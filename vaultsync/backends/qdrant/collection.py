@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vaultsync.backends.qdrant.settings import QdrantSettings
+from vaultsync.backends.qdrant.settings import QdrantConnection
 
 HNSW_M = 16
 EF_CONSTRUCT = 128
@@ -23,7 +23,7 @@ the nearest ten of 100,000 chunks with a filter on three fields the graph alone 
 and 0.675 before each of the fields had its payload index; with ACORN all, both times."""
 
 
-def differences(config: Mapping[str, Any], place: QdrantSettings) -> list[str]:
+def differences(config: Mapping[str, Any], place: QdrantConnection) -> list[str]:
     """What is not as this vault would make it, in words; of a server's description."""
     params, found = config.get("params") or {}, []
     vectors = params.get("vectors") or {}
@@ -42,7 +42,7 @@ def differences(config: Mapping[str, Any], place: QdrantSettings) -> list[str]:
         "ef_construct": (hnsw.get("ef_construct"), EF_CONSTRUCT),
     }
     for name in ("shard_number", "replication_factor", "write_consistency_factor"):
-        asked = getattr(place, name)
+        asked = getattr(place.settings, name)
         if asked is not None:
             wanted[name] = (params.get(name), asked)
     found += [

@@ -27,7 +27,7 @@ from vaultsync.backends.qdrant.operations import (
 )
 from vaultsync.backends.qdrant.payload import PAYLOAD_INDEXES
 from vaultsync.backends.qdrant.retry import RequestFailure, RetryPolicy
-from vaultsync.backends.qdrant.settings import QdrantSettings
+from vaultsync.backends.qdrant.settings import QdrantConnection
 from vaultsync.errors import ConfigError, StoreLayoutError
 from vaultsync.storage.clock import Clock
 
@@ -52,11 +52,11 @@ class EdgePointCollection:
     outlives the process, but not a power cut.
     """
 
-    def __init__(self, place: QdrantSettings, *, clock: Clock) -> None:
+    def __init__(self, place: QdrantConnection, *, clock: Clock) -> None:
         self._place = place
         self._folder = place.path / place.collection
         self._patience = RetryPolicy(
-            clock, translate_edge_error, seconds=place.patience_seconds
+            clock, translate_edge_error, seconds=place.settings.patience_seconds
         )
         self._shard: EdgeValue = None
         self._since_flush = 0

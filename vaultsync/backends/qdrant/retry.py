@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from vaultsync.errors import StoreUnavailableError
+from vaultsync.model.backoff import BackOff
 from vaultsync.storage.clock import Clock
 
 FIRST_WAIT, MAX_WAIT = 1.0, 30.0
@@ -74,7 +75,7 @@ class RetryPolicy:
         if self._given_up is not None and began < self._rests_until:
             raise self._unavailable(self._given_up)
         deadline = began + (self._seconds if self._given_up is None else 0.0)
-        pause = FIRST_WAIT
+        waits = BackOff(first=FIRST_WAIT, longest=MAX_WAIT, jitter=self._jitter)
         while True:
             asked = self._clock.monotonic()
             try:
@@ -83,7 +84,7 @@ class RetryPolicy:
                 trouble = self._judge(error)
                 if trouble is None:
                     raise
-                wait = trouble.wait or pause * (0.5 + self._jitter() / 2)
+                wait = trouble.wait or waits.next()
                 now = self._clock.monotonic()
                 late = now + wait > deadline
                 gone = trouble.refused and not self._answered
@@ -92,7 +93,6 @@ class RetryPolicy:
                         self._rests_until = 2 * now - began
                     raise self._unavailable(trouble) from error
                 self._clock.sleep(wait)
-                pause = min(2 * pause, MAX_WAIT)
             else:
                 self._answered, self._given_up = True, None
                 return answer

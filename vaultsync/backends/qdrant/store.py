@@ -41,6 +41,7 @@ from vaultsync.backends.qdrant.payload import (
     to_row,
 )
 from vaultsync.errors import FactNotFoundError, StoreUnavailableError
+from vaultsync.model.backoff import BackOff
 from vaultsync.model.fact import Fact
 from vaultsync.storage.clock import Clock
 from vaultsync.storage.store import FeedRow, RevisionMismatch, StoreState, StoreWrite
@@ -166,7 +167,8 @@ class QdrantStore:
         at = self._clock.now().isoformat(timespec="seconds").replace("+00:00", "Z")
         ids = list(dict.fromkeys(write.fact_id for write in writes))
         tried: dict[str, list[str | RevisionMismatch]] = {}
-        for turn in range(_TRIES if writes else 0):
+        waits = BackOff(first=0.002, longest=0.25, jitter=random.random)
+        for _ in range(_TRIES if writes else 0):
             head, found = self._settled(ids, None)
             for mark, answers in tried.items():
                 if head.holds(mark):
@@ -194,8 +196,7 @@ class QdrantStore:
             if now is not None and now.holds(mark):
                 self._finish(now, after, decided.rows)
                 return decided.answers
-            # Another one was faster; who waits how long is luck, and no secret.
-            self._clock.sleep(random.random() * min(0.002 * 2**turn, 0.25))  # noqa: S311
+            self._clock.sleep(waits.next())  # another one was faster
         if not writes:
             return []
         raise StoreUnavailableError("others write to it without a pause")

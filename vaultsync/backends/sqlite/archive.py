@@ -9,12 +9,13 @@ import dataclasses
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+import msgspec
 
 from vaultsync.backends.sqlite import database as sqlite_file
 from vaultsync.errors import ArchiveError
@@ -23,8 +24,6 @@ from vaultsync.model.fact import Fact
 from vaultsync.model.paths import VaultPath
 
 if TYPE_CHECKING:
-    import msgspec
-
     from vaultsync.notes.conflict_note import Conflict
     from vaultsync.storage.archive import (
         Base,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     )
 
 
+_encode = msgspec.json.Encoder(enc_hook=dict).encode  # any mapping is a map
 SqlRow: TypeAlias = tuple[Any, ...]
 
 SELECT_BASES = (
@@ -170,7 +170,7 @@ def value_to_json(value: object) -> str:
     if value is None:
         return "null"
     try:
-        return _encoder()(_plain(value)).decode()
+        return _encode(_plain(value)).decode()
     except UnicodeEncodeError:
         # A path that is no Unicode: JSON can hold its half characters as escapes.
         return json.dumps(_plain(value), default=_dataclass_to_dict)
@@ -256,30 +256,16 @@ def _plain(value: object) -> object:
     held: dict[str, object] = value._asdict()
     fact = held.get("fact")
     if isinstance(fact, Fact):
-        held["fact"] = _raw_json_type()(wire.fact_line(fact))
+        held["fact"] = msgspec.Raw(wire.fact_line(fact))
         held["version"] = (fact.path, fact.revision)
     return held
 
 
 def _dataclass_to_dict(value: object) -> object:
-    if isinstance(value, _raw_json_type()):
+    if isinstance(value, msgspec.Raw):
         return json.loads(bytes(value))
     assert dataclasses.is_dataclass(value) and not isinstance(value, type)  # noqa: S101, PT018 - what else the archive holds whole
     return dataclasses.asdict(value)
-
-
-@cache
-def _encoder() -> Callable[[object], bytes]:
-    import msgspec  # dear to load, and a question writes nothing
-
-    return msgspec.json.Encoder(enc_hook=dict).encode  # any mapping is a map
-
-
-@cache
-def _raw_json_type() -> type[msgspec.Raw]:
-    import msgspec  # see above
-
-    return msgspec.Raw
 
 
 _ARCHIVE_WAL_PAGES = 4_096

@@ -150,8 +150,7 @@ class SqliteStore:
                 " WHERE id IN (SELECT value FROM json_each(?)) AND deleted = 0",
                 json.dumps(batch),
             )
-            read = wire.fact_reader(len(rows))
-            found.update((row[0], read(row[2], row[1])) for row in rows)
+            found.update((row[0], wire.from_line(row[2], row[1])) for row in rows)
         return found
 
     def tombstone(self, fact_id: str) -> Fact | None:

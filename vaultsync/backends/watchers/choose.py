@@ -6,17 +6,16 @@ from collections.abc import Callable, Sequence
 
 from vaultsync.daemon.ports import Watcher
 from vaultsync.errors import ConfigError
-from vaultsync.settings import WATCHERS, Settings
+from vaultsync.settings import Settings
 
-AUTO, WATCHFILES, WATCHDOG, POLLING = WATCHERS
-_PREFERRED = (WATCHFILES, WATCHDOG)
+_NATIVE = ("watchfiles", "watchdog")
 """In bursts watchfiles loses nothing; see the watcher rows of `make bench`."""
 
 
 def watcher_maker(
     settings: Settings, wake: Callable[[], None]
 ) -> Callable[[bool], Watcher]:
-    """What makes the watcher of a vault; told so, one that looks by itself.
+    """What makes the watcher of a vault; given true, one that polls.
 
     Raises:
         ConfigError: nothing is installed that can watch.
@@ -24,15 +23,14 @@ def watcher_maker(
     from vaultsync.backends.watchers.doctor import mount_without_events
 
     wanted = settings.watch.watcher
-    names = (wanted,) if wanted in _PREFERRED else _PREFERRED
-    told = _first_installed(names)
-    silent = wanted == AUTO and bool(mount_without_events(settings.root))
-    looks = wanted == POLLING or silent
+    native = _first_installed((wanted,) if wanted in _NATIVE else _NATIVE)
+    silent = wanted == "auto" and bool(mount_without_events(settings.root))
+    always = wanted == "polling" or silent
 
     def make(polls: bool) -> Watcher:  # noqa: FBT001 - the engine's word
-        if polls or looks:
+        if polls or always:
             return _poller(settings, wake)
-        return told(settings.root, settings.state_dir, wake=wake)
+        return native(settings.root, settings.state_dir, wake=wake)
 
     return make
 
@@ -54,7 +52,7 @@ def _poller(settings: Settings, wake: Callable[[], None]) -> Watcher:
 def _first_installed(names: Sequence[str]) -> Callable[..., Watcher]:
     for name in names:
         try:
-            if name == WATCHFILES:
+            if name == "watchfiles":
                 from vaultsync.backends.watchers.watchfiles import WatchfilesWatcher
 
                 return WatchfilesWatcher

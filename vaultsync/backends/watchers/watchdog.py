@@ -1,7 +1,7 @@
-"""A watcher by watchdog: the events are read in Python, thread by thread.
+"""A watcher by watchdog, which also polls: the events are read in Python.
 
-It hears a change within a millisecond, and loses events when more come than Python can
-read meanwhile. It only logs that: here the log is listened to.
+It reports a change within a millisecond, and loses events when more come than Python can
+read meanwhile. It only logs that: its log is listened to.
 """
 
 from __future__ import annotations
@@ -10,42 +10,30 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from watchdog.events import (
-    DirCreatedEvent,
-    DirDeletedEvent,
-    DirMovedEvent,
-    FileClosedEvent,
-    FileCreatedEvent,
-    FileDeletedEvent,
-    FileModifiedEvent,
-    FileMovedEvent,
-    FileSystemEvent,
-    FileSystemEventHandler,
-)
+from watchdog import events
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 from watchdog.observers.polling import PollingObserver
 
 from vaultsync.backends.watchers.collector import EventCollector
-from vaultsync.daemon.ports import WatchEvents
 
-_LOGGER = "watchdog.observers"
+_LOGGER = logging.getLogger("watchdog.observers")
 _JOIN = 5.0
-_WANTED: list[type[FileSystemEvent]] = [
-    DirCreatedEvent,
-    DirDeletedEvent,
-    DirMovedEvent,
-    FileClosedEvent,
-    FileCreatedEvent,
-    FileDeletedEvent,
-    FileModifiedEvent,
-    FileMovedEvent,
+_WANTED: list[type[events.FileSystemEvent]] = [
+    events.DirCreatedEvent,
+    events.DirDeletedEvent,
+    events.DirMovedEvent,
+    events.FileClosedEvent,
+    events.FileCreatedEvent,
+    events.FileDeletedEvent,
+    events.FileModifiedEvent,
+    events.FileMovedEvent,
 ]
-"""All but those of who only looks: they would drown the others."""
+"""All but those of programs that only read: they would drown the others."""
 
 
-class WatchdogWatcher:
-    """A `Watcher` that hears of what changes from the system, or looks by itself."""
+class WatchdogWatcher(EventCollector, events.FileSystemEventHandler):
+    """A `Watcher` that gets the events of the system, or polls."""
 
     def __init__(
         self,
@@ -56,13 +44,14 @@ class WatchdogWatcher:
         polls: bool = False,
         interval: float = 1.0,
     ) -> None:
+        super().__init__(root, state_dir, wake)
         self.polls = polls
         self.name = "watchdog, polling" if polls else "watchdog"
-        self._gathered = EventCollector(root, state_dir, wake)
-        self._interval = interval
-        self._observer: BaseObserver | None = None
-        self._log = _Listener(self._gathered)
-        self._stopped = False
+        self._observer: BaseObserver = (
+            PollingObserver(timeout=interval) if polls else Observer()
+        )
+        self._log = _Listener(self)
+        self._runs = False
 
     def start(self) -> None:
         """Begin to listen.
@@ -70,63 +59,45 @@ class WatchdogWatcher:
         Raises:
             OSError: the root is not there, or the system has no more watches.
         """
-        self._gathered.begin()
-        observer: BaseObserver = (
-            PollingObserver(timeout=self._interval) if self.polls else Observer()
-        )
-        handler = _Handler(self._hear)
-        observer.schedule(
-            handler, self._gathered.root, recursive=True, event_filter=_WANTED
-        )
+        self.begin()
+        observer = self._observer
+        observer.schedule(self, self.root, recursive=True, event_filter=_WANTED)
         if not self.polls:
-            place = str(self._gathered.canary)
-            observer.schedule(handler, place, event_filter=_WANTED)
-        logging.getLogger(_LOGGER).addHandler(self._log)
+            observer.schedule(self, str(self.canary), event_filter=_WANTED)
+        _LOGGER.addHandler(self._log)
         try:
             observer.start()
         except BaseException:
-            logging.getLogger(_LOGGER).removeHandler(self._log)
+            _LOGGER.removeHandler(self._log)
             raise
-        self._observer = observer
-
-    def drain(self) -> WatchEvents:
-        """What was heard since the last call."""
-        return self._gathered.drain()
+        self._runs = True
 
     def trouble(self) -> str:
         """Why it cannot be trusted any more."""
-        observer = self._observer
-        if observer is not None and not self._stopped:
-            threads = [observer, *observer.emitters]
-            if not all(thread.is_alive() for thread in threads):
-                self._gathered.fail("a thread that watches has ended")
-        return self._gathered.trouble()
-
-    def probe(self) -> None:
-        """Touch a file beside the archive."""
-        self._gathered.probe()
+        threads = [self._observer, *self._observer.emitters]
+        if self._runs and not all(thread.is_alive() for thread in threads):
+            self.fail("a thread that watches has ended")
+        return super().trouble()
 
     def stop(self) -> None:
         """Stop listening."""
-        observer = self._observer
-        if self._stopped or observer is None:
-            return
-        self._stopped = True
-        logging.getLogger(_LOGGER).removeHandler(self._log)
-        observer.stop()
-        observer.join(_JOIN)
+        if self._runs:
+            self._runs = False
+            _LOGGER.removeHandler(self._log)
+            self._observer.stop()
+            self._observer.join(_JOIN)
 
-    def _hear(self, event: FileSystemEvent) -> None:
+    def dispatch(self, event: events.FileSystemEvent) -> None:
         """Run in a thread of watchdog's: what is raised here would end it."""
         try:
             paths = [event.src_path, event.dest_path]
-            self._gathered.add([str(path) for path in paths if path])
+            self.add([str(path) for path in paths if path])
         except Exception as error:  # noqa: BLE001 - the thread lives on, and it is told
-            self._gathered.fail(f"{type(error).__name__}: {error}")
+            self.fail(f"{type(error).__name__}: {error}")
 
 
 class _Listener(logging.Handler):
-    """Hears in watchdog's log that the queue of the system was full."""
+    """Finds in watchdog's log that the queue of the system was full."""
 
     def __init__(self, gathered: EventCollector) -> None:
         super().__init__(logging.WARNING)
@@ -135,14 +106,3 @@ class _Listener(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """A warning or worse: whatever it is about, something may have been missed."""
         self._gathered.lose(record.getMessage())
-
-
-class _Handler(FileSystemEventHandler):
-    """What watchdog calls for each event."""
-
-    def __init__(self, hear: Callable[[FileSystemEvent], None]) -> None:
-        self._hear = hear
-
-    def dispatch(self, event: FileSystemEvent) -> None:
-        """One event, whatever its kind."""
-        self._hear(event)

@@ -1,47 +1,46 @@
 """A watcher by watchfiles: the events are read in Rust, without waiting for Python.
 
-Of a burst of 60,000 files it loses none. It says nothing when the system's queue was full
-all the same, as after the process was stopped for a while: as many changes without a
-pause as only a full queue makes count as loss.
+Of a burst of 60,000 files it loses none. It does not report that the system's queue was
+full, as after the process was stopped for a while: as many changes without a pause as only
+a full queue makes count as loss.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain
 from pathlib import Path
 
-from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
+from watchfiles import Change, watch
 
 from vaultsync.backends.watchers.collector import EventCollector
-from vaultsync.daemon.ports import WatchEvents
 
 _TOGETHER_MS = 50
 _STEP_MS = 25
-"""Changes within a step are told together, but after `_TOGETHER_MS` at the latest."""
-_TIMEOUT_MS = 1000
+"""Changes within a step come together, but after `_TOGETHER_MS` at the latest."""
+_TIMEOUT_MS = 100
+_PAUSE = 10
+"""Timeouts in a row that end a burst."""
 _QUEUE = 16_384
-"""What the queue of inotify holds unless the machine was told otherwise."""
+"""What the queue of inotify holds unless the machine is configured otherwise."""
 _JOIN = 5.0
 
 
-class WatchfilesWatcher:
-    """A `Watcher` that hears of what changes from the system.
+class WatchfilesWatcher(EventCollector):
+    """A `Watcher` that gets the events of the system.
 
-    It does not look by itself: notify's poller takes files for the same whose times
-    differ by less than a second.
+    It does not poll: the poller of watchfiles takes files for the same whose times differ
+    by less than a second.
     """
 
+    name = "watchfiles"
+    polls = False
+
     def __init__(
-        self,
-        root: Path,
-        state_dir: Path,
-        *,
-        wake: Callable[[], None],
+        self, root: Path, state_dir: Path, *, wake: Callable[[], None]
     ) -> None:
-        self.name = "watchfiles"
-        self.polls = False
-        self._gathered = EventCollector(root, state_dir, wake)
+        super().__init__(root, state_dir, wake)
         self._full = _queue_length() // 4
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -52,33 +51,37 @@ class WatchfilesWatcher:
         Raises:
             OSError: the root is not there, or the system has no more watches.
         """
-        self._gathered.begin()
-        paths = [self._gathered.root, str(self._gathered.canary)]
+        self.begin()
+        changes = watch(
+            self.root,
+            self.canary,
+            watch_filter=None,
+            debounce=_TOGETHER_MS,
+            step=_STEP_MS,
+            stop_event=self._stop,
+            rust_timeout=_TIMEOUT_MS,
+            yield_on_timeout=True,
+            force_polling=False,
+            ignore_permission_denied=True,
+        )
         try:
-            # In order: no debugging, no polling (and its interval), folders in folders
-            # too, and folders that may not be entered are passed over.
-            notify = RustNotify(paths, False, False, 1000, True, True)  # noqa: FBT003
-        except WatchfilesRustInternalError as error:
+            first = next(changes)  # it listens from here on
+        except RuntimeError as error:
             raise OSError(str(error)) from error
         self._thread = threading.Thread(
-            target=self._listen, args=(notify,), name="watcher", daemon=True
+            target=self._listen,
+            args=(chain([first], changes),),
+            name="watcher",
+            daemon=True,
         )
         self._thread.start()
-
-    def drain(self) -> WatchEvents:
-        """What was heard since the last call."""
-        return self._gathered.drain()
 
     def trouble(self) -> str:
         """Why it cannot be trusted any more."""
         thread = self._thread
         if thread is not None and not thread.is_alive() and not self._stop.is_set():
-            self._gathered.fail("the thread that watches has ended")
-        return self._gathered.trouble()
-
-    def probe(self) -> None:
-        """Touch a file beside the archive."""
-        self._gathered.probe()
+            self.fail("the thread that watches has ended")
+        return super().trouble()
 
     def stop(self) -> None:
         """Stop listening."""
@@ -86,33 +89,26 @@ class WatchfilesWatcher:
         if self._thread is not None:
             self._thread.join(_JOIN)
 
-    def _listen(self, notify: RustNotify) -> None:
-        """Run in the thread: whatever goes wrong is told, not lost with the thread."""
+    def _listen(self, changes: Iterable[set[tuple[Change, str]]]) -> None:
+        """Run in the thread: an error ends it, and is reported by `trouble()`."""
+        burst = pause = 0
         try:
-            self._hear_all(notify)
-        except Exception as error:  # noqa: BLE001 - it ends the thread, so it is told
-            self._gathered.fail(f"{type(error).__name__}: {error}")
-
-    def _hear_all(self, notify: RustNotify) -> None:
-        burst = 0
-        with notify:
-            while not self._stop.is_set():
-                said = notify.watch(_TOGETHER_MS, _STEP_MS, _TIMEOUT_MS, self._stop)
-                if not isinstance(said, set):
-                    burst = 0  # nothing for a while, or told to stop
-                    continue
-                self._gathered.add([path for _, path in said])
-                burst += len(said)
+            for some in changes:
+                pause = 0 if some else pause + 1
+                burst = burst + len(some) if pause < _PAUSE else 0
+                self.add([path for _, path in some])
                 if burst >= self._full:
-                    self._gathered.lose(f"{burst:,} changes at once fill the queue")
+                    self.lose(f"{burst:,} changes at once fill the queue")
                     burst = 0
+        except Exception as error:  # noqa: BLE001 - it ends the thread, so it is told
+            self.fail(f"{type(error).__name__}: {error}")
 
 
 def _queue_length() -> int:
     try:
-        said = Path("/proc/sys/fs/inotify/max_queued_events").read_text(
+        text = Path("/proc/sys/fs/inotify/max_queued_events").read_text(
             encoding="ascii"
         )
-        return int(said)
+        return int(text)
     except (OSError, ValueError):
         return _QUEUE

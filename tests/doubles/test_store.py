@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.doubles.store import MemoryStore
 from tests.fakes import FakeClock
-from vaultsync.backends.memory.store import MemoryStore
 from vaultsync.errors import FactNotFoundError, StoreUnavailableError
 from vaultsync.model.fact import make_fact
 from vaultsync.storage.store import StoreWrite
