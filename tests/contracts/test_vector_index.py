@@ -163,7 +163,7 @@ def test_a_row_is_outdated_when_what_filters_ask_has_changed(
 
     assert index.outdated([fact, a_fact(C)]) == set()
     for change in CHANGES:
-        assert index.outdated([fact.changed(change), a_fact(B)]) == {A}, change
+        assert index.outdated([fact.replace(change), a_fact(B)]) == {A}, change
 
 
 def test_what_filters_do_not_ask_outdates_nothing(index: VectorIndex) -> None:

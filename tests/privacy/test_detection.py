@@ -13,7 +13,6 @@ import pytest
 from tests import secrets
 from vaultsync.privacy.bip39 import numbers
 from vaultsync.privacy.detection import (
-    ASSIGNED_VALUE,
     OPTIONAL_FORMS,
     PRIVATE_KEY,
     URL_LOGIN,
@@ -318,7 +317,7 @@ PATTERNS = {
     **OPTIONAL_FORMS,
     "private-key": PRIVATE_KEY,
     "url": URL_LOGIN,
-    "assigned": ASSIGNED_SECRET,
+    "assigned": ASSIGNED_VALUE,
 }
 
 
